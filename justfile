@@ -61,6 +61,10 @@ hooks events="100000" kills="1000":
 kill-jobs points="1000" seed="1":
     WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- jobs:: exports::an_export_survives
 
+# Kill the server 300 times while files are uploaded and deleted
+kill-attachments points="300" seed="1":
+    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- attachments::a_server_that_is_killed
+
 # With hide_forbidden, every gid that a reader may not see against one that nothing has: all cases, not every thirteenth
 oracles:
     WORKGRAPH_ORACLE_STRIDE=1 cargo test -p workgraph-api --test all -- oracles::gids --nocapture

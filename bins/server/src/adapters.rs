@@ -1,5 +1,6 @@
 //! The adapters of the ports: clock, data folder, stores, files of attachments and exports, signing keys, directories of users and
 //! workspaces, and the HTTP client of webhooks.
+pub(crate) mod backup;
 pub(crate) mod blob_folder;
 pub(crate) mod clock;
 pub(crate) mod data_dir;

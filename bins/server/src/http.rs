@@ -9,5 +9,6 @@ pub(crate) mod listener;
 pub(crate) mod openapi;
 pub(crate) mod request_body;
 pub(crate) mod response_body;
+pub(crate) mod routed_response;
 pub(crate) mod routes;
 pub(crate) mod service;

@@ -57,7 +57,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             });
         }
         Command::Backup { file } => {
-            adapters::stores::backup(config.folder(), &file)?;
+            adapters::backup::backup(config.folder(), &file)?;
             say(&file.display().to_string());
         }
         Command::Check {

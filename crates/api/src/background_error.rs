@@ -1,7 +1,7 @@
 //! The error of calls that no client waits for: steps of jobs, deliveries, accounts and maintenance.
 use crate::error::ApiError;
-use crate::features::attachments::blob_store::BlobStoreError;
 use crate::ports::EntropyUnavailable;
+use crate::ports::blob_store::BlobStoreError;
 use crate::storage_error::StorageError;
 use thiserror::Error;
 use workgraph_core::Gid;

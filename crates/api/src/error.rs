@@ -1,7 +1,7 @@
 //! Errors of the API, and the only place that maps them to status codes.
 use crate::budget;
-use crate::features::attachments::BodyReadError;
 use crate::ports::Entropy;
+use crate::ports::body_source::BodyReadError;
 use crate::request::ApiResponse;
 use crate::storage_error::StorageError;
 use workgraph_core::InterruptReason;

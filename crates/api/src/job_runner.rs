@@ -5,6 +5,7 @@
 //! the end of its lease.
 use crate::background_error::BackgroundError;
 use crate::execute::allowance_retry;
+use crate::execute::load::system_query;
 use crate::features::exports::export_files::ExportWriteError;
 use crate::state::Api;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
@@ -12,7 +13,7 @@ use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::{FileOutput, JobStepResult, LEASE_MS, LeasedJob, cleanup};
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::time::Time;
-use workgraph_core::storage::{GraphStoreError, ReadQuery, ViewerKey};
+use workgraph_core::storage::{GraphStoreError, ReadQuery};
 use workgraph_core::{Gid, InterruptReason, MaybeInterrupt, byte_budgets, jobs};
 
 /// Attempts to decide a step that conflicts, before its job fails.
@@ -347,18 +348,6 @@ impl Api {
     fn time(&self) -> Time {
         Time::from_system(self.clock.now())
     }
-}
-
-/// Returns a read query of the server itself, with a gid that belongs to no user. Nothing that it reads is shown.
-pub(crate) fn system_query() -> ReadQuery {
-    const NOBODY: Gid = match Gid::new(1) {
-        Some(gid) => gid,
-        None => unreachable!(),
-    };
-    ReadQuery::of(ViewerKey {
-        user: NOBODY,
-        service: None,
-    })
 }
 
 /// The reason why a step was not taken.

@@ -2,9 +2,9 @@
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
-use crate::features::attachments::BodySource;
 use crate::gate::{AdmissionState, AuthorizedOperation};
 use crate::input::OperationInput;
+use crate::ports::body_source::BodySource;
 use crate::request::{ApiRequest, ApiResponse, RequestOrigin};
 use crate::router::RouteMatch;
 use crate::state::Api;

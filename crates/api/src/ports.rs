@@ -1,4 +1,7 @@
-//! Ports to the outside world: time and randomness.
+//! Ports to the outside world: time and randomness; files of attachments, and bodies as they arrive.
+pub mod blob_store;
+pub mod body_source;
+
 use std::time::SystemTime;
 use thiserror::Error;
 

@@ -2,10 +2,10 @@
 use crate::cache::ApiCaches;
 use crate::error::ApiError;
 use crate::features::attachments::PendingUploads;
-use crate::features::attachments::blob_store::BlobStore;
 use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
 use crate::limits::limit_overrides::ActiveLimitOverrides;
+use crate::ports::blob_store::BlobStore;
 use crate::ports::{Clock, Entropy};
 use crate::router::Router;
 use crate::token_usage::TokenUsage;

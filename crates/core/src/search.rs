@@ -148,6 +148,8 @@ pub enum SearchLink {
     Liker,
     /// The other node wrote a comment on the task.
     Commenter,
+    /// The other node is attached to the task.
+    Attachment,
 }
 
 /// Condition on a custom field value.

@@ -90,7 +90,7 @@ static TAGS: &[Tag] = &[
             "src",
         ],
         drops_others: true,
-        ..block("img", TagAvailability::Brief)
+        ..block("img", TagAvailability::TaskAndBrief)
     },
     block("table", TagAvailability::Brief),
     block("tr", TagAvailability::Brief),

@@ -254,8 +254,8 @@ fn what_is_refused_is_told_with_what_would_be_right() {
         ),
         ("<body>a<br/>b</body>", "line breaks as newline characters"),
         (
-            "<body><img data-asana-gid=\"3\"/></body>",
-            "Tag <img> is not supported here",
+            "<body><object data-asana-gid=\"3\"/></body>",
+            "Tag <object> is not supported here",
         ),
         (
             "<body><strong class=\"x\">a</strong></body>",

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
-use workgraph_api::features::attachments::blob_store::{
+use workgraph_api::ports::blob_store::{
     BlobReader, BlobStore, BlobStoreError, BlobWriter, shard_of,
 };
 use workgraph_core::Gid;
@@ -46,6 +46,57 @@ impl BlobFolder {
     fn part(&self, file: Gid) -> PathBuf {
         self.whole(file).with_extension(PART)
     }
+}
+
+impl BlobFolder {
+    /// Copies the whole files that another folder does not have yet. Nothing is made where there is nothing to copy.
+    ///
+    /// # Errors
+    /// Fails if a file can't be read or written.
+    pub(crate) fn copy_to(&self, other: &Path) -> io::Result<()> {
+        for shard in 0..=u8::MAX {
+            let (from, to) = (self.shard(shard), other.join(format!("{shard:02x}")));
+            let mut copied = false;
+            for file in files_of(&from)? {
+                let (from, to) = (from.join(file.to_string()), to.join(file.to_string()));
+                if to.exists() || !from.exists() {
+                    continue;
+                }
+                create_shard(to.parent().unwrap_or(other))?;
+                match std::fs::copy(&from, &to) {
+                    Ok(_) => File::open(&to)?.sync_all()?,
+                    // Nothing owned it any more.
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                    Err(e) => return Err(e),
+                }
+                copied = true;
+            }
+            if copied {
+                File::open(&to)?.sync_all()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the files in the folder of a shard, unfinished ones included.
+fn files_of(folder: &Path) -> io::Result<Vec<Gid>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        // Files that others put there are left alone.
+        let name = name.to_str().unwrap_or_default();
+        let stem = name.strip_suffix(PART).and_then(|n| n.strip_suffix('.'));
+        files.extend(Gid::parse(stem.unwrap_or(name)));
+    }
+    files.sort_unstable();
+    files.dedup();
+    Ok(files)
 }
 
 /// Runs work on files on a thread that may block.
@@ -136,25 +187,7 @@ impl BlobStore for BlobFolder {
 
     async fn list(&self, shard: u8) -> Result<Vec<Gid>, BlobStoreError> {
         let folder = self.shard(shard);
-        blocking("a folder can't be read", move || {
-            let entries = match std::fs::read_dir(folder) {
-                Ok(entries) => entries,
-                Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-                Err(e) => return Err(e),
-            };
-            let mut files = Vec::new();
-            for entry in entries {
-                let name = entry?.file_name();
-                // Files that others put there are left alone.
-                let name = name.to_str().unwrap_or_default();
-                let stem = name.strip_suffix(PART).and_then(|n| n.strip_suffix('.'));
-                files.extend(Gid::parse(stem.unwrap_or(name)));
-            }
-            files.sort_unstable();
-            files.dedup();
-            Ok(files)
-        })
-        .await
+        blocking("a folder can't be read", move || files_of(&folder)).await
     }
 }
 

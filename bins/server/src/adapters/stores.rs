@@ -131,17 +131,6 @@ impl AuditedStore for Storage {
     }
 }
 
-/// Copies the store to a new file; a server may be running.
-///
-/// # Errors
-/// Fails if there is such a file, or one can't be read or written.
-pub(crate) fn backup(folder: &Path, to: &Path) -> Result<()> {
-    let store = open_read_only(folder)?;
-    store
-        .backup(to)
-        .with_context(|| format!("{}: the copy failed", to.display()))
-}
-
 /// Compares the audit log with its checkpoints; a server may be running.
 ///
 /// # Errors
@@ -167,7 +156,7 @@ pub(crate) fn check(folder: &Path) -> Result<Vec<String>> {
         .with_context(|| format!("{}: the store can't be checked", folder.display()))
 }
 
-fn open_read_only(folder: &Path) -> Result<ReadOnlyStore> {
+pub(crate) fn open_read_only(folder: &Path) -> Result<ReadOnlyStore> {
     SqliteStore::open_read_only(folder).with_context(|| not_opened(folder))
 }
 

@@ -2,7 +2,7 @@
 use crate::http::app_state::AppState;
 use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
-use crate::http::routes::RoutedResponse;
+use crate::http::routed_response::RoutedResponse;
 use hyper::Method;
 use hyper::header;
 use hyper::http::request::Parts;

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
-use workgraph_api::features::attachments::blob_store::{BlobReader, BlobStoreError};
+use workgraph_api::ports::blob_store::{BlobReader, BlobStoreError};
 
 /// Next piece of a file, with its reader.
 type ReadPiece = Result<(Box<dyn BlobReader>, Option<Bytes>), BlobStoreError>;

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
-use workgraph_api::features::attachments::{BodyReadError, BodySource};
+use workgraph_api::ports::body_source::{BodyReadError, BodySource};
 use workgraph_wire::messages;
 
 /// Bytes of a body that is too large which are still read, so that the client gets to read the answer.

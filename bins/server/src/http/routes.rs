@@ -8,6 +8,7 @@ use crate::http::download::Download;
 use crate::http::openapi;
 use crate::http::request_body;
 use crate::http::request_body::{BodyError, UploadBody};
+use crate::http::routed_response::RoutedResponse;
 use crate::log::request_scope::in_current_request;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
@@ -29,47 +30,6 @@ pub(crate) const BASE: &str = "/api/1.0";
 
 /// Header of a request for an explanation of the limits.
 static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN_HEADER);
-
-/// Response of a route, before it becomes hyper's.
-pub(crate) struct RoutedResponse {
-    pub(crate) reply: ApiResponse,
-    /// True if nothing is read from the connection after it.
-    pub(crate) close_connection: bool,
-    /// Media type of the body.
-    pub(crate) media_type: &'static str,
-    /// File that is sent instead of the reply's body.
-    pub(crate) file: Option<Box<Download>>,
-}
-
-impl RoutedResponse {
-    /// Returns a reply of the API as it is: JSON, and the connection goes on.
-    pub(crate) fn of(reply: ApiResponse) -> Self {
-        Self {
-            reply,
-            close_connection: false,
-            media_type: JSON,
-            file: None,
-        }
-    }
-    /// Returns a refusal. Except with 404 it closes the connection: the client may have sent more that is wrong.
-    pub(crate) fn refuse(status: u16, text: &str) -> Self {
-        Self {
-            close_connection: status != 404,
-            ..Self::of(ApiResponse::json(status, error(text)))
-        }
-    }
-    /// Returns plain text.
-    pub(crate) fn text(status: u16, text: String) -> Self {
-        Self {
-            media_type: TEXT,
-            ..Self::of(ApiResponse::json(status, text.into_bytes()))
-        }
-    }
-}
-
-/// Media type of nearly all replies.
-pub(crate) const JSON: &str = "application/json; charset=UTF-8";
-const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Returns the reply of a read from the response cache, if it is still valid.
 pub(crate) fn fast_path_response(peer: &ConnectionContext, head: &Parts) -> Option<ApiResponse> {

@@ -2,7 +2,8 @@
 use crate::http::app_state::{AppState, ConnectionContext};
 use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
-use crate::http::routes::{JSON, RoutedResponse, fast_path_response, health, route};
+use crate::http::routed_response::{JSON, RoutedResponse};
+use crate::http::routes::{fast_path_response, health, route};
 use crate::log::request_scope::{RequestId, RequestScope, in_request};
 use crate::workers::offload::BoxFuture;
 use bytes::Bytes;

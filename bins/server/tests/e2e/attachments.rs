@@ -1,5 +1,7 @@
 //! Attachments through the real server: bodies in pieces, slow and cut uploads, ranges, and files that nobody owns.
-use crate::common::{Folder, Line, Reply, Seeded, Server, WIDE, pause};
+//! `WORKGRAPH_KILL_POINTS` sets the number of kills, `WORKGRAPH_KILL_SEED` their times.
+use crate::common::{Folder, Line, Reply, Seeded, Server, WIDE, pause, request, run};
+use crate::jobs::setting;
 use serde_json::Value;
 use std::path::Path;
 
@@ -219,9 +221,9 @@ fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
     let folder = Folder::new("attachments-kill");
     let mut server = Server::start(&folder, WIDE);
     let task = task(&server);
-    let mut random = Seeded(17);
+    let mut random = Seeded(setting("WORKGRAPH_KILL_SEED", 1));
     let mut acknowledged: Vec<String> = Vec::new();
-    let rounds = std::env::var("WORKGRAPH_KILLS").map_or(6, |n| n.parse().unwrap());
+    let rounds = setting("WORKGRAPH_KILL_POINTS", 6);
     for round in 0..rounds {
         // Uploads and deletions are under way while the server dies.
         let body = body(&task, "a.bin", &vec![7; 2_000_000]);
@@ -234,9 +236,12 @@ fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
             line.send(&body[1_900_000..]).unwrap();
         }
         let deleted = acknowledged.pop();
+        let mut deletion = server.line();
         if let Some(gid) = &deleted {
-            let path = format!("/attachments/{gid}");
-            assert_eq!(server.ask("DELETE", &path, None).status, 200);
+            let path = format!("/api/1.0/attachments/{gid}");
+            deletion
+                .send(&request("DELETE", &path, server.token(), None))
+                .unwrap();
         }
         pause(random.next() % 40);
         for line in &mut lines {
@@ -247,6 +252,7 @@ fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
                 acknowledged.push(reply.json()["data"]["gid"].as_str().unwrap().to_owned());
             }
         }
+        let is_deleted = deletion.has_reply() && deletion.read().is_ok_and(|r| r.status == 200);
         server.kill();
         server = Server::start(&folder, WIDE);
         // What the dead server committed is there, told or not; everything else is swept.
@@ -261,6 +267,47 @@ fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
         for gid in &acknowledged {
             assert!(owned.contains(gid), "round {round}: {gid} is lost");
         }
+        if let Some(gid) = deleted.filter(|_| is_deleted) {
+            assert!(!owned.contains(&gid), "round {round}: {gid} is back");
+        }
         await_files(&folder, &owned);
     }
+}
+
+/// S242.
+#[test]
+fn a_backup_has_the_files_and_a_server_starts_from_it() {
+    let folder = Folder::new("attachments-backup");
+    let mut server = Server::start(&folder, WIDE);
+    let reply = upload(&server, &task(&server), "a.txt", b"content");
+    let gid = reply.json()["data"]["gid"].as_str().unwrap().to_owned();
+    let copy = folder.path().join("copy.db");
+    let data = folder.data();
+    let arguments = ["backup", copy.to_str().unwrap()];
+    let done = run(&folder, &arguments);
+    assert!(done.status.success(), "{done:?}");
+    let again = run(&folder, &arguments);
+    assert!(!again.status.success(), "{again:?}");
+    // The data folder is lost, but for its keys.
+    server.stop();
+    std::fs::remove_dir_all(data.join("attachments")).unwrap();
+    for name in ["workgraph.db", "workgraph.db-wal", "workgraph.db-shm"] {
+        let _missing = std::fs::remove_file(data.join(name));
+    }
+    std::fs::rename(&copy, data.join("workgraph.db")).unwrap();
+    let files = folder.path().join("copy.db.attachments");
+    std::fs::rename(files, data.join("attachments")).unwrap();
+    let server = Server::start(&folder, WIDE);
+    let read = server.data("GET", &format!("/attachments/{gid}"), None);
+    let file = fetch(&mut server.line(), "GET", &read["download_url"], "");
+    assert_eq!((file.status, &*file.body), (200, &b"content"[..]));
+    // A page that wants a session sends its visitor to sign in first.
+    let page = fetch(&mut server.line(), "GET", &read["permanent_url"], "");
+    assert_eq!(page.status, 303, "{}", page.text());
+    assert!(
+        page.header("location")
+            .unwrap()
+            .starts_with("/-/sign_in?next="),
+        "{page:?}"
+    );
 }

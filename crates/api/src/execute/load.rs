@@ -2,8 +2,9 @@
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::state::Api;
+use workgraph_core::Gid;
 use workgraph_core::model::registry::Type;
-use workgraph_core::storage::{ReadQuery, ReadView};
+use workgraph_core::storage::{ReadQuery, ReadView, ViewerKey};
 use workgraph_wire::messages;
 
 /// Reads everything that a request needs.
@@ -36,4 +37,16 @@ pub(crate) async fn load(api: &Api, want: &ReadQuery) -> Result<ReadView, ApiErr
         }
     }
     Ok(view)
+}
+
+/// Returns a read query of the server itself, with a gid that belongs to no user. Nothing that it reads is shown.
+pub(crate) fn system_query() -> ReadQuery {
+    const NOBODY: Gid = match Gid::new(1) {
+        Some(gid) => gid,
+        None => unreachable!(),
+    };
+    ReadQuery::of(ViewerKey {
+        user: NOBODY,
+        service: None,
+    })
 }

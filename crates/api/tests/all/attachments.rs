@@ -6,10 +6,10 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use workgraph_api::features::attachments::blob_store::{
+use workgraph_api::ports::blob_store::{
     BlobReader, BlobStore, BlobStoreError, BlobWriter, shard_of,
 };
-use workgraph_api::features::attachments::{BodyReadError, BodySource};
+use workgraph_api::ports::body_source::{BodyReadError, BodySource};
 use workgraph_api::{ApiRequest, ApiSettings};
 use workgraph_core::Gid;
 
@@ -525,4 +525,49 @@ fn a_link_is_connected_to_the_app_that_made_it_and_to_no_other() {
     let mut on_project = data;
     on_project["parent"] = json!(world.gid("garden").to_string());
     assert_eq!(world.post(&one, "/attachments", on_project).status, 400);
+}
+
+/// S244. An image in a description is one of the attachments that its reader sees.
+#[test]
+fn an_image_in_a_description_is_an_attachment_that_its_reader_sees() {
+    let world = World::new(Kind::Memory);
+    let attach = |on: &str| {
+        let parent = part("name=\"parent\"", &world.gid(on).to_string());
+        let request = upload(&world, &[parent, file_part("rose.png", "content")]);
+        world.send(request).gid()
+    };
+    let (seen, unseen) = (attach("water"), attach("lichen"));
+    let task = format!("/tasks/{}", world.gid("water"));
+    let write = |image: &str| {
+        let html = format!("<body><img data-asana-gid=\"{image}\"/></body>");
+        world.call("ada", "PUT", &task, &json!({ "html_notes": html }))
+    };
+    let read = |who: &str| {
+        let read = world.get(who, &format!("{task}?opt_fields=html_notes"));
+        read.json["data"]["html_notes"].as_str().unwrap().to_owned()
+    };
+    let written = write(&seen);
+    assert_eq!(written.status, 200, "{}", written.text);
+    for who in ["ada", "mel"] {
+        let html = read(who);
+        let src = format!("src=\"https://work.test/-/attachments/{seen}\"");
+        assert!(
+            html.contains(&src) && html.contains("alt=\"rose.png\""),
+            "{html}"
+        );
+    }
+    assert_eq!(write(&unseen).status, 200);
+    assert!(read("ada").contains("rose.png"));
+    let hidden = read("mel");
+    assert!(
+        hidden.contains("data-asana-deleted=\"true\"") && !hidden.contains("rose"),
+        "{hidden}"
+    );
+    assert_eq!(write("1234567890123456").status, 400);
+    let on_task = world.gid("rake").to_string();
+    assert!(
+        write(&on_task)
+            .message()
+            .contains("must refer to an attachment")
+    );
 }

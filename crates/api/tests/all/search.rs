@@ -63,6 +63,9 @@ fn world(kind: Kind) -> World {
         format!("/tasks/{full}/stories"),
         json!({"text": "Seen"}),
     );
+    let link =
+        json!({"resource_subtype": "external", "url": "https://files.test/1", "name": "Bulb"});
+    ask("ada", "POST", format!("/tasks/{full}/attachments"), link);
     world.advance(24 * 3600);
     ask(
         "ada",
@@ -163,8 +166,8 @@ const EACH: &[(&str, &str, &[&str])] = &[
     ("is_blocking", "false", &["full"]),
     ("is_blocked", "True", &["full"]),
     ("is_blocked", "false", &["plain"]),
-    ("has_attachment", "true", &[]),
-    ("has_attachment", "false", &["full", "plain"]),
+    ("has_attachment", "true", &["full"]),
+    ("has_attachment", "false", &["plain"]),
     ("completed", "true", &["full"]),
     ("completed", "0", &["plain"]),
     ("is_subtask", "true", &["full"]),

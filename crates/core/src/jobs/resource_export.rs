@@ -8,9 +8,7 @@ use crate::access::Level;
 use crate::domain_error::DomainError;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
-use crate::model::registry::{
-    Direction, FieldDef, FieldSource, Inclusion, Type, TypedField, ValueType, rel,
-};
+use crate::model::registry::{Direction, FieldDef, Inclusion, Type, TypedField, rel};
 use crate::model::resources::export;
 use crate::plan::{FieldPaths, Plan};
 use crate::projection::projector::Projector;
@@ -112,9 +110,15 @@ pub struct ResourceExport {
 }
 
 const OF_TASKS: &[FieldDef] = &[
-    TypedField::other("attachments", ValueType::Json, FieldSource::Always("[]"))
-        .doc("The files of the task; none are kept here.")
-        .def,
+    TypedField::edges(
+        "attachments",
+        &[Type::Attachment],
+        rel::ATTACHED_TO,
+        Direction::In,
+    )
+    .record(Inclusion::Compact)
+    .doc("The files of the task, and its links to files elsewhere.")
+    .def,
     TypedField::edges("stories", &[Type::Story], rel::STORY_OF, Direction::In)
         .record(Inclusion::Compact)
         .doc("The comments on the task, and what changed.")

@@ -8,7 +8,7 @@ mod story_sentence;
 use crate::model::gid::Gid;
 use crate::model::node::{Node, write_json_string};
 use crate::model::registry::{MentionRule, ValueType};
-use crate::model::resources::{resource, story};
+use crate::model::resources::{attachment, resource, story};
 use crate::model::rich_text_values::linked;
 use crate::plan::Plan;
 use crate::projection::projection_context::ProjectionContext;
@@ -135,10 +135,13 @@ fn read(html: &str, scene: &ProjectionContext<'_>, written: &mut RenderedText) -
 pub(crate) fn target(view: &ReadView, base_url: &str, gid: u64) -> Option<LinkTarget> {
     let node = view.visible(Gid::new(gid)?)?;
     let of = resource(node.ty);
+    // A signed address would outlive its time in texts that clients and caches keep.
+    let href = attachment::permanent_address(node, base_url)
+        .unwrap_or_else(|| format!("{base_url}/{}/{}", of.path, node.gid));
     Some(LinkTarget {
         gid: node.gid.get(),
         kind: of.name.to_owned(),
         name: node.title(),
-        href: format!("{base_url}/{}/{}", of.path, node.gid),
+        href,
     })
 }

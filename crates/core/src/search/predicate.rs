@@ -169,6 +169,9 @@ impl SearchLink {
             let mut stories = around.stories(card.gid)?.into_iter();
             return Ok(stories.any(|s| s.get(story::SUBTYPE).as_deref() == Some(story::COMMENT)));
         }
+        if self == Self::Attachment {
+            return Ok(around.count_incoming(card.gid, rel::ATTACHED_TO)? > 0);
+        }
         // The project of a task is the auxiliary node of its edge to a section.
         let of_project = matches!(self, Self::Project | Self::Team) && card.ty == Type::Task;
         let rel = match self.relation(card.ty) {

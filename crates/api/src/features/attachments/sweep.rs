@@ -1,7 +1,7 @@
 //! Files without an owner: those of uploads that failed or were cut off, and of attachments that were deleted.
-use super::blob_store::{BlobStore, BlobStoreError, SHARDS};
 use crate::background_error::BackgroundError;
-use crate::job_runner::system_query;
+use crate::execute::load::system_query;
+use crate::ports::blob_store::{BlobStore, BlobStoreError, SHARDS};
 use crate::state::Api;
 use std::collections::HashSet;
 use std::sync::Arc;

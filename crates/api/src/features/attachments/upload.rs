@@ -1,9 +1,10 @@
 //! Uploads: a `multipart/form-data` body becomes fields and a stored file.
-use super::blob_store::{BlobStoreError, BlobWriter};
-use super::body_source::{BodyReadError, BodySource, HeadersTooLarge, PacedBody, ReadAhead};
 use super::file_names;
+use super::paced_body::{HeadersTooLarge, PacedBody, ReadAhead};
 use super::pending_uploads::PendingUpload;
 use crate::error::ApiError;
+use crate::ports::blob_store::{BlobStoreError, BlobWriter};
+use crate::ports::body_source::{BodyReadError, BodySource};
 use crate::request::ApiRequest;
 use crate::router::RouteMatch;
 use crate::state::Api;

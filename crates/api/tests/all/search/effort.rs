@@ -28,6 +28,8 @@ enum Way {
     New,
     /// Matches are the tasks that others wait for: a few in both workspaces.
     Gates,
+    /// The order is walked, at most to the cap, for the one match there may be.
+    Walked,
     /// The search reads nothing.
     Nothing,
 }
@@ -88,7 +90,7 @@ const EACH: &[(&str, &str, Way)] = &[
     ("is_blocking", "false", Way::New),
     ("is_blocked", "true", Way::Has),
     ("is_blocked", "false", Way::Unlinked),
-    ("has_attachment", "true", Way::Nothing),
+    ("has_attachment", "true", Way::Walked),
     ("has_attachment", "false", Way::New),
     ("completed", "true", Way::Has),
     ("completed", "false", Way::Lacks),
@@ -152,6 +154,7 @@ fn check(world: &World, rest: Rest) -> Result<(), String> {
         let (read, found) = look(world, &format!("tasks/search?{name}={value}"));
         let right = match (way, rest) {
             (Way::Nothing, _) => found == 0,
+            (Way::Walked, _) => found <= 1,
             (Way::Old | Way::Gates, _) => gates.contains(&found),
             (Way::New, _) | (Way::Has, Rest::Full) => found == 100,
             (Way::Lacks | Way::Unlinked, Rest::Plain) => found == 100,
@@ -159,7 +162,7 @@ fn check(world: &World, rest: Rest) -> Result<(), String> {
             (Way::Unlinked, Rest::Full) => found < FEW as usize,
         };
         let most = match way {
-            Way::Unlinked => WALKED,
+            Way::Unlinked | Way::Walked => WALKED,
             _ if OF_TWO_LISTS.contains(name) => 2 * LISTED,
             _ => LISTED,
         };

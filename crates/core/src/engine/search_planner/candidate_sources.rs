@@ -111,7 +111,7 @@ impl Clause {
 impl SearchLink {
     /// Returns true if the nodes with this link are listed at the other end of it.
     const fn is_listed(self) -> bool {
-        !matches!(self, Self::Commenter)
+        !matches!(self, Self::Commenter | Self::Attachment)
     }
 }
 

@@ -57,7 +57,7 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::CustomFieldMembership),
     home(Type::Tag),
     home(Type::TimeTrackingCategory),
-    home(Type::Project),
+    deep(ExportedListSource::Home, Type::Project),
     home(Type::ProjectMembership),
     home(Type::CustomFieldSetting),
     home(Type::Section),
@@ -118,7 +118,16 @@ const PROJECT: &[ExportedList] = &[
         Direction::In,
         EdgeEnd::OtherEnd,
     ),
+    ATTACHMENTS,
 ];
+/// Lists of a project where all projects of a workspace are exported: their other lists are exported type by type.
+const PROJECT_OF_ALL: &[ExportedList] = &[ATTACHMENTS];
+const ATTACHMENTS: ExportedList = edges(
+    Type::Attachment,
+    rel::ATTACHED_TO,
+    Direction::In,
+    EdgeEnd::OtherEnd,
+);
 const STORIES: ExportedList = edges(Type::Story, rel::STORY_OF, Direction::In, EdgeEnd::OtherEnd);
 const SUBTASKS: ExportedList = deep(
     ExportedListSource::Edges(rel::PARENT, Direction::In, EdgeEnd::OtherEnd),
@@ -130,15 +139,16 @@ const TIME_ENTRIES: ExportedList = edges(
     Direction::In,
     EdgeEnd::OtherEnd,
 );
-const TASK: &[ExportedList] = &[STORIES, TIME_ENTRIES, SUBTASKS];
+const TASK: &[ExportedList] = &[STORIES, TIME_ENTRIES, SUBTASKS, ATTACHMENTS];
 /// Lists of a task where all tasks of a workspace are exported: these already contain the subtasks.
-const TASK_OF_ALL: &[ExportedList] = &[STORIES, TIME_ENTRIES];
+const TASK_OF_ALL: &[ExportedList] = &[STORIES, TIME_ENTRIES, ATTACHMENTS];
 
 /// Returns the lists that an object of a type is exported with, by the type of the export's root.
 pub(super) const fn lists(root: Type, ty: Type) -> &'static [ExportedList] {
     match (root, ty) {
         (_, Type::Workspace) => WORKSPACE,
         (_, Type::Team) => TEAM,
+        (Type::Workspace, Type::Project) => PROJECT_OF_ALL,
         (_, Type::Project) => PROJECT,
         (Type::Workspace, Type::Task) => TASK_OF_ALL,
         (_, Type::Task) => TASK,

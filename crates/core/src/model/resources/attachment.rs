@@ -117,6 +117,15 @@ fn is_external(node: &Node) -> bool {
     !is_hosted(node)
 }
 
+/// Returns the address at which a signed-in user finds the file of an attachment at any time; `None` for a link, and for
+/// nodes of other types.
+#[must_use]
+pub fn permanent_address(node: &Node, base_url: &str) -> Option<String> {
+    let root = base_url.strip_suffix("/api/1.0").unwrap_or(base_url);
+    let hosted = node.ty == Type::Attachment && is_hosted(node);
+    hosted.then(|| format!("{root}/-/attachments/{}", node.gid))
+}
+
 fn write_text_or_null(out: &mut Vec<u8>, text: Option<&str>) {
     match text {
         Some(text) => write_json_string(out, text),
@@ -131,9 +140,7 @@ fn download_url(node: &Node, scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>
 }
 
 fn permanent_url(node: &Node, scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
-    let root = scene.base_url;
-    let root = root.strip_suffix("/api/1.0").unwrap_or(root);
-    let address = is_hosted(node).then(|| format!("{root}/-/attachments/{}", node.gid));
+    let address = permanent_address(node, scene.base_url);
     write_text_or_null(out, address.as_deref());
 }
 

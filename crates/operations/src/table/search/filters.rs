@@ -76,7 +76,7 @@ pub(super) const TASKS: &[Filter] = &[
     instant("modified_at.after", Modified, After, "Tasks that were last changed after this time."),
     flag("is_blocking", |on| Some(Clause::Blocking(on)), "Tasks that are not completed and on which others depend (true), or the others (false)."),
     flag("is_blocked", |on| Some(Clause::Blocked(on)), "Tasks that depend on a task that is not completed (true), or on none (false)."),
-    flag("has_attachment", |on| on.then_some(Clause::Never), "Tasks with an attachment (true), or all tasks (false); no task has one."),
+    flag("has_attachment", |on| Some(Clause::Linked(SearchLink::Attachment, on)), "Tasks with an attachment (true) or without one (false)."),
     flag("completed", |on| Some(Clause::Completed(on)), "Tasks that are completed (true) or not (false)."),
     flag("is_subtask", subtask, "Tasks that have a parent (true) or none (false)."),
 ];

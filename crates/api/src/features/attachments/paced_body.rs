@@ -1,4 +1,5 @@
-//! The body of an upload, as its transport delivers it.
+//! The body of an upload, paced for the parser of its parts.
+use crate::ports::body_source::BodySource;
 use bytes::Bytes;
 use futures_util::stream::Stream;
 use std::pin::Pin;
@@ -7,23 +8,6 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use thiserror::Error;
-
-/// Reason for which no more of a body arrives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum BodyReadError {
-    /// The client sends too slowly.
-    #[error("The request body did not arrive in time")]
-    TimedOut,
-    /// The client has gone away, or breaks the protocol.
-    #[error("The request body is broken")]
-    Broken,
-}
-
-/// Body of an upload.
-pub trait BodySource: Send {
-    /// Returns the next bytes; `None` at the end.
-    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyReadError>>>;
-}
 
 /// Most bytes that are read ahead in search of the next part: those before the first part, or the headers of one. The
 /// bytes that come with them are counted, too.

@@ -1,0 +1,61 @@
+//! Backups: a copy of the database, and beside it one of the files of attachments.
+use crate::adapters::blob_folder::BlobFolder;
+use crate::adapters::stores::open_read_only;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// Copies the store to a new file, and the files of attachments, if there are any, to a folder of that name with
+/// `.attachments` behind it; a server may be running. A backup that fails leaves neither.
+///
+/// # Errors
+/// Fails if there is such a file or folder, or one can't be read or written.
+pub(crate) fn backup(folder: &Path, to: &Path) -> Result<()> {
+    let (files, partial) = (
+        beside(to, ".attachments"),
+        beside(to, ".attachments.partial"),
+    );
+    if files.exists() {
+        bail!("{} exists already", files.display());
+    }
+    if partial.exists() {
+        // A backup that was cut off left it.
+        std::fs::remove_dir_all(&partial).with_context(|| partial.display().to_string())?;
+    }
+    let store = open_read_only(folder)?;
+    let blobs = BlobFolder::new(folder);
+    let copy_files = || {
+        let copied = blobs.copy_to(&partial);
+        copied.with_context(|| format!("{}: the files can't be copied", partial.display()))
+    };
+    let copied = || -> Result<()> {
+        // Files are written before their attachments, and removed after them. So all files of the copied database are
+        // there, unless they were made and removed while this runs: first those that may be removed meanwhile, then the
+        // database, then those that were made meanwhile.
+        copy_files()?;
+        store
+            .backup(to)
+            .with_context(|| format!("{}: the copy failed", to.display()))?;
+        let finished = copy_files().and_then(|()| {
+            if partial.exists() {
+                std::fs::rename(&partial, &files).with_context(|| files.display().to_string())?;
+            }
+            Ok(())
+        });
+        if finished.is_err() {
+            std::fs::remove_file(to).with_context(|| to.display().to_string())?;
+        }
+        finished
+    };
+    let outcome = copied();
+    if outcome.is_err() && partial.exists() {
+        std::fs::remove_dir_all(&partial).with_context(|| partial.display().to_string())?;
+    }
+    outcome
+}
+
+/// Returns a path with an end behind its name.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}

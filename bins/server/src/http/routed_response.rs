@@ -1,0 +1,46 @@
+//! The response of a route, before it becomes hyper's.
+use crate::http::download::Download;
+use workgraph_api::ApiResponse;
+use workgraph_wire::error_envelope::error;
+
+/// Response of a route, before it becomes hyper's.
+pub(crate) struct RoutedResponse {
+    pub(crate) reply: ApiResponse,
+    /// True if nothing is read from the connection after it.
+    pub(crate) close_connection: bool,
+    /// Media type of the body.
+    pub(crate) media_type: &'static str,
+    /// File that is sent instead of the reply's body.
+    pub(crate) file: Option<Box<Download>>,
+}
+
+impl RoutedResponse {
+    /// Returns a reply of the API as it is: JSON, and the connection goes on.
+    pub(crate) fn of(reply: ApiResponse) -> Self {
+        Self {
+            reply,
+            close_connection: false,
+            media_type: JSON,
+            file: None,
+        }
+    }
+    /// Returns a refusal. Except with 404 it closes the connection: the client may have sent more that is wrong.
+    pub(crate) fn refuse(status: u16, text: &str) -> Self {
+        Self {
+            close_connection: status != 404,
+            ..Self::of(ApiResponse::json(status, error(text)))
+        }
+    }
+    /// Returns plain text.
+    pub(crate) fn text(status: u16, text: String) -> Self {
+        Self {
+            media_type: TEXT,
+            ..Self::of(ApiResponse::json(status, text.into_bytes()))
+        }
+    }
+}
+
+/// Media type of nearly all replies.
+pub(crate) const JSON: &str = "application/json; charset=UTF-8";
+/// Media type of the pages of operators.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
