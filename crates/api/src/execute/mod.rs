@@ -23,7 +23,7 @@ use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::is_one_of;
 use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView, RowFilter};
 use workgraph_core::tasks_of_container;
-use workgraph_operations::operation::inputs::{InputDef, InputReader};
+use workgraph_operations::operation::inputs::{InputDef, InputReader, path};
 use workgraph_operations::operation::{
     Handler, ListDefinition, ListRequest, ResponseKind, SearchRequest,
 };
@@ -245,7 +245,10 @@ fn require_anchor(
     name: &str,
     types: &[Type],
 ) -> Result<(), DomainError> {
-    if let Some(input) = call.operation.path_input() {
+    // The other paths of an operation may have a parameter that its own path has not.
+    let first = call.parameters.first();
+    let of_alias = || first.and_then(|(name, _)| path::declaration(name));
+    if let Some(input) = call.operation.path_input().or_else(of_alias) {
         let target = InputReader::new(&call.raw).node_of_path(input)?;
         call.named_node(view, &target, Level::Viewer)?;
         if input.name == name {

@@ -330,7 +330,7 @@ fn bad_bodies_are_told_what_is_wrong_and_leave_nothing() {
         (KIND, parent.clone() + &file, "closing boundary"),
         (
             KIND,
-            parent.clone() + &file + "--AaB03x--" + &"x".repeat(300 << 10),
+            parent.clone() + &file + "--AaB03x--" + &"x".repeat(700 << 10),
             "goes on after",
         ),
     ] {

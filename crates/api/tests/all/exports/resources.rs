@@ -59,7 +59,8 @@ fn tasks_come_as_their_user_sees_them_with_their_stories() {
                 assert_eq!(shown.status, 200, "{token} {at}: {}", shown.text);
                 let mut shown = shown.json["data"].clone();
                 let stories = world.get(token, &format!("{at}/stories?limit=100"));
-                shown["attachments"] = json!([]);
+                let attachments = world.get(token, &format!("{at}/attachments?limit=100"));
+                shown["attachments"] = attachments.json["data"].clone();
                 shown["stories"] = stories.json["data"].clone();
                 assert_eq!(record, &shown, "{token} {at}");
             }
