@@ -246,7 +246,7 @@ fn require_anchor(
     types: &[Type],
 ) -> Result<(), DomainError> {
     // The other paths of an operation may have a parameter that its own path has not.
-    let first = call.parameters.first();
+    let first = call.raw.parameters.first();
     let of_alias = || first.and_then(|(name, _)| path::declaration(name));
     if let Some(input) = call.operation.path_input().or_else(of_alias) {
         let target = InputReader::new(&call.raw).node_of_path(input)?;
