@@ -72,6 +72,18 @@ struct PendingResponse {
 #[derive(Debug)]
 pub(crate) struct ResponseGuard(Arc<ClientConnection>, u32);
 
+impl ResponseGuard {
+    /// Frees the permit of the response, although it is not written yet.
+    pub(crate) fn release_permit(&self) {
+        let mut unsent = self.0.unsent.lock();
+        let mut replies = unsent.replies.iter_mut();
+        let own = replies.find(|reply| reply.number == self.1);
+        let permit = own.and_then(|reply| reply.permit.take());
+        drop(unsent);
+        drop(permit);
+    }
+}
+
 impl Drop for ResponseGuard {
     fn drop(&mut self) {
         self.0

@@ -28,22 +28,37 @@ impl ResponseBody {
 #[derive(Debug)]
 pub(crate) enum BodyContent {
     /// Bytes, until hyper takes them.
-    Bytes(Option<Bytes>),
+    Bytes(Option<BodyBytes>),
     /// A file.
     File(Box<Download>),
 }
 
+/// Bytes of a body that surely fit into the buffer of a socket: they are sent as soon as hyper has them.
+const SENT_AT_ONCE: usize = 64 * 1024;
+
 /// Bytes of a body with the guard of its response and permit. hyper keeps them until they are written, or the
 /// connection is gone.
+#[derive(Debug)]
 pub(crate) struct BodyBytes {
     bytes: Vec<u8>,
-    _slot: ResponseGuard,
+    guard: Option<ResponseGuard>,
 }
 
 impl BodyBytes {
     /// Returns the bytes with their guard.
-    pub(crate) fn new(bytes: Vec<u8>, slot: ResponseGuard) -> Self {
-        Self { bytes, _slot: slot }
+    pub(crate) fn new(bytes: Vec<u8>, guard: Option<ResponseGuard>) -> Self {
+        Self { bytes, guard }
+    }
+
+    /// Returns the bytes for hyper. The permit of a response that is sent at once is free before the client can read
+    /// it: the client's next request may come before hyper drops the bytes.
+    fn hand_over(self) -> Bytes {
+        if let Some(guard) = &self.guard
+            && self.bytes.len() <= SENT_AT_ONCE
+        {
+            guard.release_permit();
+        }
+        Bytes::from_owner(self)
     }
 }
 
@@ -61,7 +76,10 @@ impl Body for ResponseBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match &mut self.content {
-            BodyContent::Bytes(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
+            BodyContent::Bytes(bytes) => {
+                let bytes = bytes.take().map(BodyBytes::hand_over);
+                Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+            }
             BodyContent::File(file) => file.poll_frame(cx),
         }
     }
@@ -73,7 +91,7 @@ impl Body for ResponseBody {
     }
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(match &self.content {
-            BodyContent::Bytes(bytes) => bytes.as_ref().map_or(0, |b| b.len() as u64),
+            BodyContent::Bytes(bytes) => bytes.as_ref().map_or(0, |b| b.bytes.len() as u64),
             BodyContent::File(file) => file.left(),
         })
     }

@@ -6,7 +6,6 @@ use crate::http::routed_response::{JSON, RoutedResponse};
 use crate::http::routes::{fast_path_response, health, route};
 use crate::log::request_scope::{RequestId, RequestScope, in_request};
 use crate::workers::offload::BoxFuture;
-use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -162,7 +161,7 @@ impl RequestMeta {
         let bytes = std::mem::take(&mut reply.body);
         let left = edge.http.request_timeout.saturating_sub(took);
         let slot = line.begin_response(reply.permit.take(), left);
-        let body = Bytes::from_owner(BodyBytes::new(bytes, slot));
+        let body = BodyBytes::new(bytes, Some(slot));
         let empty = reply.status == 204;
         let content = match file {
             Some(file) => BodyContent::File(file),
@@ -237,7 +236,7 @@ pub(crate) async fn serve_metrics(
         media_type: kind,
         ..
     } = answer.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE));
-    let content = BodyContent::Bytes(Some(std::mem::take(&mut reply.body).into()));
+    let content = BodyContent::Bytes(Some(BodyBytes::new(std::mem::take(&mut reply.body), None)));
     let mut response = Response::new(ResponseBody::new(content, None));
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -1,5 +1,10 @@
 //! The tracker of connections and of clients behind proxies, one by one.
 use super::*;
+use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
+use hyper::body::Body;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+use workgraph_limits::{AdmissionRequest, Limiter, LimiterSettings, RateQuota, RequestClass};
 
 #[test]
 fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {
@@ -73,20 +78,41 @@ fn a_proxy_is_not_limited_and_its_clients_are() {
     assert!(!door.register([1, 1, 1, 1].into()).unwrap().0.is_proxied());
 }
 
+const READ: AdmissionRequest = AdmissionRequest {
+    key: [1; 16],
+    class: RequestClass::Read,
+    rate: RateQuota::Standard { quota: 9 },
+    weight: 1,
+};
+
+/// A client that has read its response sends the next request before hyper drops the bytes.
 #[test]
-fn a_reply_that_is_not_read_holds_its_permit_no_longer_than_its_time() {
-    use workgraph_limits::{AdmissionRequest, Limiter, LimiterSettings, RateQuota, RequestClass};
+fn a_small_response_frees_its_permit_before_the_client_can_read_it() {
     let limiter = Limiter::new(LimiterSettings::default());
-    let request = AdmissionRequest {
-        key: [1; 16],
-        class: RequestClass::Read,
-        rate: RateQuota::Standard { quota: 9 },
-        weight: 1,
-    };
     let now = std::time::SystemTime::UNIX_EPOCH;
     let running = || limiter.state(&[1; 16], 9, now).reads.running;
     let line = Arc::new(ClientConnection::default());
-    let permit = || limiter.admit(&request, now).ok();
+    for (size, left) in [(100, 0), (1 << 20, 1)] {
+        let permit = limiter.admit(&READ, now).ok();
+        let guard = line.begin_response(permit, Duration::from_secs(60));
+        let bytes = BodyBytes::new(vec![b' '; size], Some(guard));
+        let mut body = ResponseBody::new(BodyContent::Bytes(Some(bytes)), None);
+        assert_eq!(running(), 1);
+        let mut context = Context::from_waker(Waker::noop());
+        let frame = Pin::new(&mut body).poll_frame(&mut context);
+        assert_eq!(running(), left, "{size} bytes");
+        drop(frame);
+        assert_eq!(running(), 0);
+    }
+}
+
+#[test]
+fn a_reply_that_is_not_read_holds_its_permit_no_longer_than_its_time() {
+    let limiter = Limiter::new(LimiterSettings::default());
+    let now = std::time::SystemTime::UNIX_EPOCH;
+    let running = || limiter.state(&[1; 16], 9, now).reads.running;
+    let line = Arc::new(ClientConnection::default());
+    let permit = || limiter.admit(&READ, now).ok();
     let time = Duration::from_millis(TICK_MILLIS * 4);
     let (first, second) = (
         line.begin_response(permit(), time),
