@@ -152,6 +152,7 @@ fn is_input(operation: &Operation, name: &str) -> bool {
             Writability::Always
             | Writability::Constant
             | Writability::NoCustomFields
+            | Writability::ValueMap
             | Writability::Current
             | Writability::NewRecord => true,
             Writability::OnCreate => operation.method == Method::Post,

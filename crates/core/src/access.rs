@@ -8,12 +8,14 @@ pub use level::Level;
 pub use viewer::{Acquaintances, Role, Viewer, WorkspaceMembership};
 
 use crate::graph_store_error::GraphStoreError;
+use crate::model::custom_field_values::gids;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
-    custom_field, custom_field_setting, enum_option, job, membership, project, project_template,
-    resource, section, status_update, task, task_template, team, time_tracking, user_task_list,
+    custom_field, custom_field_setting, enum_option, job, membership, portfolio, project,
+    project_template, resource, section, status_update, task, task_template, team, time_tracking,
+    user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -91,7 +93,7 @@ fn at_depth(
             };
             of_link(viewer, node.get(membership::TEAM), facts, depth)?.max(own)
         }
-        Type::ProjectMembership | Type::CustomFieldMembership => {
+        Type::ProjectMembership | Type::PortfolioMembership | Type::CustomFieldMembership => {
             of_link(viewer, node.get(membership::PARENT), facts, depth)?
         }
         Type::Project => in_project(viewer, node, full, facts)?,
@@ -103,6 +105,13 @@ fn at_depth(
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
             None => Level::None,
         },
+        Type::Portfolio => in_portfolio(viewer, node, full),
+        Type::ProjectPortfolioSetting => {
+            let project = node.get(portfolio::SETTING_PROJECT);
+            let in_portfolio =
+                of_link(viewer, node.get(portfolio::SETTING_PORTFOLIO), facts, depth)?;
+            of_link(viewer, project, facts, depth)?.min(in_portfolio)
+        }
         Type::StatusUpdate => of_link(viewer, node.get(status_update::PARENT), facts, depth)?,
         Type::Attachment => match facts.lookup_edges(node.gid, rel::ATTACHED_TO)?.first() {
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
@@ -240,7 +249,30 @@ fn in_project(
         }
         _ => Level::None,
     };
-    Ok(shared.max(open))
+    let given = shared.max(open);
+    let portfolios = match node.raw(project::ACCESS_FROM.def.name) {
+        Some(portfolios) if given < Level::Editor => portfolios,
+        _ => return Ok(given),
+    };
+    // Members of a portfolio never administer its projects.
+    let levels = gids(portfolios).filter_map(|gid| viewer.shared_levels.get(&gid));
+    let inherited = levels.copied().max().unwrap_or_default();
+    Ok(given.max(inherited.min(Level::Editor)))
+}
+
+/// Returns the highest level of: ownership, a membership, and the privacy setting.
+fn in_portfolio(viewer: &Viewer, node: &Node, full: bool) -> Level {
+    if node.get(portfolio::OWNER) == Some(viewer.user) {
+        return Level::Admin;
+    }
+    let shared = viewer.shared_levels.get(&node.gid).copied();
+    let public = node.get(portfolio::PRIVACY).as_deref() == Some(portfolio::PUBLIC_TO_DOMAIN);
+    let open = if full && public {
+        Level::Viewer
+    } else {
+        Level::None
+    };
+    shared.unwrap_or_default().max(open)
 }
 
 /// Returns the level on a custom field. It belongs to its creator and to the admins; others have the level of its

@@ -207,8 +207,7 @@ impl Plan {
                 | FieldSource::Aux(rel, Direction::Out)
                 | FieldSource::Count(rel, Direction::Out)
                 | FieldSource::HasViewer(rel) => rel,
-                // A task's projects give it its custom fields.
-                FieldSource::Values(_) => rel::SECTION,
+                FieldSource::Values(_) => rel::to_field_containers(ty),
                 _ => continue,
             };
             let (lo, hi) = band.unwrap_or((rel, rel));

@@ -140,6 +140,8 @@ pub enum SearchLink {
     Follower,
     /// The project, or a project of the task, is shared with that team.
     Team,
+    /// The project, or a project of the task, is an item of that portfolio.
+    Portfolio,
     /// The other node is a member of the project.
     Member,
     /// The user is a member of that workspace.

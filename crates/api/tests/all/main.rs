@@ -32,6 +32,7 @@ mod jobs;
 mod limits;
 mod members;
 mod module_circles;
+mod portfolios;
 mod status_updates;
 mod time_tracking;
 mod token_cache;

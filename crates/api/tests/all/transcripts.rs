@@ -41,6 +41,8 @@ const FILES: &[&str] = &[
     "28-status-updates",
     "30-attachments",
     "31-time-tracking",
+    "29-portfolios",
+    "33-portfolio-fields",
 ];
 
 /// A part of a transcript.

@@ -40,12 +40,13 @@ use workgraph_core::access::{Level, Role};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{
-    attachment, export, job, project, project_template, status_update, story, task_template, team,
-    user,
+    attachment, export, job, portfolio, project, project_template, status_update, story,
+    task_template, team, user,
 };
 use workgraph_core::model::time::{Date, Time};
 use workgraph_core::rules::membership_rules as membership;
-use workgraph_core::rules::status_rules;
+use workgraph_core::rules::sharing::PORTFOLIOS;
+use workgraph_core::rules::{portfolio_rules, status_rules};
 use workgraph_core::search::{Search, SearchEffort};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{

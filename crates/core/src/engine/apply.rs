@@ -117,6 +117,7 @@ fn affects_viewers(ty: Type) -> bool {
             | Type::WorkspaceMembership
             | Type::Team
             | Type::Project
+            | Type::Portfolio
             | Type::CustomField
     )
 }

@@ -23,6 +23,11 @@ fn kind_of(fact: &ChangeRecord) -> Option<AuditEventKind> {
         (Type::TaskTemplate, ChangeAction::Deleted) => event_kinds::TASK_TEMPLATE_DELETED,
         (Type::ProjectTemplate, ChangeAction::Deleted) => event_kinds::PROJECT_TEMPLATE_DELETED,
         (Type::Story, ChangeAction::Deleted) => event_kinds::STORY_DELETED,
+        (Type::Portfolio, ChangeAction::Deleted) => event_kinds::PORTFOLIO_DELETED,
+        (Type::PortfolioMembership, ChangeAction::Added { .. }) => {
+            event_kinds::PORTFOLIO_MEMBER_ADDED
+        }
+        (Type::PortfolioMembership, ChangeAction::Deleted) => event_kinds::PORTFOLIO_MEMBER_REMOVED,
         (Type::StatusUpdate, ChangeAction::Deleted) => event_kinds::STATUS_UPDATE_DELETED,
         (Type::Attachment, ChangeAction::Deleted) => event_kinds::ATTACHMENT_DELETED,
         (Type::Attachment, ChangeAction::Added { .. }) => event_kinds::ATTACHMENT_UPLOADED,
@@ -164,7 +169,10 @@ impl<'c> AuditCollector<'c> {
             event_kinds::TEAM_MEMBER_ADDED | event_kinds::TEAM_MEMBER_REMOVED => {
                 self.sharing(txn, kind, home, (node.get(membership::TEAM), user), added)?
             }
-            event_kinds::PROJECT_MEMBER_ADDED | event_kinds::PROJECT_MEMBER_REMOVED => {
+            event_kinds::PROJECT_MEMBER_ADDED
+            | event_kinds::PROJECT_MEMBER_REMOVED
+            | event_kinds::PORTFOLIO_MEMBER_ADDED
+            | event_kinds::PORTFOLIO_MEMBER_REMOVED => {
                 let parties = (node.get(membership::PARENT), node.get(membership::MEMBER));
                 self.sharing(txn, kind, home, parties, added)?
             }

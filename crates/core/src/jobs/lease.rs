@@ -190,6 +190,7 @@ impl LeasedJob {
         let want = ReadQuery::of(self.viewer()?).node(self.gid());
         let mut want = match &self.record.kind {
             JobKind::Duplicate(plot) => plot.needs(self.gid(), want),
+            JobKind::DuplicatePortfolio(plot) => plot.needs(want),
             JobKind::Export(plot) => plot.needs(want),
             JobKind::AssignNumbers(plot) => plot.needs(self.gid(), want),
             JobKind::InstantiateTemplate(plot) => plot.needs(want),
@@ -221,6 +222,7 @@ impl LeasedJob {
         let want = ReadQuery::of(self.viewer()?).node(self.gid());
         Ok(match &self.record.kind {
             JobKind::Duplicate(plot) => plot.more(self.gid(), view, want),
+            JobKind::DuplicatePortfolio(plot) => plot.more(view, want),
             JobKind::Export(plot) => plot.more(view, want),
             JobKind::AssignNumbers(_) | JobKind::ExportResources(_) => None,
             JobKind::InstantiateTemplate(plot) => plot.more(view, want),
@@ -253,6 +255,10 @@ impl LeasedJob {
                 let next = plot.step(self, view, more, &mut work)?;
                 held.record.objects_done += work.changes.node_writes.len() as u64;
                 next
+            }
+            JobKind::DuplicatePortfolio(plot) => {
+                held.record.objects_done += view.rows.gids.len() as u64;
+                plot.step(view, more, &mut work)?
             }
             JobKind::AssignNumbers(plot) => {
                 held.record.objects_done += view.rows.gids.len() as u64;

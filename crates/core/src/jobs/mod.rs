@@ -26,6 +26,7 @@ pub mod duplication;
 mod lease;
 pub mod numbering;
 mod output_buffer;
+pub mod portfolio_duplication;
 pub mod resource_export;
 pub mod template_instantiation;
 pub mod template_snapshot;
@@ -43,6 +44,7 @@ use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{Guard, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView, ViewerKey};
 use duplication::Duplication;
 use numbering::Numbering;
+use portfolio_duplication::PortfolioDuplication;
 use resource_export::ResourceExport;
 use serde::{Deserialize, Serialize};
 use template_instantiation::TemplateInstantiation;
@@ -111,6 +113,8 @@ pub struct JobRecord {
 pub enum JobKind {
     /// Duplication of tasks.
     Duplicate(Duplication),
+    /// Duplication of a portfolio's items.
+    DuplicatePortfolio(PortfolioDuplication),
     /// Export of a graph or an organization into a file.
     Export(TreeExport),
     /// Numbering of tasks in a field with automatic ids.
@@ -130,7 +134,10 @@ impl JobKind {
         match self {
             Self::Export(export) => Some((export.file_node, export.file_end)),
             Self::ExportResources(bulk) => Some((bulk.file_node, bulk.file_end)),
-            Self::Duplicate(_) | Self::AssignNumbers(_) | Self::InstantiateTemplate(_) => None,
+            Self::Duplicate(_)
+            | Self::DuplicatePortfolio(_)
+            | Self::AssignNumbers(_)
+            | Self::InstantiateTemplate(_) => None,
         }
     }
 
@@ -139,7 +146,10 @@ impl JobKind {
         match self {
             Self::Export(export) => export.file_end = mark,
             Self::ExportResources(bulk) => bulk.file_end = mark,
-            Self::Duplicate(_) | Self::AssignNumbers(_) | Self::InstantiateTemplate(_) => {}
+            Self::Duplicate(_)
+            | Self::DuplicatePortfolio(_)
+            | Self::AssignNumbers(_)
+            | Self::InstantiateTemplate(_) => {}
         }
     }
 }

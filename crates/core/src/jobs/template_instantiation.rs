@@ -269,7 +269,7 @@ impl RecipeItem<'_> {
             draft.set(task::CUSTOM_FIELDS, object);
             custom_field_rules::index_value_changes(work, self.node.gid, view, &changes);
             work.save(&draft);
-            custom_field_rules::record_value_changes(work, self.node.gid, &changes);
+            custom_field_rules::record_value_changes(work, (self.node.gid, self.node.ty), &changes);
         }
     }
 

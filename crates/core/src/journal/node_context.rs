@@ -99,6 +99,7 @@ impl<'c> ContextCollector<'c> {
                 | Type::CustomFieldMembership
                 | Type::CustomFieldSetting
                 | Type::StatusUpdate
+                | Type::PortfolioMembership
         ) || resource(ty).container.is_some();
         let read = match put {
             Some(_) => None,
@@ -216,6 +217,7 @@ impl<'c> ContextCollector<'c> {
             Type::CustomFieldMembership => Some((membership::PARENT, Type::CustomField)),
             Type::CustomFieldSetting => Some((custom_field_setting::PARENT, Type::Project)),
             Type::TeamMembership => Some((membership::TEAM, Type::Team)),
+            Type::PortfolioMembership => Some((membership::PARENT, Type::Portfolio)),
             Type::StatusUpdate => Some((status_update::PARENT, Type::Project)),
             _ => None,
         };
@@ -262,10 +264,12 @@ impl<'c> ContextCollector<'c> {
                     _ => {}
                 },
             )?,
-            Type::Project => {
-                self.edges(txn, gid, (rel::TEAM, rel::TEAM), fresh, &mut |_, dst, _| {
-                    places.push((dst, Type::Team));
-                })?
+            Type::Project | Type::Portfolio => {
+                for (rel, of) in [(rel::TEAM, Type::Team), (rel::ITEM_OF, Type::Portfolio)] {
+                    self.edges(txn, gid, (rel, rel), fresh, &mut |_, dst, _| {
+                        places.push((dst, of));
+                    })?;
+                }
             }
             _ => {}
         }

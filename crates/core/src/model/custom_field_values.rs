@@ -37,6 +37,16 @@ pub fn gids(value: &str) -> impl Iterator<Item = Gid> {
     value.split(digits).filter_map(Gid::parse)
 }
 
+/// Returns the stored array of these gids with one of them added at the end, or without it.
+pub fn with_gid(gids: impl Iterator<Item = Gid>, gid: Gid, there: bool) -> String {
+    let rest = gids.filter(|one| *one != gid);
+    let all: Vec<String> = rest
+        .chain(there.then_some(gid))
+        .map(|gid| format!("\"{gid}\""))
+        .collect();
+    format!("[{}]", all.join(","))
+}
+
 /// Returns the keys by which search finds a stored value.
 #[must_use]
 pub fn keys(kind: CustomFieldType, value: &str) -> Vec<IndexKey> {

@@ -229,6 +229,7 @@ fn keys(ty: Type) -> &'static KeyPositions {
                 "url",
                 "file",
                 "app",
+                "access_from",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for key in public.chain(private) {

@@ -61,6 +61,12 @@ pub enum Type {
     Attachment = 28,
     /// A report of how an object, such as a project, is getting on.
     StatusUpdate = 30,
+    /// A list of projects and other portfolios.
+    Portfolio = 31,
+    /// Membership of a user or team in a portfolio.
+    PortfolioMembership = 32,
+    /// Setting of a project in a portfolio.
+    ProjectPortfolioSetting = 33,
     /// The old form of a status update of a project. A second representation is never stored; such types have the
     /// highest numbers.
     ProjectStatus = 254,
@@ -100,6 +106,9 @@ impl Type {
         Self::ResourceExport,
         Self::Attachment,
         Self::StatusUpdate,
+        Self::Portfolio,
+        Self::PortfolioMembership,
+        Self::ProjectPortfolioSetting,
         Self::ProjectStatus,
         Self::TimeTrackingCategory,
         Self::TimeTrackingEntry,

@@ -46,6 +46,8 @@ pub enum Writability {
     /// As `Constant`, for a map from custom fields to values; the error names a custom field that the object does not
     /// have.
     NoCustomFields,
+    /// At creation and later, as a map from custom fields to values. An array, as records have it, is ignored.
+    ValueMap,
     /// Never: other operations set the link. Its present value may be repeated, as in a record sent back.
     Current,
     /// As `Current`, but a record without a gid makes a new node, to which the field then links.

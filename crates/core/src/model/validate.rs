@@ -91,9 +91,11 @@ pub fn check_inputs(
                 unchanged(def, value)?;
                 continue;
             }
+            Writability::ValueMap if value.is_array() => continue,
+            Writability::ValueMap => {}
             Writability::NewRecord if is_new_record(value) => {}
             // An update has compared the others with the present link.
-            Writability::Current | Writability::NewRecord if value.is_null() && creating => {
+            Writability::Current | Writability::NewRecord if value.is_null() => {
                 continue;
             }
             Writability::Current | Writability::NewRecord => {

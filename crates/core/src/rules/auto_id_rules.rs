@@ -35,12 +35,7 @@ pub fn number(work: &mut ChangeBuilder<'_>, project: Option<&Node>, task: Gid) {
 /// Returns the project's list of numbering fields with `field` added or removed.
 #[must_use]
 pub fn changed(project: &Node, field: Gid, there: bool) -> String {
-    let rest = numbering(project).filter(|f| *f != field);
-    let all: Vec<String> = rest
-        .chain(there.then_some(field))
-        .map(|f| format!("\"{f}\""))
-        .collect();
-    format!("[{}]", all.join(","))
+    custom_field_values::with_gid(numbering(project), field, there)
 }
 
 /// Checks that a prefix has only letters and digits, and a letter first.

@@ -159,14 +159,18 @@ pub fn index_value_changes(
 
 /// Adds a change record for each changed value, with its field, in place of the one for all values
 /// that saving the task made.
-pub fn record_value_changes(work: &mut ChangeBuilder<'_>, task: Gid, changes: &[ValueChange]) {
+pub fn record_value_changes(
+    work: &mut ChangeBuilder<'_>,
+    (gid, ty): (Gid, Type),
+    changes: &[ValueChange],
+) {
     let name = task::CUSTOM_FIELDS.def.name;
     let facts = &mut work.changes.change_records;
     facts.retain(|f| {
-        f.gid != task || !matches!(f.action, ChangeAction::Changed { field, .. } if field == name)
+        f.gid != gid || !matches!(f.action, ChangeAction::Changed { field, .. } if field == name)
     });
     for change in changes {
-        work.record_added(task, Type::Task, name, change.field);
+        work.record_added(gid, ty, name, change.field);
     }
 }
 

@@ -4,6 +4,7 @@ pub mod custom_field_rules;
 pub mod invitation_rules;
 pub mod membership_roles;
 pub mod membership_rules;
+pub mod portfolio_rules;
 pub mod rich_texts;
 pub mod sharing;
 pub mod status_rules;

@@ -2,7 +2,7 @@
 use crate::access::Level;
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, TypedField, rel};
-use crate::model::resources::{custom_field, membership, project};
+use crate::model::resources::{custom_field, membership, portfolio, project, resource};
 use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
 
@@ -32,6 +32,18 @@ pub static PROJECTS: Sharing = Sharing {
     ],
 };
 
+/// Sharing of portfolios.
+pub static PORTFOLIOS: Sharing = Sharing {
+    ty: Type::Portfolio,
+    membership: Type::PortfolioMembership,
+    default: portfolio::DEFAULT_ACCESS,
+    levels: &[
+        ("viewer", Level::Viewer),
+        ("editor", Level::Editor),
+        ("admin", Level::Admin),
+    ],
+};
+
 /// Sharing of custom fields.
 pub static CUSTOM_FIELDS: Sharing = Sharing {
     ty: Type::CustomField,
@@ -46,12 +58,12 @@ pub static CUSTOM_FIELDS: Sharing = Sharing {
 
 impl Sharing {
     /// Types that are shared by levels.
-    pub const TYPES: &'static [Type] = &[Type::Project, Type::CustomField];
+    pub const TYPES: &'static [Type] = &[Type::Project, Type::Portfolio, Type::CustomField];
 
     /// Returns the rules by which a type is shared, or `None` if it is not shared.
     #[must_use]
     pub fn of(ty: Type) -> Option<&'static Self> {
-        [&PROJECTS, &CUSTOM_FIELDS]
+        [&PROJECTS, &PORTFOLIOS, &CUSTOM_FIELDS]
             .into_iter()
             .find(|sharing| sharing.ty == ty)
     }
@@ -87,7 +99,7 @@ impl Sharing {
         work.require_unlinked(shared, rel::MEMBERS, member);
         let rank = ListPosition::Rank(level as i64);
         work.link(shared, rel::MEMBERS, member, rank, Some(gid));
-        if self.ty == Type::Project {
+        if self.lists_members() {
             work.record_added(shared, self.ty, "members", member);
         }
         gid
@@ -99,8 +111,15 @@ impl Sharing {
         work.unlink(shared, rel::MEMBERS, member);
         if self.ty == Type::Project {
             work.unlink(shared, rel::PROJECT_FOLLOWERS, member);
+        }
+        if self.lists_members() {
             work.record_removed(shared, self.ty, "members", member);
         }
+    }
+
+    /// Returns true if records of the shared objects list their members.
+    fn lists_members(&self) -> bool {
+        resource(self.ty).field("members").is_some()
     }
 }
 
@@ -108,7 +127,6 @@ impl Sharing {
 mod tests {
     use super::*;
     use crate::model::registry::ValueType;
-    use crate::model::resources::resource;
 
     #[test]
     fn levels_are_those_that_the_memberships_declare() {

@@ -15,6 +15,7 @@ pub const fn is_searchable(ty: Type) -> bool {
         ty,
         Type::Task
             | Type::Project
+            | Type::Portfolio
             | Type::ProjectTemplate
             | Type::Tag
             | Type::Team

@@ -148,12 +148,23 @@ impl SearchLink {
             Self::Section => rel::SECTION,
             Self::Tag => rel::TAGS,
             Self::Follower => rel::FOLLOWERS,
-            Self::Team if matches!(ty, Type::Project) => rel::TEAM,
+            Self::Team | Self::Portfolio if matches!(ty, Type::Task) => return None,
+            Self::Team => rel::TEAM,
+            Self::Portfolio => rel::ITEM_OF,
             Self::Member => rel::MEMBERS,
             Self::Workspace => rel::WORKSPACES,
             Self::Liker => rel::LIKES,
             _ => return None,
         })
+    }
+
+    /// Returns the relation of a project's edge to the other node, for links that tasks have through their projects.
+    pub(crate) const fn through_project(self) -> Option<Relation> {
+        match self {
+            Self::Team => Some(rel::TEAM),
+            Self::Portfolio => Some(rel::ITEM_OF),
+            _ => None,
+        }
     }
 
     /// Returns true if the node has any link of this kind.
@@ -173,7 +184,8 @@ impl SearchLink {
             return Ok(around.count_incoming(card.gid, rel::ATTACHED_TO)? > 0);
         }
         // The project of a task is the auxiliary node of its edge to a section.
-        let of_project = matches!(self, Self::Project | Self::Team) && card.ty == Type::Task;
+        let through = self.through_project();
+        let of_project = (self == Self::Project || through.is_some()) && card.ty == Type::Task;
         let rel = match self.relation(card.ty) {
             _ if of_project => rel::SECTION,
             Some(rel) => rel,
@@ -186,11 +198,11 @@ impl SearchLink {
             if around.node(far)?.is_none() {
                 continue;
             }
-            if self != Self::Team || !of_project {
+            let Some(through) = through.filter(|_| of_project) else {
                 return Ok(true);
-            }
-            for team in around.edges(far, rel::TEAM)? {
-                if around.node(team.dst)?.is_some() {
+            };
+            for beyond in around.edges(far, through)? {
+                if around.node(beyond.dst)?.is_some() {
                     return Ok(true);
                 }
             }
@@ -218,7 +230,10 @@ impl SearchLink {
                 let places = around.edges(card.gid, rel::SECTION)?;
                 places.iter().any(|e| e.aux == Some(to))
             }
-            Self::Team if card.ty == Type::Task => {
+            Self::Team | Self::Portfolio if card.ty == Type::Task => {
+                let Some(through) = self.through_project() else {
+                    return Ok(false);
+                };
                 let mut found = false;
                 for project in around
                     .edges(card.gid, rel::SECTION)?
@@ -226,7 +241,7 @@ impl SearchLink {
                     .filter_map(|e| e.aux)
                 {
                     found = found
-                        || (around.linked(project, rel::TEAM, to)?
+                        || (around.linked(project, through, to)?
                             && around.node(project)?.is_some());
                 }
                 found

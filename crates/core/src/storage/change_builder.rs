@@ -113,6 +113,18 @@ impl<'a> ChangeBuilder<'a> {
         }
     }
 
+    /// Writes the next version of a node if anything about it changed, without change records: for fields that are not
+    /// public.
+    pub fn save_unrecorded(&mut self, draft: &Draft) {
+        if draft.changed_keys().next().is_none() {
+            return;
+        }
+        let node = draft.finish();
+        let unchanged = Guard::Version(node.gid, node.version - 1);
+        self.changes.guards.push(unchanged);
+        self.changes.node_writes.push(NodeWrite { node });
+    }
+
     /// Trashes a node.
     pub fn trash(&mut self, gid: Gid, ty: Type) {
         self.add_change_record(gid, ty, ChangeAction::Deleted);

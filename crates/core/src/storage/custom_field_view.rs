@@ -1,10 +1,11 @@
-//! The custom fields of a task in a view.
+//! The custom fields of a task, project or portfolio in a view.
 use crate::model::custom_field_values::stored_values;
+use crate::model::edge::Edge;
 use crate::model::gid::Gid;
-use crate::model::registry::rel;
+use crate::model::registry::{Type, rel};
 use crate::storage::ReadView;
 
-/// A custom field of a task, with its value.
+/// A custom field of a node, with its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CustomFieldValue<'v> {
     /// Gid of the field.
@@ -17,30 +18,41 @@ pub struct CustomFieldValue<'v> {
     pub number: Option<i64>,
 }
 
-/// Returns the nodes that give a task custom fields: its projects, and the assignee's task list if the assignee is the
-/// viewer.
-pub fn field_containers(view: &ReadView, task: Gid) -> impl Iterator<Item = Gid> {
+/// Returns the nodes that give a node custom fields: to a task its projects, and the assignee's task list if the
+/// assignee is the viewer; to other nodes the portfolios in which they are items.
+pub fn field_containers(view: &ReadView, gid: Gid, ty: Type) -> impl Iterator<Item = Gid> {
     let seats = &view.viewer.memberships;
-    let lists = view.links(task, rel::MY_TASKS).iter();
-    let own = lists.filter(|e| seats.iter().any(|s| s.task_list == e.aux));
-    let projects = view.links(task, rel::SECTION).iter();
-    projects.chain(own).filter_map(|e| e.aux)
+    let (projects, lists, portfolios): (&[Edge], &[Edge], &[Edge]) = match ty {
+        Type::Project | Type::Portfolio => (&[], &[], view.links(gid, rel::ITEM_OF)),
+        _ => (
+            view.links(gid, rel::SECTION),
+            view.links(gid, rel::MY_TASKS),
+            &[],
+        ),
+    };
+    let own = lists
+        .iter()
+        .filter(|e| seats.iter().any(|s| s.task_list == e.aux));
+    // A portfolio that was deleted gives no fields.
+    let live = portfolios.iter().map(|e| e.dst);
+    let live = live.filter(|portfolio| view.node(*portfolio).is_some());
+    projects.iter().chain(own).filter_map(|e| e.aux).chain(live)
 }
 
-/// Returns the fields that a task has from its projects, in the order of the projects and of their settings, each once;
-/// then those that the task only has a value for. The view must hold the edges from the task to them.
+/// Returns the fields that a node has from its containers, in their order and that of their settings, each once; then
+/// those that the node only has a value for. The view must hold the edges from the node to them.
 #[must_use]
 pub fn custom_field_values<'v>(
     view: &ReadView,
-    task: Gid,
+    (gid, ty): (Gid, Type),
     object: Option<&'v str>,
 ) -> Vec<CustomFieldValue<'v>> {
     let values: Vec<(Gid, &str)> = object
         .map(|o| stored_values(o).collect())
         .unwrap_or_default();
-    let numbers = view.links(task, rel::NUMBERED);
+    let numbers = view.links(gid, rel::NUMBERED);
     let mut all: Vec<CustomFieldValue<'v>> = Vec::new();
-    for (at, place) in field_containers(view, task).enumerate() {
+    for (at, place) in field_containers(view, gid, ty).enumerate() {
         for edge in view.sources(place, rel::FIELD_ON) {
             // One project or task list has a field once.
             if at > 0 && all.iter().any(|h| h.field == edge.src) {

@@ -79,6 +79,10 @@ pub struct ReadQuery {
     pub ancestors: Vec<usize>,
     /// For rules: the number of levels of subtasks below these node references.
     pub heights: Vec<usize>,
+    /// For rules: the nodes that edges of a relation lead to from these node references (by index), one after the other.
+    pub reachable: Vec<(usize, Relation)>,
+    /// For rules: the number of live nodes with an edge of a relation into these node references (by index).
+    pub counts: Vec<(usize, Relation)>,
     /// For rules: the custom fields that the projects of these tasks give them.
     pub custom_fields_of: Vec<usize>,
     /// A page of a list.
@@ -113,6 +117,8 @@ impl ReadQuery {
             linked: Vec::new(),
             ancestors: Vec::new(),
             heights: Vec::new(),
+            reachable: Vec::new(),
+            counts: Vec::new(),
             custom_fields_of: Vec::new(),
             page: None,
             row_query: None,
@@ -163,6 +169,20 @@ impl ReadQuery {
     ) -> Self {
         let (a, b) = (self.add_ref(source), self.add_ref(target));
         self.linked.push((a, rel, b));
+        self
+    }
+    /// Adds the edges of a relation that start at a node, and at the nodes that these lead to.
+    #[must_use]
+    pub fn reachable(mut self, node: impl Into<NodeRef>, rel: Relation) -> Self {
+        let at = self.add_ref(node);
+        self.reachable.push((at, rel));
+        self
+    }
+    /// Adds the number of live nodes with an edge of a relation into a node.
+    #[must_use]
+    pub fn count(mut self, node: impl Into<NodeRef>, rel: Relation) -> Self {
+        let at = self.add_ref(node);
+        self.counts.push((at, rel));
         self
     }
     /// Adds a plan to follow from a node.

@@ -157,6 +157,24 @@ impl ReadView {
         held.into_iter()
             .find(|e| e.src == source && e.rel == rel && e.dst == target)
     }
+    /// Returns true if edges of a relation lead from a node to another, as far as they were loaded.
+    #[must_use]
+    pub fn leads(&self, from: Gid, rel: Relation, to: Gid) -> bool {
+        let mut seen = vec![from];
+        let mut next = 0;
+        while let Some(gid) = seen.get(next).copied() {
+            if gid == to {
+                return true;
+            }
+            next += 1;
+            for edge in self.links(gid, rel) {
+                if !seen.contains(&edge.dst) {
+                    seen.push(edge.dst);
+                }
+            }
+        }
+        false
+    }
     /// Returns the number of live sources of a relation into a node, if that was loaded.
     #[must_use]
     pub fn count(&self, gid: Gid, rel: Relation) -> u64 {

@@ -1,4 +1,4 @@
-//! Custom field settings: the custom fields of the tasks of a project.
+//! Custom field settings: the custom fields of the tasks of a project, or of the items of a portfolio.
 use super::custom_fields::{FieldDefinition, define};
 use super::list_position::{InsertInputs, InsertPosition, RequestedPosition, insert_beside};
 use crate::operation::inputs::{
@@ -23,9 +23,7 @@ use workgraph_core::model::resources::{custom_field_setting, project};
 use workgraph_core::model::validate::reference;
 use workgraph_core::rules::{auto_id_rules, custom_field_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
-use workgraph_core::storage::{
-    EdgeEnd, Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView,
-};
+use workgraph_core::storage::{EdgeEnd, LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
 
 /// Operations on custom field settings.
 pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
@@ -49,7 +47,7 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
     action(
         "addCustomFieldSettingForProject",
         "/projects/{project_gid}/addCustomFieldSetting",
-        &Steps::new(add_needs, add),
+        &Steps::<AddSetting<false>, _>::new(add_needs, add),
     )
     .scope("projects:write")
     .responds_with(Type::CustomFieldSetting)
@@ -57,11 +55,43 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
     action(
         "removeCustomFieldSettingForProject",
         "/projects/{project_gid}/removeCustomFieldSetting",
-        &Steps::new(remove_needs, remove),
+        &Steps::<RemoveSetting<false>, _>::new(remove_needs, remove),
     )
     .scope("projects:write")
     .paid_only(PREMIUM),
+    list(
+        "getCustomFieldSettingsForPortfolio",
+        "/portfolios/{portfolio_gid}/custom_field_settings",
+        Type::CustomFieldSetting,
+        OF_CONTAINER,
+    )
+    .scope("portfolios:read")
+    .paid_only(PREMIUM),
+    action(
+        "addCustomFieldSettingForPortfolio",
+        "/portfolios/{portfolio_gid}/addCustomFieldSetting",
+        &Steps::<AddSetting<true>, _>::new(add_needs, add),
+    )
+    .scope("portfolios:write")
+    .responds_with(Type::CustomFieldSetting)
+    .paid_only(PREMIUM),
+    action(
+        "removeCustomFieldSettingForPortfolio",
+        "/portfolios/{portfolio_gid}/removeCustomFieldSetting",
+        &Steps::<RemoveSetting<true>, _>::new(remove_needs, remove),
+    )
+    .scope("portfolios:write")
+    .paid_only(PREMIUM),
 ];
+
+/// Returns the path parameter for the project or portfolio whose settings change.
+const fn container(is_portfolio: bool) -> &'static Input<Named<Gid>> {
+    if is_portfolio {
+        &path::PORTFOLIO
+    } else {
+        &path::PROJECT_OR_TASK_LIST
+    }
+}
 
 const PREMIUM: &str = "Custom Field Settings are not available for free users.";
 // Not open: only the owner of a task list may see its settings.
@@ -77,20 +107,20 @@ const ADDED: Input<AddedField> = Input::parsed(
     "custom_field",
     InputType::Node(&[Type::CustomField]),
     read_added,
-    "The custom field, one of the project's workspace, or the definition of a new one for this project alone.",
+    "The custom field, one of the same workspace, or the definition of a new one for this object alone.",
 )
 .required();
 const REMOVED: Input<Named<Gid>> = Input::gid(
     InputPlace::Body,
     "custom_field",
     &[Type::CustomField],
-    "The custom field to remove from the project.",
+    "The custom field to remove.",
 )
 .required();
 const IS_IMPORTANT: Input<bool> = Input::flag(
     InputPlace::Body,
     "is_important",
-    "True if lists of the project's tasks show the field.",
+    "True if lists of the tasks or items show the field.",
 );
 const BESIDE: InsertInputs = insert_beside(&[Type::CustomFieldSetting]);
 
@@ -118,17 +148,17 @@ fn read_added(
     })
 }
 
-/// A project, and the custom field that it gets.
-struct AddSetting {
-    project: Named<Gid>,
+/// A project or portfolio, and the custom field that it gets.
+struct AddSetting<const OF_PORTFOLIO: bool> {
+    container: Named<Gid>,
     field: AddedField,
     position: RequestedPosition,
     is_important: Deferred<Option<bool>>,
 }
 
-impl OperationInput for AddSetting {
+impl<const OF_PORTFOLIO: bool> OperationInput for AddSetting<OF_PORTFOLIO> {
     const INPUTS: &'static [&'static InputDef] = &[
-        &path::PROJECT_OR_TASK_LIST.def,
+        &container(OF_PORTFOLIO).def,
         &ADDED.def,
         &IS_IMPORTANT.def,
         &BESIDE.before.def,
@@ -136,7 +166,7 @@ impl OperationInput for AddSetting {
     ];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
         Ok(Self {
-            project: inputs.required(&path::PROJECT_OR_TASK_LIST)?,
+            container: inputs.required(container(OF_PORTFOLIO))?,
             field: inputs.required(&ADDED)?,
             position: BESIDE.read(inputs)?,
             is_important: inputs.deferred_optional(&IS_IMPORTANT),
@@ -144,24 +174,27 @@ impl OperationInput for AddSetting {
     }
 }
 
-/// A project, and the custom field that it loses.
-struct RemoveSetting {
-    project: Named<Gid>,
+/// A project or portfolio, and the custom field that it loses.
+struct RemoveSetting<const OF_PORTFOLIO: bool> {
+    container: Named<Gid>,
     field: Named<Gid>,
 }
 
-impl OperationInput for RemoveSetting {
-    const INPUTS: &'static [&'static InputDef] = &[&path::PROJECT_OR_TASK_LIST.def, &REMOVED.def];
+impl<const OF_PORTFOLIO: bool> OperationInput for RemoveSetting<OF_PORTFOLIO> {
+    const INPUTS: &'static [&'static InputDef] = &[&container(OF_PORTFOLIO).def, &REMOVED.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
         Ok(Self {
-            project: inputs.required(&path::PROJECT_OR_TASK_LIST)?,
+            container: inputs.required(container(OF_PORTFOLIO))?,
             field: inputs.required(&REMOVED)?,
         })
     }
 }
 
-fn add_needs(call: &RequestContext<'_>, input: &AddSetting) -> Result<ReadQuery, DomainError> {
-    let place = input.project.node;
+fn add_needs<const OF_PORTFOLIO: bool>(
+    call: &RequestContext<'_>,
+    input: &AddSetting<OF_PORTFOLIO>,
+) -> Result<ReadQuery, DomainError> {
+    let place = input.container.node;
     let want = jobs::start_needs(call.read_query(), call.job_requester());
     let mut want = want.into(place, rel::FIELD_ON, FIELDS_MAX);
     if let AddedField::Existing(field) = &input.field {
@@ -180,7 +213,7 @@ fn is_shown(call: &RequestContext<'_>, view: &ReadView, field: Gid) -> bool {
         .is_some_and(|field| call.is_visible(view, field))
 }
 
-/// Returns a project, or the caller's task list, if the caller may change its settings.
+/// Returns a project or portfolio, or the caller's task list, if the caller may change its settings.
 fn customized<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
@@ -216,15 +249,19 @@ fn list_position(
     })
 }
 
-fn add(
+fn add<const OF_PORTFOLIO: bool>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &AddSetting,
+    input: &AddSetting<OF_PORTFOLIO>,
 ) -> Result<Decision, DomainError> {
-    let node = customized(call, view, &input.project)?;
+    let node = customized(call, view, &input.container)?;
     let place = list_position(call, view, node.gid, input.position)?;
     let important = *input.is_important.get()?;
     let home = node.workspace.unwrap_or(node.gid);
+    let noun = match node.ty {
+        Type::Portfolio => "portfolio",
+        _ => "project",
+    };
     let held = view.sources(node.gid, rel::FIELD_ON);
     let mut work = call.change_builder();
     let gid = match &input.field {
@@ -233,7 +270,7 @@ fn add(
             if found.workspace != node.workspace {
                 return Err(DomainError::field(
                     "custom_field",
-                    "Not a custom field of the project's workspace",
+                    format_args!("Not a custom field of the {noun}'s workspace"),
                 ));
             }
             found.gid
@@ -261,7 +298,7 @@ fn add(
     if held.len() >= FIELDS_MAX {
         return Err(DomainError::field(
             "custom_field",
-            format_args!("Too many: a project has at most {FIELDS_MAX} custom fields"),
+            format_args!("Too many: a {noun} has at most {FIELDS_MAX} custom fields"),
         ));
     }
     let setting = custom_field_rules::add_setting(
@@ -318,29 +355,25 @@ fn note(work: &mut ChangeBuilder<'_>, project: &Node, field: Gid, there: bool) {
         project::NUMBERED_BY,
         auto_id_rules::changed(project, field, there),
     );
-    let unchanged = Guard::Version(project.gid, project.version);
-    work.changes.guards.push(unchanged);
-    work.changes.node_writes.push(NodeWrite {
-        node: draft.finish(),
-    });
+    work.save_unrecorded(&draft);
 }
 
-fn remove_needs(
+fn remove_needs<const OF_PORTFOLIO: bool>(
     call: &RequestContext<'_>,
-    input: &RemoveSetting,
+    input: &RemoveSetting<OF_PORTFOLIO>,
 ) -> Result<ReadQuery, DomainError> {
-    let project = input.project.node;
+    let project = input.container.node;
     Ok(call
         .read_query()
         .edge(input.field.node, rel::FIELD_ON, project))
 }
 
-fn remove(
+fn remove<const OF_PORTFOLIO: bool>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &RemoveSetting,
+    input: &RemoveSetting<OF_PORTFOLIO>,
 ) -> Result<Decision, DomainError> {
-    let node = customized(call, view, &input.project)?;
+    let node = customized(call, view, &input.container)?;
     let gid = input.field.node;
     let found = view.link(gid, rel::FIELD_ON, node.gid);
     let Some(edge) = found.filter(|_| is_shown(call, view, gid)) else {

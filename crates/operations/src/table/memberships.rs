@@ -1,4 +1,4 @@
-//! Memberships of users and teams in projects and custom fields.
+//! Memberships of users and teams in projects, portfolios and custom fields.
 mod inputs;
 
 use self::inputs::{
@@ -98,10 +98,10 @@ fn of_project(
 }
 
 /// The anchor of a list: the node, the parameter that names it, and the types that it may have.
-type MembershipAnchor = (NodeRef, &'static str, &'static [Type]);
+pub(super) type MembershipAnchor = (NodeRef, &'static str, &'static [Type]);
 
 /// Lists the memberships in a project or custom field, or that of one member alone.
-fn list_memberships(
+pub(super) fn list_memberships(
     call: &RequestContext<'_>,
     place: MembershipAnchor,
     member: Option<&Named<NodeRef>>,
@@ -128,7 +128,7 @@ fn list_memberships(
 }
 
 /// Lists the memberships at a project or custom field, or at a member.
-fn at(
+pub(super) fn at(
     mut want: ReadQuery,
     dir: Direction,
     (node, anchor, anchor_types): MembershipAnchor,

@@ -17,7 +17,10 @@ pub mod list_position;
 pub mod memberships;
 mod my_tasks;
 mod named_users;
+pub mod portfolio_memberships;
+pub mod portfolios;
 mod project_people;
+pub mod project_portfolio_settings;
 pub mod projects;
 mod record_family;
 mod record_links;
@@ -56,6 +59,9 @@ pub static TABLES: &[&[Operation]] = &[
     teams::TEAMS,
     memberships::MEMBERSHIPS,
     projects::PROJECTS,
+    portfolios::PORTFOLIOS,
+    portfolio_memberships::PORTFOLIO_MEMBERSHIPS,
+    project_portfolio_settings::PROJECT_PORTFOLIO_SETTINGS,
     sections::SECTIONS,
     tasks::TASKS,
     task_links::TASK_LINKS,

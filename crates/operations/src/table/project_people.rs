@@ -1,14 +1,16 @@
-//! Members and followers of projects.
+//! Members of projects and portfolios, and followers of projects.
 use super::named_users::{leaver, named_member};
 use crate::operation::Decision;
 use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput, path};
-use crate::request_context::RequestContext;
+use crate::request_context::{RequestContext, require_level};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::resource;
 use workgraph_core::rules::membership_rules;
-use workgraph_core::rules::sharing::PROJECTS;
+use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{Edge, ListPosition, NodeRef, ReadQuery, ReadView};
 
@@ -17,39 +19,44 @@ const FOLLOWERS: Input<Vec<Named<NodeRef>>> = Input::users(
     "The users; new followers belong to the project's workspace, and become members.",
 )
 .required();
-const MEMBERS: Input<Vec<Named<NodeRef>>> = Input::users(
-    "members",
-    "The users; new members belong to the project's workspace.",
-)
-.required();
+const MEMBERS: Input<Vec<Named<NodeRef>>> =
+    Input::users("members", "The users; new members belong to the workspace.").required();
 
-/// A project, and users who join or leave it.
-pub(super) struct ProjectPeople {
-    project: Named<Gid>,
+/// A project or portfolio, and users who join or leave it.
+pub(super) struct People {
+    container: Named<Gid>,
     people: Vec<Named<NodeRef>>,
 }
 
 /// A project, and users who start or stop to follow it.
-pub(super) struct ProjectFollowers(ProjectPeople);
+pub(super) struct ProjectFollowers(People);
 
 impl OperationInput for ProjectFollowers {
     const INPUTS: &'static [&'static InputDef] = &[&path::PROJECT.def, &FOLLOWERS.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self(ProjectPeople {
-            project: inputs.required(&path::PROJECT)?,
+        Ok(Self(People {
+            container: inputs.required(&path::PROJECT)?,
             people: inputs.required(&FOLLOWERS)?,
         }))
     }
 }
 
-/// A project, and users who become members or are removed.
-pub(super) struct ProjectMembers(ProjectPeople);
+/// A project or portfolio, and users who become members or are removed.
+pub(super) struct Members<const OF_PORTFOLIO: bool>(People);
 
-impl OperationInput for ProjectMembers {
-    const INPUTS: &'static [&'static InputDef] = &[&path::PROJECT.def, &MEMBERS.def];
+impl<const OF_PORTFOLIO: bool> Members<OF_PORTFOLIO> {
+    const CONTAINER: &'static Input<Named<Gid>> = if OF_PORTFOLIO {
+        &path::PORTFOLIO
+    } else {
+        &path::PROJECT
+    };
+}
+
+impl<const OF_PORTFOLIO: bool> OperationInput for Members<OF_PORTFOLIO> {
+    const INPUTS: &'static [&'static InputDef] = &[&Self::CONTAINER.def, &MEMBERS.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self(ProjectPeople {
-            project: inputs.required(&path::PROJECT)?,
+        Ok(Self(People {
+            container: inputs.required(Self::CONTAINER)?,
             people: inputs.required(&MEMBERS)?,
         }))
     }
@@ -62,15 +69,15 @@ pub(super) fn followers_needs(
     Ok(people_needs(call, &input.0))
 }
 
-pub(super) fn members_needs(
+pub(super) fn members_needs<const OF_PORTFOLIO: bool>(
     call: &RequestContext<'_>,
-    input: &ProjectMembers,
+    input: &Members<OF_PORTFOLIO>,
 ) -> Result<ReadQuery, DomainError> {
     Ok(people_needs(call, &input.0))
 }
 
-fn people_needs(call: &RequestContext<'_>, input: &ProjectPeople) -> ReadQuery {
-    let project = input.project.node;
+fn people_needs(call: &RequestContext<'_>, input: &People) -> ReadQuery {
+    let project = input.container.node;
     let mut want = call.read_query().node(project);
     for named in &input.people {
         let user = &named.node;
@@ -82,15 +89,33 @@ fn people_needs(call: &RequestContext<'_>, input: &ProjectPeople) -> ReadQuery {
     want
 }
 
+/// Returns the project or portfolio. Viewers of a portfolio may leave it.
+fn container<'v>(
+    call: &RequestContext<'_>,
+    view: &'v ReadView,
+    input: &People,
+) -> Result<&'v Node, DomainError> {
+    let node = call.named_node(view, &input.container, Level::Viewer)?;
+    if node.ty == Type::Project {
+        require_level(view, node, Level::Commenter)?;
+    }
+    Ok(node)
+}
+
+/// Returns the sharing rules of a project or portfolio.
+fn sharing(node: &Node) -> Result<&'static Sharing, DomainError> {
+    Sharing::of(node.ty).ok_or_else(|| DomainError::not_found(resource(node.ty).noun, node.gid))
+}
+
 /// Applies a change to each person named in the body.
 fn each(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &ProjectPeople,
+    input: &People,
     joining: bool,
-    mut change: impl FnMut(&mut ChangeBuilder<'_>, Gid, Gid, Gid),
+    mut change: impl FnMut(&mut ChangeBuilder<'_>, &Node, Gid, Gid),
 ) -> Result<Decision, DomainError> {
-    let node = call.named_node(view, &input.project, Level::Commenter)?;
+    let node = container(call, view, input)?;
     let home = node.workspace.unwrap_or(node.gid);
     let mut work = call.change_builder();
     work.require_live(node.gid);
@@ -102,11 +127,16 @@ fn each(
             leaver(call, view, field, &named.node, node.gid, rel::MEMBERS)?
         };
         if who != call.user_gid() && view.level(node.gid) < Level::Editor {
-            return Err(DomainError::forbidden(
-                "You do not have permission to change who follows this project.",
-            ));
+            let what = match node.ty {
+                Type::Project => "who follows",
+                _ => "the members of",
+            };
+            let noun = resource(node.ty).noun;
+            return Err(DomainError::forbidden(format!(
+                "You do not have permission to change {what} this {noun}."
+            )));
         }
-        change(&mut work, node.gid, home, who);
+        change(&mut work, node, home, who);
     }
     Ok(Decision::about(work.changes, node.gid))
 }
@@ -144,8 +174,8 @@ pub(super) fn add_followers(
     view: &ReadView,
     input: &ProjectFollowers,
 ) -> Result<Decision, DomainError> {
-    each(call, view, &input.0, true, |work, place, home, who| {
-        follow(work, view, place, home, who)
+    each(call, view, &input.0, true, |work, node, home, who| {
+        follow(work, view, node.gid, home, who)
     })
 }
 
@@ -154,33 +184,42 @@ pub(super) fn remove_followers(
     view: &ReadView,
     input: &ProjectFollowers,
 ) -> Result<Decision, DomainError> {
-    each(call, view, &input.0, false, |work, place, _, who| {
-        if view.link(place, rel::PROJECT_FOLLOWERS, who).is_some() {
-            work.unlink(place, rel::PROJECT_FOLLOWERS, who);
-            work.record_removed(place, Type::Project, "followers", who);
+    each(call, view, &input.0, false, |work, node, _, who| {
+        if view.link(node.gid, rel::PROJECT_FOLLOWERS, who).is_some() {
+            work.unlink(node.gid, rel::PROJECT_FOLLOWERS, who);
+            work.record_removed(node.gid, Type::Project, "followers", who);
         }
     })
 }
 
-pub(super) fn add_members(
+pub(super) fn add_members<const OF_PORTFOLIO: bool>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &ProjectMembers,
+    input: &Members<OF_PORTFOLIO>,
 ) -> Result<Decision, DomainError> {
-    each(call, view, &input.0, true, |work, place, home, who| {
-        if view.link(place, rel::MEMBERS, who).is_none() {
-            membership_rules::join_project(work, who, place, home, Level::Editor);
+    let sharing = sharing(container(call, view, &input.0)?)?;
+    each(call, view, &input.0, true, |work, node, home, who| {
+        if view.link(node.gid, rel::MEMBERS, who).is_some() {
+            return;
         }
+        // New members of a portfolio get its default level, but not more than the caller has.
+        let word = node.get(sharing.default);
+        let usual = word.and_then(|word| sharing.level(&word));
+        let level = match usual.filter(|_| node.ty != Type::Project) {
+            Some(usual) => usual.min(view.level(node.gid)),
+            None => Level::Editor,
+        };
+        sharing.join(work, who, node.gid, home, level);
     })
 }
 
-pub(super) fn remove_members(
+pub(super) fn remove_members<const OF_PORTFOLIO: bool>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &ProjectMembers,
+    input: &Members<OF_PORTFOLIO>,
 ) -> Result<Decision, DomainError> {
-    let project = &input.0.project;
-    let place = call.named_node(view, project, Level::Commenter)?.gid;
+    let node = container(call, view, &input.0)?;
+    let (sharing, place) = (sharing(node)?, node.gid);
     for named in &input.0.people {
         let held = view
             .resolve(&named.node)
@@ -193,10 +232,10 @@ pub(super) fn remove_members(
             ));
         }
     }
-    each(call, view, &input.0, false, |work, place, _, who| {
+    each(call, view, &input.0, false, |work, _, _, who| {
         let held = view.link(place, rel::MEMBERS, who).and_then(|e| e.aux);
         if let Some(membership) = held {
-            PROJECTS.leave(work, who, place, membership);
+            sharing.leave(work, who, place, membership);
         }
     })
 }

@@ -7,10 +7,11 @@ use self::inputs::{
 use super::list_filters::ARCHIVED;
 use super::named_users::{member_of, named_member};
 use super::project_people::{
-    add_followers, add_members, follow, followers_needs, members_needs, remove_followers,
+    Members, add_followers, add_members, follow, followers_needs, members_needs, remove_followers,
     remove_members,
 };
 use super::status_updates::{add_linked, draft_status, status_in_project};
+use super::task_values;
 use crate::operation::rows::{action, computed_list, create, read, update};
 use crate::operation::steps::{Description, Steps};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
@@ -74,13 +75,13 @@ pub static PROJECTS: &[Operation] = &[
     action(
         "addMembersForProject",
         "/projects/{project_gid}/addMembers",
-        &Steps::new(members_needs, add_members),
+        &Steps::<Members<false>, _>::new(members_needs, add_members),
     )
     .responds_with(Type::Project),
     action(
         "removeMembersForProject",
         "/projects/{project_gid}/removeMembers",
-        &Steps::new(members_needs, remove_members),
+        &Steps::<Members<false>, _>::new(members_needs, remove_members),
     )
     .responds_with(Type::Project),
     read(
@@ -257,6 +258,8 @@ fn create_project(
     let mut draft = work.draft(Type::Project, Some(home));
     draft.set(project::OWNER, call.user_gid());
     write(call, view, &mut draft, &input.fields)?;
+    // A new project is in no portfolio that could give it a custom field.
+    task_values::write(call, view, &mut draft, &input.fields, None, &[])?;
     let status = new_status(call, view, &work, &mut draft, &input.fields)?;
     let gid = membership_rules::create_project(&mut work, draft, call.user_gid());
     if let Some(status) = status {
@@ -375,6 +378,11 @@ fn write(
     } else if inputs.has("owner") {
         draft.set(project::OWNER, None);
     }
+    write_dates(draft, inputs)
+}
+
+/// Writes the days of a project or portfolio into a draft.
+pub(super) fn write_dates(draft: &mut Draft, inputs: &CheckedInputs) -> Result<(), DomainError> {
     let day = |name: &str| match inputs.get(name) {
         None => Patch::Absent,
         Some(InputValue::Stored(raw)) => {
@@ -408,7 +416,9 @@ fn needs(call: &RequestContext<'_>, input: &UpdateProject) -> Result<ReadQuery, 
     let on = input.project.node_ref();
     let want = call.read_query().edges(on.clone(), rel::TEAM);
     let want = input.fields.with_unchanged(&on, want);
-    add_node_refs(call, want, input.fields.written()?)
+    let inputs = input.fields.written()?;
+    let want = task_values::needs(call, want, inputs, on)?;
+    add_node_refs(call, want, inputs)
 }
 
 fn change(
@@ -420,6 +430,7 @@ fn change(
     let mut draft = Draft::edit(node);
     let inputs = input.fields.checked(view, node)?;
     write(call, view, &mut draft, inputs)?;
+    let values = task_values::write_to(call, view, &mut draft, inputs, node)?;
     let sharing = draft.changed(project::PRIVACY)
         || draft.changed(project::OWNER)
         || draft.changed(project::SHARE_ACCESS);
@@ -465,5 +476,6 @@ fn change(
         draft.set(project::MODIFIED_AT, work.now);
     }
     work.save(&draft);
+    task_values::record(&mut work, view, node, &values);
     Ok(Decision::about(work.changes, node.gid))
 }

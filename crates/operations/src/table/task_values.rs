@@ -1,4 +1,4 @@
-//! Writing a task's values of custom fields: the map `custom_fields` of a body.
+//! Writing values of custom fields: the map `custom_fields` of the body of a task, project or portfolio.
 use super::custom_fields::PREMIUM;
 use crate::request_context::{RequestContext, format_ref, parse_gid, require_level};
 use serde_json::{Map, Value};
@@ -17,7 +17,8 @@ use workgraph_core::model::validate::{
 use workgraph_core::model::{custom_field_values, validate};
 use workgraph_core::rules::custom_field_rules;
 use workgraph_core::rules::custom_field_rules::ValueChange;
-use workgraph_core::storage::{NodeRef, ReadQuery, ReadView};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, custom_field_view};
 
 /// The most fields that one body may write.
 const GIVEN_MAX: usize = 20 * FIELDS_MAX;
@@ -72,7 +73,52 @@ pub(super) fn add_node_refs(
     Ok(want)
 }
 
-/// Writes the values into the draft of a task that is in these projects; returns the changes.
+/// Adds what writing values of an existing project or portfolio must read.
+pub(super) fn needs(
+    call: &RequestContext<'_>,
+    mut want: ReadQuery,
+    inputs: &CheckedInputs,
+    on: NodeRef,
+) -> Result<ReadQuery, DomainError> {
+    if inputs.has("custom_fields") {
+        let at = want.add_ref(on);
+        want.custom_fields_of.push(at);
+    }
+    add_node_refs(call, want, inputs)
+}
+
+/// Writes the values into the draft of an existing project or portfolio; returns the changes.
+pub(super) fn write_to(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+    node: &Node,
+) -> Result<Vec<ValueChange>, DomainError> {
+    let containers = custom_field_view::field_containers(view, node.gid, node.ty);
+    let containers: Vec<Gid> = containers.collect();
+    write(
+        call,
+        view,
+        draft,
+        inputs,
+        node.raw("custom_fields"),
+        &containers,
+    )
+}
+
+/// Records the changed values of a project or portfolio, and indexes them.
+pub(super) fn record(
+    work: &mut ChangeBuilder<'_>,
+    view: &ReadView,
+    node: &Node,
+    changes: &[ValueChange],
+) {
+    custom_field_rules::record_value_changes(work, (node.gid, node.ty), changes);
+    custom_field_rules::index_value_changes(work, node.gid, view, changes);
+}
+
+/// Writes the values into a draft; `projects` are the nodes that give it custom fields. Returns the changes.
 pub(super) fn write(
     call: &RequestContext<'_>,
     view: &ReadView,

@@ -215,7 +215,7 @@ fn change(
     write(call, view, &mut draft, inputs)?;
     let before = node.raw("external");
     task_external::write(call, &mut work, &mut draft, before, inputs, home)?;
-    let projects: Vec<Gid> = custom_field_view::field_containers(view, node.gid).collect();
+    let projects: Vec<Gid> = custom_field_view::field_containers(view, node.gid, node.ty).collect();
     let held = node.raw("custom_fields");
     let changed = task_values::write(call, view, &mut draft, inputs, held, &projects)?;
     let assignee = assign(call, view, &mut work, &mut draft, inputs, home)?;
@@ -239,7 +239,7 @@ fn change(
     }
     if work.save(&draft) {
         story_rules::add_task_stories(&mut work, &told);
-        custom_field_rules::record_value_changes(&mut work, node.gid, &changed);
+        custom_field_rules::record_value_changes(&mut work, (node.gid, node.ty), &changed);
         custom_field_rules::index_value_changes(&mut work, node.gid, view, &changed);
         custom_field_rules::add_value_stories(&mut work, node, view, &changed);
     }

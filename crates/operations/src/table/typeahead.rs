@@ -46,6 +46,7 @@ fn node_type(word: &str) -> Option<Type> {
         "actor" | "user" => Some(Type::User),
         "custom_field" => Some(Type::CustomField),
         "project" => Some(Type::Project),
+        "portfolio" => Some(Type::Portfolio),
         "project_template" => Some(Type::ProjectTemplate),
         "tag" => Some(Type::Tag),
         "task" => Some(Type::Task),

@@ -11,7 +11,7 @@ use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::model::resources::user;
+use workgraph_core::model::resources::{resource, user};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::storage::{
     EdgeEnd, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
@@ -100,6 +100,15 @@ const FAVORITES: &[&str] = &[
     "task",
     "user",
     "project_template",
+];
+/// The types with these names.
+const FAVORITE_TYPES: &[Type] = &[
+    Type::Portfolio,
+    Type::Project,
+    Type::Tag,
+    Type::Task,
+    Type::User,
+    Type::ProjectTemplate,
 ];
 const FAVORITE: Input<&'static str> = Input::word(
     InputPlace::Query,
@@ -247,14 +256,8 @@ impl OperationInput for ListFavorites {
 }
 
 fn favorites(call: &RequestContext<'_>, input: &ListFavorites) -> Result<ListRequest, DomainError> {
-    // There are no nodes of the other types.
-    let kind = match input.kind {
-        "project" => Some(Type::Project),
-        "tag" => Some(Type::Tag),
-        "task" => Some(Type::Task),
-        "user" => Some(Type::User),
-        _ => None,
-    };
+    let kind = FAVORITE_TYPES.iter().copied();
+    let kind = kind.map(resource).find(|kind| kind.name == input.kind);
     let who = input.user.node.clone();
     if who != NodeRef::Gid(call.user_gid()) {
         return Err(DomainError::forbidden(
@@ -273,7 +276,7 @@ fn favorites(call: &RequestContext<'_>, input: &ListFavorites) -> Result<ListReq
         false,
         0,
     );
-    page.filters.extend(kind.map(RowFilter::Is));
+    page.filters.extend(kind.map(|kind| RowFilter::Is(kind.ty)));
     let workspace = input.workspace.get()?.node;
     page.filters.push(RowFilter::InWorkspace(workspace));
     Ok(ListRequest {

@@ -174,7 +174,8 @@ async fn owned_webhook(
 /// Returns the filters of a body, for a webhook on a resource of this type.
 fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
     let filters = EventFilter::read_all(value).map_err(|why| DomainError::field("filters", why))?;
-    let wide = [Type::Workspace as u8, Type::Team as u8].contains(&kind);
+    let wide = [Type::Workspace, Type::Team, Type::Portfolio];
+    let wide = wide.iter().any(|ty| *ty as u8 == kind);
     if !wide {
         return Ok(filters);
     }
@@ -185,7 +186,7 @@ fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
     for (i, filter) in filters.iter().enumerate() {
         let why = match filter.resource_type.as_str() {
             "task" | "story" => "tasks and stories are told by webhooks on projects and tasks",
-            _ if !filter.fields.is_empty() => "fields: not on workspaces and teams",
+            _ if !filter.fields.is_empty() => "fields: not on workspaces, teams and portfolios",
             _ => continue,
         };
         return Err(DomainError::field("filters", format_args!("[{i}]: {why}")));

@@ -39,6 +39,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-hook",
     "HIDDEN-status",
     "HIDDEN-time",
+    "HIDDEN-portfolio",
 ];
 
 /// Names that guests may not find.
@@ -73,6 +74,7 @@ fn build(kind: Kind) -> World {
     fields(&mut world);
     things(&mut world);
     history(&world, "shared");
+    portfolios(&mut world);
     texts(&mut world);
     jobs(&mut world);
     records(&mut world);
@@ -246,6 +248,39 @@ fn things(world: &mut World) {
     }
 }
 
+/// Makes a hidden portfolio, and one that all see, which has hidden items, too.
+fn portfolios(world: &mut World) {
+    let orchid = gid(world, "orchid");
+    for (name, title, public) in [
+        ("h_portfolio", "HIDDEN-portfolio", false),
+        ("s_portfolio", "Shelf", true),
+    ] {
+        let data = json!({"workspace": orchid, "name": title, "public": public});
+        makes(world, name, "/portfolios", data);
+    }
+    for (name, portfolio, member) in [
+        ("mel_in_h_portfolio", "h_portfolio", "mel"),
+        ("gus_in_s_portfolio", "s_portfolio", "gus"),
+    ] {
+        let data = json!({"parent": gid(world, portfolio), "member": gid(world, member)});
+        makes(world, name, "/memberships", data);
+    }
+    let shelf = format!("/portfolios/{}", gid(world, "s_portfolio"));
+    for item in ["meadow", "h_project", "h_portfolio"] {
+        let data = json!({"item": gid(world, item)});
+        does(world, &format!("{shelf}/addItem"), data);
+    }
+    let settings = world.get("ada", &format!("{shelf}/project_portfolio_settings"));
+    for (name, setting) in ["meadow_in_s_portfolio", "h_in_s_portfolio"]
+        .into_iter()
+        .zip(ok(settings).gids())
+    {
+        world
+            .names
+            .insert(name.to_owned(), Gid::parse(&setting).unwrap());
+    }
+}
+
 /// Makes all changes of a task that write a story and name another object.
 pub(crate) fn history(world: &World, task: &str) {
     let task = format!("/tasks/{}", gid(world, task));
@@ -354,6 +389,7 @@ fn texts(world: &mut World) {
     makes(world, "comment", &on, json!({ "html_text": html }));
     for (name, on, title) in [
         ("h_status", "h_project", "HIDDEN-status"),
+        ("h_portfolio_status", "h_portfolio", "HIDDEN-status"),
         ("s_status", "meadow", "Well"),
     ] {
         let data = json!({"parent": gid(world, on), "title": title, "html_text": html,

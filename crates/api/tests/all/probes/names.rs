@@ -46,6 +46,10 @@ const MEADOW: Tenant = Tenant {
     task_template: "weeding",
     status: "s_status",
     attachment: "s_attachment",
+    portfolio: "s_portfolio",
+    in_portfolio: "gus_in_s_portfolio",
+    portfolio_setting: "meadow_in_s_portfolio",
+    item: "meadow",
 };
 
 /// An app of moe's with few scopes, some of which write.
@@ -385,7 +389,11 @@ fn slots(row: &Operation) -> impl Iterator<Item = &'static str> {
     let written = |slot: &str| {
         let mut fields = fields.iter();
         fields.any(|def| {
-            def.name == slot && matches!(def.write, Writability::Always | Writability::OnCreate)
+            let written = matches!(
+                def.write,
+                Writability::Always | Writability::OnCreate | Writability::ValueMap
+            );
+            def.name == slot && written
         })
     };
     let all = body_slots(row).iter().copied();

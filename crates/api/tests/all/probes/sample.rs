@@ -32,6 +32,10 @@ pub(crate) struct Tenant {
     pub(super) task_template: &'static str,
     pub(super) status: &'static str,
     pub(super) attachment: &'static str,
+    pub(super) portfolio: &'static str,
+    pub(super) in_portfolio: &'static str,
+    pub(super) portfolio_setting: &'static str,
+    pub(super) item: &'static str,
 }
 
 pub(crate) const ORCHID: Tenant = Tenant {
@@ -59,6 +63,10 @@ pub(crate) const ORCHID: Tenant = Tenant {
     task_template: "weeding",
     status: "moss_status",
     attachment: "receipt",
+    portfolio: "works",
+    in_portfolio: "mel_in_works",
+    portfolio_setting: "moss_in_works",
+    item: "moss",
 };
 
 pub(super) const BASALT: Tenant = Tenant {
@@ -86,6 +94,10 @@ pub(super) const BASALT: Tenant = Tenant {
     task_template: "drilling",
     status: "quarry_status",
     attachment: "blast_map",
+    portfolio: "quarry_works",
+    in_portfolio: "ben_in_works",
+    portfolio_setting: "quarry_in_works",
+    item: "quarry",
 };
 
 /// Returns the name of a tenant's node that fits a path parameter.
@@ -111,6 +123,9 @@ pub(super) fn parameter(tenant: &Tenant, name: &str) -> String {
         "organization_export_gid" => tenant.export,
         "project_template_gid" => tenant.project_template,
         "task_template_gid" => tenant.task_template,
+        "portfolio_gid" => tenant.portfolio,
+        "portfolio_membership_gid" => tenant.in_portfolio,
+        "project_portfolio_setting_gid" => tenant.portfolio_setting,
         "status_update_gid" | "project_status_gid" => tenant.status,
         "attachment_gid" => tenant.attachment,
         other => return record_samples::record(tenant, other),
@@ -214,6 +229,8 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
                 json!(gid(tenant.project))
             }
             "status_type" => json!("on_track"),
+            "item" if row.id == "removeItemForPortfolio" => json!(gid(tenant.item)),
+            "item" => json!(gid(tenant.project)),
             "parent" | "task" => json!(gid(tenant.other_task)),
             "access_level" => json!("editor"),
             "public" => json!(false),
@@ -269,6 +286,8 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
                 query.push(("sync", sync.to_owned()));
             }
         }
+        "getPortfolioMemberships" => query.push(("portfolio", gid(tenant.portfolio))),
+        "updateProjectPortfolioSetting" => put("is_access_control_inherited", json!(true)),
         "getTeamMemberships" => query.push(("team", gid(tenant.team))),
         "updateUser" | "updateUserForWorkspace" | "getFavoritesForUser" => {
             for (name, value) in &mut path {
@@ -303,6 +322,8 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         | "updateTask"
         | "updateTag"
         | "updateProject"
+        | "createPortfolio"
+        | "updatePortfolio"
         | "updateTeam"
         | "createCustomField"
         | "updateCustomField"
@@ -354,8 +375,13 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         );
         path = vec![("section_gid", made.gid())];
     }
-    if row.id == "removeCustomFieldSettingForProject" {
-        let to = format!("/projects/{}/addCustomFieldSetting", gid(tenant.project));
+    let removed_from = match row.id {
+        "removeCustomFieldSettingForProject" => Some(("projects", tenant.project)),
+        "removeCustomFieldSettingForPortfolio" => Some(("portfolios", tenant.portfolio)),
+        _ => None,
+    };
+    if let Some((path, container)) = removed_from {
+        let to = format!("/{path}/{}/addCustomFieldSetting", gid(container));
         world.post(
             tenant.admin,
             &to,

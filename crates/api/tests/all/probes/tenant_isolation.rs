@@ -59,6 +59,7 @@ const BODY_SLOTS: &[&str] = &[
     "html_description",
     "custom_field",
     "custom_fields",
+    "item",
     "enum_option",
     "attributable_to",
     "categories",
@@ -168,6 +169,9 @@ const FROM_ORCHID: Walls = Walls {
         "dig_plan",
         "drilling",
         "quarry_status",
+        "quarry_works",
+        "ben_in_works",
+        "quarry_in_works",
     ],
 };
 const FROM_BASALT: Walls = Walls {
@@ -195,6 +199,9 @@ const FROM_BASALT: Walls = Walls {
         "plot_plan",
         "weeding",
         "moss_status",
+        "works",
+        "mel_in_works",
+        "moss_in_works",
     ],
 };
 

@@ -249,6 +249,40 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         });
         put(name, gid);
     }
+    let of_orchid = portfolio(f, "Garden works", moss, (ada, mel), orchid);
+    for (name, gid) in ["works", "mel_in_works", "moss_in_works"]
+        .into_iter()
+        .zip(of_orchid)
+    {
+        put(name, gid);
+    }
+    let of_basalt = portfolio(f, "Quarry works", quarry, (bob, ben), basalt);
+    for (name, gid) in ["quarry_works", "ben_in_works", "quarry_in_works"]
+        .into_iter()
+        .zip(of_basalt)
+    {
+        put(name, gid);
+    }
+}
+
+/// Builds a portfolio with a member and a project; returns the three nodes.
+fn portfolio(
+    f: &mut Fixture,
+    name: &str,
+    project: Gid,
+    (owner, member): (Gid, Gid),
+    home: Gid,
+) -> [Gid; 3] {
+    f.with(|work| {
+        let mut draft = work.draft(Type::Portfolio, Some(home));
+        draft.set(portfolio::NAME, name);
+        let gid = portfolio_rules::create_portfolio(work, draft, owner);
+        let seat = PORTFOLIOS.join(work, member, gid, home, Level::Viewer);
+        let item = (project, Type::Project);
+        portfolio_rules::add_item(work, item, (gid, Some(home)), ListPosition::Last);
+        let edge = work.changes.edge_writes.last().unwrap();
+        [gid, seat, edge.aux.unwrap()]
+    })
 }
 
 fn names_of(names: &BTreeMap<String, Gid>, name: &str) -> Gid {
@@ -312,6 +346,9 @@ pub(crate) fn is_orchid(name: &str) -> bool {
             | "drilling"
             | "quarry_status"
             | "blast_map"
+            | "quarry_works"
+            | "ben_in_works"
+            | "quarry_in_works"
     )
 }
 

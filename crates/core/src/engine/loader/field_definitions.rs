@@ -5,7 +5,7 @@ use crate::model::body_reader::BodyReader;
 use crate::model::custom_field_values as values;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
-use crate::model::registry::{CustomFieldType, FieldSource, ValuePart, rel};
+use crate::model::registry::{CustomFieldType, FieldSource, Type, ValuePart, rel};
 use crate::model::resources::custom_field::FIELDS_MAX;
 use crate::model::resources::{custom_field, task};
 use crate::plan::{LinkPlan, PlanStep};
@@ -14,12 +14,15 @@ use crate::storage::snapshot::Depth;
 use std::sync::Arc;
 
 impl Loader<'_> {
-    /// Loads the edges from a task to the custom fields of its projects and task list, with their definitions.
+    /// Loads the edges from a node to the custom fields of its containers, with their definitions.
     pub(crate) fn fields(
         &mut self,
-        gid: Gid,
+        (gid, ty): (Gid, Type),
         body: &mut BodyReader<'_>,
     ) -> Result<(), GraphStoreError> {
+        if rel::to_field_containers(ty) == rel::ITEM_OF {
+            return self.item_fields(gid, ty);
+        }
         let own = match self.own_fields {
             Some(own) => own,
             // One look-up for all rows of a page; for a single task only if it is the viewer's.
@@ -29,11 +32,25 @@ impl Loader<'_> {
         if own {
             self.band(gid, rel::SECTION, rel::MY_TASKS, Depth::Edge)?;
         }
-        let places: Vec<Gid> = custom_field_view::field_containers(&self.view, gid).collect();
-        for place in places {
-            self.ins(place, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
+        self.field_settings(gid, ty)
+    }
+
+    /// Loads the custom fields of the containers of a node.
+    fn field_settings(&mut self, gid: Gid, ty: Type) -> Result<(), GraphStoreError> {
+        let containers = custom_field_view::field_containers(&self.view, gid, ty);
+        for container in containers.collect::<Vec<Gid>>() {
+            self.ins(container, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
         }
         Ok(())
+    }
+
+    /// Loads the custom fields of an item from its portfolios that are live.
+    fn item_fields(&mut self, gid: Gid, ty: Type) -> Result<(), GraphStoreError> {
+        let portfolios = self.view.links(gid, rel::ITEM_OF).iter();
+        for portfolio in portfolios.map(|edge| edge.dst).collect::<Vec<Gid>>() {
+            self.deep(portfolio, Depth::Head)?;
+        }
+        self.field_settings(gid, ty)
     }
 
     /// Returns true if the task with this body is assigned to the viewer.
@@ -72,14 +89,15 @@ impl Loader<'_> {
         then: &LinkPlan,
     ) -> Result<(), GraphStoreError> {
         let gid = task.gid;
-        self.fields(gid, body)?;
+        self.fields((gid, task.ty), body)?;
         let LinkPlan::Plans(plans) = then else {
             return Ok(());
         };
         let Some(plan) = plans.first() else {
             return Ok(());
         };
-        let places: Vec<Gid> = custom_field_view::field_containers(&self.view, gid).collect();
+        let places: Vec<Gid> =
+            custom_field_view::field_containers(&self.view, gid, task.ty).collect();
         if places.iter().any(|place| self.numbers(*place)) {
             self.band(gid, rel::NUMBERED, rel::NUMBERED, Depth::Edge)?;
         }

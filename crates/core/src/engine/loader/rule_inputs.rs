@@ -4,10 +4,13 @@ use crate::access::Level;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::body_reader::BodyReader;
 use crate::model::gid::Gid;
-use crate::model::registry::rel;
+use crate::model::registry::{Relation, rel};
 use crate::storage::snapshot::Depth;
 use crate::storage::{LinkSelector, NodeRef, ReadQuery, alias};
 use std::sync::Arc;
+
+/// Most nodes from which edges are followed to further nodes.
+const REACHED_MAX: usize = 1_000;
 
 impl Loader<'_> {
     /// Returns the gid that a node reference names, live or not.
@@ -133,11 +136,22 @@ impl Loader<'_> {
         }
         for at in &want.custom_fields_of {
             if let Some(gid) = self.found(*at) {
-                self.band(gid, rel::SECTION, rel::SECTION, Depth::Edge)?;
-                let task = self.view.nodes.get(&gid).cloned();
-                let body = task.as_deref().map_or("", |task| &*task.body);
-                self.fields(gid, &mut BodyReader::new(body))?;
+                let Some(node) = self.view.nodes.get(&gid).cloned() else {
+                    continue;
+                };
+                let rel = rel::to_field_containers(node.ty);
+                self.band(gid, rel, rel, Depth::Edge)?;
+                self.fields((gid, node.ty), &mut BodyReader::new(&node.body))?;
             }
+        }
+        for (at, rel) in &want.counts {
+            if let Some(gid) = self.found(*at) {
+                let count = self.snap.count_in(gid, *rel)?;
+                self.view.counts.insert((gid, *rel), count);
+            }
+        }
+        for (at, rel) in &want.reachable {
+            self.reachable(self.found(*at), *rel)?;
         }
         for at in &want.heights {
             if let Some(gid) = self.found(*at) {
@@ -153,6 +167,21 @@ impl Loader<'_> {
                 self.band(gid, rel::PARENT, rel::PARENT, Depth::Head)?;
                 next = self.view.links(gid, rel::PARENT).first().map(|e| e.dst);
             }
+        }
+        Ok(())
+    }
+
+    /// Loads the edges of a relation from a node, and from those that they lead to.
+    fn reachable(&mut self, from: Option<Gid>, rel: Relation) -> Result<(), GraphStoreError> {
+        let mut seen: Vec<Gid> = from.into_iter().collect();
+        let mut next = 0;
+        while let Some(gid) = seen.get(next).copied().filter(|_| next < REACHED_MAX) {
+            next += 1;
+            self.steps(1)?;
+            self.band(gid, rel, rel, Depth::Head)?;
+            let links = self.view.links(gid, rel).iter().map(|edge| edge.dst);
+            let fresh: Vec<Gid> = links.filter(|dst| !seen.contains(dst)).collect();
+            seen.extend(fresh);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::model::gid::Gid;
 use crate::model::registry::{Relation, Type, rel};
 use crate::model::resources::{membership, workspace};
 use crate::rules::membership_roles::MembershipRole;
+use crate::rules::sharing::Sharing;
 use crate::storage::ViewerKey;
 use crate::storage::snapshot::{Depth, Snapshot};
 use rustc_hash::FxHashMap;
@@ -87,7 +88,7 @@ fn acquaintances(
     projects.sort_unstable();
     for project in projects {
         // A membership of a custom field does not make a guest know other users.
-        let Some(home) = guest_home(snap, viewer, project, Type::Project)? else {
+        let Some(home) = guest_home(snap, viewer, project, WITH_MEMBERS)? else {
             continue;
         };
         let known = found.entry(home).or_default();
@@ -106,7 +107,7 @@ fn acquaintances(
     teams.sort_unstable();
     teams.dedup();
     for team in teams {
-        let Some(home) = guest_home(snap, viewer, team, Type::Team)? else {
+        let Some(home) = guest_home(snap, viewer, team, &[Type::Team])? else {
             continue;
         };
         let known = found.entry(home).or_default();
@@ -146,14 +147,15 @@ fn few(
     Ok(Some(members).filter(|members| members.len() <= most))
 }
 
-/// Returns the workspace of a node of this type, if the viewer is a guest there.
+/// Returns the workspace of a node of one of these types, if the viewer is a guest there.
 fn guest_home(
     snap: &mut dyn Snapshot,
     viewer: &Viewer,
     gid: Gid,
-    ty: Type,
+    types: &[Type],
 ) -> Result<Option<Gid>, GraphStoreError> {
-    let node = snap.node(gid, Depth::Head)?.filter(|node| node.ty == ty);
+    let node = snap.node(gid, Depth::Head)?;
+    let node = node.filter(|node| types.contains(&node.ty));
     let home = node.and_then(|node| node.workspace);
     let is_guest = |home: &Gid| {
         viewer
@@ -164,7 +166,9 @@ fn guest_home(
 }
 
 /// Types of nodes that are shared by memberships with levels.
-const SHARED: &[Type] = &[Type::Project, Type::CustomField];
+const SHARED: &[Type] = Sharing::TYPES;
+/// Shared nodes of which a guest knows the other members.
+const WITH_MEMBERS: &[Type] = &[Type::Project, Type::Portfolio];
 
 /// Returns every edge of a relation into a node from nodes of some types: a node that is no team has no members, even
 /// if it has such an edge, and can be created and trashed without viewers being computed again.

@@ -197,16 +197,17 @@ impl SearchEngine<'_, '_> {
             let list = EntryList::Within(column, to.as_i64(), to.as_i64());
             return self.pour_list(query.ty, list, basket);
         }
+        let through = by.through_project().filter(|_| query.ty == Type::Task);
+        if let Some(through) = through {
+            let projects = self.sources_of(to, through, basket.room() + 1)?;
+            let mut fits = projects.len() <= basket.room();
+            for project in projects {
+                fits = fits && self.pour_project(project, basket)?;
+            }
+            return Ok(fits);
+        }
         match by {
             SearchLink::Project => self.pour_project(to, basket),
-            SearchLink::Team if query.ty == Type::Task => {
-                let projects = self.sources_of(to, rel::TEAM, basket.room() + 1)?;
-                let mut fits = projects.len() <= basket.room();
-                for project in projects {
-                    fits = fits && self.pour_project(project, basket)?;
-                }
-                Ok(fits)
-            }
             SearchLink::Section => Ok(self.pour_edges(to, rel::SECTION, basket)?
                 && self.pour_edges(to, rel::MY_TASKS, basket)?),
             by => match by.relation(query.ty) {

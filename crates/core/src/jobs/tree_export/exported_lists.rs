@@ -67,6 +67,9 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::TemplateTask),
     home(Type::TaskTemplate),
     home(Type::StatusUpdate),
+    home(Type::Portfolio),
+    home(Type::PortfolioMembership),
+    home(Type::ProjectPortfolioSetting),
 ];
 const TEAM: &[ExportedList] = &[
     edges(

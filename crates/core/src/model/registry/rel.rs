@@ -1,5 +1,7 @@
 //! Relations of the graph: `source → target`, with the meaning of the auxiliary gid ([`crate::storage::Edge::aux`]).
 //! "Placed" relations are ordered lists: the rank is a list position.
+use crate::model::node_types::Type;
+
 /// Kind of an edge. Numbers are stored; those that are read together have neighbouring numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Relation(pub u8);
@@ -50,7 +52,7 @@ pub const PROJECT_FOLLOWERS: Relation = Relation(12);
 pub const WORKSPACES: Relation = Relation(13);
 /// Team → user; aux is the team membership; rank 1 marks a team admin.
 pub const TEAM_MEMBERS: Relation = Relation(14);
-/// Project or custom field → user or team; aux is the membership; rank is the access level.
+/// Project, portfolio or custom field → user or team; aux is the membership; rank is the access level.
 pub const MEMBERS: Relation = Relation(15);
 /// Tag → user who follows it.
 pub const TAG_FOLLOWERS: Relation = Relation(16);
@@ -103,3 +105,15 @@ pub const TIME_ON_PROJECT: Relation = Relation(81);
 pub const TIME_OF_USER: Relation = Relation(82);
 /// Time tracking entry → category.
 pub const TIME_CATEGORIES: Relation = Relation(83);
+/// Project or portfolio → portfolio that has it as an item; aux is the setting of a project. Placed.
+pub const ITEM_OF: Relation = Relation(66);
+
+/// Returns the relation of the edges from a node of a type to the nodes that give it custom fields: projects to tasks,
+/// portfolios to their items.
+#[must_use]
+pub const fn to_field_containers(ty: Type) -> Relation {
+    match ty {
+        Type::Project | Type::Portfolio => ITEM_OF,
+        _ => SECTION,
+    }
+}

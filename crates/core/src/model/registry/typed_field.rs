@@ -258,6 +258,12 @@ impl<K: ?Sized> TypedField<K> {
         self.def.write = Writability::NoCustomFields;
         self
     }
+    /// Makes the field a map of values of custom fields when it is written, and lets an array repeat the record.
+    #[must_use]
+    pub const fn value_map(mut self) -> Self {
+        self.def.write = Writability::ValueMap;
+        self
+    }
     /// Makes writing any link but the present one an error: other operations set it.
     #[must_use]
     pub const fn current(mut self) -> Self {

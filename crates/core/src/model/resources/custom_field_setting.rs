@@ -1,4 +1,5 @@
-//! Custom field settings: the custom fields of the tasks of a project or a user task list.
+//! Custom field settings: the custom fields of the tasks of a project or a user task list, and of the items of a
+//! portfolio.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{Inclusion, LinkOne, Resource, Type, TypedField};
 
@@ -11,11 +12,13 @@ pub const PROJECT: TypedField<LinkOne> = TypedField::inline("project", &[Type::P
 pub const IS_IMPORTANT: TypedField<bool> = TypedField::flag("is_important")
     .compact()
     .doc("True if the field is shown as a column of the list.");
-/// Project that has the field.
-pub const PARENT: TypedField<LinkOne> =
-    TypedField::inline("parent", &[Type::Project, Type::UserTaskList])
-        .compact()
-        .doc("The project or task list whose tasks have the field.");
+/// Project, task list or portfolio that has the field.
+pub const PARENT: TypedField<LinkOne> = TypedField::inline(
+    "parent",
+    &[Type::Project, Type::UserTaskList, Type::Portfolio],
+)
+.compact()
+.doc("The project or task list whose tasks have the field, or the portfolio whose items do.");
 /// Custom field of the setting.
 pub const CUSTOM_FIELD: TypedField<LinkOne> =
     TypedField::inline("custom_field", &[Type::CustomField])

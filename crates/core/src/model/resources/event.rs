@@ -26,6 +26,8 @@ const ANYTHING: &[Type] = &[
     Type::StatusUpdate,
     Type::TimeTrackingCategory,
     Type::TimeTrackingEntry,
+    Type::Portfolio,
+    Type::PortfolioMembership,
 ];
 
 /// User who made the change.

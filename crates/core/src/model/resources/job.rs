@@ -1,8 +1,6 @@
 //! Jobs: long work that goes on after the request that started it.
 use super::{GID, RESOURCE_TYPE};
-use crate::model::registry::{
-    FieldSource, Inclusion, LinkOne, Opaque, Resource, Type, TypedField, ValueType,
-};
+use crate::model::registry::{Inclusion, LinkOne, Opaque, Resource, Type, TypedField};
 
 /// Kinds of work. A job that an earlier version started keeps the word it had, `graph_export` or `resource_export`,
 /// until it is deleted.
@@ -15,6 +13,7 @@ pub const SUBTYPES: &[&str] = &[
     "graph_export_request",
     "number_tasks",
     "export_request",
+    "duplicate_portfolio",
 ];
 /// Statuses of a job.
 pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];
@@ -41,14 +40,11 @@ pub const NEW_PROJECT_TEMPLATE: TypedField<LinkOne> =
     TypedField::inline("new_project_template", &[Type::ProjectTemplate])
         .compact()
         .doc("The project template the job creates; complete once the job has succeeded.");
-/// Portfolio that the job makes: none, since portfolios are not kept.
-pub const NEW_PORTFOLIO: TypedField<Opaque> = TypedField::other(
-    "new_portfolio",
-    ValueType::Json,
-    FieldSource::Always("null"),
-)
-.compact()
-.doc("The portfolio the job creates, or null.");
+/// Portfolio that the job makes.
+pub const NEW_PORTFOLIO: TypedField<LinkOne> =
+    TypedField::inline("new_portfolio", &[Type::Portfolio])
+        .compact()
+        .doc("The portfolio the job creates; complete once the job has succeeded.");
 /// Graph export that the job makes.
 pub const NEW_GRAPH_EXPORT: TypedField<LinkOne> =
     TypedField::inline("new_graph_export", &[Type::GraphExport])

@@ -149,7 +149,7 @@ pub static PROJECT_MEMBERSHIP: Resource = Resource {
     noun: "membership",
     read_scope: "projects:read",
     title: None,
-    variants: &[Type::CustomFieldMembership],
+    variants: &[Type::CustomFieldMembership, Type::PortfolioMembership],
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,

@@ -7,6 +7,7 @@ pub mod event;
 pub mod export;
 pub mod job;
 pub mod membership;
+pub mod portfolio;
 pub mod project;
 pub mod project_template;
 pub mod section;
@@ -56,6 +57,9 @@ pub static ALL: &[&Resource] = &[
     &membership::CUSTOM_FIELD_MEMBERSHIP,
     &export::RESOURCE_EXPORT,
     &status_update::STATUS_UPDATE,
+    &portfolio::PORTFOLIO,
+    &portfolio::PORTFOLIO_MEMBERSHIP,
+    &portfolio::PROJECT_PORTFOLIO_SETTING,
     &status_update::PROJECT_STATUS,
     &attachment::ATTACHMENT,
     &time_tracking::TIME_TRACKING_CATEGORY,
@@ -91,6 +95,9 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::OrganizationExport => &export::ORGANIZATION_EXPORT,
         Type::CustomFieldMembership => &membership::CUSTOM_FIELD_MEMBERSHIP,
         Type::ResourceExport => &export::RESOURCE_EXPORT,
+        Type::Portfolio => &portfolio::PORTFOLIO,
+        Type::PortfolioMembership => &portfolio::PORTFOLIO_MEMBERSHIP,
+        Type::ProjectPortfolioSetting => &portfolio::PROJECT_PORTFOLIO_SETTING,
         Type::StatusUpdate => &status_update::STATUS_UPDATE,
         Type::ProjectStatus => &status_update::PROJECT_STATUS,
         Type::Attachment => &attachment::ATTACHMENT,

@@ -135,6 +135,9 @@ pub const PUBLIC: TypedField<bool> = {
 /// The custom fields that number its tasks; not part of the public record.
 pub const NUMBERED_BY: TypedField<Opaque> =
     TypedField::gids("numbered_by", &[Type::CustomField]).opt_in();
+/// Portfolios whose members have access to it; not part of the public record.
+pub const ACCESS_FROM: TypedField<Opaque> =
+    TypedField::gids("access_from", &[Type::Portfolio]).opt_in();
 /// Visibility of the project.
 pub const PRIVACY: TypedField<str> = TypedField::word(
     "privacy_setting",
@@ -174,9 +177,9 @@ pub const SHARE_ACCESS: TypedField<str> = TypedField::word(
 .doc("The lowest level that may share it and manage members.");
 /// Custom field values of the project itself.
 pub const CUSTOM_FIELDS: TypedField<Opaque> =
-    TypedField::other("custom_fields", ValueType::Json, FieldSource::Always("[]"))
-        .no_custom_fields()
-        .doc("Custom field values of the project.");
+    super::task::CUSTOM_FIELDS.value_map().doc(
+        "The custom fields that its portfolios give it, with their values; written as a map from gids to values.",
+    );
 /// True if the project is completed.
 pub const COMPLETED: TypedField<bool> =
     TypedField::flag("completed").doc("True if the project is completed.");

@@ -24,13 +24,21 @@ pub struct StatusParent {
 }
 
 /// Types of the objects that status updates are about.
-pub const PARENT_TYPES: &[Type] = &[Type::Project];
-static PARENTS: &[StatusParent] = &[StatusParent {
-    ty: Type::Project,
-    subtype: PROJECT_SUBTYPE,
-    status_types: WORK_STATUS_TYPES,
-    completes: true,
-}];
+pub const PARENT_TYPES: &[Type] = &[Type::Project, Type::Portfolio];
+static PARENTS: &[StatusParent] = &[
+    StatusParent {
+        ty: Type::Project,
+        subtype: PROJECT_SUBTYPE,
+        status_types: WORK_STATUS_TYPES,
+        completes: true,
+    },
+    StatusParent {
+        ty: Type::Portfolio,
+        subtype: "portfolio_status_update",
+        status_types: WORK_STATUS_TYPES,
+        completes: false,
+    },
+];
 const PROJECT_SUBTYPE: &str = "project_status_update";
 
 /// Returns the rules for the status updates of objects of a type, or `None` if they have none.
@@ -39,7 +47,7 @@ pub fn parent_rules(ty: Type) -> Option<&'static StatusParent> {
     PARENTS.iter().find(|parent| parent.ty == ty)
 }
 
-/// Status types of projects.
+/// Status types of projects and portfolios.
 const WORK_STATUS_TYPES: &[&str] = &[
     "on_track",
     "at_risk",

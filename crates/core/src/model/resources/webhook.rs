@@ -9,6 +9,7 @@ use crate::model::time::Time;
 pub const WATCHED: &[Type] = &[
     Type::Workspace,
     Type::Team,
+    Type::Portfolio,
     Type::Project,
     Type::Section,
     Type::Task,

@@ -1,6 +1,6 @@
 //! Tests of the checks of request bodies.
 use super::*;
-use crate::model::resources::{project, task};
+use crate::model::resources::{project, task, user};
 use serde_json::json;
 
 fn given(resource: &Resource, data: Value, creating: bool) -> Result<CheckedInputs, String> {
@@ -110,23 +110,24 @@ fn lists_may_be_text_with_commas() {
 #[test]
 fn what_has_one_value_takes_no_other() {
     let read = |data: Value| given(&project::PROJECT, data, false);
-    let back = json!({"current_status": null, "custom_fields": [], "current_status_update": null});
+    let back = json!({"current_status": null, "current_status_update": null});
     assert_eq!(read(back), Ok(CheckedInputs::default()));
-    assert_eq!(
-        read(json!({"custom_fields": {}})),
-        Ok(CheckedInputs::default())
-    );
+    let of_user = |data: Value| given(&user::USER, json!({ "custom_fields": data }), false);
+    for nothing in [json!([]), json!({}), Value::Null] {
+        assert_eq!(of_user(nothing), Ok(CheckedInputs::default()));
+    }
     for (data, message) in [
         (
-            json!({"custom_fields": {"12": "x"}}),
+            json!({"12": "x"}),
             "Custom field with ID 12 is not on given object",
         ),
+        (json!("x"), "custom_fields: Value is not a JSON object: x"),
+    ] {
+        assert_eq!(of_user(data).unwrap_err(), message);
+    }
+    for (data, message) in [
         (
-            json!({"custom_fields": "x"}),
-            "custom_fields: Value is not a JSON object: x",
-        ),
-        (
-            json!({"current_status": {"color": "green"}}),
+            json!({"current_status": {"gid": "12", "color": "green"}}),
             "current_status: Cannot write this property",
         ),
         (

@@ -25,7 +25,8 @@ impl Projector<'_> {
         self.byte(b'[');
         let mut first = true;
         if let Some(plan) = plan {
-            for held in custom_field_view::custom_field_values(self.scene.view, task.gid, object) {
+            let node = (task.gid, task.ty);
+            for held in custom_field_view::custom_field_values(self.scene.view, node, object) {
                 if self.stopped.is_some() {
                     return;
                 }

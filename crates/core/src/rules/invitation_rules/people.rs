@@ -113,7 +113,7 @@ fn write(
     draft.set(task::CUSTOM_FIELDS, object);
     custom_field_rules::index_value_changes(work, task.gid, full, changes);
     work.save(&draft);
-    custom_field_rules::record_value_changes(work, task.gid, changes);
+    custom_field_rules::record_value_changes(work, (task.gid, task.ty), changes);
 }
 
 /// Returns a stored value with the heir in place of the invited user, each person once; `None` if

@@ -43,17 +43,35 @@ pub const PROJECT_OR_TASK_LIST: Input<Named<Gid>> = gid(
     &[Type::Project, Type::UserTaskList],
     "The project, or a user's task list in place of one.",
 );
-/// The membership in a project or custom field.
+/// The membership in a project, portfolio or custom field.
 pub const MEMBERSHIP: Input<Named<Gid>> = gid(
     "membership_gid",
-    &[Type::ProjectMembership, Type::CustomFieldMembership],
-    "The membership in a project or custom field.",
+    &[
+        Type::ProjectMembership,
+        Type::PortfolioMembership,
+        Type::CustomFieldMembership,
+    ],
+    "The membership in a project, portfolio or custom field.",
 );
 /// The project membership.
 pub const PROJECT_MEMBERSHIP: Input<Named<Gid>> = gid(
     "project_membership_gid",
     &[Type::ProjectMembership],
     "The project membership.",
+);
+/// The portfolio.
+pub const PORTFOLIO: Input<Named<Gid>> = gid("portfolio_gid", &[Type::Portfolio], "The portfolio.");
+/// The portfolio membership.
+pub const PORTFOLIO_MEMBERSHIP: Input<Named<Gid>> = gid(
+    "portfolio_membership_gid",
+    &[Type::PortfolioMembership],
+    "The portfolio membership.",
+);
+/// The setting of a project in a portfolio.
+pub const PROJECT_PORTFOLIO_SETTING: Input<Named<Gid>> = gid(
+    "project_portfolio_setting_gid",
+    &[Type::ProjectPortfolioSetting],
+    "The setting of a project in a portfolio.",
 );
 /// The section.
 pub const SECTION: Input<Named<Gid>> = gid("section_gid", &[Type::Section], "The section.");
@@ -145,6 +163,9 @@ const NODES: &[&InputDef] = &[
     &PROJECT.def,
     &MEMBERSHIP.def,
     &PROJECT_MEMBERSHIP.def,
+    &PORTFOLIO.def,
+    &PORTFOLIO_MEMBERSHIP.def,
+    &PROJECT_PORTFOLIO_SETTING.def,
     &SECTION.def,
     &TASK.def,
     &TAG.def,

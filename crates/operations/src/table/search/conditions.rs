@@ -65,8 +65,6 @@ impl Conditions {
                     let (pairs, or_none) = conditions.named(def, text, inputs, link)?;
                     let contained = matches!(link, SearchLink::Project | SearchLink::Section);
                     match quantifier {
-                        // No node has that type: each name is unknown, and every node is linked to none.
-                        _ if def.types().is_empty() => {}
                         Quantifier::Any if contained => {
                             containers.links.extend(pairs);
                             containers.or_no_project |= or_none;

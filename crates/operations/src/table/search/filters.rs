@@ -11,8 +11,7 @@ const PROJECT: &[Type] = &[Type::Project];
 const SECTION: &[Type] = &[Type::Section];
 const TAG: &[Type] = &[Type::Tag];
 const TEAM: &[Type] = &[Type::Team];
-/// No node is a portfolio, so every gid is unknown.
-const PORTFOLIO: &[Type] = &[];
+const PORTFOLIO: &[Type] = &[Type::Portfolio];
 
 /// Subtypes of tasks, and the word for all custom types.
 const SUBTYPES: &[&str] = &["default_task", "milestone", "approval", "custom"];
@@ -32,7 +31,7 @@ pub(super) const TASKS: &[Filter] = &[
     subtype("resource_subtype", SUBTYPES, "Tasks of this subtype; `custom` for those of a custom type."),
     links("assignee.any", USER, SearchLink::Responsible, Any, "Tasks of one of these users; `null` for tasks without an assignee."),
     links("assignee.not", USER, SearchLink::Responsible, Not, "Tasks of none of these users; `null` for tasks with an assignee."),
-    links("portfolios.any", PORTFOLIO, SearchLink::Project, Any, "Tasks in projects of one of these portfolios."),
+    links("portfolios.any", PORTFOLIO, SearchLink::Portfolio, Any, "Tasks in projects of one of these portfolios; `null` for tasks in no project of a portfolio."),
     links("projects.any", PROJECT, SearchLink::Project, Any, "Tasks in one of these projects, or in one of `sections.any`; `null` for tasks without a project."),
     links("projects.not", PROJECT, SearchLink::Project, Not, "Tasks in none of these projects; `null` for tasks with a project."),
     links("projects.all", PROJECT, SearchLink::Project, All, "Tasks in each of these projects; `null` for tasks without a project."),
@@ -90,7 +89,7 @@ pub(super) const PROJECTS: &[Filter] = &[
     links("owner.any", USER, SearchLink::Responsible, Any, "Projects that one of these users owns; `null` for projects without an owner."),
     links("members.any", USER, SearchLink::Member, Any, "Projects with one of these users as a member; `null` for projects without a member."),
     links("members.not", USER, SearchLink::Member, Not, "Projects with none of these users as a member; `null` for projects with a member."),
-    links("portfolios.any", PORTFOLIO, SearchLink::Project, Any, "Projects in one of these portfolios."),
+    links("portfolios.any", PORTFOLIO, SearchLink::Portfolio, Any, "Projects in one of these portfolios; `null` for projects in none."),
     day("completed_on", Completed, Is, "Projects that were completed on this day; `null` for projects that are not completed."),
     day("completed_on.before", Completed, Before, "Projects that were completed before this day."),
     day("completed_on.after", Completed, After, "Projects that were completed after this day."),
