@@ -178,7 +178,7 @@ fn or_null(mut schema: Value, nullable: bool) -> Value {
 
 fn is_written(def: &FieldDef, creating: bool) -> bool {
     match def.write {
-        Writability::Always | Writability::NewRecord => true,
+        Writability::Always | Writability::NewRecord | Writability::ValueMap => true,
         Writability::OnCreate => creating,
         _ => false,
     }
@@ -187,6 +187,10 @@ fn is_written(def: &FieldDef, creating: bool) -> bool {
 /// Returns the schema of the value that a body has for a field.
 fn written_value(def: &FieldDef) -> Value {
     let gid = json!({ "type": "string" });
+    if let FieldSource::Values(_) = def.source {
+        // A map from custom fields to values.
+        return json!({ "type": ["object", "null"] });
+    }
     let value = match def.value_type {
         ValueType::One(_) if def.write == Writability::NewRecord => {
             return json!({ "type": ["string", "object", "null"] });

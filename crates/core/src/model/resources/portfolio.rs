@@ -27,7 +27,7 @@ pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
 pub const ARCHIVED: TypedField<bool> = TypedField::flag("archived")
     .opt_in()
     .writable()
-    .doc("Whether the portfolio is archived.");
+    .doc("True if the portfolio is archived.");
 /// Display colour.
 pub const COLOR: TypedField<str> = TypedField::word_or_null("color", TAG_COLORS)
     .writable()
@@ -184,7 +184,7 @@ pub const SETTING_PORTFOLIO: TypedField<LinkOne> =
 pub const IS_INHERITED: TypedField<bool> = TypedField::flag("is_access_control_inherited")
     .compact()
     .writable()
-    .doc("Whether members of the portfolio have access to the project.");
+    .doc("True if members of the portfolio have access to the project.");
 /// Time at which the project was put into the portfolio.
 pub const ADDED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("When the project was put into the portfolio.");
