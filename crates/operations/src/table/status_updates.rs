@@ -227,7 +227,7 @@ fn says_nothing(status: &Draft) -> bool {
     let text = status.get(status_update::TEXT);
     let html = status.get(status_update::HTML_TEXT);
     text.is_none_or(|text| text.trim().is_empty())
-        && !html.is_some_and(|html| !rich_text::links(&html).is_empty())
+        && html.is_none_or(|html| rich_text::links(&html).is_empty())
 }
 
 /// Returns a new status update of an object from the fields of a record of one of its forms, and makes it the object's
