@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Timeout, timeout};
 use workgraph_api::ports::body_source::{BodyReadError, BodySource};
 use workgraph_wire::messages;
 
@@ -83,15 +83,22 @@ async fn drain(body: &mut Incoming) {
     let _ = tokio::time::timeout(DRAIN_TIME, spill).await;
 }
 
+/// Future that ends after a time.
+type Alarm = Pin<Box<Timeout<std::future::Pending<()>>>>;
+
+fn alarm(time: Duration) -> Alarm {
+    Box::pin(timeout(time, std::future::pending()))
+}
+
 /// Body of an upload, which is passed on as it arrives.
 pub(crate) struct UploadBody {
     body: Incoming,
     /// Longest time between two pieces.
     pause_max: Duration,
     /// End of the present pause, if the client pauses.
-    pause: Option<Pin<Box<Sleep>>>,
+    pause: Option<Alarm>,
     /// End of the time for the whole body.
-    deadline: Pin<Box<Sleep>>,
+    deadline: Alarm,
     has_ended: Arc<AtomicBool>,
 }
 
@@ -102,7 +109,7 @@ impl UploadBody {
             body,
             pause_max,
             pause: None,
-            deadline: Box::pin(sleep(time_max)),
+            deadline: alarm(time_max),
             has_ended: Arc::default(),
         }
     }
@@ -122,7 +129,7 @@ impl UploadBody {
     /// Returns true if the client is too slow; otherwise the task is woken when it will be.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
         let pause_max = self.pause_max;
-        let pause = self.pause.get_or_insert_with(|| Box::pin(sleep(pause_max)));
+        let pause = self.pause.get_or_insert_with(|| alarm(pause_max));
         pause.as_mut().poll(cx).is_ready() || self.deadline.as_mut().poll(cx).is_ready()
     }
 }
