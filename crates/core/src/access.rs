@@ -13,9 +13,9 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
-    custom_field, custom_field_setting, enum_option, job, membership, portfolio, project,
-    project_template, resource, section, status_update, task, task_template, team, time_tracking,
-    user_task_list,
+    custom_field, custom_field_setting, enum_option, job, membership, ooo_entry, portfolio,
+    project, project_template, resource, section, status_update, task, task_template, team,
+    time_tracking, user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -60,6 +60,9 @@ fn at_depth(
     }
     if node.ty == Type::User {
         return user(viewer, node, facts);
+    }
+    if node.ty == Type::TimePeriod {
+        return Ok(Level::Viewer);
     }
     let Some(seat) = workspace.and_then(|w| viewer.membership(w)) else {
         return Ok(Level::None);
@@ -133,10 +136,21 @@ fn at_depth(
                 found,
             )
         }
+        Type::ProjectBrief | Type::Allocation => of_container(viewer, node, facts, depth)?,
+        // The admins of a project alone see what the time of its users costs.
+        Type::Rate => match of_container(viewer, node, facts, depth)? {
+            Level::Admin => Level::Admin,
+            _ => Level::None,
+        },
+        Type::OooEntry if node.get(ooo_entry::USER) == Some(viewer.user) => {
+            by_role(Level::Editor).max(Level::Editor)
+        }
+        Type::OooEntry => by_role(Level::Viewer),
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
         // Only the organization's service account sees the export of the organization. The last three are never nodes of
         // a store.
         Type::User
+        | Type::TimePeriod
         | Type::Job
         | Type::GraphExport
         | Type::ResourceExport

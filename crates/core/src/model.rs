@@ -18,4 +18,5 @@ pub mod resources;
 pub(crate) mod rich_text_values;
 pub mod schedule;
 pub mod time;
+pub mod time_periods;
 pub mod validate;

@@ -42,6 +42,7 @@ mod world;
 mod openapi;
 mod pagination;
 mod probes;
+mod project_records;
 mod races;
 mod records;
 mod rules;

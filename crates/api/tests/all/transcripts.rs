@@ -42,6 +42,7 @@ const FILES: &[&str] = &[
     "30-attachments",
     "31-time-tracking",
     "29-portfolios",
+    "32-project-records",
     "33-portfolio-fields",
 ];
 

@@ -15,6 +15,7 @@ use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{CustomFieldType, Type};
+use crate::model::time_periods::TimePeriod;
 use crate::storage::snapshot::{Depth, Snapshot};
 use crate::storage::{ReadQuery, ReadView, alias};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -85,7 +86,10 @@ impl<'a> Loader<'a> {
             return Ok(true);
         }
         self.steps(1)?;
-        let node = self.snap.node(gid, depth)?;
+        let node = match TimePeriod::of_gid(gid) {
+            Some(period) => period.node().map(Arc::new),
+            None => self.snap.node(gid, depth)?,
+        };
         let live = node.is_some();
         if let Some(node) = node {
             self.keep_node(node)?;

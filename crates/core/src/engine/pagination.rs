@@ -15,6 +15,7 @@ use crate::model::readable::Readable;
 use crate::model::registry::{Direction, Relation, Type, rel};
 use crate::model::resources::{section, task};
 use crate::model::time::{Date, Time};
+use crate::model::time_periods::TimePeriod;
 use crate::plan::Plan;
 use crate::storage::snapshot::{Depth, InOutItem, Snapshot};
 use crate::storage::{EdgeEnd, ListSource, PageQuery, PageRows, RowFilter};
@@ -405,6 +406,19 @@ fn chunk(
             snap.scan_home(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
                 rows.push(CandidateRow::of_node(gid, seq, node));
             })?;
+        }
+        ListSource::TimePeriods {
+            first_year,
+            last_year,
+            ..
+        } => {
+            let periods = TimePeriod::of_years(first_year, last_year).filter_map(TimePeriod::node);
+            let periods = periods
+                .filter(|node| node.gid.as_i64() > key(0))
+                .take(limit);
+            rows.extend(
+                periods.map(|node| CandidateRow::of_node(node.gid, 0, Some(Arc::new(node)))),
+            );
         }
         // This source is several lists in one.
         ListSource::InViewerWorkspaces { .. } => {}

@@ -151,12 +151,25 @@ impl Draft {
         &self,
     ) -> impl Iterator<Item = (Relation, Option<Gid>, Option<Gid>)> {
         let gid = |raw: &str| Gid::parse(raw.trim_matches('"'));
-        resource(self.ty).fields.iter().filter_map(move |def| {
+        let of = resource(self.ty);
+        let moved = of
+            .ordered_by
+            .is_some_and(|key| self.before.contains_key(key));
+        of.fields.iter().filter_map(move |def| {
             let (rel, key) = (def.listed_by?, key(def.source)?);
-            let before = self.before.get(key)?.as_deref().and_then(gid);
             let now = self.values.get(key).map(String::as_str).and_then(gid);
-            Some((rel, before, now))
+            match self.before.get(key) {
+                Some(before) => Some((rel, before.as_deref().and_then(gid), now)),
+                None => moved.then_some((rel, None, now)),
+            }
         })
+    }
+
+    /// Returns the rank of the record in the lists of the nodes to which it links.
+    pub(crate) fn rank(&self) -> i64 {
+        let day = resource(self.ty).ordered_by;
+        let day = day.and_then(|key| Date::read(self.values.get(key)?));
+        day.map_or(0, |day| day.days().into())
     }
 
     /// Returns the node to write.
@@ -230,6 +243,8 @@ fn keys(ty: Type) -> &'static KeyPositions {
                 "file",
                 "app",
                 "access_from",
+                "membership",
+                "vacation_dates",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for key in public.chain(private) {

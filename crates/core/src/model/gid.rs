@@ -55,6 +55,25 @@ impl Gid {
         (self.get() >> 13) + EPOCH_MS
     }
 
+    /// Returns the gid of a node that is computed and stored nowhere. No generator makes such a gid.
+    #[must_use]
+    pub(crate) const fn computed(series: u64, number: u8) -> Option<Self> {
+        if series >= COMPUTED_END {
+            return None;
+        }
+        Self::new(series << 13 | RESERVED_NODE << 8 | number as u64)
+    }
+
+    /// Returns the series and number of the gid of a computed node, if it is one.
+    #[must_use]
+    pub(crate) const fn computed_parts(self) -> Option<(u64, u8)> {
+        let (series, rest) = (self.get() >> 13, self.get() & 0x1fff);
+        if series >= COMPUTED_END || rest >> 8 != RESERVED_NODE {
+            return None;
+        }
+        Some((series, (rest & 0xff) as u8))
+    }
+
     /// Returns the gid as a number.
     #[must_use]
     pub const fn get(self) -> u64 {
@@ -108,6 +127,10 @@ const EPOCH_MS: u64 = 1_735_689_600_000;
 
 /// Greatest node number, which no generator has: rows of the audit log have it.
 pub(crate) const RESERVED_NODE: u64 = 31;
+
+/// Number of series of computed nodes. Rows of the audit log never have such small gids: they would be from the first
+/// seconds of gid time.
+const COMPUTED_END: u64 = 10_000;
 
 /// Generator of gids: 40 bits of milliseconds since 2025, 5 bits of node, 8 bits of counter.
 ///

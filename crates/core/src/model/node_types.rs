@@ -74,6 +74,16 @@ pub enum Type {
     TimeTrackingCategory = 35,
     /// Time that a user spent on a task.
     TimeTrackingEntry = 36,
+    /// The brief of a project.
+    ProjectBrief = 37,
+    /// A year, half or quarter. Computed from its gid, never stored as a node.
+    TimePeriod = 38,
+    /// Days on which a user is out of office.
+    OooEntry = 39,
+    /// Work of a user on a project for some days.
+    Allocation = 40,
+    /// Money for an hour of a user's time on a project.
+    Rate = 42,
 }
 
 impl Type {
@@ -112,6 +122,11 @@ impl Type {
         Self::ProjectStatus,
         Self::TimeTrackingCategory,
         Self::TimeTrackingEntry,
+        Self::ProjectBrief,
+        Self::TimePeriod,
+        Self::OooEntry,
+        Self::Allocation,
+        Self::Rate,
     ];
 
     /// Returns the type with this stored number.

@@ -203,6 +203,9 @@ pub struct Resource {
     pub representation: Option<Representation>,
     /// Stored key of the link to the one node that contains it, if there is one: changes are events of that node, too.
     pub container: Option<&'static str>,
+    /// Stored key of the day that orders the records in the lists of the nodes to which they link; without one they are
+    /// in the order of their gids.
+    pub ordered_by: Option<&'static str>,
     /// All fields, in the order in which they are sent.
     pub fields: &'static [FieldDef],
 }
@@ -224,6 +227,7 @@ impl Resource {
             variants: &[],
             representation: None,
             container: None,
+            ordered_by: None,
             fields: &[],
         }
     }

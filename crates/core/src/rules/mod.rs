@@ -10,3 +10,4 @@ pub mod sharing;
 pub mod status_rules;
 pub mod story_rules;
 pub mod time_tracking_rules;
+pub mod vacation_rules;

@@ -108,7 +108,13 @@ impl<'a> ChangeBuilder<'a> {
                 self.unlink(draft.gid, rel, gone);
             }
             if let Some(target) = now {
-                self.link(draft.gid, rel, target, ListPosition::Rank(0), None);
+                self.link(
+                    draft.gid,
+                    rel,
+                    target,
+                    ListPosition::Rank(draft.rank()),
+                    None,
+                );
             }
         }
     }

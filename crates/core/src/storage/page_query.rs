@@ -50,6 +50,15 @@ pub enum ListSource {
         /// Type of the nodes.
         ty: Type,
     },
+    /// The time periods of some years.
+    TimePeriods {
+        /// Index of the workspace.
+        anchor: usize,
+        /// First year.
+        first_year: i32,
+        /// Last year.
+        last_year: i32,
+    },
     /// The anchor alone.
     SingleNode {
         /// Index of the anchor.
@@ -75,6 +84,7 @@ impl ListSource {
             Self::Edges { anchor, .. }
             | Self::TwoStep { anchor, .. }
             | Self::InWorkspace { anchor, .. }
+            | Self::TimePeriods { anchor, .. }
             | Self::SingleNode { anchor }
             | Self::Alphabetical { anchor, .. } => Some(*anchor),
             Self::InViewerWorkspaces { .. } => None,

@@ -32,6 +32,11 @@ pub mod alias {
     pub fn external(app: u64, workspace: Gid, id: &str) -> String {
         format!("external:{id} (of app {app} in workspace {workspace})")
     }
+    /// Returns the alias of the rate of a user on a project; the error for a taken one is `resource: Already taken: ...`.
+    #[must_use]
+    pub fn rate(project: Gid, user: Gid) -> String {
+        format!("resource:{user} (on project {project})")
+    }
     /// Returns the alias of the invited user of a person in a workspace.
     #[must_use]
     pub fn invitation(person: Gid, workspace: Gid) -> String {

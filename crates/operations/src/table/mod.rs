@@ -1,4 +1,5 @@
 //! The operation table: one file for each tag of the catalogue.
+pub mod allocations;
 pub mod attachments;
 pub mod audit;
 pub mod batch;
@@ -17,11 +18,14 @@ pub mod list_position;
 pub mod memberships;
 mod my_tasks;
 mod named_users;
+pub mod ooo_entries;
 pub mod portfolio_memberships;
 pub mod portfolios;
+pub mod project_briefs;
 mod project_people;
 pub mod project_portfolio_settings;
 pub mod projects;
+pub mod rates;
 mod record_family;
 mod record_links;
 mod record_list;
@@ -43,6 +47,7 @@ pub mod tasks;
 pub mod teams;
 mod template_copies;
 pub mod templates;
+pub mod time_periods;
 pub mod time_tracking_categories;
 pub mod time_tracking_entries;
 pub mod typeahead;
@@ -84,6 +89,11 @@ pub static TABLES: &[&[Operation]] = &[
     audit::AUDIT,
     time_tracking_categories::TIME_TRACKING_CATEGORIES,
     time_tracking_entries::TIME_TRACKING_ENTRIES,
+    time_periods::TIME_PERIODS,
+    rates::RATES,
+    project_briefs::PROJECT_BRIEFS,
+    ooo_entries::OOO_ENTRIES,
+    allocations::ALLOCATIONS,
 ];
 
 /// Returns all operations.

@@ -9,16 +9,18 @@ use crate::operation::inputs::{
 };
 use crate::operation::steps::Steps;
 use crate::operation::{Decision, Operation, rows};
-use crate::request_context::RequestContext;
+use crate::request_context::{RequestContext, require_level};
 use std::marker::PhantomData;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::Type;
+use workgraph_core::model::registry::{LinkOne, Type, TypedField};
 use workgraph_core::model::resources::resource;
+use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::rules::rich_texts;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{LinkSelector, NodeRef, ReadQuery, ReadView};
 
@@ -36,9 +38,17 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     const NEW: &'static Input<CheckedInputs>;
     /// Fields of a record that change.
     const CHANGED: &'static Input<RecordUpdate>;
+    /// The text that a body gives as plain or as rich text, if there is one.
+    const TEXTS: Option<RecordTexts> = None;
 
-    /// Adds what the rules read beside the record, its parent, and the nodes that the body names.
-    fn needs(_parent: &NodeRef, query: ReadQuery) -> ReadQuery {
+    /// Adds what the rules read beside the record, its parent, and the nodes that the body names. A record without
+    /// container has no parent when it is changed.
+    fn needs(
+        _call: &RequestContext<'_>,
+        _parent: &NodeRef,
+        _fields: Option<&CheckedInputs>,
+        query: ReadQuery,
+    ) -> ReadQuery {
         query
     }
 
@@ -60,6 +70,14 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     fn remove(_change: &mut RecordChange<'_>) -> Result<(), DomainError> {
         Ok(())
     }
+}
+
+/// The two forms of a text.
+pub(super) struct RecordTexts {
+    /// The plain form.
+    pub(super) plain: TypedField<str>,
+    /// The rich form.
+    pub(super) html: TypedField<str>,
 }
 
 /// A record that is created, changed or deleted.
@@ -167,11 +185,9 @@ fn create_needs<R: RecordFamily>(
     let parent = input.parent.node_ref();
     let query = call.read_query().node(parent.clone());
     // Errors of the body are reported after the checks of access.
-    let query = match input.fields.get() {
-        Ok(fields) => RecordLinks::read(call, resource(R::TYPE), fields)?.needs(None, query),
-        Err(_) => query,
-    };
-    Ok(R::needs(&parent, query))
+    let fields = input.fields.get().ok();
+    let query = named_nodes::<R>(call, None, fields, query)?;
+    Ok(R::needs(call, &parent, fields, query))
 }
 
 fn create<R: RecordFamily>(
@@ -201,7 +217,7 @@ fn create<R: RecordFamily>(
         draft,
     };
     change.work.require_live(parent.gid);
-    change.fill(R::TYPE, fields)?;
+    change.fill::<R>(fields)?;
     R::complete(&mut change, fields)?;
     let RecordChange {
         mut work, draft, ..
@@ -217,19 +233,39 @@ fn update_needs<R: RecordFamily>(
     let record = input.record.node_ref();
     let query = call.read_query().node(record.clone());
     let query = input.fields.with_unchanged(&record, query);
-    let query = match input.fields.written() {
-        Ok(fields) => {
-            RecordLinks::read(call, resource(R::TYPE), fields)?.needs(Some(&record), query)
-        }
-        Err(_) => query,
+    let fields = input.fields.written().ok();
+    let query = named_nodes::<R>(call, Some(&record), fields, query)?;
+    Ok(with_parent::<R>(call, &record, fields, query))
+}
+
+/// Adds the nodes that a body names.
+fn named_nodes<R: RecordFamily>(
+    call: &RequestContext<'_>,
+    record: Option<&NodeRef>,
+    fields: Option<&CheckedInputs>,
+    query: ReadQuery,
+) -> Result<ReadQuery, DomainError> {
+    let Some(fields) = fields else {
+        return Ok(query);
     };
-    Ok(with_parent::<R>(&record, query))
+    let mut query = RecordLinks::read(call, resource(R::TYPE), fields)?.needs(record, query);
+    if let Some(text) = R::TEXTS {
+        for gid in rich_texts::referenced(fields, text.html) {
+            query.add_ref(gid);
+        }
+    }
+    Ok(query)
 }
 
 /// Adds the node to which a record belongs, and what the rules read.
-fn with_parent<R: RecordFamily>(record: &NodeRef, query: ReadQuery) -> ReadQuery {
+fn with_parent<R: RecordFamily>(
+    call: &RequestContext<'_>,
+    record: &NodeRef,
+    fields: Option<&CheckedInputs>,
+    query: ReadQuery,
+) -> ReadQuery {
     match parent_of::<R>(record) {
-        Some(parent) => R::needs(&parent, query.node(parent.clone())),
+        Some(parent) => R::needs(call, &parent, fields, query.node(parent.clone())),
         None => query,
     }
 }
@@ -242,7 +278,7 @@ fn update<R: RecordFamily>(
     let node = call.named_node(view, &input.record, Level::Editor)?;
     let fields = input.fields.checked(view, node)?;
     let mut change = RecordChange::of(call, view, node);
-    change.fill(R::TYPE, fields)?;
+    change.fill::<R>(fields)?;
     R::complete(&mut change, fields)?;
     let RecordChange {
         mut work, draft, ..
@@ -257,7 +293,7 @@ fn delete_needs<R: RecordFamily>(
 ) -> Result<ReadQuery, DomainError> {
     let record = input.record.node_ref();
     let query = call.read_query().node(record.clone());
-    Ok(with_parent::<R>(&record, query))
+    Ok(with_parent::<R>(call, &record, None, query))
 }
 
 fn delete<R: RecordFamily>(
@@ -287,10 +323,40 @@ impl<'c> RecordChange<'c> {
     }
 
     /// Puts the fields and links of a body into the draft.
-    fn fill(&mut self, ty: Type, fields: &CheckedInputs) -> Result<(), DomainError> {
-        fields.fill(resource(ty), &mut self.draft);
-        let links = RecordLinks::read(self.call, resource(ty), fields)?;
+    fn fill<R: RecordFamily>(&mut self, fields: &CheckedInputs) -> Result<(), DomainError> {
+        let of = resource(R::TYPE);
+        fields.fill(of, &mut self.draft);
+        if let Some(text) = R::TEXTS {
+            let base_url = &self.call.settings.base_url;
+            let (plain, html) = (text.plain, text.html);
+            rich_texts::write(
+                &mut self.draft,
+                fields,
+                plain,
+                html,
+                of,
+                self.view,
+                base_url,
+            )?;
+        }
+        let links = RecordLinks::read(self.call, of, fields)?;
         links.write(self.call, self.view, &mut self.work, &mut self.draft)
+    }
+
+    /// Checks that the caller may put the record into the node to which a field links now.
+    ///
+    /// # Errors
+    /// Fails when the node is another one than before, and the caller does not edit it.
+    pub(super) fn require_new_parent(
+        &mut self,
+        field: TypedField<LinkOne>,
+    ) -> Result<(), DomainError> {
+        let parent = self.draft.get(field).filter(|_| self.draft.changed(field));
+        if let Some(parent) = parent.and_then(|gid| self.view.node(gid)) {
+            require_level(self.view, parent, Level::Editor)?;
+            self.work.require_live(parent.gid);
+        }
+        Ok(())
     }
 
     /// Returns the node to which the record belongs.
@@ -302,4 +368,23 @@ impl<'c> RecordChange<'c> {
         self.parent
             .ok_or_else(|| DomainError::not_found(noun, self.draft.gid))
     }
+}
+
+/// Checks that a record has a first and a last day, in this order.
+///
+/// # Errors
+/// Fails when one is missing, or the last is before the first.
+pub(super) fn check_days(
+    draft: &Draft,
+    start: TypedField<Date>,
+    end: TypedField<Date>,
+) -> Result<(), DomainError> {
+    let (first, last) = (draft.get(start), draft.get(end));
+    let first = first.ok_or_else(|| DomainError::missing(start.def.name))?;
+    let last = last.ok_or_else(|| DomainError::missing(end.def.name))?;
+    if last < first {
+        let reason = format_args!("{last} is before {} {first}", start.def.name);
+        return Err(DomainError::field(end.def.name, reason));
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputType, Named, RecordUpdate, one_of, path,
 };
 use crate::operation::{ListDefinition, Operation, list};
+use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
@@ -57,7 +58,12 @@ impl RecordFamily for Entries {
     const CHANGED: &'static Input<RecordUpdate> =
         &Input::updated_record(Self::TYPE, "The fields of the entry to change.");
 
-    fn needs(task: &NodeRef, query: ReadQuery) -> ReadQuery {
+    fn needs(
+        _call: &RequestContext<'_>,
+        task: &NodeRef,
+        _fields: Option<&CheckedInputs>,
+        query: ReadQuery,
+    ) -> ReadQuery {
         query.edges(task.clone(), rel::SECTION)
     }
 

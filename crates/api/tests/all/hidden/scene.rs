@@ -40,6 +40,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-status",
     "HIDDEN-time",
     "HIDDEN-portfolio",
+    "HIDDEN-brief",
 ];
 
 /// Names that guests may not find.
@@ -54,6 +55,7 @@ pub(crate) const MEMBERS: &[&str] = &[
     "MEMBERS-option-enum",
     "MEMBERS-value",
     "MEMBERS-category",
+    "MEMBERS-brief",
 ];
 
 /// Returns the world: ada writes on a task that moe and gus read, too, and names everything that she sees. In memory it
@@ -78,6 +80,7 @@ fn build(kind: Kind) -> World {
     texts(&mut world);
     jobs(&mut world);
     records(&mut world);
+    project_records(&mut world);
     world
 }
 
@@ -437,6 +440,28 @@ fn records(world: &mut World) {
         let data = json!({"duration_minutes": 30, "description": text, "categories": [category]});
         makes(world, name, &at, data);
     }
+}
+
+/// Makes records of projects, and days on which a user is out of office.
+fn project_records(world: &mut World) {
+    let (orchid, mel) = (gid(world, "orchid"), gid(world, "mel"));
+    for (prefix, project, title) in [
+        ("h", "h_project", "HIDDEN-brief"),
+        ("m", "m_project", "MEMBERS-brief"),
+    ] {
+        let project = gid(world, project);
+        let at = format!("/projects/{project}/project_briefs");
+        let brief = json!({"title": title, "html_text": links(world)});
+        makes(world, &format!("{prefix}_brief"), &at, brief);
+        let days = json!({"parent": project, "assignee": mel, "start_date": "2026-03-02",
+            "end_date": "2026-03-06"});
+        makes(world, &format!("{prefix}_allocation"), "/allocations", days);
+        let rate = json!({"parent": project, "resource": mel, "rate": 80});
+        makes(world, &format!("{prefix}_rate"), "/rates", rate);
+    }
+    let days = json!({"workspace": orchid, "user": mel, "start_date": "2026-03-02",
+        "end_date": "2026-03-06"});
+    makes(world, "m_ooo", "/ooo_entries", days);
 }
 
 /// Makes exports of ada's, and gives a user a membership in a custom field.

@@ -69,10 +69,11 @@ const READERS: &[(&str, &[&str])] = &[
 const ADA: &[(&str, &[&str])] = &[("ada", &[])];
 
 /// Types whose nodes cannot be hidden or named: events are rendered from the journal when they are sent, the tasks of a
-/// project template are read only with it, a webhook is no node, and a project status is the node of a status update.
+/// project template are read only with it, everybody sees all time periods, a webhook is no node, and a project status is the node of a status update.
 const UNNAMED: &[Type] = &[
     Type::Event,
     Type::TemplateTask,
+    Type::TimePeriod,
     Type::Webhook,
     Type::ProjectStatus,
 ];

@@ -8,6 +8,10 @@ use workgraph_operations::operation::Operation;
 pub(super) const RECORDS: &[(&str, &str)] = &[
     ("time_tracking_category_gid", "category"),
     ("time_tracking_entry_gid", "time"),
+    ("project_brief_gid", "brief"),
+    ("ooo_entry_gid", "ooo"),
+    ("allocation_gid", "allocation"),
+    ("rate_gid", "rate"),
 ];
 
 /// Returns the name of a tenant's record that fits a path parameter.
@@ -25,8 +29,12 @@ pub(super) fn records(workspace: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns the value of a required field of a record, if the field is one of records only.
-pub(super) fn required(name: &str) -> Option<Value> {
+pub(super) fn required(world: &World, tenant: &Tenant, name: &str) -> Option<Value> {
     Some(match name {
+        "start_date" => json!("2026-03-02"),
+        "end_date" => json!("2026-03-08"),
+        "rate" => json!(80),
+        "assignee" => json!(world.gid(tenant.member).to_string()),
         "duration_minutes" => json!(30),
         _ => return None,
     })
@@ -40,10 +48,20 @@ pub(super) fn complete(
     query: &mut Vec<(&'static str, String)>,
     body: &mut Map<String, Value>,
 ) {
-    let workspace = || world.gid(tenant.workspace).to_string();
+    let [workspace, project, member] =
+        [tenant.workspace, tenant.project, tenant.member].map(|name| world.gid(name).to_string());
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     match row.id {
-        "getTimeTrackingEntries" => query.push(("workspace", workspace())),
+        "getTimeTrackingEntries" => query.push(("workspace", workspace)),
+        "getAllocations" | "getRates" => query.push(("parent", project)),
+        "createAllocation" => drop(put("parent", json!(project))),
+        "createRate" => {
+            put("parent", json!(project));
+            put("resource", json!(member));
+        }
+        "updateProjectBrief" => drop(put("title", json!("Probe"))),
+        "updateOooEntry" | "updateAllocation" => drop(put("end_date", json!("2026-04-09"))),
+        "updateRate" => drop(put("rate", json!(1.5))),
         "updateTimeTrackingCategory" => drop(put("name", json!("Probe"))),
         "updateTimeTrackingEntry" => drop(put("duration_minutes", json!(15))),
         _ => {}

@@ -3,6 +3,7 @@ use super::record_samples;
 use crate::world::{Answer, World};
 use serde_json::{Map, Value, json};
 use workgraph_api::request::Method;
+use workgraph_core::model::time_periods::TimePeriod;
 use workgraph_operations::operation::Operation;
 
 /// One of the two tenants, as the probes use it.
@@ -128,9 +129,17 @@ pub(super) fn parameter(tenant: &Tenant, name: &str) -> String {
         "project_portfolio_setting_gid" => tenant.portfolio_setting,
         "status_update_gid" | "project_status_gid" => tenant.status,
         "attachment_gid" => tenant.attachment,
+        // A time period is in every workspace.
+        "time_period_gid" => tenant.workspace,
         other => return record_samples::record(tenant, other),
     };
     name.to_owned()
+}
+
+/// Returns the gid of a time period.
+fn time_period() -> String {
+    let mut periods = TimePeriod::of_years(2026, 2026);
+    periods.find_map(TimePeriod::gid).unwrap().to_string()
 }
 
 /// Returns the names of a row's path parameters.
@@ -200,7 +209,10 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
     let gid = |name: &str| world.gid(name).to_string();
     let mut path: Vec<(&'static str, String)> = parameters(row)
         .into_iter()
-        .map(|name| (name, gid(&parameter(tenant, name))))
+        .map(|name| match name {
+            "time_period_gid" => (name, time_period()),
+            _ => (name, gid(&parameter(tenant, name))),
+        })
         .collect();
     let mut query: Vec<(&'static str, String)> = row
         .required_query()
@@ -209,6 +221,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
                 "resource_type" => "project".to_owned(),
                 "workspace" | "organization" => gid(tenant.workspace),
                 "project" | "parent" => gid(tenant.project),
+                "user" => gid(tenant.member),
                 other => panic!("{}: no sample for the parameter {other}", row.id),
             };
             (name, value)
@@ -247,7 +260,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             "resource_subtype" => json!("number"),
             "custom_field" => json!(gid(tenant.field)),
             "enum_option" => json!(gid(tenant.option)),
-            other => record_samples::required(other)
+            other => record_samples::required(world, tenant, other)
                 .unwrap_or_else(|| panic!("{}: no sample for the field {other}", row.id)),
         };
         body.insert(name.to_owned(), value);

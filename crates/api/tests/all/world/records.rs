@@ -1,14 +1,14 @@
 //! Records of plain families, one of each in both tenants: `orchid_…` and `basalt_…`.
 use super::*;
-use workgraph_core::model::resources::{task, time_tracking};
+use workgraph_core::model::resources::{capacity, ooo_entry, project_brief, task, time_tracking};
 
 /// Builds the records. Their parents are nodes that few users see.
 pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
-    for (tenant, who, task_name, project, category) in [
-        ("orchid", "ada", "lichen", "moss", "Pruning"),
-        ("basalt", "bob", "haul", "quarry", "Shale work"),
+    for (tenant, who_name, task_name, project, category, brief) in [
+        ("orchid", "ada", "lichen", "moss", "Pruning", "Sepals"),
+        ("basalt", "bob", "haul", "quarry", "Shale work", "Magma"),
     ] {
-        let (home, who) = (names[tenant], names[who]);
+        let (home, who) = (names[tenant], names[who_name]);
         let (task, project) = (names[task_name], names[project]);
         let mut put = |name: &str, gid: Gid| names.insert(format!("{tenant}_{name}"), gid);
         let category = f.node(Type::TimeTrackingCategory, Some(home), |draft, _| {
@@ -26,6 +26,40 @@ pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         let rank = ListPosition::Rank(0);
         f.link(entry, rel::TIME_CATEGORIES, category, rank, None);
         put("time", entry);
+        let seat = names[&format!("{who_name}_seat")];
+        let mut put = |name: &str, gid: Gid| names.insert(format!("{tenant}_{name}"), gid);
+        let brief = f.node(Type::ProjectBrief, Some(home), |draft, _| {
+            draft.set(
+                project_brief::TITLE,
+                format!("{brief} of a project").as_str(),
+            );
+            draft.set(project_brief::PROJECT, project);
+        });
+        put("brief", brief);
+        let days = ["2026-03-02", "2026-03-06"].map(|day| Date::parse(day).ok());
+        let ooo = f.node(Type::OooEntry, Some(home), |draft, _| {
+            draft.set(ooo_entry::START_DATE, days[0]);
+            draft.set(ooo_entry::END_DATE, days[1]);
+            draft.set(ooo_entry::USER, who);
+            draft.set(ooo_entry::CREATED_BY, who);
+            draft.set(ooo_entry::MEMBERSHIP, seat);
+        });
+        put("ooo", ooo);
+        let allocation = f.node(Type::Allocation, Some(home), |draft, _| {
+            draft.set(capacity::START_DATE, days[0]);
+            draft.set(capacity::END_DATE, days[1]);
+            draft.set(capacity::ASSIGNEE, who);
+            draft.set(capacity::CREATED_BY, who);
+            draft.set(capacity::PARENT, project);
+        });
+        put("allocation", allocation);
+        let rate = f.node(Type::Rate, Some(home), |draft, _| {
+            draft.set(capacity::RATE_PARENT, project);
+            draft.set(capacity::RATE_RESOURCE, who);
+            draft.set(capacity::RATE_VALUE, "80".to_owned());
+            draft.set(capacity::RATE_CREATED_BY, who);
+        });
+        put("rate", rate);
         f.with(|work| {
             let mut writes = work.changes.node_writes.iter_mut();
             let write = writes.find(|write| write.node.gid == task).unwrap();

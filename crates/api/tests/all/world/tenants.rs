@@ -373,6 +373,7 @@ pub(crate) const ORCHID_WORDS: &[&str] = &[
     "Lush",
     "Wilted",
     "Pruning",
+    "Sepals",
 ];
 /// Names that must never reach the other tenant.
 pub(crate) const BASALT_WORDS: &[&str] = &[
@@ -390,4 +391,5 @@ pub(crate) const BASALT_WORDS: &[&str] = &[
     "Coarse",
     "Vesicular",
     "Shale work",
+    "Magma",
 ];

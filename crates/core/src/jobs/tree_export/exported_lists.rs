@@ -57,6 +57,9 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::CustomFieldMembership),
     home(Type::Tag),
     home(Type::TimeTrackingCategory),
+    home(Type::OooEntry),
+    home(Type::ProjectBrief),
+    home(Type::Allocation),
     deep(ExportedListSource::Home, Type::Project),
     home(Type::ProjectMembership),
     home(Type::CustomFieldSetting),
@@ -111,6 +114,12 @@ const PROJECT: &[ExportedList] = &[
     edges(
         Type::Section,
         rel::SECTION_OF,
+        Direction::In,
+        EdgeEnd::OtherEnd,
+    ),
+    edges(
+        Type::Allocation,
+        rel::ALLOCATION_OF,
         Direction::In,
         EdgeEnd::OtherEnd,
     ),

@@ -117,3 +117,13 @@ pub const fn to_field_containers(ty: Type) -> Relation {
         _ => SECTION,
     }
 }
+/// Out-of-office entry → user.
+pub const OUT_OF_OFFICE: Relation = Relation(84);
+/// Allocation → project.
+pub const ALLOCATION_OF: Relation = Relation(85);
+/// Allocation → user who is allocated.
+pub const ALLOCATED_USER: Relation = Relation(86);
+/// Rate → project.
+pub const RATE_OF: Relation = Relation(87);
+/// Rate → user whose time has it.
+pub const RATED_USER: Relation = Relation(88);

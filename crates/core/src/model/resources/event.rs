@@ -28,6 +28,9 @@ const ANYTHING: &[Type] = &[
     Type::TimeTrackingEntry,
     Type::Portfolio,
     Type::PortfolioMembership,
+    Type::ProjectBrief,
+    Type::OooEntry,
+    Type::Allocation,
 ];
 
 /// User who made the change.

@@ -4,9 +4,10 @@
 //! and access read edges and only a get reads the node.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
+use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType};
-use crate::model::time::Time;
+use crate::model::time::{Date, Time};
 
 /// The user of a workspace or team membership.
 pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
@@ -36,9 +37,53 @@ pub const IS_GUEST: TypedField<bool> =
 /// True if the user holds a view-only seat.
 pub const IS_VIEW_ONLY: TypedField<bool> =
     TypedField::flag("is_view_only").doc("True if the user may view but change nothing.");
-/// Out-of-office dates; always null.
-pub const VACATION_DATES: TypedField<Opaque> = TypedField::json("vacation_dates")
-    .doc("The out-of-office range as {start_on, end_on}, or null.");
+/// Days of the first out-of-office entry of the user that was not over at the last change of the entries.
+pub const VACATION_DATES: TypedField<Opaque> = TypedField::other(
+    "vacation_dates",
+    ValueType::Json,
+    FieldSource::Computed(vacation_dates),
+)
+.doc("The out-of-office range as {start_on, end_on}, or null.");
+/// Out-of-office entries of the user that are not over, as [`vacations`] reads them.
+pub const VACATIONS: TypedField<Opaque> = TypedField::json("vacation_dates");
+
+/// Days of an out-of-office entry, as the membership of its user keeps them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Vacation {
+    /// First day.
+    pub start_on: Date,
+    /// Last day.
+    pub end_on: Date,
+    /// The entry.
+    pub entry: Gid,
+}
+
+/// Returns the out-of-office entries that a membership keeps, in the order of their days.
+#[must_use]
+pub fn vacations(seat: &Node) -> Vec<Vacation> {
+    let raw = seat.raw(VACATIONS.def.name).unwrap_or("[]");
+    // A body has what `set_vacations` wrote.
+    let stored: Vec<[String; 3]> = serde_json::from_str(raw).unwrap_or_default();
+    let read = |[start_on, end_on, entry]: &[String; 3]| {
+        Some(Vacation {
+            start_on: Date::parse(start_on).ok()?,
+            end_on: Date::parse(end_on).ok()?,
+            entry: Gid::parse(entry)?,
+        })
+    };
+    stored.iter().filter_map(read).collect()
+}
+
+fn vacation_dates(seat: &Node, _scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
+    match vacations(seat).first() {
+        Some(Vacation {
+            start_on, end_on, ..
+        }) => out.extend_from_slice(
+            format!(r#"{{"start_on":"{start_on}","end_on":"{end_on}"}}"#).as_bytes(),
+        ),
+        None => out.extend_from_slice(b"null"),
+    }
+}
 /// Time at which the membership began.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("Time the membership began, in UTC.");

@@ -1,5 +1,6 @@
 //! Every resource type of the graph, one file each; [`ALL`] lists them.
 pub mod attachment;
+pub mod capacity;
 pub mod custom_field;
 pub mod custom_field_setting;
 pub mod enum_option;
@@ -7,8 +8,10 @@ pub mod event;
 pub mod export;
 pub mod job;
 pub mod membership;
+pub mod ooo_entry;
 pub mod portfolio;
 pub mod project;
+pub mod project_brief;
 pub mod project_template;
 pub mod section;
 pub mod status_update;
@@ -17,6 +20,7 @@ pub mod tag;
 pub mod task;
 pub mod task_template;
 pub mod team;
+pub mod time_period;
 pub mod time_tracking;
 pub mod user;
 pub mod user_task_list;
@@ -64,6 +68,11 @@ pub static ALL: &[&Resource] = &[
     &attachment::ATTACHMENT,
     &time_tracking::TIME_TRACKING_CATEGORY,
     &time_tracking::TIME_TRACKING_ENTRY,
+    &project_brief::PROJECT_BRIEF,
+    &time_period::TIME_PERIOD,
+    &ooo_entry::OOO_ENTRY,
+    &capacity::ALLOCATION,
+    &capacity::RATE,
 ];
 
 /// Returns the declaration of a type.
@@ -103,6 +112,11 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::Attachment => &attachment::ATTACHMENT,
         Type::TimeTrackingCategory => &time_tracking::TIME_TRACKING_CATEGORY,
         Type::TimeTrackingEntry => &time_tracking::TIME_TRACKING_ENTRY,
+        Type::ProjectBrief => &project_brief::PROJECT_BRIEF,
+        Type::TimePeriod => &time_period::TIME_PERIOD,
+        Type::OooEntry => &ooo_entry::OOO_ENTRY,
+        Type::Allocation => &capacity::ALLOCATION,
+        Type::Rate => &capacity::RATE,
     }
 }
 

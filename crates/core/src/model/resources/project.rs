@@ -207,13 +207,9 @@ pub const TEAM: TypedField<LinkOne> = TypedField::edge("team", &[Type::Team], re
     .writable()
     .deprecated(TEAM_CHANGE)
     .doc("The team the project is shared with, or null.");
-/// Its brief; always null.
-pub const PROJECT_BRIEF: TypedField<Opaque> = TypedField::other(
-    "project_brief",
-    ValueType::Json,
-    FieldSource::Always("null"),
-)
-.doc("The project brief, or null.");
+/// Its brief.
+pub const PROJECT_BRIEF: TypedField<LinkOne> =
+    TypedField::inline("project_brief", &[Type::ProjectBrief]).doc("The project brief, or null.");
 /// Project template that it was made from.
 pub const CREATED_FROM_TEMPLATE: TypedField<LinkOne> =
     TypedField::inline("created_from_template", &[Type::ProjectTemplate])

@@ -38,7 +38,7 @@ pub const CATEGORY_COLOR: TypedField<str> = TypedField::word("color", CATEGORY_C
 /// True if new entries cannot get the category.
 pub const CATEGORY_IS_ARCHIVED: TypedField<bool> = TypedField::flag("is_archived")
     .writable()
-    .doc("Whether entries cannot get the category any more.");
+    .doc("True if new entries cannot get the category.");
 
 /// Declaration of time tracking categories.
 pub static TIME_TRACKING_CATEGORY: Resource = Resource {
@@ -111,7 +111,7 @@ pub const APPROVAL_STATUS: TypedField<str> =
 pub const BILLABLE_STATUS: TypedField<str> =
     TypedField::word("billable_status", BILLABLE_STATES, "\"notApplicable\"")
         .writable()
-        .doc("Whether a client pays for the time.");
+        .doc("The billing of the time: billable, nonBillable or notApplicable.");
 /// Description as plain text.
 pub const DESCRIPTION: TypedField<str> = TypedField::text("description", TEXT_MAX)
     .writable()
@@ -124,6 +124,7 @@ pub static TIME_TRACKING_ENTRY: Resource = Resource {
     read_scope: "time_tracking_entries:read",
     title: None,
     container: Some("task"),
+    ordered_by: Some("entered_on"),
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,

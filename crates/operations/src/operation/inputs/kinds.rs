@@ -7,7 +7,7 @@ use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::resource;
-use workgraph_core::model::time::Time;
+use workgraph_core::model::time::{Date, Time};
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::{CheckedInputs, clip};
 use workgraph_core::storage::{NodeRef, RowFilter};
@@ -237,6 +237,20 @@ impl Input<Time> {
             name,
             InputType::Instant,
             |input, inputs| inputs.query_time(input),
+            doc,
+        )
+    }
+}
+
+impl Input<Date> {
+    /// Returns an input for a day in the query.
+    #[must_use]
+    pub const fn day(name: &'static str, doc: &'static str) -> Self {
+        Self::parsed(
+            InputPlace::Query,
+            name,
+            InputType::Day,
+            |input, inputs| inputs.query_day(input),
             doc,
         )
     }

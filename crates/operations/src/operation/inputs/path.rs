@@ -152,6 +152,26 @@ pub const TIME_TRACKING_ENTRY: Input<Named<Gid>> = gid(
     &[Type::TimeTrackingEntry],
     "The entry of tracked time.",
 );
+/// The project brief.
+pub const PROJECT_BRIEF: Input<Named<Gid>> = gid(
+    "project_brief_gid",
+    &[Type::ProjectBrief],
+    "The project brief.",
+);
+/// The time period.
+pub const TIME_PERIOD: Input<Named<Gid>> =
+    gid("time_period_gid", &[Type::TimePeriod], "The time period.");
+/// The out-of-office entry.
+pub const OOO_ENTRY: Input<Named<Gid>> = gid(
+    "ooo_entry_gid",
+    &[Type::OooEntry],
+    "The out-of-office entry.",
+);
+/// The allocation.
+pub const ALLOCATION: Input<Named<Gid>> =
+    gid("allocation_gid", &[Type::Allocation], "The allocation.");
+/// The rate.
+pub const RATE: Input<Named<Gid>> = gid("rate_gid", &[Type::Rate], "The rate.");
 
 /// The parameters of rows whose handler works on the node of the path.
 const NODES: &[&InputDef] = &[
@@ -183,6 +203,11 @@ const NODES: &[&InputDef] = &[
     &TASK_TEMPLATE.def,
     &TIME_TRACKING_CATEGORY.def,
     &TIME_TRACKING_ENTRY.def,
+    &PROJECT_BRIEF.def,
+    &TIME_PERIOD.def,
+    &OOO_ENTRY.def,
+    &ALLOCATION.def,
+    &RATE.def,
 ];
 
 /// Returns the declaration of the first parameter in a path.

@@ -1,0 +1,62 @@
+//! Vacation dates of a workspace membership, which follow from the out-of-office entries of its user.
+use crate::domain_error::DomainError;
+use crate::model::draft::Draft;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::resources::membership::{self, VACATIONS, Vacation};
+use crate::model::time::Date;
+use crate::storage::change_builder::ChangeBuilder;
+
+/// Most entries of a user that are not over.
+const ENTRIES_MAX: usize = 200;
+
+/// Writes the days of an entry into the membership of its user, or removes them if the entry has no days any more. Entries
+/// that are over are left out.
+///
+/// # Errors
+/// Fails when the user has too many entries that are not over.
+pub fn keep_vacation_dates(
+    work: &mut ChangeBuilder<'_>,
+    seat: &Node,
+    entry: Gid,
+    days: (Option<Date>, Option<Date>),
+) -> Result<(), DomainError> {
+    let today = Date::of(work.now);
+    let mut vacations = membership::vacations(seat);
+    vacations.retain(|vacation| vacation.entry != entry && vacation.end_on >= today);
+    if let (Some(start_on), Some(end_on)) = days
+        && end_on >= today
+    {
+        vacations.push(Vacation {
+            start_on,
+            end_on,
+            entry,
+        });
+    }
+    if vacations.len() > ENTRIES_MAX {
+        let reason = format_args!("The user has {ENTRIES_MAX} out-of-office entries already");
+        return Err(DomainError::field("user", reason));
+    }
+    vacations.sort_unstable();
+    let mut draft = Draft::edit(seat);
+    set_vacations(&mut draft, &vacations);
+    work.save(&draft);
+    Ok(())
+}
+
+/// Sets the out-of-office entries that a membership keeps.
+fn set_vacations(seat: &mut Draft, vacations: &[Vacation]) {
+    let items = vacations.iter().map(|vacation| {
+        let Vacation {
+            start_on,
+            end_on,
+            entry,
+        } = vacation;
+        format!(r#"["{start_on}","{end_on}","{entry}"]"#)
+    });
+    let items: Vec<String> = items.collect();
+    match items.is_empty() {
+        true => seat.clear(VACATIONS),
+        false => seat.set(VACATIONS, format!("[{}]", items.join(","))),
+    }
+}

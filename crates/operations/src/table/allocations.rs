@@ -1,0 +1,127 @@
+//! Allocations: users who work on a project for some days, with their effort.
+use super::record_family::{RecordChange, RecordFamily, Rows, check_days};
+use super::record_list::{ListAnchor, Lists, RecordList};
+use crate::operation::Operation;
+use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use serde_json::Value;
+use workgraph_core::Gid;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::capacity;
+use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
+use workgraph_core::storage::NodeRef;
+
+/// Operations on allocations.
+pub static ALLOCATIONS: &[Operation] = &[
+    Lists::<Allocations>::list("getAllocations", "/allocations").paid_only(PREMIUM),
+    Rows::<Allocations>::create("createAllocation", "/allocations").paid_only(PREMIUM),
+    Rows::<Allocations>::get("getAllocation", RECORD).paid_only(PREMIUM),
+    Rows::<Allocations>::update("updateAllocation", RECORD),
+    Rows::<Allocations>::delete("deleteAllocation", RECORD).paid_only(PREMIUM),
+];
+
+const RECORD: &str = "/allocations/{allocation_gid}";
+const PREMIUM: &str = "Allocations are not available for free users.";
+
+/// The family of allocations, which is their list, too.
+struct Allocations;
+
+impl RecordFamily for Allocations {
+    const TYPE: Type = Type::Allocation;
+    const PATH: &'static Input<Named<Gid>> = &path::ALLOCATION;
+    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
+        InputPlace::Body,
+        "parent",
+        &[Type::Project],
+        "The project to which the user is allocated.",
+    )
+    .required();
+    const NEW: &'static Input<CheckedInputs> = &Input::new_record(
+        Self::TYPE,
+        &["assignee", "start_date", "end_date"],
+        "The fields of the new allocation.",
+    );
+    const CHANGED: &'static Input<RecordUpdate> =
+        &Input::updated_record(Self::TYPE, "The fields of the allocation to change.");
+
+    fn complete(change: &mut RecordChange<'_>, fields: &CheckedInputs) -> Result<(), DomainError> {
+        let draft = &mut change.draft;
+        check_days(draft, capacity::START_DATE, capacity::END_DATE)?;
+        for field in [capacity::ASSIGNEE, capacity::PARENT] {
+            if draft.get(field).is_none() {
+                return Err(DomainError::missing(field.def.name));
+            }
+        }
+        match fields.get("effort") {
+            Some(InputValue::Json(effort)) => draft.set(capacity::EFFORT, checked(effort)?),
+            Some(_) => draft.clear(capacity::EFFORT),
+            None => {}
+        }
+        if draft.is_new() {
+            draft.set(capacity::CREATED_BY, change.call.user_gid());
+        }
+        change.require_new_parent(capacity::PARENT)
+    }
+}
+
+/// Returns an effort in its stored form.
+fn checked(effort: &Value) -> Result<String, DomainError> {
+    let kind = effort.get("type").and_then(Value::as_str);
+    let kind = kind.filter(|kind| capacity::EFFORT_TYPES.contains(kind));
+    let value = effort.get("value").filter(|value| {
+        let number = value.as_f64();
+        number.is_some_and(|number| number.is_finite() && number >= 0.0)
+    });
+    match (kind, value) {
+        (Some(kind), Some(value)) => Ok(format!(r#"{{"type":"{kind}","value":{value}}}"#)),
+        _ => {
+            let reason = format_args!(
+                "Not an effort: {}; it has a type ({}) and a value that is not negative",
+                shown(effort),
+                capacity::EFFORT_TYPES.join(" or ")
+            );
+            Err(DomainError::field("effort", reason))
+        }
+    }
+}
+
+/// Returns a parameter of the list that names a node.
+const fn anchor(
+    name: &'static str,
+    types: &'static [Type],
+    doc: &'static str,
+) -> Input<Named<NodeRef>> {
+    Input::node(InputPlace::Query, name, types, doc)
+}
+
+const PARENT: Input<Named<NodeRef>> = anchor(
+    "parent",
+    &[Type::Project],
+    "Only allocations to this project.",
+);
+const ASSIGNEE: Input<Named<NodeRef>> =
+    anchor("assignee", &[Type::User], "Only allocations of this user.");
+const WORKSPACE: Input<Named<NodeRef>> = anchor(
+    "workspace",
+    &[Type::Workspace],
+    "Only allocations in this workspace.",
+);
+
+impl RecordList for Allocations {
+    const LISTED: Type = Self::TYPE;
+    const ANCHORS: &'static [ListAnchor] = &[
+        ListAnchor {
+            input: &PARENT,
+            field: Some(capacity::PARENT),
+        },
+        ListAnchor {
+            input: &ASSIGNEE,
+            field: Some(capacity::ASSIGNEE),
+        },
+        ListAnchor {
+            input: &WORKSPACE,
+            field: None,
+        },
+    ];
+    const INPUTS: &'static [&'static InputDef] = &[&PARENT.def, &ASSIGNEE.def, &WORKSPACE.def];
+}

@@ -1,0 +1,152 @@
+//! Out-of-office entries of users.
+use super::list_filters::day_filter;
+use super::record_family::{RecordChange, RecordFamily, Rows, check_days};
+use super::record_list::{ListAnchor, Lists, RecordList};
+use crate::operation::Operation;
+use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use crate::request_context::RequestContext;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::ooo_entry;
+use workgraph_core::model::time::Date;
+use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::vacation_rules;
+use workgraph_core::storage::{LinkSelector, NodeRef, ReadQuery, RowFilter};
+
+/// Operations on out-of-office entries.
+pub static OOO_ENTRIES: &[Operation] = &[
+    Lists::<OooEntries>::list("getOooEntries", "/ooo_entries")
+        .filtered_by(&[&START_DATE, &END_DATE])
+        .scope("ooo_entries:read"),
+    Rows::<OooEntries>::create("createOooEntry", "/ooo_entries").scope("ooo_entries:write"),
+    Rows::<OooEntries>::get("getOooEntry", RECORD).scope("ooo_entries:read"),
+    Rows::<OooEntries>::update("updateOooEntry", RECORD).scope("ooo_entries:write"),
+    Rows::<OooEntries>::delete("deleteOooEntry", RECORD).scope("ooo_entries:delete"),
+];
+
+const RECORD: &str = "/ooo_entries/{ooo_entry_gid}";
+
+/// The family of out-of-office entries, which is their list, too.
+struct OooEntries;
+
+impl RecordFamily for OooEntries {
+    const TYPE: Type = Type::OooEntry;
+    const PATH: &'static Input<Named<Gid>> = &path::OOO_ENTRY;
+    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
+        InputPlace::Body,
+        "workspace",
+        &[Type::Workspace],
+        "The workspace in which the user is out of office.",
+    )
+    .required();
+    const PARENT_LEVEL: Level = Level::Viewer;
+    const NEW: &'static Input<CheckedInputs> = &Input::new_record(
+        Self::TYPE,
+        &["user", "start_date", "end_date"],
+        "The fields of the new entry.",
+    );
+    const CHANGED: &'static Input<RecordUpdate> =
+        &Input::updated_record(Self::TYPE, "The fields of the entry to change.");
+
+    fn needs(
+        call: &RequestContext<'_>,
+        parent: &NodeRef,
+        fields: Option<&CheckedInputs>,
+        query: ReadQuery,
+    ) -> ReadQuery {
+        let user = match fields.and_then(|fields| fields.get("user")) {
+            Some(InputValue::Ref(user)) => call.parse_user_ref("user", user).ok(),
+            _ => None,
+        };
+        match (user, parent) {
+            (Some(user), NodeRef::Gid(workspace)) => {
+                query.node(user.of(LinkSelector::Aux(rel::WORKSPACES, *workspace)))
+            }
+            _ => query,
+        }
+    }
+
+    fn complete(change: &mut RecordChange<'_>, _fields: &CheckedInputs) -> Result<(), DomainError> {
+        check_days(&change.draft, ooo_entry::START_DATE, ooo_entry::END_DATE)?;
+        if change.draft.is_new() {
+            let me = change.call.user_gid();
+            let (user, home) = (change.draft.get(ooo_entry::USER), change.parent()?.gid);
+            if user != Some(me) && change.view.level(home) < Level::Admin {
+                return Err(DomainError::forbidden(
+                    "You do not have permission to change the out-of-office entries of this user.",
+                ));
+            }
+            let seat = user.and_then(|user| change.view.link(user, rel::WORKSPACES, home)?.aux);
+            change.draft.set(ooo_entry::MEMBERSHIP, seat);
+            change.draft.set(ooo_entry::CREATED_BY, me);
+        }
+        let days = (
+            change.draft.get(ooo_entry::START_DATE),
+            change.draft.get(ooo_entry::END_DATE),
+        );
+        keep_vacation_dates(change, days)
+    }
+
+    fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
+        keep_vacation_dates(change, (None, None))
+    }
+}
+
+/// Keeps the vacation dates of the user's membership.
+fn keep_vacation_dates(
+    change: &mut RecordChange<'_>,
+    days: (Option<Date>, Option<Date>),
+) -> Result<(), DomainError> {
+    let seat = change.draft.get(ooo_entry::MEMBERSHIP);
+    let seat = seat.and_then(|seat| change.view.node(seat));
+    let Some(seat) = seat else {
+        // The user left the workspace.
+        return Ok(());
+    };
+    vacation_rules::keep_vacation_dates(&mut change.work, seat, change.draft.gid, days)
+}
+
+const USER: Input<Named<NodeRef>> = Input::node(
+    InputPlace::Query,
+    "user",
+    &[Type::User],
+    "The user whose entries are listed.",
+)
+.required();
+const WORKSPACE: Input<Named<NodeRef>> = Input::node(
+    InputPlace::Query,
+    "workspace",
+    &[Type::Workspace],
+    "The workspace of the entries.",
+)
+.required();
+
+impl RecordList for OooEntries {
+    const LISTED: Type = Self::TYPE;
+    const ANCHORS: &'static [ListAnchor] = &[
+        ListAnchor {
+            input: &USER,
+            field: Some(ooo_entry::USER),
+        },
+        ListAnchor {
+            input: &WORKSPACE,
+            field: None,
+        },
+    ];
+    const INPUTS: &'static [&'static InputDef] = &[&USER.def, &WORKSPACE.def];
+}
+
+const START_DATE: Input<RowFilter> = day_filter!(
+    "start_date",
+    DayFrom,
+    ooo_entry::END_DATE,
+    "Only entries that end on this day or later."
+);
+const END_DATE: Input<RowFilter> = day_filter!(
+    "end_date",
+    DayUntil,
+    ooo_entry::START_DATE,
+    "Only entries that begin on this day or earlier."
+);

@@ -1,0 +1,126 @@
+//! Rates: the money for an hour of a user's time on a project.
+use super::record_family::{RecordChange, RecordFamily, Rows};
+use super::record_list::{ListAnchor, Lists, RecordList};
+use crate::operation::Operation;
+use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use serde_json::Value;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::capacity;
+use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
+use workgraph_core::storage::{NodeRef, alias};
+
+/// Operations on rates.
+pub static RATES: &[Operation] = &[
+    Lists::<Rates>::list("getRates", "/rates").paid_only(PREMIUM),
+    Rows::<Rates>::create("createRate", "/rates").paid_only(PREMIUM),
+    Rows::<Rates>::get("getRate", RECORD).paid_only(PREMIUM),
+    Rows::<Rates>::update("updateRate", RECORD).paid_only(PREMIUM),
+    Rows::<Rates>::delete("deleteRate", RECORD).paid_only(PREMIUM),
+];
+
+const RECORD: &str = "/rates/{rate_gid}";
+const PREMIUM: &str = "Rates are not available for free users.";
+
+/// The family of rates, which is their list, too.
+struct Rates;
+
+impl RecordFamily for Rates {
+    const TYPE: Type = Type::Rate;
+    const PATH: &'static Input<Named<Gid>> = &path::RATE;
+    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
+        InputPlace::Body,
+        "parent",
+        &[Type::Project],
+        "The project; its admins see and keep the rates.",
+    )
+    .required();
+    const PARENT_LEVEL: Level = Level::Admin;
+    const NEW: &'static Input<CheckedInputs> = &Input::new_record(
+        Self::TYPE,
+        &["resource", "rate"],
+        "The fields of the new rate.",
+    );
+    const CHANGED: &'static Input<RecordUpdate> =
+        &Input::updated_record(Self::TYPE, "The fields of the rate to change: its value.");
+
+    fn complete(change: &mut RecordChange<'_>, fields: &CheckedInputs) -> Result<(), DomainError> {
+        let draft = &mut change.draft;
+        if let Some(rate) = fields.get("rate") {
+            draft.set(capacity::RATE_VALUE, checked(rate)?);
+        }
+        if draft.is_new() {
+            draft.set(capacity::RATE_CREATED_BY, change.call.user_gid());
+            let unique = alias_of(draft).map(|alias| (alias, draft.gid));
+            change.work.changes.add_aliases.extend(unique);
+        }
+        Ok(())
+    }
+
+    fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
+        let unique = alias_of(&change.draft).map(|alias| (alias, change.draft.gid));
+        change.work.changes.remove_aliases.extend(unique);
+        Ok(())
+    }
+}
+
+/// Returns the alias that makes a rate the only one of its user in its project.
+fn alias_of(draft: &Draft) -> Option<String> {
+    let user = draft.get(capacity::RATE_RESOURCE)?;
+    Some(alias::rate(draft.get(capacity::RATE_PARENT)?, user))
+}
+
+/// Returns a rate in its stored form.
+fn checked(rate: &InputValue) -> Result<String, DomainError> {
+    let value = match rate {
+        InputValue::Json(Value::String(text)) => text.parse().ok().map(Value::Number),
+        InputValue::Json(value) => Some(value.clone()),
+        _ => return Err(DomainError::missing("rate")),
+    };
+    let is_rate = |value: &Value| {
+        let number = value.as_f64();
+        number.is_some_and(|number| number.is_finite() && number >= 0.0)
+    };
+    value.filter(is_rate).map_or_else(
+        || {
+            let given = match rate {
+                InputValue::Json(value) => shown(value),
+                _ => String::new(),
+            };
+            let reason = format_args!("Not a number that is not negative: {given}");
+            Err(DomainError::field("rate", reason))
+        },
+        |value| Ok(value.to_string()),
+    )
+}
+
+const PARENT: Input<Named<NodeRef>> = Input::node(
+    InputPlace::Query,
+    "parent",
+    &[Type::Project],
+    "Only rates of this project.",
+);
+const RESOURCE: Input<Named<NodeRef>> = Input::node(
+    InputPlace::Query,
+    "resource",
+    &[Type::User],
+    "Only rates of this user.",
+);
+
+impl RecordList for Rates {
+    const LISTED: Type = Self::TYPE;
+    const ANCHORS: &'static [ListAnchor] = &[
+        ListAnchor {
+            input: &PARENT,
+            field: Some(capacity::RATE_PARENT),
+        },
+        ListAnchor {
+            input: &RESOURCE,
+            field: Some(capacity::RATE_RESOURCE),
+        },
+    ];
+    const INPUTS: &'static [&'static InputDef] = &[&PARENT.def, &RESOURCE.def];
+}
