@@ -60,6 +60,7 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::OooEntry),
     home(Type::ProjectBrief),
     home(Type::Allocation),
+    home(Type::Rate),
     deep(ExportedListSource::Home, Type::Project),
     home(Type::ProjectMembership),
     home(Type::CustomFieldSetting),
