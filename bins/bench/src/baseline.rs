@@ -13,7 +13,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::cli::BaselineArgs;
+use crate::bench_cli::BaselineArgs;
 
 /// Serves until standard input closes, so that the bare server ends with the run that started it.
 pub(crate) fn serve(args: &BaselineArgs) -> Result<()> {

@@ -33,7 +33,7 @@ pub(crate) struct Graph {
     /// Gids of the tasks of that project.
     pub(crate) tasks: Arc<Vec<String>>,
     /// Workspace, team and users in which projects are made.
-    home: BuildTarget,
+    workspace: BuildTarget,
     /// Maker of requests that create tasks in a second project, so that the first keeps its size.
     pub(crate) create: Arc<RequestMaker>,
     /// Number of users.
@@ -78,8 +78,8 @@ pub(crate) fn keep_credentials(data: &Path) -> Result<()> {
 /// Builds a project with the given number of tasks, and writes down the gids of the graph. Returns the result of the
 /// load.
 pub(crate) fn build(client: &BenchClient, data: &Path, tasks: u64) -> Result<LoadResult> {
-    let home = BuildTarget::of(client, data)?;
-    let (project, make) = home.project(client, "Benchmark")?;
+    let workspace = BuildTarget::of(client, data)?;
+    let (project, make) = workspace.project(client, "Benchmark")?;
     let (outcome, gids) = fill(client, make, tasks)?;
     let kept = json!({"project": project, "tasks": gids});
     fs::write(data.join(KEPT), kept.to_string())?;
@@ -199,8 +199,8 @@ pub(crate) fn name(index: u64) -> String {
 
 /// Returns the body of a create: a name, an assignee, two followers, a due date, a project and a section in it.
 fn task(index: u64, project: &str, sections: &[String], users: &[String]) -> String {
-    fn pick(from: &[String], place: usize) -> &str {
-        from.get(place % from.len().max(1))
+    fn pick(from: &[String], position: usize) -> &str {
+        from.get(position % from.len().max(1))
             .map_or("", String::as_str)
     }
     let traits = TaskTraits::of(index, users.len());
@@ -222,14 +222,14 @@ impl Graph {
         let kept: Value = serde_json::from_slice(&fs::read(data.join(KEPT))?)?;
         let tasks = list(&kept, "tasks")?.iter();
         let tasks: Vec<String> = tasks.filter_map(|t| Some(t.as_str()?.to_owned())).collect();
-        let home = BuildTarget::of(client, data)?;
-        let (_, create) = home.project(client, "Benchmark creates")?;
+        let workspace = BuildTarget::of(client, data)?;
+        let (_, create) = workspace.project(client, "Benchmark creates")?;
         Ok(Self {
             project: member(&kept, "project")?.to_owned(),
             tasks: Arc::new(tasks),
             create,
-            users: home.users.len(),
-            home,
+            users: workspace.users.len(),
+            workspace,
         })
     }
 
@@ -239,7 +239,7 @@ impl Graph {
         client: &BenchClient,
         name: &str,
     ) -> Result<(String, Arc<RequestMaker>)> {
-        self.home.project(client, name)
+        self.workspace.project(client, name)
     }
 
     /// Returns the size of a create's body in bytes.

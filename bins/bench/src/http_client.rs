@@ -182,8 +182,8 @@ impl BenchClient {
         if (200..300).contains(&status) {
             return Ok(body);
         }
-        let told: String = String::from_utf8_lossy(&body).chars().take(400).collect();
-        bail!("{method} {path} answered {status}: {told}")
+        let text: String = String::from_utf8_lossy(&body).chars().take(400).collect();
+        bail!("{method} {path} answered {status}: {text}")
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::clock;
+use crate::bench_clock;
 use crate::http_client::{ResponseHead, parse_head};
 
 /// Function that writes request number `index` into the buffer.
@@ -99,7 +99,7 @@ async fn drive(load: LoadSpec) -> Result<LoadResult> {
         LoadEnd::Count(_) => Duration::from_secs(900),
     };
     let shared = Arc::new(LoadState {
-        began: clock::now(),
+        began: bench_clock::now(),
         next: AtomicU64::new(0),
         load,
     });
@@ -116,7 +116,9 @@ async fn drive(load: LoadSpec) -> Result<LoadResult> {
     tokio::time::timeout(patience, gather)
         .await
         .context("the server stopped answering under load")??;
-    let seconds = clock::now().duration_since(shared.began).as_secs_f64();
+    let seconds = bench_clock::now()
+        .duration_since(shared.began)
+        .as_secs_f64();
     all.latencies.sort_unstable();
     Ok(LoadResult {
         requests: all.requests,
@@ -177,9 +179,9 @@ impl LoadCounts {
     }
 
     fn percentile(&self, percent: usize) -> f64 {
-        let place = (self.latencies.len() * percent / 100).min(self.latencies.len().max(1) - 1);
+        let index = (self.latencies.len() * percent / 100).min(self.latencies.len().max(1) - 1);
         self.latencies
-            .get(place)
+            .get(index)
             .map_or(0.0, |nanos| f64::from(*nanos) / 1000.0)
     }
 
@@ -206,16 +208,16 @@ async fn connection(shared: Arc<LoadState>) -> LoadCounts {
             shared.wait_for_pace(index).await;
             out.clear();
             (load.make)(&mut rng, index, &mut out);
-            let sent = clock::now();
+            let sent = bench_clock::now();
             let head = match exchange(&mut stream, &out, &mut back).await {
                 Ok(head) => head,
                 Err(error) => {
-                    at = clock::now();
+                    at = bench_clock::now();
                     tally.broke(format!("{error:#}"));
                     continue 'connect;
                 }
             };
-            at = clock::now();
+            at = bench_clock::now();
             let body = back.get(head.length..).unwrap_or_default();
             if (200..300).contains(&head.status) {
                 tally.requests += 1;
@@ -229,8 +231,8 @@ async fn connection(shared: Arc<LoadState>) -> LoadCounts {
             } else {
                 tally.broke(head.status.to_string());
                 tally.sample.get_or_insert_with(|| {
-                    let told = String::from_utf8_lossy(body);
-                    told.chars().take(200).collect()
+                    let text = String::from_utf8_lossy(body);
+                    text.chars().take(200).collect()
                 });
             }
             if head.close {

@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::bench_rows::Bound;
+use crate::bench_run::Bench;
 use crate::graph_builder;
 use crate::graph_builder::NESTED;
 use crate::loadgen::{self, LoadEnd, LoadResult, LoadSpec, RequestMaker};
 use crate::measure::median;
 use crate::measurements::gets;
 use crate::report::ReportLine;
-use crate::rows::Bound;
-use crate::session::Bench;
 
 /// Name of these rows for `--only`.
 const NAME: &str = "long-reads";

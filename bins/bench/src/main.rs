@@ -2,8 +2,10 @@
 
 mod baseline;
 mod baseline_schema;
-mod cli;
-mod clock;
+mod bench_cli;
+mod bench_clock;
+mod bench_rows;
+mod bench_run;
 mod cpu_pinning;
 mod graph_builder;
 mod group_commit;
@@ -18,18 +20,17 @@ mod procfs;
 mod project_copy;
 mod recorded_create;
 mod report;
-mod rows;
 mod run;
 mod scaling;
 mod search_baseline;
 mod server_process;
-mod session;
 mod sqlite_baseline;
 mod webhook_receiver;
 
 use anyhow::Result;
+use bench_cli::BenchCli;
+use bench_cli::BenchCommand;
 use clap::Parser;
-use cli::{BenchCli, BenchCommand};
 
 fn main() -> Result<()> {
     match BenchCli::parse().command {

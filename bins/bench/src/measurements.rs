@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::bench_rows::BenchRow;
+use crate::bench_run::Bench;
 use crate::graph_builder::NESTED;
 use crate::group_commit::{CommitContent, GROUP};
 use crate::loadgen::{RequestMaker, Rng};
@@ -13,10 +15,8 @@ use crate::measure::{self, Figure};
 use crate::oauth_fixture::OAuthFixture;
 use crate::project_copy::{CopySource, STEP};
 use crate::recorded_create::RecordedCreate;
-use crate::rows::BenchRow;
 use crate::search_baseline::{SearchKind, SearchTables};
 use crate::server_process::ServerProcess;
-use crate::session::Bench;
 use crate::webhook_receiver::WebhookReceiver;
 use crate::{graph_builder, group_commit as commits, http_client, search_baseline};
 

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::bench_clock;
+use crate::graph_builder;
 use crate::graph_builder::{Graph, gid_of};
 use crate::http_client::BenchClient;
 use crate::measure::Figure;
 use crate::server_process::ServerProcess;
-use crate::{clock, graph_builder};
 
 /// Tasks of the project.
 const TASKS: u64 = 10_000;
@@ -37,13 +38,13 @@ impl CopySource {
     pub(crate) fn copy(&self, server: &ServerProcess, client: &BenchClient) -> Result<Figure> {
         let include = "task_assignee,task_dates,task_followers,task_notes";
         let body = json!({"data": {"name": "Benchmark copy", "include": include}});
-        let (began, before) = (clock::now(), server.cpu()?);
+        let (began, before) = (bench_clock::now(), server.cpu()?);
         let path = format!("/api/1.0/projects/{}/duplicate", self.project);
         let job = gid_of(&client.post(&path, &body)?)?;
         let path = format!("/api/1.0/jobs/{job}?opt_fields=status");
         loop {
             let job = client.get(&path)?;
-            let time = clock::now().duration_since(began);
+            let time = bench_clock::now().duration_since(began);
             match graph_builder::member(job.get("data").unwrap_or(&job), "status")? {
                 "succeeded" => {
                     let cpu = server.cpu()?.saturating_sub(before);
@@ -56,7 +57,7 @@ impl CopySource {
                 }
                 "failed" => bail!("a copy of a project failed"),
                 _ if time > PATIENCE => bail!("a copy of a project does not end"),
-                _ => clock::pause(Duration::from_millis(10)),
+                _ => bench_clock::pause(Duration::from_millis(10)),
             }
         }
     }

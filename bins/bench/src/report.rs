@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::bench_rows::Basis;
+use crate::bench_rows::BenchResult;
+use crate::bench_rows::Bound;
 use crate::measure::Figure;
-use crate::rows::{Basis, BenchResult, Bound};
 
 const HEADS: [&str; COLUMNS] = [
     "What",
@@ -93,7 +95,7 @@ impl ReportLine {
             ),
             (6, floor),
             (7, aim),
-            (8, crate::rows::judge(ours, bound).to_owned()),
+            (8, crate::bench_rows::judge(ours, bound).to_owned()),
         ];
         fill(&mut cells, filled);
         Self(cells)
@@ -166,8 +168,8 @@ fn number(value: f64) -> String {
     }
     let digits = format!("{value:.0}");
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cli::RunArgs;
+use crate::bench_cli::RunArgs;
+use crate::bench_run::Bench;
 use crate::group_commit::{CommitContent, GROUP};
 use crate::measure::{self, Figure};
 use crate::report::{self, ReportLine};
 use crate::server_process::ServerProcess;
-use crate::session::Bench;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
 use crate::{group_commit, long_reads, measurements, procfs, scaling};
 

@@ -5,10 +5,11 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-use crate::cli::RunArgs;
+use crate::bench_cli::RunArgs;
+use crate::bench_rows::BenchResult;
+use crate::bench_rows::ROWS;
+use crate::bench_run::Bench;
 use crate::report::ReportLine;
-use crate::rows::{BenchResult, ROWS};
-use crate::session::Bench;
 
 /// Names of the rows that have to keep their ratios.
 const ROWS_KEPT: [&str; 2] = ["task-random", "page-nested"];

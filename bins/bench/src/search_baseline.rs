@@ -149,14 +149,14 @@ impl SearchTables {
                 // The tasks have the same properties as those of the graph.
                 let index = n.unsigned_abs();
                 let traits = TaskTraits::of(index, usize::try_from(shape.users)?);
-                let (name, who, due) = (
+                let (name, responsible, due) = (
                     graph_builder::name(index),
                     traits.user as i64,
                     day(traits.due),
                 );
                 let mut insert =
                     change.prepare_cached("INSERT INTO found VALUES (?1, ?2, 0, ?3, ?1, ?4)")?;
-                insert.execute(params![n, who, due, name])?;
+                insert.execute(params![n, responsible, due, name])?;
                 let mut insert =
                     change.prepare_cached("INSERT INTO words (rowid, name) VALUES (?1, ?2)")?;
                 insert.execute(params![n, name])?;

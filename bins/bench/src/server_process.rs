@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fs, io};
 
-use crate::{clock, http_client, procfs};
+use crate::bench_clock;
+use crate::http_client;
+use crate::procfs;
 
 /// Running server; the process ends when this value is dropped.
 pub(crate) struct ServerProcess {
@@ -61,7 +63,7 @@ impl ServerProcess {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
-        let began = clock::now();
+        let began = bench_clock::now();
         let mut server = Self {
             child: command
                 .spawn()
@@ -72,24 +74,24 @@ impl ServerProcess {
         let mut request = Vec::new();
         http_client::write_get(&mut request, ready, "none");
         let mut last = "no port file".to_owned();
-        while clock::now().duration_since(began) < Duration::from_secs(120) {
+        while bench_clock::now().duration_since(began) < Duration::from_secs(120) {
             if let Some(status) = server.child.try_wait()? {
                 let log = fs::read_to_string(port_file.with_extension("log")).unwrap_or_default();
-                let told = log.get(log.len().saturating_sub(2000)..).unwrap_or(&log);
-                bail!("the server ended before it was ready ({status})\n{told}");
+                let end = log.get(log.len().saturating_sub(2000)..).unwrap_or(&log);
+                bail!("the server ended before it was ready ({status})\n{end}");
             }
             if let Some(addr) = fs::read_to_string(port_file).ok().and_then(|t| address(&t)) {
                 server.addr = addr;
                 match http_client::exchange(addr, &request) {
                     Ok((200, _)) => {
-                        server.ready_after = clock::now().duration_since(began).as_secs_f64();
+                        server.ready_after = bench_clock::now().duration_since(began).as_secs_f64();
                         return Ok(server);
                     }
                     Ok((status, _)) => last = format!("{ready} answered {status}"),
                     Err(error) => last = format!("{error:#}"),
                 }
             }
-            clock::pause(Duration::from_micros(200));
+            bench_clock::pause(Duration::from_micros(200));
         }
         bail!("the server did not get ready: {last}")
     }
@@ -110,12 +112,13 @@ impl ServerProcess {
         let asked = Command::new("sh")
             .args(["-c", &format!("kill -TERM {}", self.pid())])
             .status()?;
-        let began = clock::now();
-        while asked.success() && clock::now().duration_since(began) < Duration::from_secs(60) {
+        let began = bench_clock::now();
+        while asked.success() && bench_clock::now().duration_since(began) < Duration::from_secs(60)
+        {
             if self.child.try_wait()?.is_some() {
                 return Ok(());
             }
-            clock::pause(Duration::from_millis(5));
+            bench_clock::pause(Duration::from_millis(5));
         }
         bail!("the server did not stop within a minute of SIGTERM")
     }

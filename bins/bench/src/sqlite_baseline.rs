@@ -11,10 +11,11 @@ use crate::baseline_schema::{
     ASSIGNEE, FOLLOWER, INSERT_EDGE, INSERT_NODE, PRAGMAS, PROJECT, PROJECT_GID, SCHEMA,
     SECTION_GIDS, TASK_GIDS, USER_GIDS, WORKSPACE_GID,
 };
+use crate::bench_clock;
 use crate::loadgen::Rng;
 use crate::measure::Figure;
 use crate::page_writer::{fields, write_page};
-use crate::{clock, procfs};
+use crate::procfs;
 
 /// One page of a container's tasks, in order.
 const PAGE: &str = "
@@ -132,13 +133,13 @@ impl BaselineGraph {
 /// Repeats a step for a time. Returns its rate, and the processor time of each by this thread.
 pub(crate) fn timed(time: Duration, mut step: impl FnMut() -> Result<usize>) -> Result<Figure> {
     step()?;
-    let (began, cpu) = (clock::now(), procfs::thread_cpu()?);
+    let (began, cpu) = (bench_clock::now(), procfs::thread_cpu()?);
     let mut count = 0_u32;
     let mut elapsed = Duration::ZERO;
     while elapsed < time {
         step()?;
         count += 1;
-        elapsed = clock::now().duration_since(began);
+        elapsed = bench_clock::now().duration_since(began);
     }
     let cpu = procfs::thread_cpu()?.saturating_sub(cpu);
     let count = f64::from(count);

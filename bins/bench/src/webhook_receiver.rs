@@ -17,12 +17,13 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
+use crate::bench_clock;
+use crate::graph_builder;
 use crate::graph_builder::{WRITERS, created, gid_of};
 use crate::http_client::BenchClient;
 use crate::loadgen::{self, LoadEnd, LoadSpec, RequestMaker};
 use crate::measure::Figure;
 use crate::server_process::ServerProcess;
-use crate::{clock, graph_builder};
 
 const SECRET: &str = "x-hook-secret";
 /// Longest wait for the last deliveries.
@@ -35,7 +36,7 @@ type FirstSeenTimes = HashMap<String, Instant>;
 pub(crate) struct WebhookReceiver {
     addr: SocketAddr,
     /// Instant of the first event of each resource, while a measurement needs them.
-    told: Arc<Mutex<Option<FirstSeenTimes>>>,
+    first_seen: Arc<Mutex<Option<FirstSeenTimes>>>,
     _runtime: Runtime,
 }
 
@@ -47,11 +48,11 @@ impl WebhookReceiver {
             .enable_all()
             .build()?;
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
-        let (addr, told) = (listener.local_addr()?, Arc::default());
-        runtime.spawn(accept(listener, Arc::clone(&told)));
+        let (addr, first_seen) = (listener.local_addr()?, Arc::default());
+        runtime.spawn(accept(listener, Arc::clone(&first_seen)));
         Ok(Self {
             addr,
-            told,
+            first_seen,
             _runtime: runtime,
         })
     }
@@ -87,7 +88,7 @@ impl WebhookReceiver {
         let done: Arc<Mutex<FirstSeenTimes>> = Arc::default();
         let seen = Arc::clone(&done);
         let before = server.cpu()?;
-        *self.told.lock() = Some(FirstSeenTimes::new());
+        *self.first_seen.lock() = Some(FirstSeenTimes::new());
         let outcome = loadgen::run(LoadSpec {
             addr: client.addr,
             connections: WRITERS,
@@ -95,23 +96,23 @@ impl WebhookReceiver {
             pace: Some(pace),
             make: Arc::clone(make),
             seen: Some(Arc::new(move |body: &[u8]| {
-                let now = clock::now();
+                let now = bench_clock::now();
                 seen.lock().extend(created(body).map(|gid| (gid, now)));
             })),
         })?;
         let done = std::mem::take(&mut *done.lock());
-        let ended = clock::now();
-        while !self.received_all(&done) && clock::now().duration_since(ended) < PATIENCE {
-            clock::pause(Duration::from_millis(20));
+        let ended = bench_clock::now();
+        while !self.received_all(&done) && bench_clock::now().duration_since(ended) < PATIENCE {
+            bench_clock::pause(Duration::from_millis(20));
         }
         let cpu = server.cpu()?.saturating_sub(before);
         for hook in hooks {
             client.delete(&format!("/api/1.0/webhooks/{hook}"))?;
         }
-        let told = self.told.lock().take().unwrap_or_default();
+        let first_seen = self.first_seen.lock().take().unwrap_or_default();
         let mut lags: Vec<f64> = done
             .iter()
-            .filter_map(|(gid, done)| Some(told.get(gid)?.saturating_duration_since(*done)))
+            .filter_map(|(gid, done)| Some(first_seen.get(gid)?.saturating_duration_since(*done)))
             .map(|lag| lag.as_secs_f64() * 1e6)
             .collect();
         let mut errors = outcome.errors;
@@ -131,21 +132,22 @@ impl WebhookReceiver {
 
     /// Returns true if the receiver got an event of every resource that was written.
     fn received_all(&self, done: &FirstSeenTimes) -> bool {
-        let told = self.told.lock();
-        let told = told.as_ref();
+        let seen = self.first_seen.lock();
+        let seen = seen.as_ref();
         done.keys()
-            .all(|gid| told.is_some_and(|t| t.contains_key(gid)))
+            .all(|gid| seen.is_some_and(|t| t.contains_key(gid)))
     }
 }
 
-async fn accept(listener: TcpListener, told: Arc<Mutex<Option<FirstSeenTimes>>>) -> ! {
+async fn accept(listener: TcpListener, first_seen: Arc<Mutex<Option<FirstSeenTimes>>>) -> ! {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             continue;
         };
-        let told = Arc::clone(&told);
+        let first_seen = Arc::clone(&first_seen);
         tokio::spawn(async move {
-            let service = hyper::service::service_fn(|request| receive(request, Arc::clone(&told)));
+            let service =
+                hyper::service::service_fn(|request| receive(request, Arc::clone(&first_seen)));
             // A sender that goes away is no event here.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
@@ -157,19 +159,19 @@ async fn accept(listener: TcpListener, told: Arc<Mutex<Option<FirstSeenTimes>>>)
 /// Answers the handshake of a webhook, or notes the events of a delivery.
 async fn receive(
     request: Request<Incoming>,
-    told: Arc<Mutex<Option<FirstSeenTimes>>>,
+    first_seen: Arc<Mutex<Option<FirstSeenTimes>>>,
 ) -> std::result::Result<Response<Full<Bytes>>, Infallible> {
     let mut response = Response::new(Full::default());
     if let Some(secret) = request.headers().get(SECRET) {
         response.headers_mut().insert(SECRET, secret.clone());
     }
-    let now = clock::now();
+    let now = bench_clock::now();
     let body = request.into_body().collect().await;
-    if let (Ok(body), Some(told)) = (body, &mut *told.lock()) {
+    if let (Ok(body), Some(seen)) = (body, &mut *first_seen.lock()) {
         let body: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
         for event in graph_builder::list(&body, "events").unwrap_or_default() {
             if let Some(gid) = event.pointer("/resource/gid").and_then(Value::as_str) {
-                told.entry(gid.to_owned()).or_insert(now);
+                seen.entry(gid.to_owned()).or_insert(now);
             }
         }
     }
@@ -187,14 +189,14 @@ mod tests {
         let shake = "POST / HTTP/1.1\r\nHost: x\r\nX-Hook-Secret: s\r\nContent-Length: 2\r\n\r\n{}";
         let (head, _) = http_client::whole(receiver.addr, shake.as_bytes()).unwrap();
         assert!(head.to_lowercase().contains("x-hook-secret: s"), "{head}");
-        *receiver.told.lock() = Some(FirstSeenTimes::new());
+        *receiver.first_seen.lock() = Some(FirstSeenTimes::new());
         let body = r#"{"events":[{"resource":{"gid":"7"}},{"resource":{"gid":"8"}}]}"#;
         let mut request = Vec::new();
         http_client::write_post(&mut request, "/", "none", body);
         http_client::whole(receiver.addr, &request).unwrap();
-        let first = receiver.told.lock().clone();
+        let first = receiver.first_seen.lock().clone();
         assert_eq!(first.as_ref().map(FirstSeenTimes::len), Some(2));
         http_client::whole(receiver.addr, &request).unwrap();
-        assert_eq!(*receiver.told.lock(), first);
+        assert_eq!(*receiver.first_seen.lock(), first);
     }
 }

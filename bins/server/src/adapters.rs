@@ -2,14 +2,14 @@
 //! workspaces, and the HTTP client of webhooks.
 pub(crate) mod backup;
 pub(crate) mod blob_folder;
-pub(crate) mod clock;
 pub(crate) mod data_dir;
-pub(crate) mod export_files;
+pub(crate) mod export_folder;
 #[cfg(debug_assertions)]
 pub(crate) mod fault_injection;
 pub(crate) mod gzip;
 pub(crate) mod sealed_webhooks;
-pub(crate) mod signing_keys;
+pub(crate) mod signing_key_store;
 pub(crate) mod stores;
+pub(crate) mod system_clock;
 pub(crate) mod user_directory;
 pub(crate) mod webhook_client;

@@ -1,5 +1,6 @@
 //! The administration of a server: the service that changes users, apps and workspaces, the commands of `workgraph
 //! admin` that call it, and the first start.
+pub(crate) mod admin_service;
 pub(crate) mod answer_values;
 pub(crate) mod apps;
 pub(crate) mod bootstrap;
@@ -8,7 +9,6 @@ pub(crate) mod command_text;
 pub(crate) mod commands;
 pub(crate) mod demo;
 mod first_objects;
-pub(crate) mod service;
 pub(crate) mod socket;
 pub(crate) mod users;
 mod workspace_directory;

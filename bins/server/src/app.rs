@@ -1,14 +1,17 @@
 //! Puts the parts together: the server, and the admin service beside it or without it.
 use crate::adapters::blob_folder::BlobFolder;
-use crate::adapters::clock::{SystemEntropy, WallClock, hex, random};
 use crate::adapters::data_dir;
-use crate::adapters::export_files::ExportFolder;
+use crate::adapters::export_folder::ExportFolder;
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
-use crate::adapters::signing_keys::SigningKeyStore;
+use crate::adapters::signing_key_store::SigningKeyStore;
 use crate::adapters::stores::Storage;
+use crate::adapters::system_clock::SystemEntropy;
+use crate::adapters::system_clock::WallClock;
+use crate::adapters::system_clock::hex;
+use crate::adapters::system_clock::random;
 use crate::adapters::user_directory::GraphUserDirectory;
+use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap_file::FirstPasswords;
-use crate::admin::service::AdminService;
 use crate::admin::{bootstrap, commands as admin, demo, socket};
 use crate::cli::{AdminCommand, ServeArgs};
 use crate::config::{Config, exposure};

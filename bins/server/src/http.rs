@@ -8,7 +8,7 @@ pub(crate) mod instrumented_socket;
 pub(crate) mod listener;
 pub(crate) mod openapi;
 pub(crate) mod request_body;
+pub(crate) mod request_service;
 pub(crate) mod response_body;
 pub(crate) mod routed_response;
 pub(crate) mod routes;
-pub(crate) mod service;

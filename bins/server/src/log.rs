@@ -53,13 +53,13 @@ pub(crate) fn start(log: &LogConfig) -> Result<()> {
     started.context("logging can't start")?;
     std::panic::set_hook(Box::new(|panic| {
         // The message may hold a client's data, so only the location is logged.
-        let place = panic
+        let location = panic
             .location()
             .map(ToString::to_string)
             .unwrap_or_default();
         let thread = std::thread::current();
         let thread = thread.name().unwrap_or_default();
-        tracing::error!(place, thread, "a thread panicked");
+        tracing::error!(place = location, thread, "a thread panicked");
     }));
     Ok(())
 }

@@ -4,9 +4,9 @@ mod admin;
 mod app;
 mod cli;
 mod config;
-mod http;
 #[cfg(test)]
-mod lanes;
+mod flow_assignment_tests;
+mod http;
 mod log;
 mod metrics;
 mod runtime_limits;

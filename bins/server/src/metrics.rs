@@ -82,8 +82,8 @@ impl Metrics {
         let mut operations = FxHashMap::default();
         for name in names {
             // Some names stand for several routes.
-            let place = operations.len();
-            operations.entry(name).or_insert(place);
+            let index = operations.len();
+            operations.entry(name).or_insert(index);
         }
         let shard = |_| MetricsShard {
             replies: operations.values().map(|_| Default::default()).collect(),

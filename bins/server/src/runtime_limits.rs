@@ -207,7 +207,7 @@ fn read(path: &Path) -> Result<StoredLimitChanges> {
 fn parse_override(pairs: &NamedFigures) -> Result<LimitOverride> {
     let mut own = LimitOverride::default();
     for (name, value) in pairs {
-        let place = match name.as_str() {
+        let quota = match name.as_str() {
             "standard" => &mut own.standard,
             "search" => &mut own.search,
             "concurrent_reads" => &mut own.concurrent_reads,
@@ -220,7 +220,7 @@ fn parse_override(pairs: &NamedFigures) -> Result<LimitOverride> {
             }
         };
         let number = value.parse();
-        *place = Some(number.map_err(|_| anyhow!("{name}: must be a number, not `{value}`"))?);
+        *quota = Some(number.map_err(|_| anyhow!("{name}: must be a number, not `{value}`"))?);
     }
     Ok(own)
 }

@@ -3,7 +3,7 @@
 //!
 //! The tasks are looked up before an operation sees its inputs, and their gids replace the external ids.
 use crate::error::ApiError;
-use crate::execute::load::load;
+use crate::execute::load_view::load;
 use crate::state::Api;
 use serde_json::{Map, Value};
 use std::borrow::Cow;

@@ -5,7 +5,7 @@
 //! the end of its lease.
 use crate::background_error::BackgroundError;
 use crate::execute::allowance_retry;
-use crate::execute::load::system_query;
+use crate::execute::load_view::system_query;
 use crate::features::exports::export_files::ExportWriteError;
 use crate::state::Api;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
@@ -85,16 +85,19 @@ impl Api {
             }
             // Another runner may have claimed it since the queue was read.
             let job = self.job(job, queue).await?;
-            let Some(PendingJob { job: held, .. }) = job.filter(|job| job.available_from <= now)
+            let Some(PendingJob {
+                job: leased_job, ..
+            }) = job.filter(|job| job.available_from <= now)
             else {
                 continue;
             };
-            let stepped = held.claim(now)?;
-            let why = stepped.job.record.error.clone();
+            let stepped = leased_job.claim(now)?;
+            let reason = stepped.job.record.error.clone();
             match self.settle(stepped).await? {
-                JobProgress::Continues(held) => return Ok(NextJob::Job(held)),
+                JobProgress::Continues(leased_job) => return Ok(NextJob::Job(leased_job)),
                 JobProgress::Ended(_) => {
-                    self.failed(&held, why.as_deref().unwrap_or_default()).await
+                    self.failed(&leased_job, reason.as_deref().unwrap_or_default())
+                        .await
                 }
                 JobProgress::LeaseLost => {}
             }
@@ -106,8 +109,11 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails; the job can go on when its lease has ended.
-    pub async fn run_job_step(&self, held: &LeasedJob) -> Result<JobProgress, BackgroundError> {
-        self.run_job_step_interruptible(held, None).await
+    pub async fn run_job_step(
+        &self,
+        leased_job: &LeasedJob,
+    ) -> Result<JobProgress, BackgroundError> {
+        self.run_job_step_interruptible(leased_job, None).await
     }
 
     /// Runs the next step of a job, as [`run_job_step`](Self::run_job_step) does, with an interrupt. After a step that
@@ -118,40 +124,46 @@ impl Api {
     /// the job.
     pub async fn run_job_step_interruptible(
         &self,
-        held: &LeasedJob,
+        leased_job: &LeasedJob,
         interrupt: MaybeInterrupt,
     ) -> Result<JobProgress, BackgroundError> {
         for _ in 0..ATTEMPTS {
-            let stepped = match self.next(held, &interrupt).await {
+            let stepped = match self.next(leased_job, &interrupt).await {
                 Ok(stepped) => stepped,
                 Err(StepError::Store(error)) => return Err(error.into()),
                 Err(StepError::Lost) => return Ok(JobProgress::LeaseLost),
-                Err(StepError::Fault(fault)) => match (fault.kind, held.with_smaller_step()) {
-                    (DomainErrorKind::TooLarge, Some(narrower)) => {
-                        return Ok(JobProgress::Continues(Box::new(narrower)));
+                Err(StepError::Fault(fault)) => {
+                    match (fault.kind, leased_job.with_smaller_step()) {
+                        (DomainErrorKind::TooLarge, Some(narrower)) => {
+                            return Ok(JobProgress::Continues(Box::new(narrower)));
+                        }
+                        (
+                            DomainErrorKind::Interrupted(InterruptReason::Deadline),
+                            Some(narrower),
+                        ) => {
+                            let renewed = narrower.renew(self.time())?;
+                            return self.settle(renewed).await;
+                        }
+                        (DomainErrorKind::Interrupted(InterruptReason::Deadline), None) => {
+                            return self.fail(leased_job, "A step of it took too long.").await;
+                        }
+                        (DomainErrorKind::Interrupted(_), _) => return Err(fault.into()),
+                        _ => return self.fail(leased_job, &fault.message).await,
                     }
-                    (DomainErrorKind::Interrupted(InterruptReason::Deadline), Some(narrower)) => {
-                        let renewed = narrower.renew(self.time())?;
-                        return self.settle(renewed).await;
-                    }
-                    (DomainErrorKind::Interrupted(InterruptReason::Deadline), None) => {
-                        return self.fail(held, "A step of it took too long.").await;
-                    }
-                    (DomainErrorKind::Interrupted(_), _) => return Err(fault.into()),
-                    _ => return self.fail(held, &fault.message).await,
-                },
+                }
             };
             match self.settle(stepped).await? {
                 JobProgress::LeaseLost => {}
                 gone => return Ok(gone),
             }
             // Another runner holds the job, or a condition of the step is no longer true.
-            let now = self.job(held.gid(), held.queue).await?;
-            if now.is_none_or(|now| now.job.node.version != held.node.version) {
+            let now = self.job(leased_job.gid(), leased_job.queue).await?;
+            if now.is_none_or(|now| now.job.node.version != leased_job.node.version) {
                 return Ok(JobProgress::LeaseLost);
             }
         }
-        self.fail(held, "What was worked on kept changing.").await
+        self.fail(leased_job, "What was worked on kept changing.")
+            .await
     }
 
     /// Releases a job without a failed step. It can be claimed again at once, or when its lease ends.
@@ -160,13 +172,13 @@ impl Api {
     /// Fails when the store fails; the job then counts as tried.
     pub async fn release_job(
         &self,
-        held: &LeasedJob,
+        leased_job: &LeasedJob,
         at_once: bool,
     ) -> Result<(), BackgroundError> {
         let now = self.time();
         let lease = if at_once { 0 } else { LEASE_MS };
-        let until = Time::from_millis(held.since.millis() + lease);
-        let given = held.yield_until(now, until)?;
+        let until = Time::from_millis(leased_job.since.millis() + lease);
+        let given = leased_job.yield_until(now, until)?;
         self.settle(given).await.map(drop)
     }
 
@@ -178,14 +190,16 @@ impl Api {
         for _ in 0..CANCEL_ATTEMPTS {
             let waiting = self.waiting(ALL).await?;
             let queue = waiting.iter().find(|(gid, ..)| *gid == job);
-            let held = match queue {
+            let leased_job = match queue {
                 Some((_, queue, _)) => self.job(job, *queue).await?,
                 None => None,
             };
-            let PendingJob { job: held, .. } = held.ok_or(BackgroundError::NoJob(job))?;
-            let why = "Whoever runs the server has cancelled the job.";
-            if let JobProgress::Ended(_) = self.fail(&held, why).await? {
-                return Ok(held);
+            let PendingJob {
+                job: leased_job, ..
+            } = leased_job.ok_or(BackgroundError::NoJob(job))?;
+            let reason = "Whoever runs the server has cancelled the job.";
+            if let JobProgress::Ended(_) = self.fail(&leased_job, reason).await? {
+                return Ok(leased_job);
             }
         }
         Err(BackgroundError::JobKeepsGoing(job))
@@ -200,12 +214,12 @@ impl Api {
         let now = self.time();
         for (job, queue, _) in self.waiting(ALL).await? {
             if let Some(PendingJob {
-                job: held,
+                job: leased_job,
                 available_from: from,
             }) = self.job(job, queue).await?
-                && (from > now || held.record.claims > 0)
+                && (from > now || leased_job.record.claims > 0)
             {
-                let released = held.release(now)?;
+                let released = leased_job.release(now)?;
                 self.settle(released).await?;
             }
         }
@@ -267,32 +281,32 @@ impl Api {
             return Ok(None);
         };
         let from = Time::from_millis(edge.rank);
-        let held = LeasedJob::read(node, queue, self.time());
-        if let Err(fault) = &held {
+        let leased_job = LeasedJob::read(node, queue, self.time());
+        if let Err(fault) = &leased_job {
             tracing::error!(job = gid.get(), why = fault.message, "a job is unreadable");
         }
-        Ok(held.ok().map(|held| PendingJob {
-            job: held,
+        Ok(leased_job.ok().map(|leased_job| PendingJob {
+            job: leased_job,
             available_from: from,
         }))
     }
 
     async fn next(
         &self,
-        held: &LeasedJob,
+        leased_job: &LeasedJob,
         interrupt: &MaybeInterrupt,
     ) -> Result<JobStepResult, StepError> {
         let under = |want| ReadQuery {
             interrupt: interrupt.clone(),
             ..want
         };
-        let view = allowance_retry::load(&*self.graph, &under(held.needs()?)).await?;
-        let more = match held.more(&view)? {
+        let view = allowance_retry::load(&*self.graph, &under(leased_job.needs()?)).await?;
+        let more = match leased_job.more(&view)? {
             Some(want) => Some(allowance_retry::load(&*self.graph, &under(want)).await?),
             None => None,
         };
         let generate_gid = || self.next_gid();
-        let step = || held.step(&view, more.as_ref(), self.time(), &generate_gid);
+        let step = || leased_job.step(&view, more.as_ref(), self.time(), &generate_gid);
         let step = allowance_retry::compute(interrupt, step).await?;
         let mark = match step.output() {
             Some(output) => Some(self.put(output).await?),
@@ -308,23 +322,27 @@ impl Api {
         };
         files.append(output).await.map_err(|error| match error {
             ExportWriteError::StaleFencingToken => StepError::Lost,
-            ExportWriteError::Failed(why) => DomainError::invalid(why).into(),
+            ExportWriteError::Failed(reason) => DomainError::invalid(reason).into(),
         })
     }
 
-    async fn fail(&self, held: &LeasedJob, why: &str) -> Result<JobProgress, BackgroundError> {
-        let failed = held.fail(self.time(), why)?;
+    async fn fail(
+        &self,
+        leased_job: &LeasedJob,
+        reason: &str,
+    ) -> Result<JobProgress, BackgroundError> {
+        let failed = leased_job.fail(self.time(), reason)?;
         let gone = self.settle(failed).await?;
         if let JobProgress::Ended(_) = gone {
-            self.failed(held, why).await;
+            self.failed(leased_job, reason).await;
         }
         Ok(gone)
     }
 
     /// Ends a job as failed, and removes its file.
-    async fn failed(&self, held: &LeasedJob, why: &str) {
-        tracing::warn!(job = held.gid().get(), why, "a job failed");
-        if let (Some(file), Some(files)) = (held.file(), self.export_files.get()) {
+    async fn failed(&self, leased_job: &LeasedJob, why: &str) {
+        tracing::warn!(job = leased_job.gid().get(), why, "a job failed");
+        if let (Some(file), Some(files)) = (leased_job.file(), self.export_files.get()) {
             files.remove(file).await;
         }
     }

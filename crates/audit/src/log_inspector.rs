@@ -15,7 +15,7 @@ pub enum Finding {
         /// The number of the line, from 1.
         line: usize,
         /// The reason for which the line was refused.
-        why: CheckpointError,
+        reason: CheckpointError,
     },
     /// Rows are missing, or not in order.
     Gap {
@@ -58,14 +58,14 @@ impl fmt::Display for Finding {
             Self::Forged {
                 anchored,
                 line,
-                why,
+                reason,
             } => {
                 let place = if *anchored {
                     "anchored checkpoint"
                 } else {
                     "checkpoint in the file"
                 };
-                let what = match why {
+                let what = match reason {
                     CheckpointError::Form => "cannot be read",
                     CheckpointError::Signature => "was not signed with this server's key",
                 };
@@ -180,10 +180,10 @@ impl LogInspector {
                     known.insert(line, checkpoint);
                     fresh.push(checkpoint);
                 }
-                Err(why) => self.find(Finding::Forged {
+                Err(reason) => self.find(Finding::Forged {
                     anchored,
                     line: at + 1,
-                    why,
+                    reason,
                 }),
             }
         }

@@ -50,7 +50,7 @@ pub struct SearchEffort {
     pub sort: usize,
     /// Number of index entries that are then scanned in order before more candidates are gathered;
     /// fewer if hardly any of the first ones match.
-    pub peek: usize,
+    pub trial_scan: usize,
     /// Number of candidates of one condition that are gathered before a longer scan is tried.
     pub gather: usize,
     /// Least number of candidates at which another condition's list is read to leave some out; the
@@ -66,7 +66,7 @@ impl SearchEffort {
     pub const USUAL: Self = Self {
         probe: 1_000,
         sort: 4_000,
-        peek: 250,
+        trial_scan: 250,
         gather: 20_000,
         narrow: 64,
         walk: 20_000,
@@ -271,27 +271,27 @@ impl SearchQuery {
     /// Fails if the store fails.
     pub fn matches(
         &self,
-        card: &IndexEntry,
+        entry: &IndexEntry,
         around: &mut dyn EvalContext,
     ) -> Result<bool, GraphStoreError> {
-        self.matches_else(card, &[], around)
+        self.matches_else(entry, &[], around)
     }
 
     /// Returns true if a node matches, when the conditions with the indices `known` are known to hold.
     pub(crate) fn matches_else(
         &self,
-        card: &IndexEntry,
+        entry: &IndexEntry,
         known: &[usize],
         around: &mut dyn EvalContext,
     ) -> Result<bool, GraphStoreError> {
         // Conditions that the index entry answers come first, then those with look-ups.
-        if !self.may_match(card) {
+        if !self.may_match(entry) {
             return Ok(false);
         }
         for (at, clause) in self.clauses.iter().enumerate() {
-            if clause.on_card(card).is_none()
+            if clause.on_card(entry).is_none()
                 && !known.contains(&at)
-                && !clause.looked_up(card, around)?
+                && !clause.looked_up(entry, around)?
             {
                 return Ok(false);
             }
@@ -300,12 +300,12 @@ impl SearchQuery {
     }
 
     /// Returns true if the index entry contradicts no condition.
-    pub(crate) fn may_match(&self, card: &IndexEntry) -> bool {
-        card.ty == self.ty
+    pub(crate) fn may_match(&self, entry: &IndexEntry) -> bool {
+        entry.ty == self.ty
             && self
                 .clauses
                 .iter()
-                .all(|clause| clause.on_card(card) != Some(false))
+                .all(|clause| clause.on_card(entry) != Some(false))
     }
 
     /// Returns true if index entries with these columns may match.
@@ -319,22 +319,22 @@ impl SearchQuery {
     /// Fails if the store fails.
     pub fn rank(
         &self,
-        card: &IndexEntry,
+        entry: &IndexEntry,
         around: &mut dyn EvalContext,
     ) -> Result<Option<i64>, GraphStoreError> {
         let column = match self.order {
             SortOrder::Column(column) => column,
             SortOrder::Relevance => {
                 let text = around
-                    .node(card.gid)?
+                    .node(entry.gid)?
                     .map(|n| NodeWords::of(&n))
                     .unwrap_or_default();
                 let named = self.words().any(|words| words.in_name(&text));
                 return Ok(Some(i64::from(named)));
             }
-            SortOrder::Contact => return around.contacts(card.gid).map(Some),
+            SortOrder::Contact => return around.contacts(entry.gid).map(Some),
         };
-        Ok(card.value(column))
+        Ok(entry.value(column))
     }
 
     /// Returns the words that the query looks for.

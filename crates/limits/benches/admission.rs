@@ -168,7 +168,7 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
     let settled = Limiter::new(LimiterSettings::default());
     let clock = Told::default();
     let store = DefaultKeyedStateStore::<LimitKey>::default();
-    let told =
+    let stamped =
         RateLimiter::<LimitKey, _, _, NoOpMiddleware<Nanos>>::new(quota(), store, clock.clone());
     let own = RateLimiter::<LimitKey, _, DefaultClock>::keyed(quota());
     // A minute and more, so that the oldest stamps leave while the newest come.
@@ -193,7 +193,7 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
             if clock.0.load(Relaxed) != now {
                 clock.0.store(now, Relaxed);
             }
-            let _ = black_box(told.check_key(&key(n)));
+            let _ = black_box(stamped.check_key(&key(n)));
         }),
     ];
     let group = format!("a million keys, {threads} thread(s)");
@@ -223,7 +223,7 @@ fn in_hand(criterion: &mut Criterion) {
         }
     };
     let clock = Told::default();
-    let told = RateLimiter::direct_with_clock(quota(), clock.clone());
+    let stamped = RateLimiter::direct_with_clock(quota(), clock.clone());
     let own = RateLimiter::direct(quota());
     let subjects = vec![
         window("ours at the full quota", 40),
@@ -233,7 +233,7 @@ fn in_hand(criterion: &mut Criterion) {
         }),
         Subject::new("governor, told the time", 1, 1, |n| {
             clock.0.store(n * 40_000_000, Relaxed);
-            let _ = black_box(told.check());
+            let _ = black_box(stamped.check());
         }),
     ];
     beside(criterion, "a record in hand", 1_000_000, subjects);

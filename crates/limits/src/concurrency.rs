@@ -17,7 +17,7 @@ use crate::time_units::millis;
 pub struct Permit {
     shard: Arc<AccountShard>,
     /// Place of the account in its shard, which keeps the account as long as there is a permit.
-    place: u32,
+    position: u32,
     reads: u32,
     writes: u32,
     deadline: u64,
@@ -29,14 +29,14 @@ impl Permit {
     /// Makes a permit for the slots that a batch has taken.
     pub(crate) fn new(
         shard: Arc<AccountShard>,
-        place: u32,
+        position: u32,
         batch: &AdmissionBatch,
         deadline: u64,
         ceiling: Option<u32>,
     ) -> Self {
         Self {
             shard,
-            place,
+            position,
             reads: batch.reads,
             writes: batch.writes,
             deadline,
@@ -51,7 +51,7 @@ impl Permit {
     pub fn settle(&mut self, cost: u32, now: SystemTime) {
         if let Some(ceiling) = self.ceiling {
             lock(&self.shard.accounts)
-                .at(self.place)
+                .at(self.position)
                 .settle(cost.min(ceiling), millis(now));
         }
     }
@@ -72,7 +72,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut accounts = lock(&self.shard.accounts);
-        let account = accounts.at(self.place);
+        let account = accounts.at(self.position);
         for class in [RequestClass::Read, RequestClass::Write] {
             for _ in 0..self.slots(class) {
                 account.release(class, self.deadline);

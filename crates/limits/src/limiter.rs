@@ -86,8 +86,8 @@ impl Limiter {
         let now = millis(now);
         let figures = self.settings.figures().with(custom);
         let mut accounts = lock(&self.account_table.shard(&batch.key).accounts);
-        let place = accounts.open(&batch.key, now);
-        let account = accounts.at(place);
+        let position = accounts.open(&batch.key, now);
+        let account = accounts.at(position);
         account.wait(&figures, &batch.with_slot(), now)
     }
 
@@ -102,8 +102,8 @@ impl Limiter {
         let figures = self.settings.figures().with(custom);
         let shard = self.account_table.shard(&batch.key);
         let mut accounts = lock(&shard.accounts);
-        let place = accounts.open(&batch.key, now);
-        let account = accounts.at(place);
+        let position = accounts.open(&batch.key, now);
+        let account = accounts.at(position);
         let decision = account.decide(&figures, batch, custom.label, now);
         let refused = decision.answer.as_ref().err().map(|refusal| refusal.limit);
         accounts.count(refused, decision.met);
@@ -114,7 +114,7 @@ impl Limiter {
         }
         drop(accounts);
         let ceiling = figures.cost.map(|_| figures.ceiling);
-        let permit = |deadline| Permit::new(Arc::clone(shard), place, batch, deadline, ceiling);
+        let permit = |deadline| Permit::new(Arc::clone(shard), position, batch, deadline, ceiling);
         decision.answer.map(permit)
     }
 

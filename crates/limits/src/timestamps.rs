@@ -8,7 +8,7 @@ use crate::time_units::WINDOW_MS;
 /// Timestamps of a list, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TimestampRing {
-    places: Box<[u32]>,
+    slots: Box<[u32]>,
     /// Place of the oldest stamp.
     head: u32,
     len: u32,
@@ -24,7 +24,7 @@ impl TimestampRing {
     }
 
     pub(crate) fn capacity(&self) -> usize {
-        self.places.len()
+        self.slots.len()
     }
 
     /// Returns the `i`-th stamp, from 0.
@@ -32,7 +32,7 @@ impl TimestampRing {
         if i >= self.len() {
             return None;
         }
-        self.places.get(self.place(i)).copied()
+        self.slots.get(self.position(i)).copied()
     }
 
     /// Drops the stamps that are as old as the window.
@@ -40,11 +40,11 @@ impl TimestampRing {
     pub(crate) fn expire(&mut self, last: u32) {
         let (mut head, mut len) = (self.head, self.len);
         while len > 0
-            && let Some(&stamp) = self.places.get(head as usize)
+            && let Some(&stamp) = self.slots.get(head as usize)
             && is_old(stamp, last)
         {
             head += 1;
-            if head as usize == self.places.len() {
+            if head as usize == self.slots.len() {
                 head = 0;
             }
             len -= 1;
@@ -55,20 +55,20 @@ impl TimestampRing {
     /// Drops the `n` oldest stamps.
     pub(crate) fn forget(&mut self, n: usize) {
         let n = n.min(self.len());
-        self.head = narrow(self.place(n));
+        self.head = narrow(self.position(n));
         self.len -= narrow(n);
     }
 
     /// Appends a stamp `weight` times. The ring doubles as it grows, but not beyond `most`, which it never outgrows.
     #[inline]
     pub(crate) fn push(&mut self, stamp: u32, weight: u32, most: u32) {
-        if self.len() + weight as usize > self.places.len() {
+        if self.len() + weight as usize > self.slots.len() {
             self.grow(weight, most);
         }
         for _ in 0..weight {
-            let at = self.place(self.len());
-            if let Some(place) = self.places.get_mut(at) {
-                *place = stamp;
+            let at = self.position(self.len());
+            if let Some(position) = self.slots.get_mut(at) {
+                *position = stamp;
                 self.len += 1;
             }
         }
@@ -91,15 +91,15 @@ impl TimestampRing {
     fn resize(&mut self, capacity: usize) {
         let kept = (0..self.len()).map_while(|i| self.get(i));
         let rest = capacity.saturating_sub(self.len());
-        self.places = kept.chain(std::iter::repeat_n(0, rest)).collect();
+        self.slots = kept.chain(std::iter::repeat_n(0, rest)).collect();
         self.head = 0;
     }
 
     /// Returns the place of the `i`-th stamp, which may be beyond the end of the ring.
-    fn place(&self, i: usize) -> usize {
+    fn position(&self, i: usize) -> usize {
         let at = self.head as usize + i;
-        if at >= self.places.len() {
-            at - self.places.len()
+        if at >= self.slots.len() {
+            at - self.slots.len()
         } else {
             at
         }

@@ -373,8 +373,8 @@ impl LogOverflow {
     #[inline]
     fn admit(&mut self, entry: AdmittedEntry, quota: u32) {
         self.admitted.push(entry.stamp, entry.weight(), quota);
-        if let Some(place) = self.recent.get_mut(self.next % RECENT) {
-            *place = entry;
+        if let Some(slot) = self.recent.get_mut(self.next % RECENT) {
+            *slot = entry;
         }
         self.next = (self.next + 1) % RECENT;
     }

@@ -113,15 +113,15 @@ fn a_batch_of_one_is_the_request() {
         rate: RateQuota::Standard { quota: 150 },
         weight: 1,
     };
-    let (mut held, mut also) = (Vec::new(), Vec::new());
+    let (mut open, mut also) = (Vec::new(), Vec::new());
     for n in 0..1_000 {
         let one = ask(&together, &batch(1, 0, 0, 1), n * 97);
         let other = alone.admit(&request, at(n * 97));
         assert_eq!(one.as_ref().err(), other.as_ref().err());
-        held.extend(one);
+        open.extend(one);
         also.extend(other);
         if n % 5 == 0 {
-            held.clear();
+            open.clear();
             also.clear();
         }
     }

@@ -229,7 +229,7 @@ fn debt_of_cost_is_paid_back_before_the_next_request() {
 #[test]
 fn settings_take_effect_at_once() {
     let limiter = Limiter::new(LimiterSettings::default());
-    let held = limiter.admit(&FREE, at(0)).unwrap();
+    let permit = limiter.admit(&FREE, at(0)).unwrap();
     limiter.set_settings(LimiterSettings {
         concurrent_reads: 1,
         ..limiter.settings()
@@ -243,7 +243,7 @@ fn settings_take_effect_at_once() {
         ..limiter.settings()
     });
     assert!(limiter.admit(&FREE, at(2)).is_ok());
-    drop(held);
+    drop(permit);
 }
 
 #[test]

@@ -144,9 +144,9 @@ impl<'a> RequestContext<'a> {
 
     /// Returns true if the caller has the paid features of a workspace.
     #[must_use]
-    pub fn has_paid_plan(&self, view: &ReadView, home: Gid) -> bool {
-        view.viewer.service_workspace == Some(home)
-            || view.viewer.membership(home).is_some_and(|s| s.paid)
+    pub fn has_paid_plan(&self, view: &ReadView, workspace: Gid) -> bool {
+        view.viewer.service_workspace == Some(workspace)
+            || view.viewer.membership(workspace).is_some_and(|s| s.paid)
     }
 
     /// Checks that the plan of the workspace allows the operation. `node` is the workspace, or a node in it.
@@ -154,16 +154,16 @@ impl<'a> RequestContext<'a> {
     /// # Errors
     /// Fails with 402 when the plan does not have it.
     pub fn require_plan(&self, view: &ReadView, node: &Node) -> Result<(), DomainError> {
-        let home = if node.ty == Type::Workspace {
+        let workspace = if node.ty == Type::Workspace {
             Some(node.gid)
         } else {
             node.workspace
         };
-        let (Some(message), Some(home)) = (self.operation.paid_only, home) else {
+        let (Some(message), Some(workspace)) = (self.operation.paid_only, workspace) else {
             return Ok(());
         };
-        if !self.has_paid_plan(view, home)
-            || (self.operation.no_guests && !view.viewer.is_member(home))
+        if !self.has_paid_plan(view, workspace)
+            || (self.operation.no_guests && !view.viewer.is_member(workspace))
         {
             return Err(DomainError::paid_only(message));
         }
@@ -209,13 +209,13 @@ impl<'a> RequestContext<'a> {
         view: &'v ReadView,
         field: &str,
         name: &NodeRef,
-        (home, noun): (Gid, &str),
+        (workspace, noun): (Gid, &str),
     ) -> Result<&'v Node, DomainError> {
         let found = view.resolve(name).and_then(|g| view.node(g));
         let found = found.filter(|n| n.ty == Type::User && is_known_user(view, n));
         let user =
             found.ok_or_else(|| DomainError::reference_not_found(field, format_ref(name)))?;
-        if view.link(user.gid, rel::WORKSPACES, home).is_none() {
+        if view.link(user.gid, rel::WORKSPACES, workspace).is_none() {
             let shown = format_ref(name);
             return Err(DomainError::field(
                 field,

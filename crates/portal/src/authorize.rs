@@ -12,13 +12,13 @@ use workgraph_wire::percent::encode_component;
 
 use crate::common_responses::{invalid_form, page, plain, see_other};
 use crate::csrf::origin;
-use crate::form;
+use crate::form_decoding;
 use crate::pages::{
     ConsentPage, ConsentRequest, ErrorInterstitialPage, FormPostPage, OutOfBandPage, SignInPage,
     paths,
 };
 use crate::portal::{Portal, PortalError};
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 use crate::route::AUTHORIZE;
 use crate::session::AuthenticatedSession;
 
@@ -106,11 +106,11 @@ impl Portal {
         if !self.is_own(request) {
             return Ok(invalid_form());
         }
-        let Ok(fields) = form::read(request) else {
+        let Ok(fields) = form_decoding::read(request) else {
             return Ok(invalid_form());
         };
-        let query = form::one(&fields, REQUEST);
-        if form::one(&fields, DECISION) == CONTINUE {
+        let query = form_decoding::one(&fields, REQUEST);
+        if form_decoding::one(&fields, DECISION) == CONTINUE {
             return self.continue_with_error(request, query, &fields, now).await;
         }
         let Some(visit) = self.authenticated_session(request, now).await? else {
@@ -123,12 +123,12 @@ impl Portal {
                 return Ok(deliver(&app, refused.response()));
             }
         };
-        let text = form::one(&fields, TICKET);
+        let text = form_decoding::one(&fields, TICKET);
         let ticket = verify_consent_ticket(text, &visit.secret, visit.session.user, &pairs, now);
         let Some(ticket) = ticket else {
             return Ok(invalid_form());
         };
-        match form::one(&fields, DECISION) {
+        match form_decoding::one(&fields, DECISION) {
             "allow" => {
                 self.grant_authorization(request, &asked, &visit, Some(ticket), now)
                     .await
@@ -182,7 +182,11 @@ impl Portal {
         fields: &[Param],
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
-        if !self.is_guarded(request, &continuing(query), form::one(fields, "csrf")) {
+        if !self.is_guarded(
+            request,
+            &continuing(query),
+            form_decoding::one(fields, "csrf"),
+        ) {
             return Ok(invalid_form());
         }
         Ok(match self.read(query).await? {
@@ -203,16 +207,16 @@ impl Portal {
     ) -> Result<Result<(AuthorizationRequest, Vec<Param>), RejectedAuthorization>, PortalError>
     {
         let stop = |text: &str| Ok(Err(RejectedAuthorization::Plain(plain(400, text))));
-        let Ok(pairs) = form::decode(query) else {
+        let Ok(pairs) = form_decoding::decode(query) else {
             return stop("invalid_request: The query cannot be decoded.");
         };
         let found = match client(&pairs) {
             Ok(id) => self.store.app(id).await?,
-            Err(why) => return stop(&why.to_string()),
+            Err(reason) => return stop(&reason.to_string()),
         };
         let verified = match VerifiedClient::check(&pairs, found) {
             Ok(verified) => verified,
-            Err(why) => return stop(&why.to_string()),
+            Err(reason) => return stop(&reason.to_string()),
         };
         let name = verified.app().name.clone();
         let read = AuthorizationRequest::read(verified, &pairs, &self.settings.policy());
@@ -228,8 +232,11 @@ impl Portal {
         asked: &AuthorizationRequest,
         visit: &AuthenticatedSession,
     ) -> Result<Option<Box<AuthorizationRefusal>>, PortalError> {
-        let seats = self.workspaces.seats(visit.session.user).await?;
-        let places: Vec<u64> = seats.iter().map(|seat| seat.workspace).collect();
+        let memberships = self.workspaces.workspaces_of(visit.session.user).await?;
+        let places: Vec<u64> = memberships
+            .iter()
+            .map(|membership| membership.workspace)
+            .collect();
         Ok(asked.admit(&places).err())
     }
 
@@ -394,14 +401,14 @@ fn deliver(app: &str, delivery: AuthorizationResponse) -> ApiResponse {
         }
         AuthorizationResponse::Page(fields) => {
             let fields = own(fields);
-            let shown = match form::one(&fields, "error") {
+            let shown = match form_decoding::one(&fields, "error") {
                 "" => OutOfBandPage::Code {
                     app,
-                    code: form::one(&fields, "code"),
+                    code: form_decoding::one(&fields, "code"),
                 },
                 error => OutOfBandPage::Error {
                     error,
-                    description: form::one(&fields, "error_description"),
+                    description: form_decoding::one(&fields, "error_description"),
                 },
             };
             let status = if matches!(shown, OutOfBandPage::Code { .. }) {

@@ -6,7 +6,7 @@ use workgraph_auth::Secret;
 use workgraph_auth::authorization::browser_session::SESSION_LIFETIME;
 
 use crate::portal::Portal;
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 
 /// Longest cookie in bytes; those of this server are shorter.
 const COOKIE_MAX: usize = 128;

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use workgraph_auth::SecretDigest;
 use workgraph_limits::{LimitKey, Limiter, RateQuota, RequestClass};
 
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 
 /// Purpose of the anti-forgery text in the console's forms.
 pub const PURPOSE: &str = "console";
@@ -123,11 +123,11 @@ impl Throttle {
     pub(crate) fn admit(
         &self,
         what: &str,
-        who: &str,
+        client: &str,
         quota: Option<u32>,
         now: SystemTime,
     ) -> Result<(), u64> {
-        quota.map_or(Ok(()), |quota| self.count(key(what, who), quota, now))
+        quota.map_or(Ok(()), |quota| self.count(key(what, client), quota, now))
     }
 
     /// Begins an attempt, if it is within `quota` a minute together with all attempts under way.
@@ -137,11 +137,11 @@ impl Throttle {
     pub(crate) fn begin(
         &self,
         what: &str,
-        who: &str,
+        client: &str,
         quota: Option<u32>,
         now: SystemTime,
     ) -> Result<ThrottleAttempt<'_>, u64> {
-        let key = key(what, who);
+        let key = key(what, client);
         if let Some(quota) = quota {
             let mut open = self.pending.lock();
             let under_way = open.get(&key).copied().unwrap_or_default();
@@ -177,8 +177,8 @@ pub(crate) fn network(from: IpAddr) -> String {
     }
 }
 
-fn key(what: &str, who: &str) -> LimitKey {
-    SecretDigest::of(&format!("{what} {who}")).key()
+fn key(what: &str, client: &str) -> LimitKey {
+    SecretDigest::of(&format!("{what} {client}")).key()
 }
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
-mod attachment;
+mod attachment_redirect;
 mod authorize;
 mod common_responses;
 pub mod console;
 mod cookies;
 mod csrf;
 mod endpoints;
-mod form;
+mod form_decoding;
 mod login;
 mod one_time_secrets;
 pub mod pages;
 mod password_change;
 mod portal;
+mod portal_request;
 mod ports;
-mod request;
 mod route;
 mod session;
 
 pub use portal::{Portal, PortalDependencies, PortalSettings};
+pub use portal_request::PortalRequest;
 pub use ports::{
     AuditedStore, PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot, SigningKeys,
 };
-pub use request::PortalRequest;
 pub use route::{Route, names};

@@ -14,7 +14,7 @@ use workgraph_auth::{Account, Secret, SecretDigest};
 use crate::cookies::{CookieKind, KNOWN_LIFETIME};
 use crate::csrf::network;
 use crate::portal::{Portal, PortalError};
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 
 const BY_ADDRESS: &str = "sign in";
 const BY_ACCOUNT: &str = "account";

@@ -6,13 +6,13 @@ use workgraph_auth::authorization::browser_session::csrf_matches;
 use workgraph_auth::{Param, PasswordChange, Secret, check_password};
 
 use crate::common_responses::{invalid_form, page, see_other};
-use crate::console::router::visitor;
+use crate::console::console_router::visitor;
 use crate::console::{ConsoleNotice, ConsoleResponse, PURPOSE};
-use crate::form;
+use crate::form_decoding;
 use crate::login::{LoginCredentials, PasswordCheck, retry_after};
 use crate::pages::{FormProblem, paths};
 use crate::portal::{Portal, PortalError};
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 use crate::session::AuthenticatedSession;
 
 impl Portal {
@@ -24,10 +24,10 @@ impl Portal {
         body: &[Param],
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
-        if !csrf_matches(&visit.secret, PURPOSE, form::one(body, "csrf")) {
+        if !csrf_matches(&visit.secret, PURPOSE, form_decoding::one(body, "csrf")) {
             return Ok(invalid_form());
         }
-        let field = |name| form::one(body, name);
+        let field = |name| form_decoding::one(body, name);
         let (current, new) = (field("current"), field("new"));
         let mut problems = Vec::new();
         if current.is_empty() {
@@ -36,10 +36,10 @@ impl Portal {
                 "Enter the password you have now.",
             ));
         }
-        if let Err(why) = check_password(new) {
+        if let Err(reason) = check_password(new) {
             problems.push(FormProblem::new(
                 "new",
-                format!("Choose another one: {why}."),
+                format!("Choose another one: {reason}."),
             ));
         } else if new == current {
             problems.push(FormProblem::new(

@@ -11,10 +11,10 @@ use workgraph_auth::{
 use crate::common_responses::failure;
 use crate::csrf::{Throttle, origin};
 use crate::one_time_secrets::OneTimeSecrets;
+use crate::portal_request::PortalRequest;
 use crate::ports::{
     AuditedStore, PasswordHashError, PasswordHasher, SigningKeys, WorkspaceDirectory,
 };
-use crate::request::PortalRequest;
 use crate::route::{self, Endpoint, Route};
 
 /// Settings of the operator.

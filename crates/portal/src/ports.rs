@@ -82,7 +82,7 @@ pub trait SigningKeys: Send + Sync {
 
 /// Membership of a user in a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkspaceSeat {
+pub struct UserWorkspace {
     /// Gid of the workspace.
     pub workspace: u64,
     /// Name of the workspace.
@@ -104,7 +104,7 @@ pub struct InvitationSummary {
 #[async_trait]
 pub trait WorkspaceDirectory: Send + Sync {
     /// Returns the workspaces of a user, in order of gid.
-    async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError>;
+    async fn workspaces_of(&self, user: u64) -> Result<Vec<UserWorkspace>, AuthStoreError>;
 
     /// Returns the invitations that wait for a user's answer.
     async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError>;

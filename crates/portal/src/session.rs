@@ -12,11 +12,11 @@ use workgraph_auth::{Account, AuthStoreError, BrowserSession, Secret, SecretDige
 use crate::common_responses::{invalid_form, page, see_other};
 use crate::cookies::CookieKind;
 use crate::csrf::{PURPOSE, is_same_origin, origin};
-use crate::form;
+use crate::form_decoding;
 use crate::login::{LoginCredentials, PasswordCheck, retry_after};
 use crate::pages::{SignInPage, SignOutPage, paths};
 use crate::portal::{Portal, PortalError};
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 use crate::route::AUTHORIZE;
 
 /// Purpose of the sign-in form's anti-forgery text.
@@ -161,11 +161,12 @@ impl Portal {
         &self,
         request: &PortalRequest,
     ) -> Result<ApiResponse, PortalError> {
-        let query = form::decode(&request.query).unwrap_or_default();
-        let next = safe_redirect_path(form::one(&query, NEXT)).to_owned();
+        let query = form_decoding::decode(&request.query).unwrap_or_default();
+        let next = safe_redirect_path(form_decoding::one(&query, NEXT)).to_owned();
         let (app, to) = self.waiting(&next).await?.unzip();
         let fields = [(NEXT.to_owned(), next)];
-        let notice = (form::one(&query, "done") == "signed_out").then_some("You are signed out.");
+        let notice =
+            (form_decoding::one(&query, "done") == "signed_out").then_some("You are signed out.");
         let form = SignInPage {
             fields: &fields,
             app: app.as_deref(),
@@ -180,16 +181,16 @@ impl Portal {
         request: &PortalRequest,
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
-        let Ok(form) = form::read(request) else {
+        let Ok(form) = form_decoding::read(request) else {
             return Ok(invalid_form());
         };
-        let own = self.is_guarded(request, SIGN_IN, form::one(&form, "csrf"));
+        let own = self.is_guarded(request, SIGN_IN, form_decoding::one(&form, "csrf"));
         if !own || !self.is_own(request) {
             return Ok(invalid_form());
         }
-        let next = safe_redirect_path(form::one(&form, NEXT));
-        let email = form::one(&form, "email");
-        let password = form::one(&form, "password");
+        let next = safe_redirect_path(form_decoding::one(&form, NEXT));
+        let email = form_decoding::one(&form, "email");
+        let password = form_decoding::one(&form, "password");
         let (app, to) = self.waiting(next).await?.unzip();
         let again = |status: u16, problem: &str| {
             let fields = [(NEXT.to_owned(), next.to_owned())];
@@ -285,8 +286,8 @@ impl Portal {
         let Some(visit) = self.authenticated_session(request, now).await? else {
             return Ok(gone);
         };
-        let form = form::read(request).unwrap_or_default();
-        let own = csrf_matches(&visit.secret, PURPOSE, form::one(&form, "csrf"));
+        let form = form_decoding::read(request).unwrap_or_default();
+        let own = csrf_matches(&visit.secret, PURPOSE, form_decoding::one(&form, "csrf"));
         if !own || !self.is_own(request) {
             return Ok(invalid_form());
         }

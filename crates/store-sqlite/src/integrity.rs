@@ -146,9 +146,9 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
 ];
 
 fn graph(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()> {
-    for (why, sql) in CONTRADICTIONS {
+    for (reason, sql) in CONTRADICTIONS {
         each(conn, sql, |row| {
-            report.add(format!("{why}: {}", shown(row)?));
+            report.add(format!("{reason}: {}", shown(row)?));
             Ok(())
         })?;
     }
@@ -211,7 +211,7 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
                 Type::WorkspaceMembership => {
                     let ends = node.get(membership::USER).zip(node.workspace);
                     let aux = ends
-                        .map(|(user, home)| link(user, rel::WORKSPACES.0, home))
+                        .map(|(user, workspace)| link(user, rel::WORKSPACES.0, workspace))
                         .transpose()?
                         .flatten();
                     if aux != Some(Some(node.gid.as_i64())) {
@@ -256,7 +256,7 @@ fn is_indexed(conn: &Connection, task: &Node) -> rusqlite::Result<bool> {
 
 /// Returns the node of a row, unless its number or type is unknown.
 fn node(row: &Row<'_>) -> rusqlite::Result<Option<Node>> {
-    let (gid, home): (i64, Option<i64>) = (row.get(0)?, row.get(2)?);
+    let (gid, workspace): (i64, Option<i64>) = (row.get(0)?, row.get(2)?);
     let version: i64 = row.get(3)?;
     let kind: i64 = row.get(1)?;
     let ty = u8::try_from(kind).ok().and_then(Type::from_code);
@@ -265,7 +265,7 @@ fn node(row: &Row<'_>) -> rusqlite::Result<Option<Node>> {
         Some(((gid, ty), version)) => Some(Node {
             gid,
             ty,
-            workspace: home.and_then(Gid::from_i64),
+            workspace: workspace.and_then(Gid::from_i64),
             version,
             head: row.get::<_, String>(4)?.into(),
             body: row.get::<_, String>(5)?.into(),

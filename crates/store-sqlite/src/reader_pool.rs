@@ -195,7 +195,9 @@ impl ReaderPool {
         let stopped = reader.watch.end();
         drop(session);
         let found = match (found, stopped) {
-            (Err(GraphStoreError::Failed(_)), Some(why)) => Err(GraphStoreError::Interrupted(why)),
+            (Err(GraphStoreError::Failed(_)), Some(reason)) => {
+                Err(GraphStoreError::Interrupted(reason))
+            }
             (found, _) => found,
         };
         // An interrupted read has done no harm: the snapshot is as it was, unless SQLite ended it.

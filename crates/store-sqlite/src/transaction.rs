@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_cards_have_and_give_what_the_port_says() {
+    fn lists_of_entries_have_and_give_what_the_port_says() {
         let conn = Connection::open_in_memory().unwrap();
         crate::migrations::migrate(&conn).unwrap();
         workgraph_testkit::conformance::lists(&mut SqliteTransaction::new(&conn)).unwrap();

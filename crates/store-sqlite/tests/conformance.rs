@@ -29,7 +29,7 @@ fn on_both(case: impl Fn(&SqliteStore, &str)) {
 fn sqlite_keeps_tokens_as_the_port_says() {
     for (rule, case) in workgraph_auth::conformance::CASES {
         on_both(|store, caches| {
-            block_on(case(store)).unwrap_or_else(|why| panic!("{rule}, {caches}: {why}"));
+            block_on(case(store)).unwrap_or_else(|reason| panic!("{rule}, {caches}: {reason}"));
         });
     }
 }
@@ -38,7 +38,7 @@ fn sqlite_keeps_tokens_as_the_port_says() {
 fn sqlite_keeps_the_graph_as_the_port_says() {
     for (rule, case) in workgraph_testkit::conformance::CASES {
         on_both(|store, caches| {
-            block_on(case(store)).unwrap_or_else(|why| panic!("{rule}, {caches}: {why}"));
+            block_on(case(store)).unwrap_or_else(|reason| panic!("{rule}, {caches}: {reason}"));
             let problems = store.check().unwrap();
             // Some cases make edges that the rules never would; the file itself is always sound.
             assert!(
@@ -54,10 +54,12 @@ fn sqlite_keeps_the_graph_as_the_port_says() {
 #[test]
 fn sqlite_keeps_webhooks_as_the_port_says() {
     on_both(|store, caches| {
-        block_on(webhooks(store, store, store)).unwrap_or_else(|why| panic!("{caches}: {why}"));
+        block_on(webhooks(store, store, store))
+            .unwrap_or_else(|reason| panic!("{caches}: {reason}"));
     });
     on_both(|store, caches| {
-        block_on(webhooks_of_apps(store, store)).unwrap_or_else(|why| panic!("{caches}: {why}"));
+        block_on(webhooks_of_apps(store, store))
+            .unwrap_or_else(|reason| panic!("{caches}: {reason}"));
         assert_eq!(store.check().unwrap(), Vec::<String>::new());
     });
 }

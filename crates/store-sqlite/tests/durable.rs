@@ -143,8 +143,8 @@ fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
     let mode = std::fs::metadata(&last).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     std::fs::create_dir(target.join("next.db.partial")).unwrap();
-    let told = store.backup(target.join("next.db")).unwrap_err();
-    assert!(told.to_string().contains("next.db"), "{told}");
+    let refused = store.backup(target.join("next.db")).unwrap_err();
+    assert!(refused.to_string().contains("next.db"), "{refused}");
     let all = block_on(store.journal_entries(0, 1000)).unwrap();
     let mut last = 0;
     for entry in std::fs::read_dir(target.path()).unwrap() {

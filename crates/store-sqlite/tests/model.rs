@@ -1,7 +1,10 @@
 //! SQLite, with caches and without, and the memory store give equal answers on random histories.
 use proptest::prelude::*;
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
-use workgraph_testkit::{MemoryStore, ScratchFolder, model, search_histories};
+use workgraph_testkit::MemoryStore;
+use workgraph_testkit::ScratchFolder;
+use workgraph_testkit::random_histories;
+use workgraph_testkit::search_histories;
 
 fn options(caches: bool) -> StoreOptions {
     StoreOptions {
@@ -11,13 +14,13 @@ fn options(caches: bool) -> StoreOptions {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: model::cases(40), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: random_histories::cases(40), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn equal_histories_give_equal_answers(history in model::histories(30), caches: bool) {
+    fn equal_histories_give_equal_answers(history in random_histories::histories(30), caches: bool) {
         let folder = ScratchFolder::new("model");
         let sqlite = SqliteStore::open(folder.path(), options(caches)).unwrap();
-        let done = model::compare(&MemoryStore::new(), &sqlite, &history);
+        let done = random_histories::compare(&MemoryStore::new(), &sqlite, &history);
         prop_assert!(done.is_ok(), "{}", done.unwrap_err());
     }
 

@@ -105,7 +105,7 @@ fn sqlite_keeps_apps_as_the_port_says() {
             };
             let store = SqliteStore::open(folder.path(), options).unwrap();
             let done = block_on(case(&store));
-            done.unwrap_or_else(|why| panic!("{rule}, caches {caches}: {why}"));
+            done.unwrap_or_else(|reason| panic!("{rule}, caches {caches}: {reason}"));
             assert_eq!(store.check().unwrap(), Vec::<String>::new(), "{rule}");
         }
     }

@@ -84,7 +84,7 @@ cases! {
     "a feed is the journal as far as it is about a node" => journal_cases::feeds,
     "the journal knows task lists for what they are" => journal_cases::task_lists,
     "the oldest commits can be dropped, and nothing else" => journal_cases::pruned,
-    "an act that counts is in the audit log, with the names of then" => audit_cases::told,
+    "an act that counts is in the audit log, with the names of then" => audit_cases::acts_are_logged,
     "what is deleted is in the audit log with all below it" => audit_cases::deletions,
     "what is no concern of the audit log is not in it" => audit_cases::quiet,
     "a commit that fails leaves nothing in the audit log" => audit_cases::all_or_nothing,

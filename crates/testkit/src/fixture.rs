@@ -24,7 +24,7 @@ pub struct Fixture {
     now: Time,
     last: u64,
     changes: Changes,
-    homes: HashMap<Gid, Gid>,
+    workspaces: HashMap<Gid, Gid>,
     sections: HashMap<Gid, Vec<Gid>>,
     containers: HashMap<Gid, Gid>,
 }
@@ -47,7 +47,7 @@ impl Fixture {
             now,
             last: 1000,
             changes,
-            homes: HashMap::new(),
+            workspaces: HashMap::new(),
             sections: HashMap::new(),
             containers: HashMap::new(),
         }
@@ -86,8 +86,11 @@ impl Fixture {
         let puts = work.changes.node_writes.len();
         let done = rules(&mut work);
         for put in work.changes.node_writes.iter().skip(puts) {
-            self.homes
-                .extend(put.node.workspace.map(|home| (put.node.gid, home)));
+            self.workspaces.extend(
+                put.node
+                    .workspace
+                    .map(|workspace| (put.node.gid, workspace)),
+            );
         }
         for link in work
             .changes
@@ -106,8 +109,8 @@ impl Fixture {
 
     /// Returns the workspace of a node that was built.
     #[must_use]
-    pub fn home(&self, gid: Gid) -> Option<Gid> {
-        self.homes.get(&gid).copied()
+    pub fn workspace_of(&self, gid: Gid) -> Option<Gid> {
+        self.workspaces.get(&gid).copied()
     }
 
     /// Returns the sections of a project or task list, in the order in which they were made.
@@ -151,12 +154,12 @@ impl Fixture {
     pub fn member(&mut self, workspace: Gid, name: &str, role: Role) -> Gid {
         let email = format!("{}@example.com", name.to_lowercase().replace(' ', "."));
         let user = self.user(name, &email);
-        self.seat(user, workspace, role);
+        self.add_workspace_member(user, workspace, role);
         user
     }
 
     /// Gives a user a membership in a workspace, with a task list; returns the membership.
-    pub fn seat(&mut self, user: Gid, workspace: Gid, role: Role) -> Gid {
+    pub fn add_workspace_member(&mut self, user: Gid, workspace: Gid, role: Role) -> Gid {
         self.with(|work| membership_rules::join_workspace(work, user, workspace, "Workspace", role))
     }
 
@@ -168,12 +171,12 @@ impl Fixture {
     #[expect(clippy::expect_used, reason = "a mistake in a test")]
     pub fn task_list(&self, user: Gid, workspace: Gid) -> Gid {
         let name = workgraph_core::storage::alias::task_list(user, workspace);
-        let held = self
+        let added = self
             .changes
             .add_aliases
             .iter()
             .find(|(key, _)| *key == name);
-        held.expect("the seat was built by this fixture").1
+        added.expect("the membership was built by this fixture").1
     }
 
     /// Builds a team with its admin.
@@ -247,8 +250,8 @@ impl Fixture {
     /// Builds a task at the end of a section.
     pub fn task_in(&mut self, section: Gid, name: &str, creator: Gid) -> Gid {
         let container = self.containers.get(&section).copied();
-        let home = self.home(section);
-        let gid = self.node(Type::Task, home, |draft, now| {
+        let workspace = self.workspace_of(section);
+        let gid = self.node(Type::Task, workspace, |draft, now| {
             draft.set(task::NAME, name);
             draft.set(task::CREATED_AT, now);
             draft.set(task::MODIFIED_AT, now);
@@ -260,8 +263,8 @@ impl Fixture {
 
     /// Builds a subtask, after the others.
     pub fn subtask(&mut self, parent: Gid, name: &str, creator: Gid) -> Gid {
-        let home = self.home(parent);
-        let gid = self.node(Type::Task, home, |draft, now| {
+        let workspace = self.workspace_of(parent);
+        let gid = self.node(Type::Task, workspace, |draft, now| {
             draft.set(task::NAME, name);
             draft.set(task::CREATED_AT, now);
             draft.set(task::CREATED_BY, creator);
@@ -347,14 +350,14 @@ impl Fixture {
     pub fn node(
         &mut self,
         ty: Type,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         fill: impl FnOnce(&mut Draft, Time),
     ) -> Gid {
         let now = self.now;
         self.with(|work| {
-            let mut draft = work.draft(ty, home);
+            let mut draft = work.draft(ty, workspace);
             fill(&mut draft, now);
-            work.create(&draft, home)
+            work.create(&draft, workspace)
         })
     }
 
@@ -378,10 +381,10 @@ impl Fixture {
         src: Gid,
         rel: Relation,
         dst: Gid,
-        place: ListPosition,
+        position: ListPosition,
         aux: Option<Gid>,
     ) {
-        self.with(|work| work.link(src, rel, dst, place, aux));
+        self.with(|work| work.link(src, rel, dst, position, aux));
     }
 }
 

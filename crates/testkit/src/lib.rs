@@ -6,7 +6,7 @@ pub mod conformance;
 pub mod connected_app;
 pub mod fixture;
 pub mod memory_store;
-pub mod model;
+pub mod random_histories;
 pub mod scratch_folder;
 pub mod search_histories;
 

@@ -67,7 +67,7 @@ impl MemoryStore {
     #[must_use]
     pub fn with_stale_index() -> Self {
         let store = Self::default();
-        store.state().old_cards = true;
+        store.state().old_entries = true;
         store
     }
 

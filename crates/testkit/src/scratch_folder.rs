@@ -32,10 +32,10 @@ impl ScratchFolder {
     }
 
     #[expect(clippy::panic, reason = "a test without a folder cannot go on")]
-    fn under(place: &Path, label: &str) -> Self {
+    fn under(folder: &Path, label: &str) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = place.join(format!("workgraph-{label}-{}-{number}", std::process::id()));
+        let path = folder.join(format!("workgraph-{label}-{}-{number}", std::process::id()));
         // A leftover of an earlier process with the same number is not wanted.
         let _ = std::fs::remove_dir_all(&path);
         if let Err(error) = std::fs::create_dir_all(&path) {

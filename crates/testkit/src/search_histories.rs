@@ -57,12 +57,12 @@ const fn effort(
     gather: usize,
     sort: usize,
     narrow: usize,
-    [peek, walk]: [usize; 2],
+    [trial_scan, walk]: [usize; 2],
 ) -> SearchEffort {
     SearchEffort {
         probe: sort,
         sort,
-        peek,
+        trial_scan,
         gather,
         narrow,
         walk,
@@ -145,9 +145,9 @@ impl SearchWorld<'_> {
         let done = self.roll(2) == 0;
         draft.set(task::COMPLETED, done);
         draft.set(task::COMPLETED_AT, done.then_some(now));
-        let (who, by) = (self.gid(Type::User), self.gid(Type::User));
+        let (assignee, by) = (self.gid(Type::User), self.gid(Type::User));
         let assigned = self.roll(3) > 0;
-        draft.set(task::ASSIGNEE, assigned.then_some(who));
+        draft.set(task::ASSIGNEE, assigned.then_some(assignee));
         draft.set(task::ASSIGNED_BY, assigned.then_some(by));
         let at = (self.roll(4) == 0).then(|| self.time());
         draft.set(task::DUE_AT, at);
@@ -184,18 +184,18 @@ impl SearchWorld<'_> {
             time: self.fixture.now(),
             ..Changes::default()
         };
-        let home = self.refs[0].1;
-        let link = |src, rel, dst, place, aux| EdgeWrite {
+        let workspace = self.refs[0].1;
+        let link = |src, rel, dst, position, aux| EdgeWrite {
             src,
             rel,
             dst,
-            position: place,
+            position,
             aux,
         };
         match self.roll(10) {
             0..4 => {
                 let gid = self.fixture.gid();
-                let mut draft = Draft::new(Type::Task, gid, Some(home));
+                let mut draft = Draft::new(Type::Task, gid, Some(workspace));
                 self.fill(&mut draft);
                 self.put(draft.finish(), &mut changes);
                 if self.roll(2) == 0 {
@@ -251,7 +251,7 @@ impl SearchWorld<'_> {
                 // A comment, or another story that is not a comment.
                 let (author, comment) = (self.gid(Type::User), self.roll(2) == 0);
                 if let Some(on) = self.task() {
-                    let mut draft = Draft::new(Type::Story, self.fixture.gid(), Some(home));
+                    let mut draft = Draft::new(Type::Story, self.fixture.gid(), Some(workspace));
                     draft.set(story::CREATED_BY, author);
                     draft.set(
                         story::SUBTYPE,

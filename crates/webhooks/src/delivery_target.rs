@@ -200,7 +200,7 @@ mod tests {
             read("https://[2606:4700::1111]/").unwrap().authority(),
             "[2606:4700::1111]"
         );
-        for (bad, why) in [
+        for (bad, reason) in [
             ("", TargetError::Malformed),
             ("a.test/x", TargetError::Malformed),
             ("ftp://a.test/", TargetError::Malformed),
@@ -236,7 +236,7 @@ mod tests {
             ("https://metadata.google.internal/", TargetError::Local),
             ("https://intranet/", TargetError::Local),
         ] {
-            assert_eq!(read(bad), Err(why), "{bad}");
+            assert_eq!(read(bad), Err(reason), "{bad}");
         }
         assert_eq!(
             Target::parse(&format!("https://a.test/{}", "x".repeat(1024))),

@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        for (bad, why) in [
+        for (bad, reason) in [
             (json!(1), "Not an array"),
             (json!([1]), "[0]: Not an object"),
             (json!([{}]), "[0]: resource_type: Missing input"),
@@ -236,7 +236,7 @@ mod tests {
             (json!(vec![json!({"resource_type": "t"}); 51]), "Too many"),
         ] {
             let said = EventFilter::read_all(&bad).unwrap_err().to_string();
-            assert!(said.contains(why), "{said}");
+            assert!(said.contains(reason), "{said}");
         }
         assert_eq!(EventFilter::read_all(&Value::Null), Ok(Vec::new()));
     }

@@ -142,7 +142,7 @@ impl DeliveryState {
     pub fn failed(
         &self,
         now: SystemTime,
-        why: &str,
+        reason: &str,
         wait: Option<Duration>,
         random: u64,
     ) -> Option<Self> {
@@ -159,7 +159,7 @@ impl DeliveryState {
         let next = now + spread.max(wait.unwrap_or_default().min(most));
         Some(Self {
             last_failure_at: Some(now),
-            last_failure_content: why.chars().take(FAILURE_CHARS_MAX).collect(),
+            last_failure_content: reason.chars().take(FAILURE_CHARS_MAX).collect(),
             retries: self.retries.saturating_add(1),
             next_attempt_at: Some(next.min(end)),
             failing_since: Some(since),

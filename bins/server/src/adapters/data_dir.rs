@@ -1,5 +1,6 @@
 //! The data folder and its small files.
-use crate::adapters::clock::{hex, random};
+use crate::adapters::system_clock::hex;
+use crate::adapters::system_clock::random;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,7 +162,7 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::clock::SystemEntropy;
+    use crate::adapters::system_clock::SystemEntropy;
 
     #[test]
     fn keys_are_made_once_and_are_the_owners_alone() {
@@ -238,7 +239,7 @@ mod tests {
             read(&file(&format!("\"1\":\"{good}\",\"2\":\"{other}\""))).unwrap(),
             1
         );
-        for (keys, why) in [
+        for (keys, reason) in [
             (String::new(), "missing"),
             (format!("\"2\":\"{good}\""), "missing"),
             ("\"1\":\"\"".to_owned(), "garbled"),
@@ -257,7 +258,7 @@ mod tests {
         ] {
             let answer = format!("{:#}", read(&file(&keys)).unwrap_err());
             assert!(answer.contains("keys.json: "), "{keys}: {answer}");
-            assert!(answer.contains(why), "{keys}: {answer}");
+            assert!(answer.contains(reason), "{keys}: {answer}");
             assert!(!answer.contains(&good), "{answer}");
         }
         std::fs::remove_dir_all(&path).unwrap();

@@ -5,7 +5,7 @@
 //! - `WORKGRAPH_TEST_HOLD` names a file; while there is one, the store answers nothing.
 //! - `WORKGRAPH_TEST_CLOCK` names a socket to be made; each line in it is a number of milliseconds by which the clock
 //!   jumps ahead, and is answered with the same number.
-use crate::adapters::clock::WallClock;
+use crate::adapters::system_clock::WallClock;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ struct FaultInjectingStore {
 
 impl FaultInjectingStore {
     /// Waits while the store is held.
-    async fn held(&self) {
+    async fn wait(&self) {
         let Some(path) = &self.hold else { return };
         let mut looks = tokio::time::interval(Duration::from_millis(2));
         while path.exists() {
@@ -102,11 +102,11 @@ impl GraphStoreWrapper for FaultInjectingStore {
         {
             std::process::abort();
         }
-        self.held().await;
+        self.wait().await;
         self.graph.load(want).await
     }
     async fn wrapped_commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
-        self.held().await;
+        self.wait().await;
         self.graph.commit(changes).await
     }
     /// Every load is held, so none may be spared by a kept reply.

@@ -1,5 +1,5 @@
 //! Webhooks in the store: their secrets are sealed, so that neither the database nor a backup shows them.
-use crate::adapters::clock::random;
+use crate::adapters::system_clock::random;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl WebhookStore for SealedWebhookStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::clock::SystemEntropy;
+    use crate::adapters::system_clock::SystemEntropy;
     use workgraph_auth::conformance::block_on;
     use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 

@@ -1,7 +1,7 @@
 //! The apps of the admin service: registered, distributed, switched off; and `workgraph admin app`.
-use crate::adapters::clock::random;
+use crate::adapters::system_clock::random;
+use crate::admin::admin_service::AdminService;
 use crate::admin::answer_values::time_or_null;
-use crate::admin::service::AdminService;
 use crate::cli::AppCommand;
 use anyhow::{Context, Error, Result, bail};
 use serde_json::{Value, json};
@@ -123,7 +123,8 @@ fn set(list: &mut Vec<u64>, number: u64, on: bool) {
 /// # Errors
 /// Says what is wrong with it, or that a store failed.
 pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value> {
-    let place = async |gid: &str| Ok::<_, Error>(office.node(Type::Workspace, gid).await?.gid);
+    let workspace_gid =
+        async |gid: &str| Ok::<_, Error>(office.node(Type::Workspace, gid).await?.gid);
     match what {
         AppCommand::Create {
             name,
@@ -133,9 +134,9 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
             workspaces,
         } => {
             let owner = office.user(&owner).await?.gid;
-            let mut places = Vec::with_capacity(workspaces.len());
+            let mut workspace_gids = Vec::with_capacity(workspaces.len());
             for gid in &workspaces {
-                places.push(place(gid).await?);
+                workspace_gids.push(workspace_gid(gid).await?);
             }
             let scopes = ScopeSet::parse(scopes.as_deref().unwrap_or(DEFAULT));
             let scopes = RegisteredScopes::from_set(scopes?);
@@ -144,7 +145,7 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
                 redirects: &redirect_uris,
                 scopes,
                 owner,
-                workspaces: &places,
+                workspaces: &workspace_gids,
             };
             let (app, secret) = office.create_app(&new).await?;
             Ok(show_secret(&app, &secret))
@@ -167,7 +168,7 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
             workspace,
             remove,
         } => {
-            let gid = place(&workspace).await?.get();
+            let gid = workspace_gid(&workspace).await?.get();
             let change = |app: &mut App| set(&mut app.distribution, gid, !remove);
             Ok(show_app(&office.change_app(&client_id, change).await?))
         }
@@ -176,7 +177,7 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
             workspace: Some(workspace),
             undo,
         } => {
-            let gid = place(&workspace).await?.get();
+            let gid = workspace_gid(&workspace).await?.get();
             let change = |app: &mut App| set(&mut app.disabled_in, gid, !undo);
             Ok(show_app(&office.change_app(&client_id, change).await?))
         }

@@ -1,8 +1,8 @@
 //! The first start: makes the first users, workspaces, tokens and apps, and writes them into `bootstrap.json`.
 use crate::adapters::data_dir::write_private;
+use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap_file::{Bootstrap, kept, save};
 use crate::admin::demo;
-use crate::admin::service::AdminService;
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use workgraph_core::Type;
@@ -41,7 +41,7 @@ pub(crate) async fn prepare(
         if demo {
             demo::create_demo(&mut boot, office).await?;
         } else {
-            let place = boot
+            let workspace = boot
                 .workspace(office, &config.admin.workspace, true, true)
                 .await?;
             let domains = config.admin.domains.split([',', ' ']);
@@ -50,12 +50,17 @@ pub(crate) async fn prepare(
                 .map(str::to_owned)
                 .collect();
             if !domains.is_empty() {
-                let node = office.node(Type::Workspace, &place.to_string()).await?;
+                let node = office.node(Type::Workspace, &workspace.to_string()).await?;
                 office.tie_domains(&node, &domains).await?;
             }
-            let who = (config.admin.name.as_str(), config.admin.email.as_str());
+            let user = (config.admin.name.as_str(), config.admin.email.as_str());
             let admin = boot
-                .user(office, who, (place, Role::Admin), &config.admin.password)
+                .user(
+                    office,
+                    user,
+                    (workspace, Role::Admin),
+                    &config.admin.password,
+                )
                 .await?;
             boot.personal_access_token = boot.token(office, admin, "First token").await?;
         }

@@ -1,7 +1,7 @@
 //! `workgraph admin`: its commands, with answers as JSON.
+use crate::admin::admin_service::AdminService;
 use crate::admin::answer_values::time_or_null;
 use crate::admin::apps;
-use crate::admin::service::AdminService;
 use crate::cli::{
     AdminCommand, JobsCommand, LimitsCommand, PlanName, RoleName, ServiceCommand, SessionsCommand,
     TeamCommand, TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
@@ -36,8 +36,8 @@ pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Val
         AdminCommand::Jobs { what } => of_jobs(office, what.unwrap_or(JobsCommand::List)).await,
         AdminCommand::App(what) => apps::run(office, what).await,
         AdminCommand::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
-            let place = office.node(Type::Workspace, &workspace).await?;
-            let (gid, id, secret) = office.create_service(&name, &place).await?;
+            let workspace_node = office.node(Type::Workspace, &workspace).await?;
+            let (gid, id, secret) = office.create_service(&name, &workspace_node).await?;
             Ok(
                 json!({"gid": gid.to_string(), "name": name, "workspace": workspace, "token_id": id, "token": secret.expose()}),
             )
@@ -106,14 +106,14 @@ async fn of_workspaces(office: &AdminService, what: WorkspaceCommand) -> Result<
             .map(show_workspace)
             .collect()),
         WorkspaceCommand::Plan { gid, plan } => {
-            let place = office.node(Type::Workspace, &gid).await?;
-            office.set_plan(&place, plan == PlanName::Paid).await?;
+            let workspace = office.node(Type::Workspace, &gid).await?;
+            office.set_plan(&workspace, plan == PlanName::Paid).await?;
             Ok(show_workspace(&office.node(Type::Workspace, &gid).await?))
         }
         WorkspaceCommand::Domains { gid, domains, none } => {
-            let place = office.node(Type::Workspace, &gid).await?;
+            let workspace = office.node(Type::Workspace, &gid).await?;
             if none || !domains.is_empty() {
-                office.tie_domains(&place, &domains).await?;
+                office.tie_domains(&workspace, &domains).await?;
             }
             Ok(show_workspace(&office.node(Type::Workspace, &gid).await?))
         }
@@ -130,7 +130,7 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
             password,
             ..
         } => {
-            let place = match &workspace {
+            let workspace_node = match &workspace {
                 Some(gid) => Some(office.node(Type::Workspace, gid).await?),
                 None => None,
             };
@@ -146,7 +146,12 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
             };
             let secret = password.or_else(|| made_up.clone()).unwrap_or_default();
             let made = office
-                .create_user(&name, &email, place.as_ref().map(|p| (p, rank)), &secret)
+                .create_user(
+                    &name,
+                    &email,
+                    workspace_node.as_ref().map(|p| (p, rank)),
+                    &secret,
+                )
                 .await?;
             let gid = made.user.to_string();
             let email = email_address::normalize_address(&email);
@@ -154,12 +159,12 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
                 json!({"gid": gid, "name": name, "email": email, "adopted": made.adopted});
             if let (true, Some(map)) = (made.adopted, shown.as_object_mut()) {
                 // Workspaces that they were invited to before.
-                let seats = office.workspaces_of(made.user).await?;
-                let seats = seats.iter().map(ToString::to_string).collect();
-                map.insert("workspaces".to_owned(), seats);
+                let memberships = office.workspaces_of(made.user).await?;
+                let memberships = memberships.iter().map(ToString::to_string).collect();
+                map.insert("workspaces".to_owned(), memberships);
             }
-            if let (Some(place), Some(map)) = (workspace, shown.as_object_mut()) {
-                map.insert("workspace".to_owned(), place.into());
+            if let (Some(workspace_node), Some(map)) = (workspace, shown.as_object_mut()) {
+                map.insert("workspace".to_owned(), workspace_node.into());
                 map.insert("role".to_owned(), json!(format!("{rank:?}").to_lowercase()));
             }
             if let (Some(secret), Some(map)) = (made_up, shown.as_object_mut()) {
@@ -168,13 +173,13 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
             Ok(shown)
         }
         UserCommand::List { workspace } => {
-            let place = office.node(Type::Workspace, &workspace).await?.gid;
+            let workspace_node = office.node(Type::Workspace, &workspace).await?.gid;
             let view = office.read(|want| {
-                let at = want.add_ref(place);
+                let at = want.add_ref(workspace_node);
                 want.into.push((at, rel::WORKSPACES, usize::MAX >> 1));
             });
             let view = view.await?;
-            let edges = view.sources(place, rel::WORKSPACES);
+            let edges = view.sources(workspace_node, rel::WORKSPACES);
             let invitations = office.read(|want| {
                 for edge in edges {
                     want.out.push((want.node_refs.len(), rel::INVITED));
@@ -185,15 +190,16 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
             let users = office
                 .nodes(&edges.iter().map(|e| e.src).collect::<Vec<_>>())
                 .await?;
-            let seats = office
+            let memberships = office
                 .nodes(&edges.iter().filter_map(|e| e.aux).collect::<Vec<_>>())
                 .await?;
             let mut rows = Vec::with_capacity(users.len());
             for node in &users {
-                let seat = seats
+                let membership = memberships
                     .iter()
                     .find(|s| s.get(membership::USER) == Some(node.gid));
-                let role = seat.map_or(Role::Member, |s| MembershipRole::of_membership(s).role);
+                let role =
+                    membership.map_or(Role::Member, |s| MembershipRole::of_membership(s).role);
                 let role = format!("{role:?}").to_lowercase();
                 let mut row = show_user(office, node).await?;
                 let invited = !invitations.links(node.gid, rel::INVITED).is_empty();
@@ -249,9 +255,9 @@ async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Val
         SessionsCommand::List { user } => (user, None),
         SessionsCommand::End { user, id } => (user, Some(id)),
     };
-    let who = office.user(&user).await?.gid.get();
+    let user_gid = office.user(&user).await?.gid.get();
     let hand = office.as_operator();
-    let live = hand.sessions(who).await;
+    let live = hand.sessions(user_gid).await;
     let mut live = live.with_context(|| format!("{user}: the sessions can't be read"))?;
     let now = office.clock.now();
     live.retain(|session| session.is_live(now));
@@ -268,7 +274,7 @@ async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Val
         return Ok(live.iter().map(show).collect());
     };
     let ended = match end {
-        None => hand.end_sessions(who, None).await,
+        None => hand.end_sessions(user_gid, None).await,
         Some(id) => {
             let one = live.iter().find(|session| session.id() == id);
             let one = one.with_context(|| format!("{id}: {user} has no session with this id"))?;
@@ -276,7 +282,7 @@ async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Val
         }
     };
     let ended = ended.with_context(|| format!("{user}: the sessions can't be ended"))?;
-    Ok(json!({"user": who.to_string(), "ended": ended}))
+    Ok(json!({"user": user_gid.to_string(), "ended": ended}))
 }
 
 async fn switch(office: &AdminService, name: &str, disabled: bool) -> Result<Value> {
@@ -299,18 +305,18 @@ async fn show_user(office: &AdminService, node: &Node) -> Result<Value> {
 async fn of_teams(office: &AdminService, what: TeamCommand) -> Result<Value> {
     match what {
         TeamCommand::Create { name, workspace } => {
-            let place = office.node(Type::Workspace, &workspace).await?;
+            let workspace_node = office.node(Type::Workspace, &workspace).await?;
             let gid = office
-                .create_team(&name, &place, None, "request_to_join")
+                .create_team(&name, &workspace_node, None, "request_to_join")
                 .await?;
             Ok(json!({"gid": gid.to_string(), "name": name, "workspace": workspace}))
         }
         TeamCommand::AddUser { team, user, admin } => {
-            let place = office.node(Type::Team, &team).await?;
-            let who = office.user(&user).await?.gid;
-            let gid = office.join_team(who, &place, admin).await?;
+            let team_node = office.node(Type::Team, &team).await?;
+            let user_gid = office.user(&user).await?.gid;
+            let gid = office.join_team(user_gid, &team_node, admin).await?;
             Ok(
-                json!({"gid": gid.to_string(), "team": team, "user": who.to_string(), "admin": admin}),
+                json!({"gid": gid.to_string(), "team": team, "user": user_gid.to_string(), "admin": admin}),
             )
         }
     }
@@ -324,13 +330,14 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
             scopes,
             expires_days,
         } => {
-            let who = office.user(&user).await?.gid;
+            let user_gid = office.user(&user).await?.gid;
             let scopes = scopes.map(|s| ScopeSet::parse(&s)).transpose()?;
             let lifetime = expires_days.map(|d| Duration::from_secs(u64::from(d) * 86_400));
             let (id, secret) = office
-                .create_token(who, &description, scopes, lifetime)
+                .create_token(user_gid, &description, scopes, lifetime)
                 .await?;
-            let mut shown = json!({"id": id, "token": secret.expose(), "user": who.to_string()});
+            let mut shown =
+                json!({"id": id, "token": secret.expose(), "user": user_gid.to_string()});
             if let (Some(lifetime), Some(map)) = (lifetime, shown.as_object_mut()) {
                 map.insert(
                     "expires_at".to_owned(),
@@ -340,9 +347,10 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
             Ok(shown)
         }
         TokenCommand::List { user } => {
-            let who = office.user(&user).await?.gid;
-            let records = office.storage.tokens.list(who.get()).await;
-            let records = records.with_context(|| format!("{who}: the tokens can't be read"))?;
+            let user_gid = office.user(&user).await?.gid;
+            let records = office.storage.tokens.list(user_gid.get()).await;
+            let records =
+                records.with_context(|| format!("{user_gid}: the tokens can't be read"))?;
             let show = |r: &workgraph_auth::TokenRecord| {
                 json!({
                     "id": r.id,
@@ -375,12 +383,12 @@ async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value> 
         LimitsCommand::App { id, pairs } => change(LimitScope::App(id), &pairs),
         LimitsCommand::Token { id, pairs } => change(LimitScope::Token(id), &pairs),
         LimitsCommand::State { user } => {
-            let who = office.user(&user).await?.gid.get();
+            let user_gid = office.user(&user).await?.gid.get();
             let tokens = &office.storage.tokens;
-            let account = tokens.account(who).await;
+            let account = tokens.account(user_gid).await;
             let account = account.with_context(|| format!("{user}: the account can't be read"))?;
             let account = account.with_context(|| format!("{user}: this user has no account"))?;
-            let records = tokens.list(who).await;
+            let records = tokens.list(user_gid).await;
             let records = records.with_context(|| format!("{user}: the tokens can't be read"))?;
             let now = office.clock.now();
             let alive = records.iter().filter_map(|record| {

@@ -1,7 +1,7 @@
 //! The demo: two workspaces and a small believable graph, made through the API itself.
+use crate::admin::admin_service::AdminService;
 use crate::admin::apps::NewApp;
 use crate::admin::bootstrap_file::{Bootstrap, TeamEntry};
-use crate::admin::service::AdminService;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -87,9 +87,9 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
             "",
         )
         .await?;
-    let place = office.node(Type::Workspace, &acme.to_string()).await?;
+    let workspace_node = office.node(Type::Workspace, &acme.to_string()).await?;
     let team = office
-        .create_team("Product", &place, Some(ann), "public")
+        .create_team("Product", &workspace_node, Some(ann), "public")
         .await?;
     boot.teams.push(TeamEntry {
         gid: team.to_string(),
@@ -97,8 +97,8 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
         workspace: acme.to_string(),
     });
     let node = office.node(Type::Team, &team.to_string()).await?;
-    for who in [ben, cleo] {
-        office.join_team(who, &node, false).await?;
+    for user in [ben, cleo] {
+        office.join_team(user, &node, false).await?;
     }
     boot.personal_access_token = boot.token(office, ann, "Demo").await?;
     boot.rate_token = Some(
@@ -150,8 +150,8 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
         caller.tags.push(tag);
     }
     for project in content.acme {
-        let home = json!({"team": team.to_string(), "workspace": acme.to_string()});
-        caller.project(project, home).await?;
+        let workspace = json!({"team": team.to_string(), "workspace": acme.to_string()});
+        caller.project(project, workspace).await?;
     }
     let token = boot.free_token.as_deref().unwrap_or_default();
     let caller = DemoClient {

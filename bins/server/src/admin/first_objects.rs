@@ -1,7 +1,7 @@
 //! The objects of a first start: each is made by the service and noted in the file.
+use crate::admin::admin_service::AdminService;
 use crate::admin::apps::NewApp;
 use crate::admin::bootstrap_file::{AppEntry, Bootstrap, UserEntry, WorkspaceEntry};
-use crate::admin::service::AdminService;
 use anyhow::Result;
 use workgraph_auth::RegisteredScopes;
 use workgraph_core::access::Role;
@@ -30,8 +30,8 @@ impl Bootstrap {
     pub(crate) async fn user(
         &mut self,
         office: &AdminService,
-        who: (&str, &str),
-        seat: (Gid, Role),
+        user: (&str, &str),
+        membership: (Gid, Role),
         password: &str,
     ) -> Result<Gid> {
         let password = if password.is_empty() {
@@ -39,15 +39,17 @@ impl Bootstrap {
         } else {
             password.to_owned()
         };
-        let place = office.node(Type::Workspace, &seat.0.to_string()).await?;
+        let workspace = office
+            .node(Type::Workspace, &membership.0.to_string())
+            .await?;
         let gid = office
-            .create_user(who.0, who.1, Some((&place, seat.1)), &password)
+            .create_user(user.0, user.1, Some((&workspace, membership.1)), &password)
             .await?
             .user;
         self.users.push(UserEntry {
             gid: gid.to_string(),
-            name: who.0.to_owned(),
-            email: who.1.to_lowercase(),
+            name: user.0.to_owned(),
+            email: user.1.to_lowercase(),
             password: Some(password),
         });
         Ok(gid)
@@ -71,11 +73,11 @@ impl Bootstrap {
     pub(crate) async fn token(
         &self,
         office: &AdminService,
-        who: Gid,
+        user: Gid,
         description: &str,
     ) -> Result<String> {
         Ok(office
-            .create_token(who, description, None, None)
+            .create_token(user, description, None, None)
             .await?
             .1
             .expose()

@@ -1,6 +1,6 @@
 //! The admin socket, over which `workgraph admin` reaches a running server.
+use crate::admin::admin_service::AdminService;
 use crate::admin::commands;
-use crate::admin::service::AdminService;
 use crate::cli::AdminCommand;
 use crate::http::accept::accept_all;
 use anyhow::{Context, Error, Result, anyhow};

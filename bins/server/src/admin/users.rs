@@ -1,7 +1,11 @@
 //! The users of the admin service: users and service accounts, their passwords and tokens.
-use crate::adapters::clock::{hex, random};
-use crate::admin::service::{AdminService, require_name, service_prefix, tier};
-use crate::workers::password_pool as password;
+use crate::adapters::system_clock::hex;
+use crate::adapters::system_clock::random;
+use crate::admin::admin_service::AdminService;
+use crate::admin::admin_service::require_name;
+use crate::admin::admin_service::service_prefix;
+use crate::admin::admin_service::tier;
+use crate::workers::password_pool;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use std::time::Duration;
 use workgraph_api::features::invitations::PendingInvitation;
@@ -34,7 +38,7 @@ impl AdminService {
         &self,
         name: &str,
         email: &str,
-        seat: Option<(&Node, Role)>,
+        membership: Option<(&Node, Role)>,
         password: &str,
     ) -> Result<CreatedUser> {
         require_name(name)?;
@@ -42,7 +46,7 @@ impl AdminService {
             .map_err(|e| anyhow!("{}: this is not an e-mail address; {e}", clip(email)))?;
         if let Some(invited) = self.user_with_address(email.as_str()).await? {
             let user = invited.gid;
-            self.adopt_invited_user(invited, name, &email, seat, password)
+            self.adopt_invited_user(invited, name, &email, membership, password)
                 .await?;
             return Ok(CreatedUser {
                 user,
@@ -52,8 +56,14 @@ impl AdminService {
         let hash = self.hash(password).await?;
         let made = self.commit(|work, _| {
             let gid = membership_rules::create_user(work, name, &email);
-            if let Some((place, role)) = seat {
-                membership_rules::join_workspace(work, gid, place.gid, &place.title(), role);
+            if let Some((workspace, role)) = membership {
+                membership_rules::join_workspace(
+                    work,
+                    gid,
+                    workspace.gid,
+                    &workspace.title(),
+                    role,
+                );
             }
             gid
         });
@@ -66,7 +76,7 @@ impl AdminService {
             Some(Login::new(email.as_str(), hash)),
         )
         .await?;
-        if seat.is_some() {
+        if membership.is_some() {
             self.refresh_account(gid).await?;
         }
         Ok(CreatedUser {
@@ -81,7 +91,7 @@ impl AdminService {
         invited: Node,
         name: &str,
         email: &EmailAddress,
-        seat: Option<(&Node, Role)>,
+        membership: Option<(&Node, Role)>,
         password: &str,
     ) -> Result<()> {
         let gid = invited.gid;
@@ -97,8 +107,8 @@ impl AdminService {
         named
             .await
             .with_context(|| format!("{gid}: the user can't be renamed"))?;
-        if let Some((place, role)) = seat {
-            self.add_member(gid, place, role).await?;
+        if let Some((workspace, role)) = membership {
+            self.add_member(gid, workspace, role).await?;
         }
         let account = self.as_operator().account(gid.get()).await;
         let account = account.with_context(|| format!("{gid}: the account can't be read"))?;
@@ -109,11 +119,11 @@ impl AdminService {
     }
 
     /// Gives a user a membership with a role, in place of one they had before.
-    async fn add_member(&self, user: Gid, place: &Node, role: Role) -> Result<()> {
+    async fn add_member(&self, user: Gid, workspace: &Node, role: Role) -> Result<()> {
         let waiting = self.api.invitations(user).await;
         let waiting =
             waiting.with_context(|| format!("the invitations of user {user} can't be read"))?;
-        let here = |it: &&PendingInvitation| it.invitation.workspace == place.gid;
+        let here = |it: &&PendingInvitation| it.invitation.workspace == workspace.gid;
         if let Some(waiting) = waiting.iter().find(here) {
             let parties = (user, waiting.invitation.invited);
             let operator = ActorContext::internal(AuditActor::Operator);
@@ -122,32 +132,38 @@ impl AdminService {
         }
         let list = NodeRef::TaskList {
             user: Box::new(NodeRef::Gid(user)),
-            within_workspace_of: Box::new(NodeRef::Gid(place.gid)),
+            within_workspace_of: Box::new(NodeRef::Gid(workspace.gid)),
         };
-        let seat = NodeRef::Gid(user).of(LinkSelector::Aux(rel::WORKSPACES, place.gid));
+        let membership = NodeRef::Gid(user).of(LinkSelector::Aux(rel::WORKSPACES, workspace.gid));
         let view = self
-            .read(|want| want.node_refs.extend([seat.clone(), list.clone()]))
+            .read(|want| want.node_refs.extend([membership.clone(), list.clone()]))
             .await?;
         let standing = MembershipRole::of(role);
         let done = self.commit(|work, _| {
-            let held = view.resolve(&seat).and_then(|gid| view.node(gid));
-            match (held, view.resolve(&list)) {
-                (Some(held), _) => {
-                    let mut draft = Draft::edit(held);
+            let node = view.resolve(&membership).and_then(|gid| view.node(gid));
+            match (node, view.resolve(&list)) {
+                (Some(node), _) => {
+                    let mut draft = Draft::edit(node);
                     draft.set(resources::membership::IS_ADMIN, role == Role::Admin);
                     draft.set(resources::membership::IS_GUEST, role == Role::Guest);
                     work.save(&draft);
                 }
                 (None, Some(list)) => {
-                    membership_rules::rejoin_workspace(work, user, place.gid, list, standing);
+                    membership_rules::rejoin_workspace(work, user, workspace.gid, list, standing);
                 }
                 (None, None) => {
-                    membership_rules::join_workspace(work, user, place.gid, &place.title(), role);
+                    membership_rules::join_workspace(
+                        work,
+                        user,
+                        workspace.gid,
+                        &workspace.title(),
+                        role,
+                    );
                 }
             }
         });
         done.await
-            .with_context(|| format!("user {user} can't be put into workspace {}", place.gid))
+            .with_context(|| format!("user {user} can't be put into workspace {}", workspace.gid))
     }
 
     /// Gives a user a password, and a login if they had none. Their sessions end.
@@ -184,14 +200,14 @@ impl AdminService {
     /// Makes a personal access token.
     pub(crate) async fn create_token(
         &self,
-        who: Gid,
+        user: Gid,
         description: &str,
         scopes: Option<ScopeSet>,
         lifetime: Option<Duration>,
     ) -> Result<(u64, Secret)> {
         let (secret, digest) = mint_token(TokenKind::Personal, &random(&*self.entropy)?);
         let now = self.clock.now();
-        let mut record = TokenRecord::personal(self.api.next_gid().get(), digest, who.get(), now);
+        let mut record = TokenRecord::personal(self.api.next_gid().get(), digest, user.get(), now);
         description.clone_into(&mut record.description);
         record.scopes = scopes.unwrap_or_else(ScopeSet::full);
         record.expires_at = lifetime.and_then(|l| now.checked_add(l));
@@ -202,11 +218,11 @@ impl AdminService {
     pub(crate) async fn create_service_user(
         &self,
         name: &str,
-        place: &Node,
+        workspace: &Node,
         acting: &ActorContext,
     ) -> Result<Gid> {
         require_name(name)?;
-        let prefix = service_prefix(place.gid);
+        let prefix = service_prefix(workspace.gid);
         let mut number = self.numbered_nodes(&prefix).await?.len();
         let gid = loop {
             number += 1;
@@ -214,7 +230,7 @@ impl AdminService {
                 let mut draft = work.draft(Type::User, None);
                 draft.set(user::NAME, name);
                 let gid = work.create(&draft, None);
-                work.add_audit_entry(event_kinds::SERVICE_CREATED, place.gid, gid);
+                work.add_audit_entry(event_kinds::SERVICE_CREATED, workspace.gid, gid);
                 work.changes
                     .add_aliases
                     .push((format!("{prefix}:{number}"), gid));
@@ -228,7 +244,7 @@ impl AdminService {
                 }
             }
         };
-        let paid = place.get(workspace::PLAN).as_deref() == Some("paid");
+        let paid = workspace.get(workspace::PLAN).as_deref() == Some("paid");
         self.put_account(Account::new(gid.get(), tier(paid)), None)
             .await?;
         Ok(gid)
@@ -238,16 +254,16 @@ impl AdminService {
     pub(crate) async fn create_service(
         &self,
         name: &str,
-        place: &Node,
+        workspace: &Node,
     ) -> Result<(Gid, u64, Secret)> {
         let operator = ActorContext::internal(AuditActor::Operator);
-        let gid = self.create_service_user(name, place, &operator).await?;
+        let gid = self.create_service_user(name, workspace, &operator).await?;
         let (secret, digest) = mint_token(TokenKind::Service, &random(&*self.entropy)?);
         let mut record = TokenRecord::service(
             self.api.next_gid().get(),
             digest,
             gid.get(),
-            place.gid.get(),
+            workspace.gid.get(),
             self.clock.now(),
         );
         name.clone_into(&mut record.description);
@@ -256,10 +272,10 @@ impl AdminService {
     }
 
     /// Switches an account off or on. Off ends its sessions and tokens for good.
-    pub(crate) async fn set_disabled(&self, who: Gid, disabled: bool) -> Result<()> {
+    pub(crate) async fn set_disabled(&self, user: Gid, disabled: bool) -> Result<()> {
         let (hand, now) = (self.as_operator(), self.clock.now());
-        let done = hand.set_disabled(who.get(), disabled, now).await;
-        done.with_context(|| format!("the account of user {who} can't be switched"))
+        let done = hand.set_disabled(user.get(), disabled, now).await;
+        done.with_context(|| format!("the account of user {user} can't be switched"))
     }
 
     async fn insert(&self, record: TokenRecord, secret: Secret) -> Result<(u64, Secret)> {
@@ -286,7 +302,7 @@ impl AdminService {
 
     async fn hash(&self, password: &str) -> Result<Secret> {
         let (password, salt) = (password.to_owned(), random(&*self.entropy)?);
-        tokio::task::spawn_blocking(move || password::hash(&password, &salt))
+        tokio::task::spawn_blocking(move || password_pool::hash(&password, &salt))
             .await
             .context("a thread for passwords did not answer")?
     }

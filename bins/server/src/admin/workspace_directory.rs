@@ -1,12 +1,13 @@
 //! Workspaces and service accounts, as the console asks for them.
-use crate::admin::service::{AdminService, service_prefix};
+use crate::admin::admin_service::AdminService;
+use crate::admin::admin_service::service_prefix;
 use async_trait::async_trait;
 use workgraph_auth::AuthStoreError;
 use workgraph_core::access::Role;
 use workgraph_core::audit::ActorContext;
 use workgraph_core::storage::{ReadQuery, ViewerKey};
 use workgraph_core::{Gid, Type};
-use workgraph_portal::console::{InvitationSummary, WorkspaceDirectory, WorkspaceSeat};
+use workgraph_portal::console::{InvitationSummary, UserWorkspace, WorkspaceDirectory};
 
 fn gid(number: u64) -> Result<Gid, AuthStoreError> {
     let none = || AuthStoreError::Unavailable(format!("{number} is no gid"));
@@ -20,7 +21,7 @@ fn unavailable(error: anyhow::Error) -> AuthStoreError {
 
 #[async_trait]
 impl WorkspaceDirectory for AdminService {
-    async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError> {
+    async fn workspaces_of(&self, user: u64) -> Result<Vec<UserWorkspace>, AuthStoreError> {
         let key = ViewerKey {
             user: gid(user)?,
             service: None,
@@ -34,17 +35,17 @@ impl WorkspaceDirectory for AdminService {
             .map(|s| s.workspace)
             .collect();
         let nodes = self.nodes(&all).await.map_err(unavailable)?;
-        let mut seats: Vec<WorkspaceSeat> = Vec::with_capacity(nodes.len());
-        for seat in &view.viewer.memberships {
-            let place = nodes.iter().find(|node| node.gid == seat.workspace);
-            seats.extend(place.map(|node| WorkspaceSeat {
-                workspace: seat.workspace.get(),
+        let mut memberships: Vec<UserWorkspace> = Vec::with_capacity(nodes.len());
+        for membership in &view.viewer.memberships {
+            let workspace = nodes.iter().find(|node| node.gid == membership.workspace);
+            memberships.extend(workspace.map(|node| UserWorkspace {
+                workspace: membership.workspace.get(),
                 name: node.title().to_string(),
-                admin: seat.role == Role::Admin,
+                admin: membership.role == Role::Admin,
             }));
         }
-        seats.sort_by_key(|seat| seat.workspace);
-        Ok(seats)
+        memberships.sort_by_key(|membership| membership.workspace);
+        Ok(memberships)
     }
 
     async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError> {
@@ -95,9 +96,9 @@ impl WorkspaceDirectory for AdminService {
         name: &str,
         acting: &ActorContext,
     ) -> Result<u64, AuthStoreError> {
-        let place = self.node(Type::Workspace, &workspace.to_string()).await;
-        let place = place.map_err(unavailable)?;
-        let made = self.create_service_user(name, &place, acting).await;
+        let node = self.node(Type::Workspace, &workspace.to_string()).await;
+        let node = node.map_err(unavailable)?;
+        let made = self.create_service_user(name, &node, acting).await;
         made.map(Gid::get).map_err(unavailable)
     }
 

@@ -74,7 +74,7 @@ mod tests {
     /// wrote counts.
     #[test]
     fn only_configured_proxies_are_believed() {
-        for (proxies, peer, lines, who) in [
+        for (proxies, peer, lines, expected) in [
             ("", "203.0.113.9", &["198.51.100.1"][..], "203.0.113.9"),
             ("", "127.0.0.1", &["198.51.100.1"], "127.0.0.1"),
             (
@@ -138,7 +138,7 @@ mod tests {
         ] {
             assert_eq!(
                 client(proxies, peer, lines),
-                who,
+                expected,
                 "{proxies}: {peer} {lines:?}"
             );
         }

@@ -1,5 +1,5 @@
 //! Listeners beside the main one: they outlive their errors, and serve a bounded number of connections at a time.
-use crate::adapters::clock::pause;
+use crate::adapters::system_clock::pause;
 use crate::http::connections::TICK_MILLIS;
 use std::future::poll_fn;
 use std::io;
@@ -18,15 +18,15 @@ pub(crate) async fn accept_all<S, A, F>(
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    let room = Arc::new(Semaphore::new(most));
+    let slots = Arc::new(Semaphore::new(most));
     // The semaphore is never closed, so there is always a permit in the end.
-    while let Ok(place) = Arc::clone(&room).acquire_owned().await {
+    while let Ok(permit) = Arc::clone(&slots).acquire_owned().await {
         match poll_fn(&mut accept).await {
             Ok((stream, _)) => {
                 let served = serve(stream);
                 tokio::spawn(async move {
                     served.await;
-                    drop(place);
+                    drop(permit);
                 });
             }
             // Out of descriptors, most likely: wait for some to be closed instead of spinning.

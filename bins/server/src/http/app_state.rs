@@ -1,13 +1,13 @@
 //! The state that all connections share: the API, and the guards around a call of it.
-use crate::adapters::clock::WallClock;
-use crate::adapters::export_files::ExportFolder;
+use crate::adapters::export_folder::ExportFolder;
 use crate::adapters::stores::Storage;
+use crate::adapters::system_clock::WallClock;
 use crate::config::schema::HttpConfig;
 use crate::http::connections::{ClientConnection, ConnectionTracker};
 use crate::http::request_body::UploadBody;
 use crate::log::request_scope::{RequestId, in_current_request};
 use crate::metrics::Metrics;
-use crate::workers::offload::{BoxFuture, Offload, OffloadLane, WorkInterrupt};
+use crate::workers::offload::{BoxFuture, Offload, OffloadFlow, WorkInterrupt};
 use hyper::header::HeaderValue;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -84,20 +84,20 @@ pub(crate) enum CallOutcome {
     TimedOut,
 }
 
-/// Returns the lane of a request: that of its token, which is the last word of its header. A word that is no token is
+/// Returns the flow of a request: that of its token, which is the last word of its header. A word that is no token is
 /// refused long before its request could be long.
-pub(crate) fn lane_of(request: &ApiRequest) -> OffloadLane {
+pub(crate) fn flow_of(request: &ApiRequest) -> OffloadFlow {
     let mut hasher = FxHasher::default();
     let header = request.authorization.first();
     let token = header.and_then(|header| header.trim_end().rsplit(' ').next());
     token.hash(&mut hasher);
-    OffloadLane::Token(hasher.finish())
+    OffloadFlow::Token(hasher.finish())
 }
 
 /// Returns the response to a read for which the queue of long reads is full.
 fn read_queue_full() -> ApiResponse {
-    let why = "Too many long requests are waiting; try again later, or ask for less: fewer opt_fields, a smaller limit";
-    ApiResponse::json(503, error(why)).with("Retry-After", "5")
+    let reason = "Too many long requests are waiting; try again later, or ask for less: fewer opt_fields, a smaller limit";
+    ApiResponse::json(503, error(reason)).with("Retry-After", "5")
 }
 
 impl ConnectionContext {
@@ -140,7 +140,7 @@ impl ConnectionContext {
         let call = self
             .edge
             .offload
-            .offloaded(lane_of(&request), refused, |watch| {
+            .offloaded(flow_of(&request), refused, |watch| {
                 Box::pin(in_current_request(async move {
                     let interrupt: Arc<dyn Interrupt> = watch;
                     let caller = Caller {
@@ -216,8 +216,8 @@ impl AppState {
 
     fn panicked(&self) -> ApiResponse {
         self.metrics.faults.fetch_add(1, Relaxed);
-        let why = "a handler panicked".to_owned();
-        error::error_response(&ApiError::Server(why), &*self.entropy)
+        let reason = "a handler panicked".to_owned();
+        error::error_response(&ApiError::Server(reason), &*self.entropy)
     }
 
     /// Returns 200 or 503 for the readiness check, with a short text.
@@ -316,18 +316,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_has_one_lane_however_its_header_is_written() {
-        let lane = |header: &str| {
+    fn a_token_has_one_flow_however_its_header_is_written() {
+        let flow = |header: &str| {
             let authorization = vec![header.to_owned()];
-            lane_of(&ApiRequest {
+            flow_of(&ApiRequest {
                 authorization,
                 ..ApiRequest::default()
             })
         };
         for same in ["bearer one", "BEARER   one", " Bearer one \t"] {
-            assert_eq!(lane(same), lane("Bearer one"), "{same:?}");
+            assert_eq!(flow(same), flow("Bearer one"), "{same:?}");
         }
-        assert_ne!(lane("Bearer two"), lane("Bearer one"));
+        assert_ne!(flow("Bearer two"), flow("Bearer one"));
     }
 
     #[tokio::test]
@@ -351,10 +351,10 @@ mod tests {
     /// S88.
     #[tokio::test]
     async fn a_call_goes_on_when_its_client_is_gone_but_not_beyond_its_deadline() {
-        let (go, told) = tokio::sync::oneshot::channel::<()>();
+        let (go, sender_gone) = tokio::sync::oneshot::channel::<()>();
         let (done, over) = tokio::sync::oneshot::channel();
         let call = async move {
-            told.await.unwrap();
+            sender_gone.await.unwrap();
             done.send(()).unwrap();
         };
         let mut call = DetachOnDrop::new(Box::pin(call), None, Duration::from_secs(60));
@@ -363,9 +363,9 @@ mod tests {
         go.send(()).unwrap();
         over.await.unwrap();
 
-        let (held, freed) = tokio::sync::oneshot::channel::<()>();
+        let (keep_open, freed) = tokio::sync::oneshot::channel::<()>();
         let hang = async move {
-            let _held = held;
+            let _held = keep_open;
             std::future::pending::<()>().await;
         };
         drop(DetachOnDrop::new(Box::pin(hang), None, Duration::ZERO));

@@ -30,7 +30,7 @@ enum FilePart {
 /// Returns the file, if the address of the request carries a ticket that is still valid.
 pub(crate) async fn respond(
     edge: &AppState,
-    line: &Arc<ClientConnection>,
+    connection: &Arc<ClientConnection>,
     head: &Parts,
 ) -> RoutedResponse {
     let is_head = head.method == Method::HEAD;
@@ -40,7 +40,7 @@ pub(crate) async fn respond(
     let path = head.uri.path().strip_prefix(PATH).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
     match edge.api.admit_attachment_download(path, query) {
-        Ok(download) => send(edge, line, head, &download).await,
+        Ok(download) => send(edge, connection, head, &download).await,
         Err(reason) => refuse(403, &reason.to_string()),
     }
 }
@@ -51,11 +51,11 @@ fn refuse(status: u16, reason: &str) -> RoutedResponse {
 
 async fn send(
     edge: &AppState,
-    line: &Arc<ClientConnection>,
+    connection: &Arc<ClientConnection>,
     head: &Parts,
     download: &AttachmentDownload,
 ) -> RoutedResponse {
-    let Ok(place) = Arc::clone(&edge.downloads).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(&edge.downloads).try_acquire_owned() else {
         let mut busy = refuse(503, "Too many files are being sent; try again later");
         busy.reply.headers.push(("Retry-After", "10".to_owned()));
         return busy;
@@ -102,7 +102,8 @@ async fn send(
         reply = reply.with("Content-Length", length.to_string());
     }
     let patience = edge.http.request_timeout;
-    let sent = (!is_head).then(|| Box::new(Download::new(file, length, place, line, patience)));
+    let sent =
+        (!is_head).then(|| Box::new(Download::new(file, length, permit, connection, patience)));
     RoutedResponse {
         media_type: download.media_type,
         file: sent,

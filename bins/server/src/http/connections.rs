@@ -137,7 +137,7 @@ impl ClientConnection {
         self.head_started_tick.store(0, Relaxed);
         self.requests.fetch_add(1, Relaxed);
         RequestGuard {
-            line: Arc::clone(self),
+            connection: Arc::clone(self),
             client,
         }
     }
@@ -225,14 +225,14 @@ impl ClientConnection {
 /// Guard of a request that is being answered; it counts among those of its client if it came through a proxy.
 #[derive(Debug)]
 pub(crate) struct RequestGuard {
-    line: Arc<ClientConnection>,
+    connection: Arc<ClientConnection>,
     client: Option<ProxiedRequestGuard>,
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.line.requests.fetch_sub(1, Relaxed);
-        self.line.mark_active();
+        self.connection.requests.fetch_sub(1, Relaxed);
+        self.connection.mark_active();
         drop(self.client.take());
     }
 }
@@ -240,7 +240,7 @@ impl Drop for RequestGuard {
 /// All connections, with their bounds.
 #[derive(Debug)]
 pub(crate) struct ConnectionTracker {
-    lines: Mutex<ConnectionTable>,
+    table: Mutex<ConnectionTable>,
     now: Arc<AtomicU32>,
     metrics: Arc<Metrics>,
     connections_max: usize,
@@ -266,7 +266,7 @@ impl ConnectionTracker {
     /// Returns a tracker with the bounds of these settings.
     pub(crate) fn new(http: &HttpConfig, metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self {
-            lines: Mutex::default(),
+            table: Mutex::default(),
             now: Arc::new(AtomicU32::new(1)),
             metrics,
             connections_max: http.connections,
@@ -286,18 +286,18 @@ impl ConnectionTracker {
     ) -> Option<(Arc<ClientConnection>, ConnectionGuard)> {
         let ip = ip.to_canonical();
         let proxied = self.proxies.has(ip);
-        let mut lines = self.lines.lock();
+        let mut table = self.table.lock();
         let counted = (!proxied).then(|| network(ip));
-        let here = counted.and_then(|network| lines.by_ip.get(&network).copied());
+        let here = counted.and_then(|network| table.by_ip.get(&network).copied());
         let here = here.unwrap_or_default();
-        if lines.open.len() >= self.connections_max || here >= self.connections_per_ip_max {
+        if table.open.len() >= self.connections_max || here >= self.connections_per_ip_max {
             self.metrics.refused.fetch_add(1, Relaxed);
             return None;
         }
-        lines.next += 1;
-        let number = lines.next;
+        table.next += 1;
+        let number = table.next;
         let now = self.now.load(Relaxed);
-        let line = Arc::new(ClientConnection {
+        let connection = Arc::new(ClientConnection {
             last_active_tick: AtomicU32::new(now),
             now: Arc::clone(&self.now),
             ip: Some(ip),
@@ -305,13 +305,13 @@ impl ConnectionTracker {
             number,
             ..ClientConnection::default()
         });
-        lines.open.insert(number, Arc::clone(&line));
+        table.open.insert(number, Arc::clone(&connection));
         if let Some(network) = counted {
-            lines.by_ip.insert(network, here + 1);
+            table.by_ip.insert(network, here + 1);
         }
         self.metrics.connections.fetch_add(1, Relaxed);
         Some((
-            line,
+            connection,
             ConnectionGuard {
                 tracker: Arc::clone(self),
                 number,
@@ -342,11 +342,11 @@ impl ConnectionTracker {
     /// Moves time on by a tick, and ends the connections and frees the permits whose time is up.
     pub(crate) fn tick(&self) {
         let now = self.now.fetch_add(1, Relaxed) + 1;
-        let open: Vec<_> = self.lines.lock().open.values().map(Arc::clone).collect();
-        for line in open {
-            let overdue = line.release(now, self.idle);
-            if overdue || line.is_timed_out(now, self.header, self.idle) {
-                line.abort();
+        let open: Vec<_> = self.table.lock().open.values().map(Arc::clone).collect();
+        for connection in open {
+            let overdue = connection.release(now, self.idle);
+            if overdue || connection.is_timed_out(now, self.header, self.idle) {
+                connection.abort();
             }
         }
     }
@@ -354,9 +354,9 @@ impl ConnectionTracker {
     /// Tells all connections to end after the requests they have begun, and waits until they have. No connection may be
     /// registered any more.
     pub(crate) async fn drain(&self) {
-        let open: Vec<_> = self.lines.lock().open.values().map(Arc::clone).collect();
-        for line in open {
-            line.close();
+        let open: Vec<_> = self.table.lock().open.values().map(Arc::clone).collect();
+        for connection in open {
+            connection.close();
         }
         while self.open_connections() > 0 {
             self.empty.notified().await;
@@ -365,15 +365,15 @@ impl ConnectionTracker {
 
     /// Returns the number of requests that are being answered.
     pub(crate) fn active_requests(&self) -> u64 {
-        let lines = self.lines.lock();
-        let each = lines.open.values();
-        each.map(|line| u64::from(line.requests.load(Relaxed)))
+        let table = self.table.lock();
+        let each = table.open.values();
+        each.map(|connection| u64::from(connection.requests.load(Relaxed)))
             .sum()
     }
 
     /// Returns the number of open connections.
     pub(crate) fn open_connections(&self) -> usize {
-        self.lines.lock().open.len()
+        self.table.lock().open.len()
     }
 }
 
@@ -419,12 +419,12 @@ pub(crate) struct ConnectionGuard {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let mut lines = self.tracker.lines.lock();
-        lines.open.remove(&self.number);
+        let mut table = self.tracker.table.lock();
+        table.open.remove(&self.number);
         if let Some(network) = self.counted_network {
-            decrement(&mut lines.by_ip, network);
+            decrement(&mut table.by_ip, network);
         }
-        if lines.open.is_empty() {
+        if table.open.is_empty() {
             self.tracker.empty.notify_one();
         }
         self.tracker.metrics.connections.fetch_sub(1, Relaxed);

@@ -22,7 +22,7 @@ pub(crate) struct Download {
     left: u64,
     reading: Option<JoinHandle<ReadPiece>>,
     sent: Arc<AtomicU64>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Download {
@@ -30,17 +30,21 @@ impl Download {
     pub(crate) fn new(
         file: Box<dyn BlobReader>,
         length: u64,
-        place: OwnedSemaphorePermit,
-        line: &Arc<ClientConnection>,
+        permit: OwnedSemaphorePermit,
+        connection: &Arc<ClientConnection>,
         patience: Duration,
     ) -> Self {
         let sent = Arc::new(AtomicU64::new(0));
-        tokio::spawn(watch(Arc::downgrade(&sent), Arc::downgrade(line), patience));
+        tokio::spawn(watch(
+            Arc::downgrade(&sent),
+            Arc::downgrade(connection),
+            patience,
+        ));
         Self {
             left: length,
             reading: (length > 0).then(|| read(file)),
             sent,
-            _place: place,
+            _permit: permit,
         }
     }
 
@@ -86,7 +90,7 @@ fn read(mut file: Box<dyn BlobReader>) -> JoinHandle<ReadPiece> {
 }
 
 /// Ends the connection if no bytes were sent between two looks.
-async fn watch(sent: Weak<AtomicU64>, line: Weak<ClientConnection>, patience: Duration) {
+async fn watch(sent: Weak<AtomicU64>, connection: Weak<ClientConnection>, patience: Duration) {
     let mut looks = tokio::time::interval(patience);
     let mut before = None;
     loop {
@@ -95,9 +99,9 @@ async fn watch(sent: Weak<AtomicU64>, line: Weak<ClientConnection>, patience: Du
             return;
         };
         if before == Some(now)
-            && let Some(line) = line.upgrade()
+            && let Some(connection) = connection.upgrade()
         {
-            line.abort();
+            connection.abort();
             return;
         }
         before = Some(now);

@@ -43,22 +43,22 @@ fn content_length(line: &[u8]) -> Option<usize> {
 #[derive(Debug)]
 pub(crate) struct InstrumentedSocket {
     stream: TcpStream,
-    line: Arc<ClientConnection>,
+    connection: Arc<ClientConnection>,
     fresh: bool,
 }
 
 impl InstrumentedSocket {
     /// Wraps a socket.
-    pub(crate) fn new(stream: TcpStream, line: Arc<ClientConnection>) -> Self {
+    pub(crate) fn new(stream: TcpStream, connection: Arc<ClientConnection>) -> Self {
         Self {
             stream,
-            line,
+            connection,
             fresh: true,
         }
     }
     fn wrote(&self, outcome: &Poll<io::Result<usize>>) {
         if matches!(outcome, Poll::Ready(Ok(n)) if *n > 0) {
-            self.line.mark_active();
+            self.connection.mark_active();
         }
     }
 }
@@ -74,10 +74,10 @@ impl AsyncRead for InstrumentedSocket {
         let new = buf.filled().get(before..).unwrap_or_default();
         if !new.is_empty() {
             if std::mem::take(&mut self.fresh) && new.starts_with(b"PRI ") {
-                self.line.mark_http2();
+                self.connection.mark_http2();
             }
-            if self.line.reads_head() && has_bare_line_feed(new) {
-                self.line.mark_bare_line_feed();
+            if self.connection.reads_head() && has_bare_line_feed(new) {
+                self.connection.mark_bare_line_feed();
             }
         }
         outcome

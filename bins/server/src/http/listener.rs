@@ -3,7 +3,7 @@ use crate::http::accept::accept_all;
 use crate::http::app_state::{AppState, ConnectionContext};
 use crate::http::connections::{ClientConnection, TICK_MILLIS};
 use crate::http::instrumented_socket::InstrumentedSocket;
-use crate::http::service;
+use crate::http::request_service;
 use anyhow::{Context, Result};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -120,7 +120,7 @@ fn builder(edge: &AppState) -> Builder<TokioExecutor> {
 }
 
 fn connect(edge: &Arc<AppState>, builder: &Arc<Builder<TokioExecutor>>, stream: TcpStream) {
-    let Some((line, inside)) = stream
+    let Some((client, inside)) = stream
         .peer_addr()
         .ok()
         .and_then(|peer| edge.connections.register(peer.ip()))
@@ -132,35 +132,38 @@ fn connect(edge: &Arc<AppState>, builder: &Arc<Builder<TokioExecutor>>, stream: 
     let (edge, builder) = (Arc::clone(edge), Arc::clone(builder));
     let peer = Arc::new(ConnectionContext {
         edge,
-        connection: Arc::clone(&line),
+        connection: Arc::clone(&client),
         token_cache: ConnectionTokenCache::default(),
     });
     let task = tokio::spawn(async move {
         let _inside = inside;
-        let line = Arc::clone(&peer.connection);
-        let io = TokioIo::new(InstrumentedSocket::new(stream, Arc::clone(&line)));
+        let client = Arc::clone(&peer.connection);
+        let io = TokioIo::new(InstrumentedSocket::new(stream, Arc::clone(&client)));
         let service =
-            service_fn(move |request| service::handle_request(Arc::clone(&peer), request));
+            service_fn(move |request| request_service::handle_request(Arc::clone(&peer), request));
         let connection = builder.serve_connection(io, service).into_owned();
-        if let Err(e) = until_closed(connection, &line).await {
+        if let Err(e) = until_closed(connection, &client).await {
             tracing::debug!(why = e.to_string(), "a connection broke");
         }
     });
-    line.served_by(task.abort_handle());
+    client.served_by(task.abort_handle());
 }
 
 /// Serves a connection; once it is to be closed, no further than the requests it has begun.
-async fn until_closed<C: GracefulConnection>(connection: C, line: &ClientConnection) -> C::Output {
+async fn until_closed<C: GracefulConnection>(
+    connection: C,
+    client: &ClientConnection,
+) -> C::Output {
     let mut connection = pin!(connection);
-    let (mut fresh, mut told) = (true, false);
+    let (mut is_first_poll, mut is_closing_announced) = (true, false);
     // At each of its requests this is no more than a look at the connection's own flag; the watch channel of the
     // library is a lock that all connections share.
     poll_fn(move |cx| {
-        if std::mem::take(&mut fresh) {
-            line.on_close(cx.waker());
+        if std::mem::take(&mut is_first_poll) {
+            client.on_close(cx.waker());
         }
-        if !told && line.is_closing() {
-            told = true;
+        if !is_closing_announced && client.is_closing() {
+            is_closing_announced = true;
             connection.as_mut().graceful_shutdown();
         }
         connection.as_mut().poll(cx)
@@ -179,8 +182,9 @@ async fn serve_metrics(edge: Arc<AppState>, listener: TcpListener) {
     let serve = move |stream| {
         let (edge, plain) = (Arc::clone(&edge), Arc::clone(&plain));
         async move {
-            let service =
-                service_fn(move |request| service::serve_metrics(Arc::clone(&edge), request));
+            let service = service_fn(move |request| {
+                request_service::serve_metrics(Arc::clone(&edge), request)
+            });
             let connection = plain.serve_connection(TokioIo::new(stream), service);
             // A scraper that closes its connection is no error.
             let _ = tokio::time::timeout(SCRAPE, connection).await;

@@ -54,9 +54,7 @@ pub(crate) async fn route(
     body: Incoming,
 ) -> RoutedResponse {
     let ConnectionContext {
-        edge,
-        connection: line,
-        ..
+        edge, connection, ..
     } = &**peer;
     let path = head.uri.path();
     let below = path
@@ -68,10 +66,10 @@ pub(crate) async fn route(
     // An address without a ticket is a page of the portal.
     if below.is_none() && path.starts_with(attachment_download::PATH) && head.uri.query().is_some()
     {
-        return Box::pin(attachment_download::respond(edge, line, head)).await;
+        return Box::pin(attachment_download::respond(edge, connection, head)).await;
     }
     if ours && let Some(route) = edge.portal.route(head.method.as_str(), path) {
-        return Box::pin(portal(edge, line, route, head, body)).await;
+        return Box::pin(portal(edge, connection, route, head, body)).await;
     }
     if let Some(below) = below {
         if head.method == hyper::Method::OPTIONS && edge.http.cors {
@@ -89,7 +87,7 @@ pub(crate) async fn route(
     if let Some(name) = path.strip_prefix("/-/exports/")
         && head.method == hyper::Method::GET
     {
-        return download(edge, line, name, head.uri.query().unwrap_or_default());
+        return download(edge, connection, name, head.uri.query().unwrap_or_default());
     }
     if path == "/-/limits" && head.method == hyper::Method::GET {
         return Box::pin(limits(edge, head)).await;
@@ -150,7 +148,7 @@ pub(crate) async fn health(edge: &AppState, head: &Parts, metrics: bool) -> Opti
 /// Returns the file of an export, if the address of the request carries a ticket that is still valid.
 fn download(
     edge: &AppState,
-    line: &Arc<ClientConnection>,
+    connection: &Arc<ClientConnection>,
     name: &str,
     query: &str,
 ) -> RoutedResponse {
@@ -160,7 +158,7 @@ fn download(
         Ok(file) => file,
         Err(why) => return refuse(403, &why.to_string()),
     };
-    let Ok(place) = Arc::clone(&edge.downloads).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(&edge.downloads).try_acquire_owned() else {
         let mut busy = refuse(503, "Too many files are being sent; try again later");
         busy.reply.headers.push(("Retry-After", "10".to_owned()));
         return busy;
@@ -174,7 +172,9 @@ fn download(
             reply.headers.push(("Content-Disposition", shown));
             RoutedResponse {
                 media_type: "application/gzip",
-                file: Some(Box::new(Download::new(file, length, place, line, patience))),
+                file: Some(Box::new(Download::new(
+                    file, length, permit, connection, patience,
+                ))),
                 ..RoutedResponse::of(reply)
             }
         }
@@ -222,7 +222,7 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
 /// Answers a request of the authorization server or for its pages.
 async fn portal(
     edge: &AppState,
-    line: &ClientConnection,
+    connection: &ClientConnection,
     route: Route,
     head: &Parts,
     body: Incoming,
@@ -251,7 +251,10 @@ async fn portal(
         referer: text(headers, header::REFERER),
         fetch_site: text(headers, HeaderName::from_static("sec-fetch-site")),
         fetch_dest: text(headers, HeaderName::from_static("sec-fetch-dest")),
-        address: edge.http.trusted_proxies.client_ip(line.ip(), headers),
+        address: edge
+            .http
+            .trusted_proxies
+            .client_ip(connection.ip(), headers),
         user_agent: text(headers, header::USER_AGENT),
         body: bytes,
     };
@@ -277,9 +280,7 @@ async fn api(
     start: usize,
 ) -> RoutedResponse {
     let ConnectionContext {
-        edge,
-        connection: line,
-        ..
+        edge, connection, ..
     } = &**peer;
     let content_type = text(&head.headers, header::CONTENT_TYPE);
     let mut request = workgraph_api::ApiRequest {
@@ -313,7 +314,7 @@ async fn api(
     let address = edge
         .http
         .trusted_proxies
-        .client_ip(line.ip(), &head.headers);
+        .client_ip(connection.ip(), &head.headers);
     let agent = head.headers.remove(header::USER_AGENT);
     match peer.run(request, upload, address, agent).await {
         CallOutcome::Replied(reply) => RoutedResponse {

@@ -95,7 +95,7 @@ impl AuditSigner {
         let key = match key(folder)? {
             Some(key) => key,
             None => {
-                let seed = crate::adapters::clock::random::<32>(entropy)?;
+                let seed = crate::adapters::system_clock::random::<32>(entropy)?;
                 let file = AuditKeyFile {
                     seed: STANDARD.encode(seed),
                 };

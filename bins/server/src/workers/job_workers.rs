@@ -1,7 +1,7 @@
 //! The workers that carry out jobs, each one job at a time.
-use crate::adapters::clock::pause;
+use crate::adapters::system_clock::pause;
 use crate::metrics::Metrics;
-use crate::workers::offload::{Offload, OffloadLane};
+use crate::workers::offload::{Offload, OffloadFlow};
 use anyhow::{Context, Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -87,7 +87,7 @@ impl JobWorker {
     async fn run(mut self) {
         while !*self.stopped.borrow() {
             match self.api.lease_next_job().await {
-                Ok(NextJob::Job(held)) => self.carry_out(*held).await,
+                Ok(NextJob::Job(leased_job)) => self.carry_out(*leased_job).await,
                 Ok(NextJob::Later(at)) => {
                     let until =
                         at.and_then(|t| t.to_system().duration_since(self.clock.now()).ok());
@@ -108,28 +108,30 @@ impl JobWorker {
 
     /// Carries a job to its end. A panic ends a task of its own; the job is claimed again when its lease ends, until
     /// its deadline.
-    async fn carry_out(&self, held: LeasedJob) {
+    async fn carry_out(&self, leased_job: LeasedJob) {
         let (api, metrics) = (Arc::clone(&self.api), Arc::clone(&self.metrics));
         let offload = Arc::clone(&self.offload);
         let stopped = self.stopped.clone();
-        let gid = held.gid().get();
+        let gid = leased_job.gid().get();
         self.metrics.jobs.running.fetch_add(1, Relaxed);
         let task = tokio::spawn(async move {
-            let mut held = Box::new(held);
+            let mut leased_job = Box::new(leased_job);
             loop {
                 metrics.jobs.steps.fetch_add(1, Relaxed);
                 let runner = Arc::clone(&api);
-                let step = offload.offloaded(OffloadLane::Job(gid), None, |watch| {
+                let step = offload.offloaded(OffloadFlow::Job(gid), None, |watch| {
                     let span = tracing::error_span!("job_step", job = gid);
                     let step = async move {
-                        let gone = runner.run_job_step_interruptible(&held, Some(watch)).await;
-                        (gone, held)
+                        let gone = runner
+                            .run_job_step_interruptible(&leased_job, Some(watch))
+                            .await;
+                        (gone, leased_job)
                     };
                     Box::pin(step.instrument(span))
                 });
                 let (gone, before) = step.await;
                 match gone {
-                    Ok(JobProgress::Continues(next)) => held = next,
+                    Ok(JobProgress::Continues(next)) => leased_job = next,
                     Ok(JobProgress::Ended(done)) => {
                         let ends = &metrics.jobs.ended;
                         let counter = if done { &ends[0] } else { &ends[1] };
@@ -149,7 +151,7 @@ impl JobWorker {
                     }
                 }
                 if *stopped.borrow() {
-                    let released = api.release_job(&held, true).await;
+                    let released = api.release_job(&leased_job, true).await;
                     return released.context("the job can't be released");
                 }
                 // A long job lets others have their turn.

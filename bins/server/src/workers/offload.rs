@@ -8,11 +8,11 @@
 //!
 //! [`Interrupt::poll_allowed`]: workgraph_core::Interrupt::poll_allowed
 mod fair_queue;
-mod lane;
+mod flow;
 mod step_allowance;
 mod work_interrupt;
 
-pub(crate) use self::lane::OffloadLane;
+pub(crate) use self::flow::OffloadFlow;
 pub(crate) use self::work_interrupt::WorkInterrupt;
 
 use self::fair_queue::FairQueue;
@@ -28,9 +28,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// Pieces of work in one lane that may wait for their turn before more of it are refused.
-const LANE_MAX: usize = 64;
-/// Pieces of work in all lanes that may wait before more of any are refused.
+/// Pieces of work in one flow that may wait for their turn before more of it are refused.
+const FLOW_MAX: usize = 64;
+/// Pieces of work in all flows that may wait before more of any are refused.
 const WAITING_MAX: usize = 8_192;
 
 /// Future on the heap. It is boxed where it is made: else each future around it would have room for it.
@@ -41,9 +41,9 @@ pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(crate) struct Offload {
     shared: Arc<OffloadShared>,
     allowances: StepAllowances,
-    /// Lanes that work took, in the order it began.
+    /// Flows that work took, in the order it began.
     #[cfg(test)]
-    lanes: Mutex<Vec<OffloadLane>>,
+    flows: Mutex<Vec<OffloadFlow>>,
 }
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ struct OffloadShared {
 
 #[derive(Debug, Default)]
 struct OffloadState {
-    queue: FairQueue<OffloadLane, Arc<dyn QueuedTask>>,
+    queue: FairQueue<OffloadFlow, Arc<dyn QueuedTask>>,
     closed: bool,
 }
 
@@ -128,7 +128,7 @@ impl Offload {
             shared,
             allowances: StepAllowances::new(),
             #[cfg(test)]
-            lanes: Mutex::default(),
+            flows: Mutex::default(),
         };
         for number in 0..workers {
             let shared = Arc::clone(&offload.shared);
@@ -139,51 +139,51 @@ impl Offload {
         Ok(Arc::new(offload))
     }
 
-    /// Does some work of a lane, under an interrupt.
+    /// Does some work of a flow, under an interrupt.
     ///
     /// `refused` makes the result if too much is waiting; work without it is never refused.
     pub(crate) fn offloaded<T: Send + 'static>(
         self: &Arc<Self>,
-        lane: OffloadLane,
+        flow: OffloadFlow,
         refused: Option<fn() -> T>,
         work: impl FnOnce(Arc<WorkInterrupt>) -> BoxFuture<T>,
     ) -> Offloaded<T> {
         #[cfg(test)]
-        self.lanes.lock().push(lane);
-        let watch = Arc::new(WorkInterrupt::new(self.allowances.of(lane)));
+        self.flows.lock().push(flow);
+        let watch = Arc::new(WorkInterrupt::new(self.allowances.of(flow)));
         Offloaded {
             stage: OffloadStage::Inline(work(Arc::clone(&watch))),
             offload: Arc::clone(self),
             watch,
-            lane,
+            flow,
             refused,
         }
     }
 
-    /// Returns the lanes that work took until now.
+    /// Returns the flows that work took until now.
     #[cfg(test)]
-    pub(crate) fn lanes(&self) -> Vec<OffloadLane> {
-        self.lanes.lock().clone()
+    pub(crate) fn flows(&self) -> Vec<OffloadFlow> {
+        self.flows.lock().clone()
     }
 
-    /// Puts a task into the queue. Returns false if its lane is full, or the whole queue.
-    fn push(&self, lane: OffloadLane, bounded: bool, next: Arc<dyn QueuedTask>) -> bool {
+    /// Puts a task into the queue. Returns false if its flow is full, or the whole queue.
+    fn push(&self, flow: OffloadFlow, bounded: bool, next: Arc<dyn QueuedTask>) -> bool {
         let mut state = self.shared.state.lock();
         let queue = &mut state.queue;
-        if bounded && (queue.len_of(lane) >= LANE_MAX || queue.len() >= WAITING_MAX) {
+        if bounded && (queue.len_of(flow) >= FLOW_MAX || queue.len() >= WAITING_MAX) {
             return false;
         }
-        queue.push(lane, next);
+        queue.push(flow, next);
         drop(state);
         self.shared.ready.notify_one();
         true
     }
 
     /// Removes an abandoned task from the queue, so that it does not count as waiting.
-    fn remove<T>(&self, lane: OffloadLane, away: &Arc<OffloadedTask<T>>) {
+    fn remove<T>(&self, flow: OffloadFlow, away: &Arc<OffloadedTask<T>>) {
         let is_meant =
             |next: &Arc<dyn QueuedTask>| ptr::addr_eq(Arc::as_ptr(next), Arc::as_ptr(away));
-        let removed = self.shared.state.lock().queue.remove(lane, is_meant);
+        let removed = self.shared.state.lock().queue.remove(flow, is_meant);
         drop(removed);
     }
 }
@@ -193,7 +193,7 @@ pub(crate) struct Offloaded<T: Send + 'static> {
     stage: OffloadStage<T>,
     offload: Arc<Offload>,
     watch: Arc<WorkInterrupt>,
-    lane: OffloadLane,
+    flow: OffloadFlow,
     refused: Option<fn() -> T>,
 }
 
@@ -281,19 +281,19 @@ impl<T: Send + 'static> Offloaded<T> {
 
     /// Puts the work into the queue. Returns the result of a refusal, if it is refused.
     fn move_to_queue(&mut self, future: BoxFuture<T>, waker: &Waker) -> Option<T> {
-        self.offload.allowances.used_up(self.lane);
+        self.offload.allowances.used_up(self.flow);
         let away = Arc::new(OffloadedTask {
             state: Mutex::new(TaskState::Waits(future, waker.clone())),
             watch: Arc::clone(&self.watch),
         });
         let next = Arc::clone(&away) as Arc<dyn QueuedTask>;
         if let Some(refused) = self.refused
-            && !self.offload.push(self.lane, true, Arc::clone(&next))
+            && !self.offload.push(self.flow, true, Arc::clone(&next))
         {
             return Some(refused());
         }
         if self.refused.is_none() {
-            self.offload.push(self.lane, false, next);
+            self.offload.push(self.flow, false, next);
         }
         self.watch.set_away(true);
         self.stage = OffloadStage::Queued(away);
@@ -311,7 +311,7 @@ impl<T: Send + 'static> Future for Offloaded<T> {
             match std::mem::replace(&mut self.stage, OffloadStage::Finished) {
                 OffloadStage::Inline(mut future) => match future.as_mut().poll(cx) {
                     Poll::Ready(done) => {
-                        self.offload.allowances.sufficed(self.lane);
+                        self.offload.allowances.sufficed(self.flow);
                         return Poll::Ready(done);
                     }
                     Poll::Pending if self.watch.wants_offload() => {
@@ -365,7 +365,7 @@ impl<T: Send + 'static> Drop for Offloaded<T> {
             self.watch.abandon();
             let turn = away.replace(TaskState::Abandoned);
             if matches!(turn, TaskState::Waits(..)) {
-                self.offload.remove(self.lane, away);
+                self.offload.remove(self.flow, away);
             }
             // A task that waits for its turn is dropped now, with all it holds.
             drop(turn);

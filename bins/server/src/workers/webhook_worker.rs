@@ -1,9 +1,9 @@
 //! The work of webhooks beside the requests: deliveries, and the pruning of the journal.
-use crate::adapters::clock::pause;
 use crate::adapters::stores::Storage;
+use crate::adapters::system_clock::pause;
 use crate::adapters::webhook_client::{SystemNetwork, WebhookSender};
 use crate::config::schema::DeliveryConfig;
-use crate::workers::offload::{Offload, OffloadLane};
+use crate::workers::offload::{Offload, OffloadFlow};
 use anyhow::{Context, Result};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -100,8 +100,8 @@ impl DeliveryWorker {
             {
                 let api = Arc::clone(&api);
                 // The request may take long to put together; the sending itself comes back here.
-                let lane = OffloadLane::Webhook(taken.webhook());
-                under_way.spawn(offload.offloaded(lane, None, |watch| {
+                let flow = OffloadFlow::Webhook(taken.webhook());
+                under_way.spawn(offload.offloaded(flow, None, |watch| {
                     let span = tracing::error_span!("delivery", webhook = taken.webhook());
                     let delivery = async move {
                         let delivered = api.deliver_interruptible(&taken, Some(watch)).await;

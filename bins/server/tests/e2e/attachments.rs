@@ -1,6 +1,6 @@
 //! Attachments through the real server: bodies in pieces, slow and cut uploads, ranges, and files that nobody owns.
 //! `WORKGRAPH_KILL_POINTS` sets the number of kills, `WORKGRAPH_KILL_SEED` their times.
-use crate::common::{Folder, Line, Reply, Seeded, Server, WIDE, pause, request, run};
+use crate::common::{Folder, RawConnection, Reply, Seeded, Server, WIDE, pause, request, run};
 use crate::jobs::setting;
 use serde_json::Value;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn head(server: &Server, length: usize) -> String {
 fn upload(server: &Server, parent: &str, name: &str, content: &[u8]) -> Reply {
     let body = body(parent, name, content);
     let request = [head(server, body.len()).into_bytes(), body].concat();
-    server.line().ask(&request).unwrap()
+    server.raw_connection().ask(&request).unwrap()
 }
 
 fn task(server: &Server) -> String {
@@ -70,11 +70,11 @@ fn await_files(folder: &Folder, expected: &[String]) {
     assert_eq!(files(folder), expected);
 }
 
-fn fetch(line: &mut Line, method: &str, url: &Value, headers: &str) -> Reply {
+fn fetch(connection: &mut RawConnection, method: &str, url: &Value, headers: &str) -> Reply {
     let url = url.as_str().unwrap();
     let path = &url[url.find("/-/").unwrap()..];
     let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
-    line.ask(head.as_bytes()).unwrap()
+    connection.ask(head.as_bytes()).unwrap()
 }
 
 /// S245.
@@ -87,8 +87,8 @@ fn a_file_comes_back_whole_and_in_ranges_with_headers_that_run_nothing() {
     assert_eq!(reply.status, 200, "{}", reply.text());
     let made = reply.json()["data"].clone();
     assert_eq!(made["size"], content.len());
-    let mut line = server.line();
-    let whole = fetch(&mut line, "GET", &made["download_url"], "");
+    let mut connection = server.raw_connection();
+    let whole = fetch(&mut connection, "GET", &made["download_url"], "");
     assert_eq!((whole.status, whole.body == content), (200, true));
     for (name, value) in [
         ("content-type", "application/octet-stream"),
@@ -113,7 +113,7 @@ fn a_file_comes_back_whole_and_in_ranges_with_headers_that_run_nothing() {
         ("bytes=-5", 2_999_995, 3_000_000),
     ] {
         let part = fetch(
-            &mut line,
+            &mut connection,
             "GET",
             &made["download_url"],
             &format!("Range: {range}\r\n"),
@@ -133,7 +133,7 @@ fn a_file_comes_back_whole_and_in_ranges_with_headers_that_run_nothing() {
         (format!("Range: bytes=0-1\r\nIf-Range: {tag}\r\n"), 206),
         ("Range: bytes=0-1\r\nIf-Range: \"old\"\r\n".to_owned(), 200),
     ] {
-        let reply = fetch(&mut line, "GET", &made["download_url"], &headers);
+        let reply = fetch(&mut connection, "GET", &made["download_url"], &headers);
         assert_eq!(reply.status, status, "{headers}");
     }
     let url = made["download_url"].as_str().unwrap();
@@ -142,8 +142,8 @@ fn a_file_comes_back_whole_and_in_ranges_with_headers_that_run_nothing() {
         &url[url.find("/-/").unwrap()..]
     );
     // A whole head with the length of the file, and then nothing.
-    let told = server.line().ask(head.as_bytes());
-    assert_eq!(told.unwrap_err(), "closed within a body");
+    let refused = server.raw_connection().ask(head.as_bytes());
+    assert_eq!(refused.unwrap_err(), "closed within a body");
 }
 
 /// S242.
@@ -164,27 +164,33 @@ fn cut_slow_and_unwelcome_uploads_leave_no_file() {
     let content = vec![7; 1_000_000];
     let body = body(&task, "a.bin", &content);
     // The client goes away in the middle.
-    let mut line = server.line();
-    line.send(head(&server, body.len()).as_bytes()).unwrap();
-    line.send(&body[..500_000]).unwrap();
-    drop(line);
+    let mut connection = server.raw_connection();
+    connection
+        .send(head(&server, body.len()).as_bytes())
+        .unwrap();
+    connection.send(&body[..500_000]).unwrap();
+    drop(connection);
     await_files(&folder, &[]);
     // It pauses for too long.
-    let mut line = server.line();
-    line.send(head(&server, body.len()).as_bytes()).unwrap();
-    line.send(&body[..500_000]).unwrap();
-    assert_eq!(line.read().unwrap().status, 408);
+    let mut connection = server.raw_connection();
+    connection
+        .send(head(&server, body.len()).as_bytes())
+        .unwrap();
+    connection.send(&body[..500_000]).unwrap();
+    assert_eq!(connection.read().unwrap().status, 408);
     await_files(&folder, &[]);
     // It never pauses for too long, and never ends.
-    let mut line = server.line();
-    line.send(head(&server, body.len()).as_bytes()).unwrap();
+    let mut connection = server.raw_connection();
+    connection
+        .send(head(&server, body.len()).as_bytes())
+        .unwrap();
     for piece in body.chunks(10).take(12) {
-        if line.has_reply() || line.send(piece).is_err() {
+        if connection.has_reply() || connection.send(piece).is_err() {
             break;
         }
         pause(400);
     }
-    assert_eq!(line.read().unwrap().status, 408);
+    assert_eq!(connection.read().unwrap().status, 408);
     await_files(&folder, &[]);
     let large = upload(&server, &task, "a.bin", &vec![7; 3_000_000]);
     assert_eq!(
@@ -193,9 +199,9 @@ fn cut_slow_and_unwelcome_uploads_leave_no_file() {
     );
     await_files(&folder, &[]);
     // Nothing is stored for a client without a token.
-    let mut line = server.line();
+    let mut connection = server.raw_connection();
     let unknown = head(&server, body.len()).replace("Bearer ", "Bearer x");
-    let reply = line
+    let reply = connection
         .ask(&[unknown.into_bytes(), body.clone()].concat())
         .unwrap();
     assert_eq!(reply.status, 401);
@@ -209,7 +215,7 @@ fn cut_slow_and_unwelcome_uploads_leave_no_file() {
         bytes.extend_from_slice(b"\r\n");
     }
     bytes.extend_from_slice(b"0\r\n\r\n");
-    let reply = server.line().ask(&bytes).unwrap();
+    let reply = server.raw_connection().ask(&bytes).unwrap();
     assert_eq!(reply.status, 200, "{}", reply.text());
     let gid = reply.json()["data"]["gid"].as_str().unwrap().to_owned();
     await_files(&folder, &[gid]);
@@ -227,16 +233,18 @@ fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
     for round in 0..rounds {
         // Uploads and deletions are under way while the server dies.
         let body = body(&task, "a.bin", &vec![7; 2_000_000]);
-        let mut lines: Vec<Line> = (0..4).map(|_| server.line()).collect();
-        for line in &mut lines {
-            line.send(head(&server, body.len()).as_bytes()).unwrap();
-            line.send(&body[..1_900_000]).unwrap();
+        let mut connections: Vec<RawConnection> = (0..4).map(|_| server.raw_connection()).collect();
+        for connection in &mut connections {
+            connection
+                .send(head(&server, body.len()).as_bytes())
+                .unwrap();
+            connection.send(&body[..1_900_000]).unwrap();
         }
-        for line in &mut lines[..2] {
-            line.send(&body[1_900_000..]).unwrap();
+        for connection in &mut connections[..2] {
+            connection.send(&body[1_900_000..]).unwrap();
         }
         let deleted = acknowledged.pop();
-        let mut deletion = server.line();
+        let mut deletion = server.raw_connection();
         if let Some(gid) = &deleted {
             let path = format!("/api/1.0/attachments/{gid}");
             deletion
@@ -244,9 +252,9 @@ fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
                 .unwrap();
         }
         pause(random.next() % 40);
-        for line in &mut lines {
-            if line.has_reply()
-                && let Ok(reply) = line.read()
+        for connection in &mut connections {
+            if connection.has_reply()
+                && let Ok(reply) = connection.read()
             {
                 assert_eq!(reply.status, 200, "{}", reply.text());
                 acknowledged.push(reply.json()["data"]["gid"].as_str().unwrap().to_owned());
@@ -299,10 +307,20 @@ fn a_backup_has_the_files_and_a_server_starts_from_it() {
     std::fs::rename(files, data.join("attachments")).unwrap();
     let server = Server::start(&folder, WIDE);
     let read = server.data("GET", &format!("/attachments/{gid}"), None);
-    let file = fetch(&mut server.line(), "GET", &read["download_url"], "");
+    let file = fetch(
+        &mut server.raw_connection(),
+        "GET",
+        &read["download_url"],
+        "",
+    );
     assert_eq!((file.status, &*file.body), (200, &b"content"[..]));
     // A page that wants a session sends its visitor to sign in first.
-    let page = fetch(&mut server.line(), "GET", &read["permanent_url"], "");
+    let page = fetch(
+        &mut server.raw_connection(),
+        "GET",
+        &read["permanent_url"],
+        "",
+    );
     assert_eq!(page.status, 303, "{}", page.text());
     assert!(
         page.header("location")

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 /// Makes a service account of the paid workspace. Returns its token.
 fn service(folder: &Folder, server: &Server) -> String {
-    let place = server.workspace("paid");
+    let workspace = server.workspace("paid");
     let make = [
         "service-account",
         "create",
         "--workspace",
-        &place,
+        &workspace,
         "--name",
         "SIEM",
     ];
@@ -21,9 +21,11 @@ fn service(folder: &Folder, server: &Server) -> String {
 
 /// Returns the rows of a type.
 fn rows(server: &Server, token: &str, kind: &str) -> Vec<Value> {
-    let place = server.workspace("paid");
-    let path = format!("/workspaces/{place}/audit_log_events?event_type={kind}");
-    let reply = server.line().ask(&request("GET", &path, token, None));
+    let workspace = server.workspace("paid");
+    let path = format!("/workspaces/{workspace}/audit_log_events?event_type={kind}");
+    let reply = server
+        .raw_connection()
+        .ask(&request("GET", &path, token, None));
     let reply = reply.unwrap();
     assert_eq!(reply.status, 200, "{}", reply.text());
     reply.json()["data"].as_array().unwrap().clone()
@@ -89,9 +91,12 @@ fn what_pages_and_commands_do_is_told() {
         assert_eq!(row["resource"]["email"], email.as_str(), "{row}");
         assert_eq!(row["context"]["client_ip_address"], "127.0.0.1", "{row}");
     }
-    let place = server.workspace("paid");
+    let workspace = server.workspace("paid");
     let app = server.demo("/apps/0/client_id");
-    admin(&folder, &["app", "disable", &app, "--workspace", &place]);
+    admin(
+        &folder,
+        &["app", "disable", &app, "--workspace", &workspace],
+    );
     admin(&folder, &["user", "disable", &email]);
     for kind in [
         "service_account_created",

@@ -6,7 +6,7 @@ mod pages;
 mod targets;
 mod tokens;
 
-use crate::common::{Folder, Line, Reply, Server, WIDE, admin, post, request};
+use crate::common::{Folder, RawConnection, Reply, Server, WIDE, admin, post, request};
 use serde_json::{Value, json};
 
 /// Request with the answer it must get.
@@ -117,7 +117,7 @@ impl World {
     }
 
     fn ask(&self, bytes: &[u8]) -> Result<Reply, String> {
-        self.server.line().ask(bytes)
+        self.server.raw_connection().ask(bytes)
     }
 
     /// Requests a listing of the project, by its options.
@@ -163,7 +163,7 @@ impl World {
 
 fn make(server: &Server, token: &str, path: &str, data: &Value) -> String {
     let reply = server
-        .line()
+        .raw_connection()
         .ask(&request("POST", path, token, Some(&json!({"data": data}))))
         .unwrap();
     assert_eq!(reply.status, 201, "{path}: {}", reply.text());
@@ -205,12 +205,12 @@ fn a_write_that_finds_the_disk_full_is_500_and_leaves_nothing() {
     ]);
     let mut server = Server::start_by(limited, &folder, WIDE);
     let notes = "n".repeat(20_000);
-    let mut line: Line = server.line();
+    let mut connection: RawConnection = server.raw_connection();
     let mut made = Vec::new();
     let mut failure = None;
     for number in 0..500 {
         let body = json!({"data": {"name": format!("Row {number}"), "notes": notes, "projects": [project]}});
-        let reply = line
+        let reply = connection
             .ask(&request("POST", "/tasks", server.token(), Some(&body)))
             .unwrap();
         if reply.status == 201 {
@@ -263,7 +263,8 @@ fn a_write_that_finds_the_disk_full_is_500_and_leaves_nothing() {
     for number in 0..5 {
         let body = json!({"data": {"name": format!("Again {number}"), "notes": notes, "projects": [project]}});
         assert_eq!(
-            line.ask(&request("POST", "/tasks", server.token(), Some(&body)))
+            connection
+                .ask(&request("POST", "/tasks", server.token(), Some(&body)))
                 .unwrap()
                 .status,
             500,

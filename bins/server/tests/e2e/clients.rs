@@ -42,9 +42,9 @@ fn install(what: &str, programs: &[&str], script: &str) -> Option<PathBuf> {
         );
         Some(format!("{missing:?} must be there for it"))
     };
-    if let Some(why) = skipped {
+    if let Some(reason) = skipped {
         // Not through a macro, whose output would only be seen of a failed test.
-        let _shown = writeln!(std::io::stderr(), "SKIPPED: {what}: {why}");
+        let _shown = writeln!(std::io::stderr(), "SKIPPED: {what}: {reason}");
         return None;
     }
     let given = std::env::var("WORKGRAPH_CLIENTS").map(PathBuf::from);

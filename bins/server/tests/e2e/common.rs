@@ -1,7 +1,7 @@
 //! Helpers of the end-to-end tests: starting and killing the server, and a plain HTTP/1.1 client.
-mod line;
+mod raw_connection;
 
-pub(crate) use line::{Line, Reply, plain, post, request};
+pub(crate) use raw_connection::{RawConnection, Reply, plain, post, request};
 
 use serde_json::Value;
 use std::fs::File;
@@ -205,7 +205,7 @@ impl Server {
             demo: Value::Null,
         };
         let ready = server
-            .line()
+            .raw_connection()
             .ask(b"GET /-/readyz HTTP/1.1\r\nHost: x\r\n\r\n")
             .unwrap();
         assert_eq!(ready.status, 200, "{}", ready.text());
@@ -215,8 +215,8 @@ impl Server {
     }
 
     /// Opens a new connection.
-    pub(crate) fn line(&self) -> Line {
-        Line::open(self.port).unwrap()
+    pub(crate) fn raw_connection(&self) -> RawConnection {
+        RawConnection::open(self.port).unwrap()
     }
 
     /// Returns the token of the demo's first user, with full permissions.
@@ -256,7 +256,7 @@ impl Server {
 
     /// Sends one request on a connection of its own.
     pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Reply {
-        self.line()
+        self.raw_connection()
             .ask(&request(method, path, self.token(), body))
             .unwrap()
     }

@@ -7,7 +7,7 @@ mod campaign;
 mod comparison;
 
 use crate::common::{
-    Folder, Line, Seeded, Server, WIDE, binary, clock, command, pause, request, run,
+    Folder, RawConnection, Seeded, Server, WIDE, binary, clock, command, pause, request, run,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -127,8 +127,8 @@ impl Scene {
         let gid = |at: usize| diary.tasks[at].gid.as_str();
         let (method, path, data) = match write {
             Write::Create(task) => {
-                let place = json!([{"project": self.project, "section": task.section}]);
-                let data = json!({"name": task.name, "notes": task.notes, "due_on": task.due_on, "memberships": place,
+                let membership = json!([{"project": self.project, "section": task.section}]);
+                let data = json!({"name": task.name, "notes": task.notes, "due_on": task.due_on, "memberships": membership,
                     "assignee": "me", "followers": [self.other]});
                 ("POST", "/tasks".to_owned(), Some(data))
             }
@@ -165,14 +165,14 @@ impl Scene {
         most: usize,
         acks: &Sender<()>,
     ) -> Diary {
-        let Ok(mut line) = Line::open(self.port) else {
+        let Ok(mut connection) = RawConnection::open(self.port) else {
             return diary;
         };
         for number in 0..most {
             let write = diary.next(self, &mut random, &format!("{label}-{number}"));
             let bytes = self.request(&diary, &write);
             diary.open = Some(write);
-            let Ok(reply) = line.ask(&bytes) else {
+            let Ok(reply) = connection.ask(&bytes) else {
                 return diary;
             };
             assert!(

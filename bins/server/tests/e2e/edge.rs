@@ -21,11 +21,11 @@ fn server(name: &str, settings: &[(&str, &str)]) -> (Folder, Server) {
 
 /// Sends these bytes. Returns all replies, and true if the connection ended.
 fn replies(server: &Server, bytes: &[u8]) -> (Vec<Reply>, bool) {
-    let mut line = server.line();
+    let mut connection = server.raw_connection();
     // The server may close before all is sent.
-    let _cut = line.send(bytes);
-    let replies = line.drain(SILENCE);
-    (replies, line.closes_within(Duration::from_secs(2)))
+    let _cut = connection.send(bytes);
+    let replies = connection.drain(SILENCE);
+    (replies, connection.closes_within(Duration::from_secs(2)))
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn links_come_from_the_configuration_and_never_from_the_request() {
     );
     let base = server.demo("/base_url");
     let more = "Host: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nForwarded: host=evil.example\r\n";
-    let reply = server.line().ask(&get(more)).unwrap();
+    let reply = server.raw_connection().ask(&get(more)).unwrap();
     let next = reply.json()["next_page"].clone();
     assert!(
         next["uri"]
@@ -289,7 +289,7 @@ fn links_come_from_the_configuration_and_never_from_the_request() {
         "POST /api/1.0/tasks HTTP/1.1\r\n{more}{bearer}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    let made = server.line().ask(head.as_bytes()).unwrap();
+    let made = server.raw_connection().ask(head.as_bytes()).unwrap();
     let gid = made.json()["data"]["gid"].as_str().unwrap().to_owned();
     let location = made.header("location").unwrap().to_owned();
     assert_eq!(made.status, 201);
@@ -305,7 +305,7 @@ fn links_come_from_the_configuration_and_never_from_the_request() {
     let absolute = format!(
         "GET http://evil.example/api/1.0/tasks/{gid} HTTP/1.1\r\nHost: evil.example\r\n{bearer}\r\n"
     );
-    let reply = server.line().ask(absolute.as_bytes()).unwrap();
+    let reply = server.raw_connection().ask(absolute.as_bytes()).unwrap();
     assert!(
         [200, 400, 404].contains(&reply.status) && !reply.text().contains("evil"),
         "96: {} {}",
@@ -348,11 +348,11 @@ fn bytes_changed_at_random_bring_nothing_down() {
                 _ => bytes.extend_from_within(at..),
             }
         }
-        let mut line = server.line();
+        let mut connection = server.raw_connection();
         // The server may have closed by then.
-        let _cut = line.send(&bytes);
-        line.finish();
-        let statuses: Vec<_> = line.drain(SILENCE).iter().map(|r| r.status).collect();
+        let _cut = connection.send(&bytes);
+        connection.finish();
+        let statuses: Vec<_> = connection.drain(SILENCE).iter().map(|r| r.status).collect();
         assert!(
             statuses.iter().all(|s| *s < 500),
             "{number}: {statuses:?}: {}",

@@ -24,7 +24,7 @@ fn exported(server: &Server, parent: &str) -> Value {
 
 fn fetch(server: &Server, method: &str, path: &str) -> Reply {
     let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    server.line().ask(head.as_bytes()).unwrap()
+    server.raw_connection().ask(head.as_bytes()).unwrap()
 }
 
 /// Returns the path of an export's address.
@@ -131,13 +131,13 @@ fn clients_that_do_not_read_their_files_lose_their_places() {
         .unwrap();
     let path = path(&export);
     let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    let mut idle: Vec<_> = (0..AT_ONCE).map(|_| server.line()).collect();
-    for line in &mut idle {
-        line.send(head.as_bytes()).unwrap();
+    let mut idle: Vec<_> = (0..AT_ONCE).map(|_| server.raw_connection()).collect();
+    for connection in &mut idle {
+        connection.send(head.as_bytes()).unwrap();
     }
     // Each has its place once its answer has begun.
-    for line in &mut idle {
-        line.begun().unwrap();
+    for connection in &mut idle {
+        connection.begun().unwrap();
     }
     let refused = fetch(&server, "GET", &path);
     assert_eq!(refused.status, 503);
@@ -158,8 +158,8 @@ fn clients_that_do_not_read_their_files_lose_their_places() {
     assert_eq!((whole.status, whole.body.len()), (200, 96 << 20));
     // The last ones end with a tick of their own.
     pause(5_000);
-    for line in &mut idle {
-        let read = line.read().map(|reply| reply.status);
+    for connection in &mut idle {
+        let read = connection.read().map(|reply| reply.status);
         assert!(read.is_err(), "{read:?}");
     }
 }
@@ -169,15 +169,15 @@ fn a_folder_that_cannot_be_written_ends_the_export_and_not_the_server() {
     let folder = Folder::new("exports-full");
     let server = Server::start(&folder, WIDE);
     let project = server.project("Attic");
-    let place = folder.data().join("exports");
-    std::fs::write(&place, "in the way").unwrap();
+    let export_folder = folder.data().join("exports");
+    std::fs::write(&export_folder, "in the way").unwrap();
     assert_eq!(exported(&server, &project), Value::Null);
     assert!(
         folder.log().contains("can't be written"),
         "{}",
         folder.log()
     );
-    std::fs::remove_file(&place).unwrap();
+    std::fs::remove_file(&export_folder).unwrap();
     assert!(exported(&server, &project)["download_url"].is_string());
 }
 
@@ -229,8 +229,11 @@ fn an_export_survives_sigkill_without_gaps_and_without_doubles() {
             pause(10);
         }
         let job = server.data("GET", &format!("/jobs/{job}"), None);
-        let held = unpacked(&server, &job["new_graph_export"]);
-        assert!(held == whole, "seed {seed}, kill {inside}: another file");
+        let unpacked_text = unpacked(&server, &job["new_graph_export"]);
+        assert!(
+            unpacked_text == whole,
+            "seed {seed}, kill {inside}: another file"
+        );
     }
     // Not through a macro, whose output would only be seen of a failed test.
     let lines = whole.len();

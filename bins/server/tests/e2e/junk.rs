@@ -2,7 +2,7 @@
 //! stays sound. `WORKGRAPH_JUNK` sets the number of requests.
 mod tables;
 
-use crate::common::{Folder, Line, Seeded, Server, WIDE, request, run};
+use crate::common::{Folder, RawConnection, Seeded, Server, WIDE, request, run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tables::*;
@@ -24,7 +24,7 @@ impl Sent {
 
 struct Scene {
     server: Server,
-    line: Line,
+    connection: RawConnection,
     known: Vec<(&'static str, String)>,
     random: Seeded,
 }
@@ -34,7 +34,7 @@ impl Scene {
         let server = Server::start(folder, WIDE);
         let known = Self::objects(&server);
         Self {
-            line: server.line(),
+            connection: server.raw_connection(),
             server,
             known,
             random: Seeded(seed),
@@ -294,16 +294,16 @@ fn no_value_in_any_field_is_a_server_error_or_harms_the_graph() {
             scene.server.token(),
             sent.body.as_ref(),
         );
-        let reply = match scene.line.ask(&bytes) {
+        let reply = match scene.connection.ask(&bytes) {
             Ok(reply) => reply,
             Err(e) => {
                 complaints.push(format!("{}: no answer: {e}", sent.show()));
-                scene.line = scene.server.line();
+                scene.connection = scene.server.raw_connection();
                 continue;
             }
         };
         if reply.header("connection") == Some("close") {
-            scene.line = scene.server.line();
+            scene.connection = scene.server.raw_connection();
         }
         let json: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         *accepted.entry(sent.row).or_default() += usize::from(reply.status < 300);

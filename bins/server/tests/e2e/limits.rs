@@ -4,7 +4,7 @@
 //! Time is driven: the debug build of the server lets a test run its clock ahead, and hold its store, so that requests
 //! are in flight for as long as the test wants.
 use crate::common::{
-    Folder, Line, Reply, Server, admin, binary, command, pause, post, request, run,
+    Folder, RawConnection, Reply, Server, admin, binary, command, pause, post, request, run,
 };
 use crate::sdk::{passed, python};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ impl World {
 
     fn get(&self, path: &str) -> Reply {
         let bytes = request("GET", path, &self.free, None);
-        self.server.line().ask(&bytes).unwrap()
+        self.server.raw_connection().ask(&bytes).unwrap()
     }
 
     fn hold(&self) {
@@ -73,7 +73,7 @@ impl World {
     fn state_of(&self, token: &str) -> Value {
         let bytes =
             format!("GET /-/limits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
-        let reply = self.server.line().ask(bytes.as_bytes()).unwrap();
+        let reply = self.server.raw_connection().ask(bytes.as_bytes()).unwrap();
         assert_eq!(reply.status, 200, "{}", reply.text());
         reply.json()["data"]["limits"].clone()
     }
@@ -95,12 +95,12 @@ impl World {
 
     fn metric(&self, name: &str) -> u64 {
         let bytes = b"GET /-/metrics HTTP/1.1\r\nHost: x\r\n\r\n";
-        let text = self.server.line().ask(bytes).unwrap().text();
-        let line = text
+        let text = self.server.raw_connection().ask(bytes).unwrap().text();
+        let value = text
             .lines()
             .find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
-        let line = line.unwrap_or_else(|| panic!("no {name} in {text}"));
-        line.parse().unwrap()
+        let value = value.unwrap_or_else(|| panic!("no {name} in {text}"));
+        value.parse().unwrap()
     }
 }
 
@@ -119,9 +119,9 @@ fn the_151st_request_of_a_minute_is_refused_and_admitted_after_the_wait_it_was_t
     for n in 0..150 {
         assert_eq!(world.get(ME).status, 200, "request {n}");
     }
-    let told = wait(&world.get(ME));
-    assert!((1..=60).contains(&told), "{told}");
-    world.advance(told);
+    let wait_seconds = wait(&world.get(ME));
+    assert!((1..=60).contains(&wait_seconds), "{wait_seconds}");
+    world.advance(wait_seconds);
     assert_eq!(world.get(ME).status, 200);
     // A refused request counts: of the next window one place is taken.
     world.advance(60);
@@ -138,20 +138,20 @@ fn the_61st_search_of_a_minute_is_refused_and_the_standard_quota_is_untouched() 
         world.server.workspace("paid")
     );
     let search = request("GET", &path, &token, None);
-    let ask = |world: &World| world.server.line().ask(&search).unwrap();
+    let ask = |world: &World| world.server.raw_connection().ask(&search).unwrap();
     let before = world.state_of(&token)["standard"]["used"].clone();
     for n in 0..60 {
         let reply = ask(&world);
         assert_eq!(reply.status, 200, "search {n}: {}", reply.text());
     }
-    let told = wait(&ask(&world));
-    assert!((1..=60).contains(&told), "{told}");
+    let wait_seconds = wait(&ask(&world));
+    assert!((1..=60).contains(&wait_seconds), "{wait_seconds}");
     let state = world.state_of(&token);
     assert_eq!(
         (&state["standard"]["used"], &state["search"]["used"]),
         (&before, &json!(60))
     );
-    world.advance(told);
+    world.advance(wait_seconds);
     assert_eq!(ask(&world).status, 200);
 }
 
@@ -160,9 +160,12 @@ fn the_61st_search_of_a_minute_is_refused_and_the_standard_quota_is_untouched() 
 fn of_51_reads_at_once_one_is_refused_and_its_wait_is_long_enough() {
     let world = World::new("f54-reads", &[("http.request_timeout", "2s")]);
     world.hold();
-    let mut lines: Vec<Line> = (0..51).map(|_| world.server.line()).collect();
-    for line in &mut lines {
-        line.send(&request("GET", ME, &world.free, None)).unwrap();
+    let mut connections: Vec<RawConnection> =
+        (0..51).map(|_| world.server.raw_connection()).collect();
+    for connection in &mut connections {
+        connection
+            .send(&request("GET", ME, &world.free, None))
+            .unwrap();
     }
     world.until_running("concurrent_reads", 50);
     while world.metric("workgraph_limiter_refused_total{limit=\"concurrent_reads\"}") == 0 {
@@ -170,15 +173,17 @@ fn of_51_reads_at_once_one_is_refused_and_its_wait_is_long_enough() {
     }
     // The 52nd is refused at once, while the others still run. The test waits as long as the refusal said, in real
     // time: the server ends long requests by no clock that a test could drive.
-    let told = wait(&world.get(ME));
-    assert!((1..=2).contains(&told), "{told}");
-    pause(told * 1_000);
-    let mut again = world.server.line();
+    let wait_seconds = wait(&world.get(ME));
+    assert!((1..=2).contains(&wait_seconds), "{wait_seconds}");
+    pause(wait_seconds * 1_000);
+    let mut again = world.server.raw_connection();
     again.send(&request("GET", ME, &world.free, None)).unwrap();
     world.until_running("concurrent_reads", 1);
     world.let_go();
     assert_eq!(again.read().unwrap().status, 200);
-    let replies = lines.iter_mut().map(|line| line.read().unwrap());
+    let replies = connections
+        .iter_mut()
+        .map(|connection| connection.read().unwrap());
     let mut statuses: Vec<u16> = replies.map(|reply| reply.status).collect();
     statuses.sort_unstable();
     assert_eq!(statuses, [vec![429], vec![504; 50]].concat());
@@ -200,9 +205,10 @@ fn of_16_writes_at_once_one_is_refused_and_its_wait_is_long_enough() {
         )
     };
     world.hold();
-    let mut lines: Vec<Line> = (0..16).map(|_| world.server.line()).collect();
-    for (n, line) in lines.iter_mut().enumerate() {
-        line.send(&send(&format!("Task {n}"))).unwrap();
+    let mut connections: Vec<RawConnection> =
+        (0..16).map(|_| world.server.raw_connection()).collect();
+    for (n, connection) in connections.iter_mut().enumerate() {
+        connection.send(&send(&format!("Task {n}"))).unwrap();
     }
     world.until_running("concurrent_writes", 15);
     while world.metric("workgraph_limiter_refused_total{limit=\"concurrent_writes\"}") == 0 {
@@ -210,15 +216,21 @@ fn of_16_writes_at_once_one_is_refused_and_its_wait_is_long_enough() {
     }
     // Reads are counted apart.
     world.let_go();
-    let replies: Vec<Reply> = lines.iter_mut().map(|line| line.read().unwrap()).collect();
+    let replies: Vec<Reply> = connections
+        .iter_mut()
+        .map(|connection| connection.read().unwrap())
+        .collect();
     let refused: Vec<&Reply> = replies.iter().filter(|r| r.status == 429).collect();
     assert_eq!(refused.len(), 1);
     assert_eq!(replies.iter().filter(|r| r.status == 201).count(), 15);
-    let told = wait(refused[0]);
-    assert!((1..=30).contains(&told), "{told}");
+    let wait_seconds = wait(refused[0]);
+    assert!((1..=30).contains(&wait_seconds), "{wait_seconds}");
     let again = send("Again");
-    world.advance(told);
-    assert_eq!(world.server.line().ask(&again).unwrap().status, 201);
+    world.advance(wait_seconds);
+    assert_eq!(
+        world.server.raw_connection().ask(&again).unwrap().status,
+        201
+    );
 }
 
 #[test]
@@ -252,10 +264,10 @@ fn without_credits_a_request_waits_until_some_are_back() {
         spent += 1;
         assert!(spent < 60, "nothing is refused");
     };
-    let told = wait(&refused);
-    assert!((1..=60).contains(&told), "{told}");
+    let wait_seconds = wait(&refused);
+    assert!((1..=60).contains(&wait_seconds), "{wait_seconds}");
     assert!(world.state()["cost"]["balance"].as_i64().unwrap() <= 0);
-    world.advance(told);
+    world.advance(wait_seconds);
     assert_eq!(world.get("/users/me").status, 200);
 }
 
@@ -269,14 +281,16 @@ fn ten_thousand_clients_that_go_away_exceed_no_cap_and_leak_no_permit() {
     let write = post("POST", "/tasks", &world.free, "application/json", b"{}");
     for round in 0..10 {
         // In every other round the store does not answer, so that permits outlive their connections.
-        let held = round % 2 == 1;
-        if held {
+        let is_held_up = round % 2 == 1;
+        if is_held_up {
             world.hold();
         }
         for n in 0..1_000 {
-            let mut line = world.server.line();
-            line.send(if n % 3 == 0 { &write } else { &read }).unwrap();
-            drop(line);
+            let mut connection = world.server.raw_connection();
+            connection
+                .send(if n % 3 == 0 { &write } else { &read })
+                .unwrap();
+            drop(connection);
             if n % 100 == 99 {
                 let state = world.state();
                 for (limit, cap) in [("concurrent_reads", 50), ("concurrent_writes", 15)] {
@@ -285,7 +299,7 @@ fn ten_thousand_clients_that_go_away_exceed_no_cap_and_leak_no_permit() {
                 }
             }
         }
-        if held {
+        if is_held_up {
             world.let_go();
         }
     }
@@ -315,12 +329,16 @@ fn a_client_that_does_not_read_keeps_its_permit_for_its_time_and_no_longer() {
             "application/json",
             task.to_string().as_bytes(),
         );
-        assert_eq!(world.server.line().ask(&bytes).unwrap().status, 201);
+        assert_eq!(
+            world.server.raw_connection().ask(&bytes).unwrap().status,
+            201
+        );
     }
     // 6 MB do not fit into the buffers of the two sockets.
     let path = format!("/tasks?assignee=me&workspace={workspace}&limit=100&opt_fields=notes");
-    let mut line = world.server.line();
-    line.send(&request("GET", &path, &world.free, None))
+    let mut connection = world.server.raw_connection();
+    connection
+        .send(&request("GET", &path, &world.free, None))
         .unwrap();
     world.until_running("concurrent_reads", 1);
     pause(300);
@@ -331,7 +349,7 @@ fn a_client_that_does_not_read_keeps_its_permit_for_its_time_and_no_longer() {
     );
     world.until_running("concurrent_reads", 0);
     // Late as it is, the client still gets all of it.
-    let reply = line.read().unwrap();
+    let reply = connection.read().unwrap();
     assert_eq!((reply.status, reply.body.len() > 6_000_000), (200, true));
 }
 
@@ -346,7 +364,7 @@ fn quotas_change_while_the_server_runs_and_what_was_counted_stays_counted() {
     let free = server.demo("/free_token");
     let ask = |token: &str| {
         let bytes = request("GET", ME, token, None);
-        server.line().ask(&bytes).unwrap().status
+        server.raw_connection().ask(&bytes).unwrap().status
     };
     for _ in 0..20 {
         assert_eq!(ask(&free), 200);

@@ -40,12 +40,12 @@ fn the_lines_of_a_request_that_panics_are_joined_by_its_id() {
     program.env("WORKGRAPH_TEST_PANIC", "4242");
     let server = Server::start_by(program, &folder, WIDE);
     // Reads stay on their task and writes have one of their own; both also on a connection that served others before.
-    let mut line = server.line();
+    let mut connection = server.raw_connection();
     for method in ["GET", "DELETE", "GET"] {
         let fine = request("GET", "/users/me", server.token(), None);
-        assert_eq!(line.ask(&fine).unwrap().status, 200);
+        assert_eq!(connection.ask(&fine).unwrap().status, 200);
         let bytes = request(method, "/tasks/4242", server.token(), None);
-        let reply = line.ask(&bytes).unwrap();
+        let reply = connection.ask(&bytes).unwrap();
         assert_eq!(reply.status, 500);
         let own = of_request(&folder, &reply);
         assert_eq!(

@@ -1,5 +1,5 @@
 //! Long reads over sockets: they hold up nothing else.
-use crate::common::{Folder, Line, Server, WIDE, request};
+use crate::common::{Folder, RawConnection, Server, WIDE, request};
 use serde_json::{Value, json};
 
 /// Number of tasks that are counted.
@@ -26,25 +26,28 @@ fn the_server_answers_at_once_while_long_reads_wait_for_each_other() {
     let folder = Folder::new("long-reads");
     let server = Server::start(&folder, WIDE);
     let bytes = long(&server);
-    let whole = server.line().ask(&bytes).unwrap();
+    let whole = server.raw_connection().ask(&bytes).unwrap();
     assert_eq!(whole.status, 200, "{}", whole.text());
     for outcome in whole.json()["data"].as_array().unwrap() {
         assert_eq!(outcome["body"]["data"]["num_tasks"], TASKS, "{outcome}");
     }
-    let mut lines: Vec<Line> = (0..16).map(|_| server.line()).collect();
-    for line in &mut lines {
-        line.send(&bytes).unwrap();
+    let mut connections: Vec<RawConnection> = (0..16).map(|_| server.raw_connection()).collect();
+    for connection in &mut connections {
+        connection.send(&bytes).unwrap();
     }
     // The replies come one after the other; these do not wait for them.
     let live = b"GET /-/livez HTTP/1.1\r\nHost: x\r\n\r\n";
     let me = request("GET", "/users/me", server.token(), None);
     for quick in [&live[..], &me] {
-        assert_eq!(server.line().ask(quick).unwrap().status, 200);
+        assert_eq!(server.raw_connection().ask(quick).unwrap().status, 200);
     }
-    let waiting = lines.iter().filter(|line| !line.has_reply()).count();
+    let waiting = connections
+        .iter()
+        .filter(|connection| !connection.has_reply())
+        .count();
     assert!(waiting >= 8, "only {waiting} of 16 were still waiting");
-    for line in &mut lines {
-        let reply = line.read().unwrap();
+    for connection in &mut connections {
+        let reply = connection.read().unwrap();
         assert_eq!(reply.body, whole.body);
     }
 }

@@ -9,7 +9,7 @@ fn the_document_is_served_and_printed() {
     let folder = Folder::new("openapi");
     let server = Server::start(&folder, WIDE);
     let request = plain("GET", "/openapi.json", &[], b"");
-    let served = server.line().ask(&request).unwrap().json();
+    let served = server.raw_connection().ask(&request).unwrap().json();
     let output = command(&binary()).arg("openapi").output().unwrap();
     let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(served["paths"], printed["paths"]);

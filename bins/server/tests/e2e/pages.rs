@@ -61,7 +61,7 @@ impl<'s> Browser<'s> {
             .unwrap();
         }
         write!(text, "\r\n{}", form.unwrap_or_default()).unwrap();
-        let reply = self.server.line().ask(text.as_bytes()).unwrap();
+        let reply = self.server.raw_connection().ask(text.as_bytes()).unwrap();
         for (_, cookie) in reply
             .headers
             .iter()
@@ -372,7 +372,7 @@ fn a_foreign_host_changes_no_address() {
     let server = Server::start(&folder, WIDE);
     let ask = |path: &str, headers: &str| {
         let text = format!("GET {path} HTTP/1.1\r\n{headers}\r\n");
-        server.line().ask(text.as_bytes()).unwrap()
+        server.raw_connection().ask(text.as_bytes()).unwrap()
     };
     let own = format!("Host: 127.0.0.1:{}\r\n", server.port);
     for path in [

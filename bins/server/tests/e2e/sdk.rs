@@ -90,7 +90,7 @@ fn foreign_task(folder: &Folder, server: &Server) -> String {
     );
     let body = json!({"data": {"name": "secret", "workspace": workspace}});
     let reply = server
-        .line()
+        .raw_connection()
         .ask(&request("POST", "/tasks", &token, Some(&body)))
         .unwrap();
     assert_eq!(reply.status, 201, "{}", reply.text());

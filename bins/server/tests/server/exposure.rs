@@ -118,10 +118,10 @@ fn plain_addresses_and_open_folders_are_warned_of() {
         .arg(&data)
         .output()
         .unwrap();
-    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let reason = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
-        !refused.status.success() && why.contains("chmod 700"),
-        "{why}"
+        !refused.status.success() && reason.contains("chmod 700"),
+        "{reason}"
     );
     open(0o700);
     let server = Server::demo(&folder, &["--set", "http.hsts=0s"]);

@@ -16,12 +16,12 @@ use tokio::time::timeout;
 const LONG: Duration = Duration::from_secs(30);
 
 /// Connection, and the task that ends with it.
-struct Line {
+struct Http2Connection {
     send: http2::SendRequest<Empty<Bytes>>,
     over: JoinHandle<()>,
 }
 
-impl Line {
+impl Http2Connection {
     /// Connects; each reply has this much room for its body before it is read.
     async fn open(server: &Server, window: u32) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", server.port)).await;
@@ -73,8 +73,8 @@ async fn requests_share_a_connection_and_heads_are_bounded() {
     let folder = Folder::new("h2");
     let server = Server::demo(&folder, &[]);
     let token = token(&folder);
-    let mut line = Line::open(&server, 1 << 16).await;
-    let me = line.get(&server, ME, &token, 0).await;
+    let mut connection = Http2Connection::open(&server, 1 << 16).await;
+    let me = connection.get(&server, ME, &token, 0).await;
     assert_eq!(me.status(), 200);
     assert!(me.headers().contains_key("x-request-id") && !me.headers().contains_key("connection"));
     assert_eq!(
@@ -82,14 +82,20 @@ async fn requests_share_a_connection_and_heads_are_bounded() {
         folder.bootstrap()["users"][0]["gid"]
     );
     // With the token's own, a hundred headers are read and one more is not.
-    assert_eq!(line.get(&server, ME, &token, 99).await.status(), 200);
-    let crowded = line.get(&server, ME, &token, 100).await;
+    assert_eq!(connection.get(&server, ME, &token, 99).await.status(), 200);
+    let crowded = connection.get(&server, ME, &token, 100).await;
     assert_eq!(crowded.status(), 431);
     let said = json(crowded).await;
     assert!(said["errors"][0]["message"].is_string(), "{said}");
     // The refusal is of one request; the connection goes on.
-    assert_eq!(line.get(&server, "/-/livez", &token, 0).await.status(), 200);
-    assert!(!line.over.is_finished());
+    assert_eq!(
+        connection
+            .get(&server, "/-/livez", &token, 0)
+            .await
+            .status(),
+        200
+    );
+    assert!(!connection.over.is_finished());
 }
 
 #[tokio::test]
@@ -97,11 +103,11 @@ async fn no_more_streams_are_open_than_is_allowed() {
     let folder = Folder::new("h2-streams");
     let server = Server::demo(&folder, &["--set", "http.streams=2"]);
     let token = token(&folder);
-    let mut line = Line::open(&server, 0).await;
-    let first = line.get(&server, ME, &token, 0).await;
-    let second = line.get(&server, ME, &token, 0).await;
+    let mut connection = Http2Connection::open(&server, 0).await;
+    let first = connection.get(&server, ME, &token, 0).await;
+    let second = connection.get(&server, ME, &token, 0).await;
     let short = Duration::from_millis(300);
-    let mut third = Box::pin(line.get(&server, ME, &token, 0));
+    let mut third = Box::pin(connection.get(&server, ME, &token, 0));
     assert!(
         timeout(short, &mut third).await.is_err(),
         "there is no room for it"
@@ -124,18 +130,18 @@ async fn a_reply_that_nobody_reads_loses_its_permit_and_then_its_connection() {
     let set: Vec<&str> = settings.iter().flat_map(|s| ["--set", s]).collect();
     let server = Server::demo(&folder, &set);
     let token = token(&folder);
-    let mut unread = Line::open(&server, 0).await;
-    let held = unread.get(&server, ME, &token, 0).await;
-    assert_eq!(held.status(), 200);
-    let mut other = Line::open(&server, 1 << 16).await;
+    let mut unread = Http2Connection::open(&server, 0).await;
+    let reply = unread.get(&server, ME, &token, 0).await;
+    assert_eq!(reply.status(), 200);
+    let mut other = Http2Connection::open(&server, 1 << 16).await;
     assert_eq!(other.get(&server, ME, &token, 0).await.status(), 429);
     let freed = async { while other.get(&server, ME, &token, 0).await.status() == 429 {} };
     timeout(LONG, freed).await.unwrap();
     assert!(!unread.over.is_finished(), "its connection may still go on");
     timeout(LONG, unread.over).await.unwrap().unwrap();
     // An error has no permit, and is not waited for any longer.
-    let mut unread = Line::open(&server, 0).await;
-    let held = unread.get(&server, ME, "none", 0).await;
-    assert_eq!(held.status(), 401);
+    let mut unread = Http2Connection::open(&server, 0).await;
+    let reply = unread.get(&server, ME, "none", 0).await;
+    assert_eq!(reply.status(), 401);
     timeout(LONG, unread.over).await.unwrap().unwrap();
 }

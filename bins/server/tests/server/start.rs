@@ -141,10 +141,10 @@ fn without_demo_there_is_an_admin_and_an_empty_workspace() {
     );
     assert!(boot.get("free_token").is_none());
     let token = boot["personal_access_token"].as_str().unwrap();
-    let place = boot["workspaces"][0]["gid"].as_str().unwrap();
+    let workspace = boot["workspaces"][0]["gid"].as_str().unwrap();
     let projects = server
         .request(
-            &format!("GET /api/1.0/workspaces/{place}/projects"),
+            &format!("GET /api/1.0/workspaces/{workspace}/projects"),
             token,
             "",
         )
@@ -173,7 +173,7 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         }
     };
     let text = |v: &Value| v.as_str().unwrap().to_owned();
-    let place =
+    let workspace =
         text(&admin(&["workspace", "create", "--name", "New", "--plan", "free"]).unwrap()["gid"]);
     let user = admin(&[
         "user",
@@ -183,7 +183,7 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         "--email",
         "Dan@Example.com",
         "--workspace",
-        &place,
+        &workspace,
         "--role",
         "admin",
     ])
@@ -234,7 +234,7 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         (200, 403)
     );
     let owner = text(&admin(&["token", "create", "--user", "dan@example.com"]).unwrap()["token"]);
-    let path = format!("POST /api/1.0/workspaces/{place}/addUser");
+    let path = format!("POST /api/1.0/workspaces/{workspace}/addUser");
     let squatted = server.request(&path, &owner, r#"{"data":{"user":"ceo@corp.example"}}"#);
     let squatted = text(&json(&squatted.1)["data"]["gid"]);
     let adopt = || {
@@ -246,7 +246,7 @@ fn admin_commands_work_beside_a_server_and_without_one() {
             "--email",
             "CEO@corp.example",
             "--workspace",
-            &place,
+            &workspace,
             "--role",
             "guest",
         ])
@@ -260,17 +260,18 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         ),
         (squatted, Some(true), "guest".to_owned())
     );
-    assert_eq!(text(&cleo["workspaces"][0]), place);
+    assert_eq!(text(&cleo["workspaces"][0]), workspace);
     assert_eq!(text(&cleo["password"]).len(), 24);
     assert!(adopt().unwrap_err().contains("another user"));
-    let listed = admin(&["user", "list", "--workspace", &place]).unwrap();
+    let listed = admin(&["user", "list", "--workspace", &workspace]).unwrap();
     let row = listed
         .as_array()
         .unwrap()
         .iter()
         .find(|r| r["name"] == "Zoe");
     assert_eq!(row.unwrap()["role"], "guest");
-    let domains = |more: &[&str]| admin(&[&["workspace", "domains", &place][..], more].concat());
+    let domains =
+        |more: &[&str]| admin(&[&["workspace", "domains", &workspace][..], more].concat());
     let tied = serde_json::json!(["corp.example", "corp.test"]);
     assert_eq!(
         domains(&["Corp.Example", "corp.test", "corp.test"]).unwrap()["email_domains"],
@@ -292,8 +293,9 @@ fn admin_commands_work_beside_a_server_and_without_one() {
     let token = text(&made["token"]);
     let me = || me_by(&token);
     assert_eq!(me(), 200);
-    let team =
-        text(&admin(&["team", "create", "--name", "Ops", "--workspace", &place]).unwrap()["gid"]);
+    let team = text(
+        &admin(&["team", "create", "--name", "Ops", "--workspace", &workspace]).unwrap()["gid"],
+    );
     admin(&[
         "team",
         "add-user",
@@ -331,13 +333,13 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         "service-account",
         "create",
         "--workspace",
-        &place,
+        &workspace,
         "--name",
         "Robot",
     ])
     .unwrap();
     let users = server.request(
-        &format!("GET /api/1.0/workspaces/{place}/users"),
+        &format!("GET /api/1.0/workspaces/{workspace}/users"),
         robot["token"].as_str().unwrap(),
         "",
     );
@@ -347,7 +349,7 @@ fn admin_commands_work_beside_a_server_and_without_one() {
     );
     admin(&["user", "disable", "dan@example.com"]).unwrap();
     assert_eq!(
-        admin(&["workspace", "plan", &place, "paid"]).unwrap()["plan"],
+        admin(&["workspace", "plan", &workspace, "paid"]).unwrap()["plan"],
         "paid"
     );
     assert_eq!(
@@ -372,7 +374,7 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         3
     );
     assert_eq!(
-        admin(&["user", "list", "--workspace", &place]).unwrap()[0]["role"],
+        admin(&["user", "list", "--workspace", &workspace]).unwrap()[0]["role"],
         "admin"
     );
     let id = made["id"].to_string();

@@ -1,14 +1,14 @@
 //! The executor: load → decide → commit → project. Only this module calls the store; operations never do.
 pub(crate) mod allowance_retry;
-pub(crate) mod load;
-pub(crate) mod pagination;
+pub(crate) mod load_view;
+pub(crate) mod page_position;
 pub(crate) mod record_response;
 pub(crate) mod response_plan;
 mod write;
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
-use crate::execute::load::load;
-use crate::execute::pagination::PageBinding;
+use crate::execute::load_view::load;
+use crate::execute::page_position::PageBinding;
 use crate::execute::record_response::{
     CostedResponse, record_response, response_cost, write_records,
 };
@@ -191,7 +191,7 @@ async fn list(
     // This is about the size of a field with its name.
     let room = 64 + view.rows.gids.len() * (128 + 48 * asked.plan.steps.len());
     let (json, tally) = write_records(api, &view, &view.rows.gids, asked, room).await?;
-    let body = pagination::finish_page(
+    let body = page_position::finish_page(
         api,
         call,
         &bounds,

@@ -3,7 +3,7 @@ use crate::budget;
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
-use crate::execute::load::load;
+use crate::execute::load_view::load;
 use crate::execute::response_plan::ResponsePlan;
 use crate::request::{ApiResponse, Method};
 use crate::state::Api;

@@ -1,6 +1,6 @@
 //! Writes: decide, commit, decide again after a conflict, and respond with the changed record.
 use crate::error::ApiError;
-use crate::execute::load::load;
+use crate::execute::load_view::load;
 use crate::execute::record_response::{CostedResponse, load_and_respond, respond_with_stub};
 use crate::execute::response_plan::ResponsePlan;
 use crate::state::Api;
@@ -119,7 +119,7 @@ pub(crate) async fn write_response(
 
 /// Returns the header that names the changes of the contract that affect the inputs of a write.
 fn change_header(call: &RequestContext<'_>) -> Option<(&'static str, String)> {
-    let mut told: Vec<String> = Vec::new();
+    let mut changes_header: Vec<String> = Vec::new();
     for def in resource(call.operation.record()?).fields {
         // Few fields are deprecated; only these are looked for in the body.
         let Some(change) = def.deprecated else {
@@ -131,9 +131,9 @@ fn change_header(call: &RequestContext<'_>) -> Option<(&'static str, String)> {
         };
         let (name, base, instead) = (change.name, &call.settings.base_url, change.instead);
         let line = format!("name={name};info={base}{instead};affected=true");
-        if change.affects(given.as_str()) && !told.contains(&line) {
-            told.push(line);
+        if change.affects(given.as_str()) && !changes_header.contains(&line) {
+            changes_header.push(line);
         }
     }
-    (!told.is_empty()).then(|| ("Asana-Change", told.join(",")))
+    (!changes_header.is_empty()).then(|| ("Asana-Change", changes_header.join(",")))
 }

@@ -3,10 +3,12 @@
 //! A walk goes from row to row of the log. A walk that had rows always has a next page: an empty page means that there
 //! are no new rows yet, and its token goes on from there.
 use crate::error::ApiError;
-use crate::execute::load::load;
-use crate::execute::pagination::PageBinding;
+use crate::execute::allowance_retry;
+use crate::execute::load_view::load;
+use crate::execute::page_position;
+use crate::execute::page_position::PageBinding;
+use crate::execute::record_response;
 use crate::execute::record_response::CostedResponse;
-use crate::execute::{allowance_retry, pagination, record_response};
 use crate::state::Api;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -30,10 +32,10 @@ pub(crate) async fn list_audit_log(
     let bounds = PageBinding::of(call, path)?;
     let input = list.describe(call)?;
     let view = load(api, &call.read_query().node(input.workspace.node)).await?;
-    let home = call.named_node(&view, &input.workspace, Level::Viewer)?.gid;
-    if view.viewer.service_workspace != Some(home) {
-        let why = "The audit log of a workspace is for its service accounts.";
-        return Err(DomainError::forbidden(why).into());
+    let workspace = call.named_node(&view, &input.workspace, Level::Viewer)?.gid;
+    if view.viewer.service_workspace != Some(workspace) {
+        let reason = "The audit log of a workspace is for its service accounts.";
+        return Err(DomainError::forbidden(reason).into());
     }
     let mut ask = *input.query.get()?;
     let position = bounds.decode_offset(api, call)?;
@@ -63,7 +65,7 @@ pub(crate) async fn list_audit_log(
                 rows_sent: 0,
                 expires: api.clock.now() + call.settings.audit_retention,
             };
-            pagination::write_next_page(api, call, &bounds, &cursor, bounds.limit(), json)?
+            page_position::write_next_page(api, call, &bounds, &cursor, bounds.limit(), json)?
         }
     };
     let work = CostInputs {

@@ -5,7 +5,7 @@
 //! once there are more.
 use crate::background_error::BackgroundError;
 use crate::error::ApiError;
-use crate::execute::load::load;
+use crate::execute::load_view::load;
 use crate::execute::record_response::CostedResponse;
 use crate::execute::response_plan::ResponsePlan;
 use crate::execute::{allowance_retry, record_response};
@@ -204,8 +204,8 @@ fn open(call: &RequestContext<'_>, view: &ReadView, input: &ListEvents) -> Resul
     if resource.input.place == InputPlace::Path {
         let node = call.named_node(view, resource, Level::Viewer)?;
         if input.scope == EventScope::Workspace && view.viewer.service_workspace != Some(node.gid) {
-            let why = "The events of a workspace are for its service accounts.";
-            return Err(DomainError::forbidden(why).into());
+            let reason = "The events of a workspace are for its service accounts.";
+            return Err(DomainError::forbidden(reason).into());
         }
         return Ok(node.gid);
     }
@@ -215,8 +215,8 @@ fn open(call: &RequestContext<'_>, view: &ReadView, input: &ListEvents) -> Resul
         .ok_or_else(|| DomainError::reference_not_found(resource.input.name, resource.node))?;
     require_level(view, node, Level::Viewer)?;
     if !matches!(node.ty, Type::Task | Type::Project) {
-        let why = "Not a task or project; of other objects webhooks tell";
-        return Err(DomainError::field(resource.input.name, why).into());
+        let reason = "Not a task or project; of other objects webhooks tell";
+        return Err(DomainError::field(resource.input.name, reason).into());
     }
     Ok(node.gid)
 }
@@ -253,13 +253,13 @@ fn encode_sync_token(
     api: &Api,
     call: &RequestContext<'_>,
     listing: [u8; 16],
-    place: EventPosition,
+    position: EventPosition,
 ) -> Result<String, ApiError> {
     let cursor = Cursor {
         listing,
         after: Vec::new(),
-        max_seq: place.seq,
-        rows_sent: place.changes_seen,
+        max_seq: position.seq,
+        rows_sent: position.changes_seen,
         expires: api.clock.now() + call.settings.sync_lifetime,
     };
     let nonce = api.random_bytes::<12>()?;

@@ -39,11 +39,11 @@ impl Api {
         let mut waiting = Vec::new();
         for invitation in self.invited(person, rel::INVITED).await? {
             let view = self.read(&reply_needs(&invitation)).await?;
-            let place = view.node(invitation.workspace);
-            if let (true, Some(place)) = (is_open(&invitation, &view), place) {
+            let workspace = view.node(invitation.workspace);
+            if let (true, Some(workspace)) = (is_open(&invitation, &view), workspace) {
                 waiting.push(PendingInvitation {
                     invitation,
-                    workspace_name: place.title(),
+                    workspace_name: workspace.title(),
                 });
             }
         }

@@ -1,6 +1,6 @@
 //! Task counts of a project.
 use crate::error::ApiError;
-use crate::execute::load::load;
+use crate::execute::load_view::load;
 use crate::execute::record_response::CostedResponse;
 use crate::state::Api;
 use workgraph_core::domain_error::DomainError;

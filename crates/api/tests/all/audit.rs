@@ -6,8 +6,8 @@ use workgraph_api::Caller;
 const LOG: &str = "/workspaces/{orchid}/audit_log_events";
 
 fn target(world: &World, query: &str) -> String {
-    let place = world.gid("orchid").to_string();
-    format!("{}?{query}", LOG.replace("{orchid}", &place))
+    let workspace = world.gid("orchid").to_string();
+    format!("{}?{query}", LOG.replace("{orchid}", &workspace))
 }
 
 /// Returns the page after this one.
@@ -21,8 +21,12 @@ fn rows(page: &Answer) -> &Vec<Value> {
 
 /// Makes a task and deletes it: an act that is in the log.
 fn act(world: &World) -> String {
-    let place = world.gid("orchid").to_string();
-    let made = world.post("ada", "/tasks", json!({"workspace": place, "name": "Gone"}));
+    let workspace = world.gid("orchid").to_string();
+    let made = world.post(
+        "ada",
+        "/tasks",
+        json!({"workspace": workspace, "name": "Gone"}),
+    );
     let path = format!("/tasks/{}", made.gid());
     assert_eq!(
         world
@@ -76,8 +80,12 @@ fn a_walk_over_the_audit_log_never_ends_and_an_empty_page_means_caught_up() {
 #[test]
 fn a_row_says_which_way_its_act_came() {
     let world = World::new(Kind::Memory);
-    let place = world.gid("orchid").to_string();
-    let made = world.post("ada", "/tasks", json!({"workspace": place, "name": "Gone"}));
+    let workspace = world.gid("orchid").to_string();
+    let made = world.post(
+        "ada",
+        "/tasks",
+        json!({"workspace": workspace, "name": "Gone"}),
+    );
     let path = format!("/tasks/{}", made.gid());
     let caller = Caller {
         address: Some([198, 51, 100, 7].into()),
@@ -103,7 +111,11 @@ fn a_row_says_which_way_its_act_came() {
         })
     );
     // Actions of a batch have the same origin.
-    let made = world.post("ada", "/tasks", json!({"workspace": place, "name": "Gone"}));
+    let made = world.post(
+        "ada",
+        "/tasks",
+        json!({"workspace": workspace, "name": "Gone"}),
+    );
     let action = json!({"relative_path": format!("/tasks/{}", made.gid()), "method": "delete"});
     let body = json!({"data": {"actions": [action]}}).to_string();
     let request = world.request("ada", "POST", "/batch", body);

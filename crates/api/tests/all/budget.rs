@@ -171,10 +171,13 @@ fn the_actions_of_a_batch_share_one_budget() {
         );
         assert_eq!(statuses(&large)[9], 200, "what is small still fits");
         assert!(large.text.len() <= bound(&world), "{}", large.text.len());
-        let why = &large.json["data"][2]["body"]["errors"][0]["message"];
+        let reason = &large.json["data"][2]["body"]["errors"][0]["message"];
         assert!(
-            why.as_str().unwrap().contains("larger than 1048576 bytes"),
-            "{why}"
+            reason
+                .as_str()
+                .unwrap()
+                .contains("larger than 1048576 bytes"),
+            "{reason}"
         );
     }
 }

@@ -106,9 +106,13 @@ fn a_task_has_the_fields_that_the_contract_names() {
     });
     let made = world.post("ada", "/tasks", data);
     assert_eq!(made.status, 201, "{}", made.text);
-    let place = made.headers.iter().find(|(name, _)| *name == "Location");
-    let place = place.unwrap().1.strip_prefix(crate::world::BASE).unwrap();
-    let shown = world.get("ada", place).json["data"].take();
+    let location = made.headers.iter().find(|(name, _)| *name == "Location");
+    let location = location
+        .unwrap()
+        .1
+        .strip_prefix(crate::world::BASE)
+        .unwrap();
+    let shown = world.get("ada", location).json["data"].take();
     assert_eq!(shown["name"], "Rake");
     assert_eq!(shown["completed"], true);
     assert_eq!(shown["due_on"], "2026-12-24");
@@ -119,10 +123,10 @@ fn a_task_has_the_fields_that_the_contract_names() {
     assert!(shown["custom_fields"].is_array() && shown["likes"].is_array());
     let below = world.post(
         "ada",
-        &format!("{place}/subtasks"),
+        &format!("{location}/subtasks"),
         json!({"name": "Sharpen the rake"}),
     );
-    let subtasks = world.get("ada", &format!("{place}/subtasks"));
+    let subtasks = world.get("ada", &format!("{location}/subtasks"));
     assert_eq!(subtasks.gids(), [below.gid()]);
 }
 

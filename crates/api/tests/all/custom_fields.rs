@@ -197,11 +197,11 @@ fn what_is_written_is_read(garden: &Garden, steps: &[Step], flaw: Flaw) -> Resul
             model.values_mut().for_each(|v| *v = Value::Null);
         }
         for (field, value) in values {
-            let held = model.get_mut(&field).unwrap();
+            let expected = model.get_mut(&field).unwrap();
             let keeps = (flaw == Flaw::NullKeeps && value.is_null())
-                || (flaw == Flaw::FirstWins && !held.is_null());
+                || (flaw == Flaw::FirstWins && !expected.is_null());
             if !keeps {
-                *held = value;
+                *expected = value;
             }
         }
         let read = garden.read();

@@ -161,8 +161,11 @@ fn a_task_is_found_by_its_id() {
             .map(|n| create(&world, &n.to_string(), &[&project]))
             .collect();
         let orchid = world.gid("orchid");
-        let find = |who: &str, id: &str| {
-            world.get(who, &format!("/workspaces/{orchid}/tasks/custom_id/{id}"))
+        let find = |reader: &str, id: &str| {
+            world.get(
+                reader,
+                &format!("/workspaces/{orchid}/tasks/custom_id/{id}"),
+            )
         };
         for (n, task) in made.iter().enumerate() {
             let found = find("ada", &format!("ENG-{}", n + 1));

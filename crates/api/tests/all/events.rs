@@ -60,8 +60,8 @@ fn work(world: &World, tasks: &mut Vec<String>, random: &SeededBytes) {
     let garden = world.gid("garden").to_string();
     let mut bytes = [0; 4];
     random.fill(&mut bytes);
-    let [what, who, which, n] = bytes;
-    let token = ["ada", "mel"][usize::from(who % 2)];
+    let [what, user, which, n] = bytes;
+    let token = ["ada", "mel"][usize::from(user % 2)];
     let task = tasks.get(usize::from(which) % tasks.len().max(1)).cloned();
     match (what % 8, task) {
         (0 | 1, _) | (_, None) => {
@@ -235,9 +235,9 @@ fn a_comment_is_told_though_its_task_was_deleted_before_the_poll() {
         world.call("mel", "DELETE", &format!("/tasks/{task}"), &Value::Null);
         let page = world.get("mel", &format!("{target}&sync={}", sync.as_str().unwrap()));
         let events = page.json["data"].as_array().unwrap();
-        let told = events
+        let event = events
             .iter()
             .find(|e| e["resource"]["gid"] == comment.gid());
-        assert_eq!(told.unwrap()["action"], "added", "{}", page.text);
+        assert_eq!(event.unwrap()["action"], "added", "{}", page.text);
     }
 }

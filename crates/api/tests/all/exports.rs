@@ -22,7 +22,7 @@ use workgraph_wire::TicketError;
 /// Files in memory, not compressed.
 #[derive(Default)]
 pub(crate) struct Files {
-    held: Mutex<BTreeMap<Gid, File>>,
+    files: Mutex<BTreeMap<Gid, File>>,
     /// The error of every write, if writes fail.
     broken: Mutex<Option<String>>,
 }
@@ -39,11 +39,11 @@ struct File {
 #[async_trait]
 impl ExportFiles for Files {
     async fn append(&self, output: FileOutput<'_>) -> Result<FileEnd, ExportWriteError> {
-        if let Some(why) = self.broken.lock().unwrap().clone() {
-            return Err(ExportWriteError::Failed(why));
+        if let Some(reason) = self.broken.lock().unwrap().clone() {
+            return Err(ExportWriteError::Failed(reason));
         }
-        let mut held = self.held.lock().unwrap();
-        let file = held.entry(output.file).or_default();
+        let mut files = self.files.lock().unwrap();
+        let file = files.entry(output.file).or_default();
         if file.fence > output.fence {
             return Err(ExportWriteError::StaleFencingToken);
         }
@@ -60,7 +60,7 @@ impl ExportFiles for Files {
         })
     }
     async fn remove(&self, file: Gid) {
-        self.held.lock().unwrap().remove(&file);
+        self.files.lock().unwrap().remove(&file);
     }
 }
 
@@ -68,23 +68,23 @@ impl Files {
     /// Returns a copy of the files.
     pub(crate) fn copy(&self) -> Self {
         Self {
-            held: Mutex::new(self.held.lock().unwrap().clone()),
+            files: Mutex::new(self.files.lock().unwrap().clone()),
             broken: Mutex::default(),
         }
     }
 
     /// Returns the text of a complete file.
     pub(crate) fn text(&self, file: &str) -> String {
-        let held = self.held.lock().unwrap();
-        let file = &held[&Gid::parse(file).unwrap()];
+        let files = self.files.lock().unwrap();
+        let file = &files[&Gid::parse(file).unwrap()];
         assert!(file.whole);
         String::from_utf8(file.bytes.clone()).unwrap()
     }
 
     /// Returns the records of a complete file.
     pub(crate) fn records(&self, file: &str) -> Vec<Value> {
-        let held = self.held.lock().unwrap();
-        let file = &held[&Gid::parse(file).unwrap()];
+        let files = self.files.lock().unwrap();
+        let file = &files[&Gid::parse(file).unwrap()];
         assert!(file.whole);
         let text = std::str::from_utf8(&file.bytes).unwrap();
         let lines = text.strip_suffix('\n').unwrap();
@@ -295,8 +295,8 @@ fn what_waits_for_the_file_is_bounded() {
     let forest = world.gid("forest").to_string();
     let records = exported(&world, "ada", &forest);
     assert_eq!(names(&records, "task").len(), 3000);
-    let held = world.files.held.lock().unwrap();
-    let file = held.values().next().unwrap();
+    let files = world.files.files.lock().unwrap();
+    let file = files.values().next().unwrap();
     let step = file.bytes.len() / 30;
     assert!(
         file.widest < 2 * step,

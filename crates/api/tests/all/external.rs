@@ -160,8 +160,8 @@ fn parts_of_external_are_written_by_themselves() {
         "nothing to take away"
     );
     assert_eq!(world.get(ONE, "/tasks/external:b").status, 200);
-    let told = world.run(world.graph.journal_entries(0, 1_000)).unwrap();
-    let facts = told.iter().flat_map(|event| &event.change_records);
+    let entries = world.run(world.graph.journal_entries(0, 1_000)).unwrap();
+    let facts = entries.iter().flat_map(|event| &event.change_records);
     let mut fields = facts.filter_map(|fact| match fact.action {
         ChangeAction::Changed { field, .. } => Some(field),
         _ => None,
@@ -274,12 +274,12 @@ fn an_id_names_one_task_of_an_app() {
         let world = World::build(kind, ApiSettings::default(), |f, names| {
             let attic = f.with(|w| membership_rules::create_workspace(w, "Attic", true, false));
             let ada = names["ada"];
-            f.seat(ada, names["basalt"], Role::Member);
-            f.seat(ada, attic, Role::Admin);
+            f.add_workspace_member(ada, names["basalt"], Role::Member);
+            f.add_workspace_member(ada, attic, Role::Admin);
             names.insert("attic".to_owned(), attic);
         });
-        let make = |token: &str, home: &str| {
-            let data = json!({"name": "x", "workspace": world.gid(home).to_string(), "external": {"gid": "k"}});
+        let make = |token: &str, workspace: &str| {
+            let data = json!({"name": "x", "workspace": world.gid(workspace).to_string(), "external": {"gid": "k"}});
             world.post(token, "/tasks", data)
         };
         let first = make(ONE, "orchid").gid();

@@ -54,7 +54,7 @@ impl Client {
     }
 }
 
-fn told(reply: &ApiResponse) -> (u16, &str, &str, Option<&str>, bool) {
+fn essentials(reply: &ApiResponse) -> (u16, &str, &str, Option<&str>, bool) {
     (
         reply.status,
         std::str::from_utf8(&reply.body).unwrap(),
@@ -86,7 +86,7 @@ fn a_reply_from_memory_is_that_of_the_whole_walk() {
                 assert_eq!(client.counted("ada"), before + 1, "nothing was counted");
                 continue;
             };
-            assert_eq!(told(&at_once), told(&handled), "{target}");
+            assert_eq!(essentials(&at_once), essentials(&handled), "{target}");
             assert_eq!(client.counted("ada"), before + 2, "{target}");
         }
     }
@@ -119,7 +119,7 @@ fn a_reply_from_memory_is_given_no_longer_than_it_is_true() {
     assert!(client.at_once(reader, &task).is_none(), "it has changed");
     client.warm(reader, &task);
     let renamed = client.at_once(reader, &task).unwrap();
-    assert!(told(&renamed).1.contains("Renamed"));
+    assert!(essentials(&renamed).1.contains("Renamed"));
 
     // An app's token ends after an hour, without any action.
     world.advance(3_601);
@@ -155,7 +155,7 @@ fn a_reply_from_memory_is_refused_over_the_quota() {
     assert_eq!(given, 150);
     let handled = client.handled("bob", "/users/me");
     assert_eq!(handled.status, 429);
-    assert_eq!(told(&refused), told(&handled));
+    assert_eq!(essentials(&refused), essentials(&handled));
 }
 
 /// Records that are read again and again are kept close to the reader, but no longer than the state that they show.

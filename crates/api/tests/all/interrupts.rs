@@ -14,16 +14,16 @@ use workgraph_core::{Interrupt, InterruptReason};
 #[derive(Debug)]
 pub(crate) struct After {
     checks: AtomicU32,
-    why: InterruptReason,
+    reason: InterruptReason,
     stopped: AtomicBool,
     allowed: AtomicU32,
 }
 
 impl After {
-    pub(crate) fn new(checks: u32, why: InterruptReason) -> Arc<Self> {
+    pub(crate) fn new(checks: u32, reason: InterruptReason) -> Arc<Self> {
         Arc::new(Self {
             checks: AtomicU32::new(checks),
-            why,
+            reason,
             stopped: AtomicBool::new(false),
             allowed: AtomicU32::new(0),
         })
@@ -40,7 +40,7 @@ impl Interrupt for After {
             .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
         left.map(drop).map_err(|_| {
             self.stopped.store(true, Relaxed);
-            self.why
+            self.reason
         })
     }
 

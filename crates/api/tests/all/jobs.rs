@@ -117,12 +117,12 @@ pub(crate) fn status(world: &World, job: &str) -> String {
 
 /// Claims a job and runs `steps` steps of it; then the runner is gone. Returns true if the job has not ended.
 pub(crate) fn die_after(world: &World, steps: usize) -> bool {
-    let NextJob::Job(mut held) = world.run(world.api.lease_next_job()).unwrap() else {
+    let NextJob::Job(mut leased_job) = world.run(world.api.lease_next_job()).unwrap() else {
         return false;
     };
     for _ in 0..steps {
-        match world.run(world.api.run_job_step(&held)).unwrap() {
-            JobProgress::Continues(next) => held = next,
+        match world.run(world.api.run_job_step(&leased_job)).unwrap() {
+            JobProgress::Continues(next) => leased_job = next,
             JobProgress::Ended(_) | JobProgress::LeaseLost => return false,
         }
     }
@@ -217,14 +217,14 @@ fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
 }
 
 /// Returns the changes that a step of this job would write, without writing them.
-async fn prepared(store: &dyn GraphStore, world: &World, held: &LeasedJob) -> JobStepResult {
-    let view = store.load(&held.needs().unwrap()).await.unwrap();
-    let more = match held.more(&view).unwrap() {
+async fn prepared(store: &dyn GraphStore, world: &World, leased_job: &LeasedJob) -> JobStepResult {
+    let view = store.load(&leased_job.needs().unwrap()).await.unwrap();
+    let more = match leased_job.more(&view).unwrap() {
         Some(want) => Some(store.load(&want).await.unwrap()),
         None => None,
     };
     let generate_gid = || world.api.next_gid();
-    let step = held
+    let step = leased_job
         .step(&view, more.as_ref(), now(world), &generate_gid)
         .unwrap();
     step.complete(None).unwrap()
@@ -242,20 +242,21 @@ fn slow_and_late(
 ) -> (Result<(), GraphStoreError>, Vec<String>, Vec<String>) {
     let world = world(kind, 130);
     let job = duplicate(&world, "ada");
-    let Ok(NextJob::Job(mut held)) = world.run(world.api.lease_next_job()) else {
+    let Ok(NextJob::Job(mut leased_job)) = world.run(world.api.lease_next_job()) else {
         panic!("a job waits");
     };
     // On to the tasks, where a step creates nodes.
-    let JobProgress::Continues(next) = world.run(world.api.run_job_step(&held)).unwrap() else {
+    let JobProgress::Continues(next) = world.run(world.api.run_job_step(&leased_job)).unwrap()
+    else {
         panic!("there is more");
     };
-    held = next;
-    let stepped = world.run(prepared(&*world.graph, &world, &held));
+    leased_job = next;
+    let stepped = world.run(prepared(&*world.graph, &world, &leased_job));
     let mut changes = stepped.changes.unwrap();
     world.advance(31);
     die_after(&world, 1);
     if !fenced {
-        let version = |g: &Guard| matches!(g, Guard::Version(gid, _) if *gid == held.gid());
+        let version = |g: &Guard| matches!(g, Guard::Version(gid, _) if *gid == leased_job.gid());
         changes.guards.retain(|g| !version(g));
     }
     let late = world.run(world.graph.commit(changes)).map(drop);
@@ -444,11 +445,13 @@ fn what_jobs_leave_is_removed_soon_and_they_after_a_month() {
         let world = world(kind, 130);
         let (done, running) = (duplicate(&world, "ada"), duplicate(&world, "ada"));
         let job = Gid::parse(&done.gid()).unwrap();
-        let Ok(NextJob::Job(mut held)) = world.run(world.api.lease_next_job()) else {
+        let Ok(NextJob::Job(mut leased_job)) = world.run(world.api.lease_next_job()) else {
             panic!("jobs wait");
         };
-        while let JobProgress::Continues(next) = world.run(world.api.run_job_step(&held)).unwrap() {
-            held = next;
+        while let JobProgress::Continues(next) =
+            world.run(world.api.run_job_step(&leased_job)).unwrap()
+        {
+            leased_job = next;
         }
         die_after(&world, 5);
         let other = Gid::parse(&running.gid()).unwrap();

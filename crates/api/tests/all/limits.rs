@@ -176,10 +176,10 @@ fn without_credits_a_request_waits_until_some_are_back() {
             .unwrap();
     };
     assert!(spent >= 60);
-    let told: u64 = header(&refused, "Retry-After").unwrap().parse().unwrap();
-    assert_eq!(told, spent - 60 + 1, "a credit a second");
+    let wait_seconds: u64 = header(&refused, "Retry-After").unwrap().parse().unwrap();
+    assert_eq!(wait_seconds, spent - 60 + 1, "a credit a second");
     assert_eq!(header(&refused, "Workgraph-Cost").unwrap(), "0");
-    world.advance(told - 1);
+    world.advance(wait_seconds - 1);
     assert_eq!(reply(&world, "bob", "GET", &target).status, 429);
     // Refused requests cost nothing, so the promise still holds.
     world.advance(1);
@@ -247,9 +247,9 @@ fn counting_tasks_costs_what_is_walked_through_and_each_count_once() {
         assert_eq!(cost(&all, "ada", &target), expected, "{fields}");
     }
     let target = counts(&all, "num_tasks,num_incomplete_tasks");
-    let told = all.get("ada", &target).json["data"].clone();
+    let wait_seconds = all.get("ada", &target).json["data"].clone();
     assert_eq!(
-        told,
+        wait_seconds,
         json!({"num_tasks": 1_030, "num_incomplete_tasks": 1_030})
     );
     // The count ends at the same cap as a list of the tasks.
@@ -306,19 +306,19 @@ fn replies_explain_the_limits_only_to_who_asks() {
         assert_eq!(header(&plain, name), None);
     }
     world.advance(10);
-    let told = explained(&world, "bob", "/users/me?opt_fields=name");
+    let wait_seconds = explained(&world, "bob", "/users/me?opt_fields=name");
     assert_eq!(
-        header(&told, "RateLimit-Policy").unwrap(),
+        header(&wait_seconds, "RateLimit-Policy").unwrap(),
         "\"standard\";q=150;w=60, \"search\";q=60;w=60, \"concurrent_reads\";q=50;qu=\"concurrent-requests\", \
          \"concurrent_writes\";q=15;qu=\"concurrent-requests\", \"cost\";q=600000;w=60;qu=\"credits\""
     );
     // This request is counted and its cost is charged; its own slot is still held.
     assert_eq!(
-        header(&told, "RateLimit").unwrap(),
+        header(&wait_seconds, "RateLimit").unwrap(),
         "\"standard\";r=148;t=60, \"search\";r=60;t=0, \"concurrent_reads\";r=49;t=30, \
          \"concurrent_writes\";r=15;t=0, \"cost\";r=599997;t=1"
     );
-    assert_eq!(header(&told, "Workgraph-Cost").unwrap(), "3");
+    assert_eq!(header(&wait_seconds, "Workgraph-Cost").unwrap(), "3");
     // Failures are explained as well, except for unknown tokens.
     let failed = explained(&world, "bob", "/tasks/1");
     assert_eq!(

@@ -59,14 +59,14 @@ fn tie(world: &World, domains: &[&str]) {
         user: world.gid("ada"),
         service: None,
     };
-    let place = world.gid("orchid");
+    let workspace = world.gid("orchid");
     let view = world
-        .run(world.graph.load(&ReadQuery::of(key).node(place)))
+        .run(world.graph.load(&ReadQuery::of(key).node(workspace)))
         .unwrap();
     let generate_gid = || world.api.next_gid();
     let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &generate_gid);
     let domains: Vec<String> = domains.iter().map(|d| (*d).to_owned()).collect();
-    membership_roles::set_domains(&mut work, view.node(place).unwrap(), &domains);
+    membership_roles::set_domains(&mut work, view.node(workspace).unwrap(), &domains);
     world.run(world.graph.commit(work.changes)).unwrap();
 }
 
@@ -176,7 +176,7 @@ fn the_other_ways_in_need_a_seat_that_is_there() {
         if address.starts_with("gus") {
             removed(&world, "gus", "me");
         }
-        let seats = roles_of(&world);
+        let memberships = roles_of(&world);
         for (method, path, data) in [
             (
                 "POST",
@@ -220,7 +220,7 @@ fn the_other_ways_in_need_a_seat_that_is_there() {
                 "{path}: {}",
                 done.text
             );
-            assert_eq!(roles_of(&world), seats, "{path}");
+            assert_eq!(roles_of(&world), memberships, "{path}");
         }
     }
 }
@@ -264,13 +264,13 @@ fn addresses_are_checked_and_kept_whole() {
 
 /// Writes a last role into the store, which no client can do.
 fn forge(world: &World, name: &str, rank: i64) {
-    let place = world.gid("orchid");
+    let workspace = world.gid("orchid");
     let generate_gid = || world.api.next_gid();
     let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &generate_gid);
     work.link(
         world.gid(name),
         rel::FORMER,
-        place,
+        workspace,
         ListPosition::Rank(rank),
         None,
     );
@@ -294,17 +294,17 @@ fn climb(tries: &[Try], forgetful: bool) -> Result<(), TestCaseError> {
     let leave = orchid(&world, "removeUser");
     for step in tries {
         match *step {
-            Try::Leave(who) => {
-                let done = world.post(CROWD[who], &leave, json!({"user": "me"}));
+            Try::Leave(member) => {
+                let done = world.post(CROWD[member], &leave, json!({"user": "me"}));
                 if forgetful && done.status == 200 {
-                    forge(&world, CROWD[who], 1);
+                    forge(&world, CROWD[member], 1);
                 }
             }
-            Try::Add(by, who, by_gid) => {
+            Try::Add(by, member, by_gid) => {
                 let user = if by_gid {
-                    world.gid(CROWD[who]).to_string()
+                    world.gid(CROWD[member]).to_string()
                 } else {
-                    format!("{}@orchid.test", CROWD[who])
+                    format!("{}@orchid.test", CROWD[member])
                 };
                 world.post(CROWD[by], &add, json!({ "user": user }));
             }
@@ -355,10 +355,10 @@ fn a_role_that_nobody_knows_any_more_is_a_guests() {
     let world = World::new(Kind::Sqlite);
     let mel = world.gid("mel").to_string();
     removed(&world, "mel", "me");
-    let (user, place) = (world.gid("mel"), world.gid("orchid"));
+    let (user, workspace) = (world.gid("mel"), world.gid("orchid"));
     let generate_gid = || world.api.next_gid();
     let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &generate_gid);
-    work.unlink(user, rel::FORMER, place);
+    work.unlink(user, rel::FORMER, workspace);
     world.run(world.graph.commit(work.changes)).unwrap();
     let found = NodeRef::Alias(alias::email("mel@orchid.test"));
     let key = ViewerKey {

@@ -80,9 +80,9 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
 type Verdict = Result<(), String>;
 
 macro_rules! hold {
-    ($holds:expr, $($why:tt)+) => {
+    ($holds:expr, $($reason:tt)+) => {
         if !$holds {
-            return Err(format!($($why)+));
+            return Err(format!($($reason)+));
         }
     };
 }

@@ -215,7 +215,7 @@ fn writing_what_is_to_go_is_answered_with_the_change() {
         world.gid("orchid").to_string(),
         world.gid("commons").to_string(),
     );
-    let told = |method: &str, target: &str, data: Value| {
+    let change_header = |method: &str, target: &str, data: Value| {
         let answer = world.call("mel", method, target, &data);
         assert!(answer.status < 300, "{method} {target}: {}", answer.text);
         let mut headers = answer
@@ -232,17 +232,17 @@ fn writing_what_is_to_go_is_answered_with_the_change() {
     );
     let create = json!({"name": "Pond", "workspace": orchid, "team": commons});
     assert_eq!(
-        told("POST", "/projects", create.clone()),
+        change_header("POST", "/projects", create.clone()),
         Some(line.clone())
     );
     let both = json!({"name": "Pond", "team": commons, "privacy_setting": "private_to_team"});
     assert_eq!(
-        told("POST", &format!("/workspaces/{orchid}/projects"), both),
+        change_header("POST", &format!("/workspaces/{orchid}/projects"), both),
         Some(line.clone())
     );
     let by_path = json!({"name": "Pond"});
     assert_eq!(
-        told("POST", &format!("/teams/{commons}/projects"), by_path),
+        change_header("POST", &format!("/teams/{commons}/projects"), by_path),
         None
     );
     let garden = format!("/projects/{}", world.gid("garden"));
@@ -253,12 +253,12 @@ fn writing_what_is_to_go_is_answered_with_the_change() {
         (json!({"name": "Garden"}), None),
     ] {
         assert_eq!(
-            told("PUT", &garden, data.clone()).as_ref(),
+            change_header("PUT", &garden, data.clone()).as_ref(),
             expected,
             "{data}"
         );
     }
-    assert_eq!(told("GET", &garden, Value::Null), None);
+    assert_eq!(change_header("GET", &garden, Value::Null), None);
     let wrong = world.call("mel", "PUT", &garden, &json!({"team": "5"}));
     assert_eq!(wrong.status, 400);
     assert!(
@@ -350,7 +350,7 @@ fn a_copied_task_says_what_it_was_copied_from() {
         let followed = world.post("ada", &format!("/tasks/{copy}/addFollowers"), followed);
         assert_eq!(followed.status, 200, "{}", followed.text);
         let fields = "resource_subtype,text,duplicated_from.name,created_by.gid";
-        let told = |token: &str| {
+        let change_header = |token: &str| {
             let stories = world.get(token, &format!("/tasks/{copy}/stories?opt_fields={fields}"));
             let stories = stories.json["data"].as_array().unwrap().clone();
             let mut found = stories
@@ -364,11 +364,11 @@ fn a_copied_task_says_what_it_was_copied_from() {
         let name = "Scrape the lichen";
         let seen = json!({"gid": original, "name": name});
         assert_eq!(
-            told("ada"),
+            change_header("ada"),
             (json!(format!("duplicated from {name}")), seen)
         );
         assert_eq!(
-            told("mel"),
+            change_header("mel"),
             (json!("duplicated from a private task"), Value::Null)
         );
         let before = world.get("ada", &format!("/tasks/{original}/stories"));

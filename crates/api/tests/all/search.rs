@@ -14,8 +14,8 @@ use workgraph_operations::table::search::SEARCH;
 fn world(kind: Kind) -> World {
     let mut world = World::new(kind);
     let gid = |world: &World, name: &str| world.gid(name).to_string();
-    let create = |world: &World, who: &str, body: Value| {
-        let made = world.post(who, "/tasks", body);
+    let create = |world: &World, reader: &str, body: Value| {
+        let made = world.post(reader, "/tasks", body);
         assert_eq!(made.status, 201, "{}", made.text);
         made.gid()
     };
@@ -34,8 +34,8 @@ fn world(kind: Kind) -> World {
             "resource_subtype": "approval", "due_at": "2026-03-02T12:00:00Z", "start_on": "2026-03-01",
         }),
     );
-    let ask = |who: &str, method: &str, path: String, body: Value| {
-        let done = world.call(who, method, &path, &body);
+    let ask = |reader: &str, method: &str, path: String, body: Value| {
+        let done = world.call(reader, method, &path, &body);
         assert_eq!(done.status / 100, 2, "{path}: {}", done.text);
     };
     let thirsty = gid(&world, "thirsty");
@@ -92,9 +92,12 @@ fn row(id: &str) -> &'static Operation {
 }
 
 /// Returns the names of the two tasks that a search finds.
-fn found(world: &World, who: &str, query: &str) -> Vec<&'static str> {
+fn found(world: &World, reader: &str, query: &str) -> Vec<&'static str> {
     let orchid = world.gid("orchid");
-    let answer = world.get(who, &format!("/workspaces/{orchid}/tasks/search?{query}"));
+    let answer = world.get(
+        reader,
+        &format!("/workspaces/{orchid}/tasks/search?{query}"),
+    );
     assert_eq!(answer.status, 200, "{query}: {}", answer.text);
     let names = [("plain", world.gid("plain")), ("full", world.gid("full"))];
     let gids = answer.gids();
@@ -312,14 +315,14 @@ fn what_is_written_is_found_at_once_and_what_is_gone_is_not() {
 #[test]
 fn each_finds_what_they_may_see() {
     let world = world(Kind::Sqlite);
-    for (who, expected) in [
+    for (reader, expected) in [
         ("ada", &["full", "plain"][..]),
         ("moe", &["full", "plain"]),
         ("gus", &["full", "plain"]),
         ("robot", &["full", "plain"]),
     ] {
         // Full is a subtask of a task of the garden, which all of these readers see.
-        assert_eq!(found(&world, who, "text=zinnia"), expected, "{who}");
+        assert_eq!(found(&world, reader, "text=zinnia"), expected, "{reader}");
     }
     let full = format!("/tasks/{}/setParent", world.gid("full"));
     assert_eq!(

@@ -162,7 +162,7 @@ fn a_status_update_is_heard_at_its_project() {
     let first = world.get("ada", &events);
     let gid = post(&world, "garden", "on_track");
     let heard = ok(world.get("ada", &format!("{events}?sync={}", sync(&first))));
-    let told: Vec<String> = heard.json["data"]
+    let texts: Vec<String> = heard.json["data"]
         .as_array()
         .unwrap()
         .iter()
@@ -174,12 +174,12 @@ fn a_status_update_is_heard_at_its_project() {
         })
         .collect();
     assert!(
-        told.contains(&r#""status_update" "added" null"#.to_owned()),
-        "{told:?}"
+        texts.contains(&r#""status_update" "added" null"#.to_owned()),
+        "{texts:?}"
     );
     assert!(
-        told.contains(&r#""project" "changed" "current_status_update""#.to_owned()),
-        "{told:?}"
+        texts.contains(&r#""project" "changed" "current_status_update""#.to_owned()),
+        "{texts:?}"
     );
     ok(world.call(
         "ada",

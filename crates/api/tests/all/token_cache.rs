@@ -24,9 +24,9 @@ fn a_connection_remembers_its_token_no_longer_than_it_is_good() {
                 json["data"]["gid"].as_str().map(str::to_owned),
             )
         };
-        let me = |world: &World, who: &str| (200, Some(world.gid(who).to_string()));
-        for who in ["ada", "ada", "mel", "mel", "ada"] {
-            assert_eq!(ask(&world, who), me(&world, who));
+        let me = |world: &World, reader: &str| (200, Some(world.gid(reader).to_string()));
+        for reader in ["ada", "ada", "mel", "mel", "ada"] {
+            assert_eq!(ask(&world, reader), me(&world, reader));
         }
         let mel = world.gid("mel").get();
         let now = world.now();

@@ -237,10 +237,10 @@ impl WebhookClient for Silent {
 fn handshakes_under_way_are_limited_by_user() {
     let mut world = World::new(Kind::Memory);
     world.carried_by(Arc::new(Silent));
-    let ask = |who: &str| {
+    let ask = |reader: &str| {
         let resource = world.gid("garden").to_string();
         let data = json!({"data": {"resource": resource, "target": "https://hooks.example.org/x"}});
-        let request = world.request(who, "POST", "/webhooks", data.to_string());
+        let request = world.request(reader, "POST", "/webhooks", data.to_string());
         let api = &world.api;
         let call: Pin<Box<dyn Future<Output = workgraph_api::ApiResponse> + '_>> =
             Box::pin(async move { api.handle(&request).await });
@@ -250,13 +250,16 @@ fn handshakes_under_way_are_limited_by_user() {
         world.run(poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))))
     };
     let mut open = Vec::new();
-    for who in [
+    for reader in [
         "ada",
         "ada",
         "ada[webhooks:write,webhooks:read,projects:read]",
     ] {
-        let mut call = ask(who);
-        assert!(look(&mut call).is_pending(), "{who} waits for the target");
+        let mut call = ask(reader);
+        assert!(
+            look(&mut call).is_pending(),
+            "{reader} waits for the target"
+        );
         open.push(call);
     }
     let Poll::Ready(refused) = look(&mut ask("ada")) else {

@@ -16,24 +16,28 @@ fn several(kind: Kind, settings: ApiSettings, each: usize) -> World {
         let una = f.user("Una", "una@attic.test");
         names.insert("una".to_owned(), una);
         for n in 0..3 {
-            let home = f.with(|w| {
+            let workspace = f.with(|w| {
                 membership_rules::create_workspace(w, &format!("Attic {n}"), true, false)
             });
-            f.seat(ada, home, Role::Admin);
-            f.seat(mel, home, if n == 2 { Role::Guest } else { Role::Member });
-            f.seat(una, home, Role::Member);
+            f.add_workspace_member(ada, workspace, Role::Admin);
+            f.add_workspace_member(
+                mel,
+                workspace,
+                if n == 2 { Role::Guest } else { Role::Member },
+            );
+            f.add_workspace_member(una, workspace, Role::Member);
             for i in 0..each {
                 let own = f.user(&format!("Own {n} {i}"), &format!("own{n}-{i}@attic.test"));
-                f.seat(own, home, Role::Member);
-                f.tag(home, &format!("Tag {n} {i}"));
+                f.add_workspace_member(own, workspace, Role::Member);
+                f.tag(workspace, &format!("Tag {n} {i}"));
                 f.with(|w| {
-                    let mut draft = w.draft(Type::Project, Some(home));
+                    let mut draft = w.draft(Type::Project, Some(workspace));
                     draft.set(project::NAME, format!("Project {n} {i}").as_str());
                     draft.set(project::ARCHIVED, i % 2 == 1);
                     membership_rules::create_project(w, draft, ada)
                 });
             }
-            names.insert(format!("attic{n}"), home);
+            names.insert(format!("attic{n}"), workspace);
         }
     })
 }
@@ -58,8 +62,8 @@ fn walked(world: &World, token: &str, path: &str, limit: usize) -> Vec<String> {
 
 /// Returns the nodes in the lists of the single workspaces, each gid once.
 fn together(world: &World, token: &str, list: &str, homes: &[&str]) -> Vec<String> {
-    let gids = homes.iter().flat_map(|home| {
-        let target = format!("/{list}?workspace={}&limit=100", world.gid(home));
+    let gids = homes.iter().flat_map(|workspace| {
+        let target = format!("/{list}?workspace={}&limit=100", world.gid(workspace));
         world.get(token, &target).gids()
     });
     let all: BTreeSet<u64> = gids.map(|gid| gid.parse().unwrap()).collect();
@@ -156,10 +160,10 @@ fn a_walk_over_all_workspaces_shows_the_state_it_began_with() {
         let expected = world.get("ada", "/users").gids();
         let first = world.get("ada", "/users?limit=3");
         let last = expected.last().unwrap();
-        let home = world.gid("attic0");
+        let workspace = world.gid("attic0");
         let added = world.post(
             "ada",
-            &format!("/workspaces/{home}/addUser"),
+            &format!("/workspaces/{workspace}/addUser"),
             json!({"user": last}),
         );
         assert_eq!(added.status, 200, "{}", added.text);

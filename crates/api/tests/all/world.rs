@@ -330,8 +330,8 @@ impl World {
     }
 
     /// Renames a user, as they would do it themselves.
-    pub(crate) fn rename_user(&self, who: &str, name: &str) {
-        let gid = Gid::parse(who).unwrap();
+    pub(crate) fn rename_user(&self, user: &str, name: &str) {
+        let gid = Gid::parse(user).unwrap();
         let key = ViewerKey {
             user: gid,
             service: None,

@@ -165,8 +165,8 @@ pub struct AuthorizationRequest {
     login_hint: Option<String>,
 }
 
-fn invalid(why: &str) -> AuthorizeError {
-    AuthorizeError::InvalidRequest(why.to_owned())
+fn invalid(reason: &str) -> AuthorizeError {
+    AuthorizeError::InvalidRequest(reason.to_owned())
 }
 
 impl From<RepeatedParam> for AuthorizeError {
@@ -235,7 +235,7 @@ impl AuthorizationRequest {
         }
         let method = params.one("code_challenge_method")?;
         let challenge = CodeChallenge::read(method, params.one("code_challenge")?)
-            .map_err(|why| invalid(&why.to_string()))?;
+            .map_err(|reason| invalid(&reason.to_string()))?;
         // A code that a person copies by hand is exposed in more ways than one that is sent to a
         // server.
         let excused = policy.oob_without_pkce && !app.is_native();

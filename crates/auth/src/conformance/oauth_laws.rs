@@ -86,9 +86,10 @@ pub async fn run(
 ) -> Result<OAuthLawCounts, TokenStoreFailure> {
     let mut world = OAuthModel::new(store, seed).await?;
     for step in 0..steps {
-        let told =
-            |TokenStoreFailure(why)| TokenStoreFailure(format!("seed {seed}, step {step}: {why}"));
-        world.step().await.map_err(told)?;
+        let introspected = |TokenStoreFailure(reason)| {
+            TokenStoreFailure(format!("seed {seed}, step {step}: {reason}"))
+        };
+        world.step().await.map_err(introspected)?;
     }
     world.tally.steps = steps;
     Ok(world.tally)
@@ -357,15 +358,15 @@ impl<'a> OAuthModel<'a> {
             bearer.ok() == expected.filter(|_| !token.refresh),
             "a request may do what the model says",
         )?;
-        let told = introspect(Some((&record, &account)), self.now).to_json();
+        let introspected = introspect(Some((&record, &account)), self.now).to_json();
         ensure(
-            told.contains("\"active\":true") == expected.is_some(),
+            introspected.contains("\"active\":true") == expected.is_some(),
             "introspection tells what is so",
         )?;
         match expected {
             Some(scopes) => {
                 ensure(
-                    told.contains(&format!("\"scope\":\"{scopes}\"")),
+                    introspected.contains(&format!("\"scope\":\"{scopes}\"")),
                     "introspection tells the scopes that are left",
                 )?;
                 self.tally.alive += 1;

@@ -104,8 +104,8 @@ impl TokenError {
     /// content type.
     #[must_use]
     pub fn reply(&self) -> EndpointReply {
-        let (status, code, why) = match self {
-            Self::InvalidRequest(why) => (400, "invalid_request", why.clone()),
+        let (status, code, reason) = match self {
+            Self::InvalidRequest(reason) => (400, "invalid_request", reason.clone()),
             Self::InvalidClient => (
                 401,
                 "invalid_client",
@@ -132,7 +132,7 @@ impl TokenError {
                 "Only refresh tokens can be revoked here.".to_owned(),
             ),
         };
-        EndpointReply::error(status, code, &why)
+        EndpointReply::error(status, code, &reason)
     }
 }
 
@@ -343,8 +343,8 @@ fn params<'a>(form: &EndpointRequest<'a>) -> Result<Params<'a>, TokenError> {
         .iter()
         .any(|(name, value)| nul(name) || nul(value))
     {
-        let why = "The form has a parameter with a NUL character.";
-        return Err(TokenError::InvalidRequest(why.to_owned()));
+        let reason = "The form has a parameter with a NUL character.";
+        return Err(TokenError::InvalidRequest(reason.to_owned()));
     }
     Ok(Params(form.pairs))
 }
@@ -361,8 +361,8 @@ fn claim(
         [] => None,
         [value] => basic(value),
         _ => {
-            let why = "The `Authorization` header is given twice.";
-            return Err(TokenError::InvalidRequest(why.to_owned()));
+            let reason = "The `Authorization` header is given twice.";
+            return Err(TokenError::InvalidRequest(reason.to_owned()));
         }
     };
     let Some(header) = basic else {
@@ -373,8 +373,8 @@ fn claim(
     };
     let (user, password) = header.ok_or(TokenError::InvalidClient)?;
     if secret.is_some() || id.is_some_and(|id| id != user) {
-        let why = "The client authenticates in more than one way.";
-        return Err(TokenError::InvalidRequest(why.to_owned()));
+        let reason = "The client authenticates in more than one way.";
+        return Err(TokenError::InvalidRequest(reason.to_owned()));
     }
     Ok(Some(ClientCredentials {
         id: number(&user),

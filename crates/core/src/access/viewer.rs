@@ -138,11 +138,14 @@ impl Viewer {
     /// Returns the workspaces that the viewer belongs to, in the order of their gids.
     #[must_use]
     pub fn workspaces(&self) -> Vec<Gid> {
-        let seats = self.memberships.iter().map(|seat| seat.workspace);
-        let mut homes: Vec<Gid> = seats.chain(self.service_workspace).collect();
-        homes.sort_unstable();
-        homes.dedup();
-        homes
+        let memberships = self
+            .memberships
+            .iter()
+            .map(|membership| membership.workspace);
+        let mut workspaces: Vec<Gid> = memberships.chain(self.service_workspace).collect();
+        workspaces.sort_unstable();
+        workspaces.dedup();
+        workspaces
     }
     /// Returns the viewer's membership of a workspace.
     #[must_use]

@@ -32,10 +32,10 @@ pub struct AuditEntry {
 impl AuditEntry {
     /// Makes an entry without old and new value, about a node of a workspace.
     #[must_use]
-    pub const fn new(kind: AuditEventKind, home: Gid, resource: Gid) -> Self {
+    pub const fn new(kind: AuditEventKind, workspace: Gid, resource: Gid) -> Self {
         Self {
             kind,
-            workspace: home,
+            workspace,
             resource,
             old: None,
             new: None,
@@ -159,9 +159,9 @@ pub struct AuditQuery {
 impl AuditQuery {
     /// Makes a query for all rows of a workspace, up to `limit`.
     #[must_use]
-    pub const fn all(home: Gid, limit: usize) -> Self {
+    pub const fn all(workspace: Gid, limit: usize) -> Self {
         Self {
-            workspace: home,
+            workspace,
             start: None,
             end: None,
             kind: None,

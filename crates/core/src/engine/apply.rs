@@ -46,8 +46,8 @@ pub fn apply(
         if let Some(ty) = ty {
             notes.record_subject(txn, *gid, ty)?;
         }
-        let told = (&mut facts, &mut notes, &mut audit);
-        trash(txn, (*gid, ty), seq, told, 0)?;
+        let changed = (&mut facts, &mut notes, &mut audit);
+        trash(txn, (*gid, ty), seq, changed, 0)?;
     }
     for (src, rel, dst) in &changes.edge_removals {
         txn.drop_edge(*src, *rel, *dst)?;
@@ -99,11 +99,11 @@ pub fn apply(
 fn nodes_to_index(changes: &Changes) -> BTreeSet<Gid> {
     let puts = changes.node_writes.iter().map(|put| &put.node);
     let links = changes.edge_writes.iter().map(|l| (l.src, l.rel, l.dst));
-    let told = changes.edge_removals.iter().copied().chain(links);
-    let told = told.filter(|(_, rel, _)| index_entries::is_indexed_relation(*rel));
+    let changed = changes.edge_removals.iter().copied().chain(links);
+    let changed = changed.filter(|(_, rel, _)| index_entries::is_indexed_relation(*rel));
     puts.filter(|n| search::is_searchable(n.ty))
         .map(|n| n.gid)
-        .chain(told.flat_map(|(src, _, dst)| [src, dst]))
+        .chain(changed.flat_map(|(src, _, dst)| [src, dst]))
         .collect()
 }
 
@@ -153,7 +153,7 @@ fn trash(
     txn: &mut dyn Transaction,
     (gid, ty): (Gid, Option<Type>),
     seq: Seq,
-    told: (
+    changed: (
         &mut Vec<ChangeRecord>,
         &mut ContextCollector<'_>,
         &mut AuditCollector<'_>,
@@ -171,7 +171,7 @@ fn trash(
     };
     let mut children = Vec::new();
     loader::all_in(txn, gid, rel, &mut |e| children.push(e.src))?;
-    let (facts, notes, audit) = told;
+    let (facts, notes, audit) = changed;
     for child in children {
         // Changes of template tasks make no events.
         if ty != Type::TemplateTask {
@@ -184,8 +184,8 @@ fn trash(
             audit.add_change_record(txn, &fact)?;
             facts.push(fact);
         }
-        let told = (&mut *facts, &mut *notes, &mut *audit);
-        trash(txn, (child, Some(ty)), seq, told, depth + 1)?;
+        let changed = (&mut *facts, &mut *notes, &mut *audit);
+        trash(txn, (child, Some(ty)), seq, changed, depth + 1)?;
     }
     Ok(())
 }

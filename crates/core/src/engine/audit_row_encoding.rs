@@ -101,23 +101,23 @@ pub fn build_row(
     puts: &[NodeWrite],
     acting: &ActorContext,
     at: Time,
-    told: &AuditEntry,
+    entry: &AuditEntry,
 ) -> Result<AuditRow, GraphStoreError> {
     let who = match acting.actor.gid() {
         Some(gid) => find(txn, puts, gid)?,
         None => None,
     };
-    let what = find(txn, puts, told.resource)?;
+    let what = find(txn, puts, entry.resource)?;
     let app = match acting.app {
         Some(id) => txn.app_name(id)?,
         None => None,
     };
     let body = RowBody {
         actor: actor(acting, who.as_deref()),
-        resource: subject(told.resource, what.as_deref()),
+        resource: subject(entry.resource, what.as_deref()),
         details: RowDetails {
-            old_value: told.old.as_deref(),
-            new_value: told.new.as_deref(),
+            old_value: entry.old.as_deref(),
+            new_value: entry.new.as_deref(),
         },
         context: context(acting, app.as_deref()),
     };
@@ -129,11 +129,11 @@ pub fn build_row(
     Ok(AuditRow {
         gid: first_gid(at),
         time: at,
-        workspace: told.workspace,
-        kind: told.kind,
+        workspace: entry.workspace,
+        kind: entry.kind,
         actor_type: acting.actor.ty(),
         actor: acting.actor.gid(),
-        resource: told.resource,
+        resource: entry.resource,
         body: body.unwrap_or_default().into(),
     })
 }

@@ -21,18 +21,18 @@ pub fn build_entry(
     node: &Node,
 ) -> Result<(IndexEntry, NodeWords), GraphStoreError> {
     let text = NodeWords::of(node);
-    let mut card = IndexEntry::of(node, &text);
+    let mut entry = IndexEntry::of(node, &text);
     if node.ty == Type::Task {
         let each = &mut |edge: Edge, _| match edge.rel {
-            rel::PARENT => card.is_subtask = true,
-            rel::LIKES => card.likes += 1,
-            rel::DEPENDS => card.is_blocked = true,
+            rel::PARENT => entry.is_subtask = true,
+            rel::LIKES => entry.likes += 1,
+            rel::DEPENDS => entry.is_blocked = true,
             _ => {}
         };
         snap.edges_out(node.gid, rel::PARENT, rel::DEPENDS, Depth::Edge, each)?;
-        card.is_blocking = snap.count_in(node.gid, rel::DEPENDS)? > 0;
+        entry.is_blocking = snap.count_in(node.gid, rel::DEPENDS)? > 0;
     }
-    Ok((card, text))
+    Ok((entry, text))
 }
 
 /// Writes the index entry of a node anew, if it is live and searchable.
@@ -44,6 +44,6 @@ pub fn update_entry(txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStor
     let Some(node) = node.filter(|n| is_searchable(n.ty)) else {
         return Ok(());
     };
-    let (card, text) = build_entry(txn, &node)?;
-    txn.put_index_entry(&card, &text)
+    let (entry, text) = build_entry(txn, &node)?;
+    txn.put_index_entry(&entry, &text)
 }

@@ -3,10 +3,10 @@ mod edge_reads;
 mod field_definitions;
 mod prefetch;
 mod rule_inputs;
-mod viewer;
+mod viewer_loading;
 
 pub(crate) use edge_reads::all_in;
-pub use viewer::viewer;
+pub use viewer_loading::viewer;
 
 use crate::access::{self, Level};
 use crate::graph_store_error::GraphStoreError;

@@ -403,7 +403,7 @@ fn chunk(
             chunk.scan_in(snap, (anchor, rel), after, limit, how, &row)?;
         }
         ListSource::InWorkspace { ty, .. } => {
-            snap.scan_home(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
+            snap.scan_workspace(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
                 rows.push(CandidateRow::of_node(gid, seq, node));
             })?;
         }
@@ -475,7 +475,7 @@ fn through(
         Some(&[rank, gid, r, s]) => Gid::from_i64(gid).map(|part| (rank, part, (r, s))),
         _ => None,
     };
-    let mut place = match after {
+    let mut keyset = match after {
         Some(&[rank, gid, ..]) => (rank, gid),
         _ => (START, START),
     };
@@ -491,11 +491,11 @@ fn through(
                 return Ok(chunk);
             }
         }
-        snap.scan_in(anchor, outer, place, 1, Depth::Edge, &mut |edge, _| {
+        snap.scan_in(anchor, outer, keyset, 1, Depth::Edge, &mut |edge, _| {
             part = Some((edge.rank, edge.src, (START, START)));
         })?;
         match part {
-            Some((rank, gid, _)) => place = (rank, gid.as_i64()),
+            Some((rank, gid, _)) => keyset = (rank, gid.as_i64()),
             None => {
                 chunk.ended = true;
                 return Ok(chunk);

@@ -11,11 +11,11 @@ mod candidate_sources;
 mod candidates;
 mod fill;
 mod ordered_scan;
-mod room;
+mod search_bounds;
 
 use self::candidate_sources::sources;
 use self::candidates::{Candidates, GATHERED_MAX, PrefixScan, Ranked};
-use self::room::{End, Peek, Room};
+use self::search_bounds::{SearchBounds, SearchEnd, TrialScan};
 use crate::access::{AccessLookup, Level};
 use crate::engine::loader::Loader;
 use crate::graph_store_error::GraphStoreError;
@@ -40,24 +40,24 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), GraphS
         max_seq: loader.view.seq,
         ..PageRows::default()
     };
-    let place = loader.found(search.workspace);
-    let place = place.filter(|gid| loader.view.level(*gid) > Level::None);
-    if let Some(place) = place {
-        let mut room = Room {
+    let workspace = loader.found(search.workspace);
+    let workspace = workspace.filter(|gid| loader.view.level(*gid) > Level::None);
+    if let Some(workspace) = workspace {
+        let mut bounds = SearchBounds {
             rows: &mut rows,
             limit: search.limit,
             cap: search.cap,
             steps: usize::MAX,
-            peek: None,
+            trial_scan: None,
         };
-        let mut finder = SearchEngine::new(loader, place, search.effort);
+        let mut engine = SearchEngine::new(loader, workspace, search.effort);
         for query in &search.queries {
-            if let Some(query) = query.renamed(&|at| finder.loader.found(*at)) {
+            if let Some(query) = query.renamed(&|at| engine.loader.found(*at)) {
                 // A search that has ended adds no more rows, so the flow need not be checked.
-                let _over = finder.find(&query, &mut room)?;
+                let _over = engine.find(&query, &mut bounds)?;
             }
         }
-        rows.entries_read = finder.read;
+        rows.entries_read = engine.read;
     }
     loader.view.rows = rows;
     Ok(())
@@ -72,10 +72,10 @@ pub(crate) fn filter_rows(
     let mut kept = Vec::with_capacity(rows.len());
     for gid in rows {
         // Users belong to no workspace; only a sort order needs the workspace of the search.
-        let home = loader.view.node(gid).and_then(|n| n.workspace);
-        let mut finder = SearchEngine::new(loader, home.unwrap_or(gid), SearchEffort::USUAL);
-        match finder.loader.snap.index_entry(home, query.ty, gid)? {
-            Some(card) if query.matches(&card, &mut finder)? => kept.push(gid),
+        let workspace = loader.view.node(gid).and_then(|n| n.workspace);
+        let mut engine = SearchEngine::new(loader, workspace.unwrap_or(gid), SearchEffort::USUAL);
+        match engine.loader.snap.index_entry(workspace, query.ty, gid)? {
+            Some(entry) if query.matches(&entry, &mut engine)? => kept.push(gid),
             _ => loader.forget(gid),
         }
     }
@@ -83,11 +83,11 @@ pub(crate) fn filter_rows(
     Ok(())
 }
 
-type SearchFlow = Result<ControlFlow<End>, GraphStoreError>;
+type SearchFlow = Result<ControlFlow<SearchEnd>, GraphStoreError>;
 
 struct SearchEngine<'f, 'l> {
     loader: &'f mut Loader<'l>,
-    place: Gid,
+    workspace: Gid,
     effort: SearchEffort,
     contacts: Option<FxHashMap<Gid, i64>>,
     /// Candidates that contain all matches of the query.
@@ -100,10 +100,10 @@ struct SearchEngine<'f, 'l> {
 }
 
 impl<'f, 'l> SearchEngine<'f, 'l> {
-    fn new(loader: &'f mut Loader<'l>, place: Gid, effort: SearchEffort) -> Self {
+    fn new(loader: &'f mut Loader<'l>, workspace: Gid, effort: SearchEffort) -> Self {
         Self {
             loader,
-            place,
+            workspace,
             effort,
             contacts: None,
             gathered: None,
@@ -120,37 +120,37 @@ impl SearchEngine<'_, '_> {
         if let Some((_, shapes)) = self.shapes.as_ref().filter(|(of, _)| *of == ty) {
             return Ok(shapes.clone());
         }
-        let shapes = self.loader.snap.column_sets(self.home(ty), ty)?;
+        let shapes = self.loader.snap.column_sets(self.workspace_of(ty), ty)?;
         self.read += shapes.len() as u64;
         self.shapes = Some((ty, shapes.clone()));
         Ok(shapes)
     }
 
     /// Returns the workspace of the searched entries, or `None` for users, who belong to none.
-    fn home(&self, ty: Type) -> Option<Gid> {
-        Some(self.place).filter(|_| ty != Type::User)
+    fn workspace_of(&self, ty: Type) -> Option<Gid> {
+        Some(self.workspace).filter(|_| ty != Type::User)
     }
 
     /// Finds the matches of one query. Lists are read a little, the order is scanned a little, then
     /// both further, and at last candidates are gathered up to the cap.
-    fn find(&mut self, query: &SearchQuery, room: &mut Room<'_>) -> SearchFlow {
-        if room.is_full() || query.clauses.contains(&Clause::Never) {
+    fn find(&mut self, query: &SearchQuery, bounds: &mut SearchBounds<'_>) -> SearchFlow {
+        if bounds.is_full() || query.clauses.contains(&Clause::Never) {
             return Ok(ControlFlow::Continue(()));
         }
         let (sources, effort) = (sources(query), self.effort);
         self.gathered = None;
         if sources.is_empty() {
             // No condition has a list, so only a scan in order can find the matches.
-            let over = self.walk(query, room.cap, room)?;
-            return Ok(over.map_break(|_| End::Full));
+            let flow = self.walk(query, bounds.cap, bounds)?;
+            return Ok(flow.map_break(|_| SearchEnd::Full));
         }
         let mut least = 0;
         let rounds = [
-            (effort.probe, effort.peek, true),
+            (effort.probe, effort.trial_scan, true),
             (effort.gather, effort.walk, false),
         ];
-        for (most, steps, peeks) in rounds {
-            let (most, steps) = (most.min(room.cap), steps.min(room.cap));
+        for (most, steps, is_trial) in rounds {
+            let (most, steps) = (most.min(bounds.cap), steps.min(bounds.cap));
             self.gathered = self.gather(query, &sources, least, most)?.map(Rc::new);
             let steps = match &self.gathered {
                 // For these candidates no more entries are read than a scan would read of them.
@@ -161,19 +161,19 @@ impl SearchEngine<'_, '_> {
                 None => steps,
             };
             if steps > 0 {
-                let seen = room.rows.rows_seen;
-                let found = room.rows.gids.len();
+                let seen = bounds.rows.rows_seen;
+                let found = bounds.rows.gids.len();
                 // The later ways find the same matches as the first scan, so it may be given up at
                 // any time.
-                room.peek = peeks.then_some(Peek { steps, found });
-                let over = self.walk(query, steps, room)?;
-                room.peek = None;
-                if over != ControlFlow::Break(End::Tired) {
-                    return Ok(over);
+                bounds.trial_scan = is_trial.then_some(TrialScan { steps, found });
+                let flow = self.walk(query, steps, bounds)?;
+                bounds.trial_scan = None;
+                if flow != ControlFlow::Break(SearchEnd::TooLong) {
+                    return Ok(flow);
                 }
                 // Later ways look at the same rows again; the matches found so far come first in
                 // any case.
-                room.rows.rows_seen = seen;
+                bounds.rows.rows_seen = seen;
             }
             if self.gathered.is_some() {
                 break;
@@ -181,13 +181,13 @@ impl SearchEngine<'_, '_> {
             least = most;
         }
         if self.gathered.is_none() {
-            let most = room.cap.min(GATHERED_MAX);
+            let most = bounds.cap.min(GATHERED_MAX);
             let some = self.gather_some(query, &sources, most)?;
             self.gathered = Some(Rc::new(some));
         }
         match self.gathered.clone() {
-            Some(all) if all.ranked => self.ranked(query, all.rows.clone(), room),
-            Some(all) => self.sorted(query, all.rows.iter().map(|(_, gid)| *gid), room),
+            Some(all) if all.ranked => self.ranked(query, all.rows.clone(), bounds),
+            Some(all) => self.sorted(query, all.rows.iter().map(|(_, gid)| *gid), bounds),
             None => Ok(ControlFlow::Continue(())),
         }
     }
@@ -198,16 +198,16 @@ impl SearchEngine<'_, '_> {
         &mut self,
         query: &SearchQuery,
         mut rows: Vec<Ranked>,
-        room: &mut Room<'_>,
+        bounds: &mut SearchBounds<'_>,
     ) -> SearchFlow {
-        let home = self.home(query.ty);
+        let workspace = self.workspace_of(query.ty);
         rows.sort_unstable_by(|a, b| query.compare(*a, *b));
         for (_, gid) in rows {
             self.read += 1;
-            if let Some(card) = self.loader.snap.index_entry(home, query.ty, gid)?
-                && let over @ ControlFlow::Break(_) = self.admit(query, &card, room)?
+            if let Some(entry) = self.loader.snap.index_entry(workspace, query.ty, gid)?
+                && let flow @ ControlFlow::Break(_) = self.admit(query, &entry, bounds)?
             {
-                return Ok(over);
+                return Ok(flow);
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -218,49 +218,55 @@ impl SearchEngine<'_, '_> {
         &mut self,
         query: &SearchQuery,
         gids: impl Iterator<Item = Gid>,
-        room: &mut Room<'_>,
+        bounds: &mut SearchBounds<'_>,
     ) -> SearchFlow {
-        let home = self.home(query.ty);
-        let mut cards = Vec::with_capacity(gids.size_hint().0);
+        let workspace = self.workspace_of(query.ty);
+        let mut entries = Vec::with_capacity(gids.size_hint().0);
         for gid in gids {
             self.read += 1;
             self.loader.steps(1)?;
-            if let Some(card) = self.loader.snap.index_entry(home, query.ty, gid)?
-                && query.may_match(&card)
+            if let Some(entry) = self.loader.snap.index_entry(workspace, query.ty, gid)?
+                && query.may_match(&entry)
             {
-                cards.push((query.rank(&card, self)?, card));
+                entries.push((query.rank(&entry, self)?, entry));
             }
         }
-        cards.sort_unstable_by(|a, b| query.compare((a.0, a.1.gid), (b.0, b.1.gid)));
-        for (_, card) in cards {
-            if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
-                return Ok(over);
+        entries.sort_unstable_by(|a, b| query.compare((a.0, a.1.gid), (b.0, b.1.gid)));
+        for (_, entry) in entries {
+            if let flow @ ControlFlow::Break(_) = self.admit(query, &entry, bounds)? {
+                return Ok(flow);
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 
     /// Adds a candidate to the rows if it matches and the viewer may see it.
-    fn admit(&mut self, query: &SearchQuery, card: &IndexEntry, room: &mut Room<'_>) -> SearchFlow {
+    fn admit(
+        &mut self,
+        query: &SearchQuery,
+        entry: &IndexEntry,
+        bounds: &mut SearchBounds<'_>,
+    ) -> SearchFlow {
         self.loader.steps(1)?;
-        if room.is_full() {
-            return Ok(ControlFlow::Break(End::Full));
+        if bounds.is_full() {
+            return Ok(ControlFlow::Break(SearchEnd::Full));
         }
         let gathered = self.gathered.clone();
-        let elsewhere = gathered.as_ref().is_some_and(|g| !g.has(card.gid));
-        if elsewhere || !query.may_match(card) || room.rows.gids.contains(&card.gid) {
+        let elsewhere = gathered.as_ref().is_some_and(|g| !g.has(entry.gid));
+        if elsewhere || !query.may_match(entry) || bounds.rows.gids.contains(&entry.gid) {
             return Ok(ControlFlow::Continue(()));
         }
         let known = gathered.as_ref().map_or(&[][..], |g| &g.known);
-        room.rows.rows_seen = room.rows.rows_seen.saturating_add(1);
-        if query.matches_else(card, known, self)? && self.loader.level_of(card.gid)? > Level::None {
-            room.rows.gids.push(card.gid);
-            self.loader.load_full(card.gid)?;
+        bounds.rows.rows_seen = bounds.rows.rows_seen.saturating_add(1);
+        if query.matches_else(entry, known, self)? && self.loader.level_of(entry.gid)? > Level::None
+        {
+            bounds.rows.gids.push(entry.gid);
+            self.loader.load_full(entry.gid)?;
         } else {
-            self.loader.forget(card.gid);
+            self.loader.forget(entry.gid);
         }
-        Ok(if room.is_full() {
-            ControlFlow::Break(End::Full)
+        Ok(if bounds.is_full() {
+            ControlFlow::Break(SearchEnd::Full)
         } else {
             ControlFlow::Continue(())
         })

@@ -206,7 +206,7 @@ impl Duplication {
                 }
             }
             CopyPhase::Sections { .. } => {
-                let home = view
+                let workspace = view
                     .node(self.copy)
                     .and_then(|n| n.workspace)
                     .unwrap_or(self.copy);
@@ -215,7 +215,7 @@ impl Duplication {
                     let new = membership_rules::add_section(
                         work,
                         self.copy,
-                        home,
+                        workspace,
                         &name,
                         ListPosition::Last,
                     );

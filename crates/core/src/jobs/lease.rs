@@ -36,7 +36,7 @@ pub struct LeasedJob {
 #[derive(Clone, Debug)]
 pub struct PreparedStep {
     changes: Changes,
-    held: LeasedJob,
+    leased_job: LeasedJob,
     now: Time,
     course: StepEffect,
 }
@@ -134,14 +134,14 @@ impl LeasedJob {
             return self.fail(now, "The job was not done in time.");
         }
         if self.record.claims >= CLAIMS_MAX {
-            let why = format!(
+            let reason = format!(
                 "What carried the job out ended {CLAIMS_MAX} times in a row before a step of it was done."
             );
-            return self.fail(now, &why);
+            return self.fail(now, &reason);
         }
-        let mut held = self.clone();
-        held.record.claims += 1;
-        held.write(
+        let mut leased_job = self.clone();
+        leased_job.record.claims += 1;
+        leased_job.write(
             Changes::default(),
             now,
             "in_progress",
@@ -167,9 +167,9 @@ impl LeasedJob {
     /// # Errors
     /// Fails if the record cannot be written.
     pub fn yield_until(&self, now: Time, until: Time) -> Result<JobStepResult, DomainError> {
-        let mut held = self.clone();
-        held.record.claims = self.record.claims.saturating_sub(1);
-        held.write(Changes::default(), now, "in_progress", until.millis())
+        let mut leased_job = self.clone();
+        leased_job.record.claims = self.record.claims.saturating_sub(1);
+        leased_job.write(Changes::default(), now, "in_progress", until.millis())
     }
 
     /// Renews the lease of a job whose step took long and is taken again.
@@ -246,44 +246,44 @@ impl LeasedJob {
         if view.viewer.memberships.is_empty() && view.viewer.service_workspace.is_none() {
             return Err(DomainError::invalid("Who asked for the job is gone."));
         }
-        let who = self.viewer()?;
-        let mut work = ChangeBuilder::new(Some(who.user), now, mint);
-        let mut held = self.clone();
-        held.halvings = self.halvings.saturating_sub(1);
+        let viewer = self.viewer()?;
+        let mut work = ChangeBuilder::new(Some(viewer.user), now, mint);
+        let mut leased_job = self.clone();
+        leased_job.halvings = self.halvings.saturating_sub(1);
         let next = match &self.record.kind {
             JobKind::Duplicate(plot) => {
                 let next = plot.step(self, view, more, &mut work)?;
-                held.record.objects_done += work.changes.node_writes.len() as u64;
+                leased_job.record.objects_done += work.changes.node_writes.len() as u64;
                 next
             }
             JobKind::DuplicatePortfolio(plot) => {
-                held.record.objects_done += view.rows.gids.len() as u64;
+                leased_job.record.objects_done += view.rows.gids.len() as u64;
                 plot.step(view, more, &mut work)?
             }
             JobKind::AssignNumbers(plot) => {
-                held.record.objects_done += view.rows.gids.len() as u64;
+                leased_job.record.objects_done += view.rows.gids.len() as u64;
                 plot.step(self.gid(), view, &mut work)?
             }
             JobKind::InstantiateTemplate(plot) => plot.step(view, more, &mut work)?,
-            JobKind::Export(plot) => plot.step(view, more, &mut work, &mut held.buffer)?,
-            JobKind::ExportResources(plot) => plot.step(view, &mut work, &mut held.buffer)?,
+            JobKind::Export(plot) => plot.step(view, more, &mut work, &mut leased_job.buffer)?,
+            JobKind::ExportResources(plot) => plot.step(view, &mut work, &mut leased_job.buffer)?,
         };
-        held.record.objects_done += (held.buffer.objects - self.buffer.objects) as u64;
+        leased_job.record.objects_done += (leased_job.buffer.objects - self.buffer.objects) as u64;
         let mut course = StepEffect::Goes;
         match next {
             NextStep::Done => course = StepEffect::Ends,
-            NextStep::Continue(plot) => held.record.kind = plot,
+            NextStep::Continue(plot) => leased_job.record.kind = plot,
         }
         let again = self.record.claims > 1;
         let fresh = now.millis() - self.since.millis() < RENEW_MS && !again;
-        let nothing = work.changes.is_empty() && !held.buffer.is_due();
+        let nothing = work.changes.is_empty() && !leased_job.buffer.is_due();
         if course == StepEffect::Goes && nothing && fresh {
             // Reading these rows again after a crash costs less than a commit now.
             course = StepEffect::Rests;
         }
         Ok(PreparedStep {
             changes: work.changes,
-            held,
+            leased_job,
             now,
             course,
         })
@@ -293,10 +293,10 @@ impl LeasedJob {
     ///
     /// # Errors
     /// Fails if the record cannot be written.
-    pub fn fail(&self, now: Time, why: &str) -> Result<JobStepResult, DomainError> {
-        let mut held = self.clone();
-        held.record.error = Some(why.to_owned());
-        held.write(Changes::default(), now, "failed", 0)
+    pub fn fail(&self, now: Time, reason: &str) -> Result<JobStepResult, DomainError> {
+        let mut leased_job = self.clone();
+        leased_job.record.error = Some(reason.to_owned());
+        leased_job.write(Changes::default(), now, "failed", 0)
     }
 
     /// Adds the job's next version to the changes, under the version of this lease. `until` is the
@@ -308,7 +308,7 @@ impl LeasedJob {
         status: &str,
         until: i64,
     ) -> Result<JobStepResult, DomainError> {
-        let (who, queue) = (self.viewer()?.user, self.queue);
+        let (viewer, queue) = (self.viewer()?.user, self.queue);
         let gid = self.gid();
         let ended = matches!(status, "succeeded" | "failed");
         let mut draft = Draft::edit(&self.node);
@@ -317,7 +317,7 @@ impl LeasedJob {
         if status == "succeeded" && self.node.ty == Type::OrganizationExport {
             draft.set(export::COMPLETED_AT, now);
         }
-        (changes.actor, changes.time) = (Some(who), now);
+        (changes.actor, changes.time) = (Some(viewer), now);
         changes.guards.push(Guard::Version(gid, self.node.version));
         self.node = draft.finish();
         self.since = now;
@@ -330,7 +330,7 @@ impl LeasedJob {
                     .edge_removals
                     .push((gid, rel::EXPORTS, bulk.workspace));
             }
-            changes.edge_removals.push((gid, rel::ACTIVE, who));
+            changes.edge_removals.push((gid, rel::ACTIVE, viewer));
             changes.edge_removals.push((gid, rel::QUEUE, queue));
         }
         let (rel, rank) = if ended {
@@ -357,17 +357,17 @@ impl PreparedStep {
     /// Returns the output that must be in the file before the step is completed, if there is any.
     #[must_use]
     pub fn output(&self) -> Option<FileOutput<'_>> {
-        let (file, after) = self.held.record.kind.file()?;
-        let bytes = &self.held.buffer.bytes;
+        let (file, after) = self.leased_job.record.kind.file()?;
+        let bytes = &self.leased_job.buffer.bytes;
         let ends = self.course == StepEffect::Ends;
         let due = ends || (self.course != StepEffect::Rests && !bytes.is_empty());
         due.then_some(FileOutput {
             file,
-            fence: self.held.node.version,
+            fence: self.leased_job.node.version,
             after,
             bytes,
             is_complete: ends,
-            keep_long: matches!(self.held.record.kind, JobKind::ExportResources(_)),
+            keep_long: matches!(self.leased_job.record.kind, JobKind::ExportResources(_)),
         })
     }
 
@@ -379,21 +379,21 @@ impl PreparedStep {
         if self.course == StepEffect::Rests {
             return Ok(JobStepResult {
                 changes: None,
-                job: self.held,
+                job: self.leased_job,
                 is_last: false,
             });
         }
         if let Some(mark) = mark {
-            self.held.record.kind.set_mark(mark);
-            self.held.buffer = OutputBuffer::default();
+            self.leased_job.record.kind.set_mark(mark);
+            self.leased_job.buffer = OutputBuffer::default();
         }
-        self.held.record.claims = 0;
+        self.leased_job.record.claims = 0;
         let status = if self.course == StepEffect::Ends {
             "succeeded"
         } else {
             "in_progress"
         };
         let until = self.now.millis() + LEASE_MS;
-        self.held.write(self.changes, self.now, status, until)
+        self.leased_job.write(self.changes, self.now, status, until)
     }
 }

@@ -186,12 +186,12 @@ pub fn start(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
     by: JobRequester,
-    home: Gid,
+    workspace: Gid,
     subtype: &str,
     plot: JobKind,
     new: impl FnOnce(&mut Draft),
 ) -> Result<Gid, DomainError> {
-    let mut draft = work.draft(Type::Job, Some(home));
+    let mut draft = work.draft(Type::Job, Some(workspace));
     draft.set(job::SUBTYPE, subtype);
     new(&mut draft);
     start_from_draft(work, view, by, draft, plot)

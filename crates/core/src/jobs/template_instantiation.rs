@@ -57,14 +57,14 @@ pub fn recipe(template: &Node) -> Result<Value, DomainError> {
 pub fn create_tasks(
     work: &mut ChangeBuilder<'_>,
     recipe: &Value,
-    home: Gid,
+    workspace: Gid,
     project: Gid,
     name: &str,
 ) -> Vec<Gid> {
     let mut made: Vec<Gid> = Vec::new();
     for said in parse_recipe(recipe) {
         let under = said.parent.and_then(|at| made.get(at)).copied();
-        let mut draft = work.draft(Type::Task, Some(home));
+        let mut draft = work.draft(Type::Task, Some(workspace));
         let name = if under.is_none() { name } else { said.name() };
         draft.set(task::NAME, name);
         said.fill(&mut draft, Date::of(work.now));
@@ -104,8 +104,8 @@ impl TemplateInstantiation {
         let all = parse_recipe(&recipe);
         for (at, task) in self.next() {
             let said = all.get(at)?;
-            for who in said.followers() {
-                want = want.edges(who, rel::WORKSPACES);
+            for user in said.followers() {
+                want = want.edges(user, rel::WORKSPACES);
             }
             let held = view.links(task, rel::SECTION).iter().filter_map(|e| e.aux);
             for project in held {
@@ -172,19 +172,19 @@ struct RecipeItem<'s> {
 }
 
 impl RecipeItem<'_> {
-    fn belongs(&self, who: Gid) -> bool {
-        let home = self.node.workspace.unwrap_or(self.node.gid);
-        self.more.link(who, rel::WORKSPACES, home).is_some()
+    fn belongs(&self, user: Gid) -> bool {
+        let workspace = self.node.workspace.unwrap_or(self.node.gid);
+        self.more.link(user, rel::WORKSPACES, workspace).is_some()
     }
 
     /// Adds the followers that are members of the workspace.
     fn follow(&self, work: &mut ChangeBuilder<'_>) {
-        let named = self.said.followers().map(|who| self.more.heir(who));
-        for who in named.filter(|who| self.belongs(*who)) {
+        let named = self.said.followers().map(|user| self.more.heir(user));
+        for user in named.filter(|user| self.belongs(*user)) {
             work.link(
                 self.node.gid,
                 rel::FOLLOWERS,
-                who,
+                user,
                 ListPosition::Rank(0),
                 None,
             );
@@ -237,9 +237,12 @@ impl RecipeItem<'_> {
     /// Sets the values of custom fields that these projects have and the user may set.
     fn value(&self, work: &mut ChangeBuilder<'_>, projects: &[Gid]) {
         let view = self.more;
-        let home = self.node.workspace.unwrap_or(self.node.gid);
-        let paid = view.viewer.service_workspace == Some(home)
-            || view.viewer.membership(home).is_some_and(|seat| seat.paid);
+        let workspace = self.node.workspace.unwrap_or(self.node.gid);
+        let paid = view.viewer.service_workspace == Some(workspace)
+            || view
+                .viewer
+                .membership(workspace)
+                .is_some_and(|membership| membership.paid);
         if !paid {
             return;
         }

@@ -90,8 +90,8 @@ const LINES: FileFraming = FileFraming {
 
 /// Returns the alias by which a large export is found again.
 #[must_use]
-pub fn cached(who: Gid, root: Gid) -> String {
-    format!("export:{who}:{root}")
+pub fn cached(user: Gid, root: Gid) -> String {
+    format!("export:{user}:{root}")
 }
 
 impl TraversalPosition {
@@ -135,10 +135,10 @@ impl TreeExport {
         let Some(within) = &self.traversal else {
             return want.follow(self.root, plan::full(self.ty));
         };
-        let Some((place, list)) = within.last().and_then(|p| Some((p, p.list(self.ty)?))) else {
+        let Some((level, list)) = within.last().and_then(|p| Some((p, p.list(self.ty)?))) else {
             return want;
         };
-        let anchor = want.add_ref(place.object);
+        let anchor = want.add_ref(level.object);
         let from = match list.of {
             ExportedListSource::Edges(rel, dir, give) => ListSource::Edges {
                 anchor,
@@ -153,7 +153,7 @@ impl TreeExport {
             },
         };
         want.page = Some(PageQuery {
-            after: place.after.clone(),
+            after: level.after.clone(),
             ..PageQuery::of(from, false, STEP_OBJECTS)
         });
         want.page_plan = Some(plan::full(list.ty));
@@ -207,28 +207,28 @@ impl TreeExport {
                 next.traversal = Some(vec![TraversalPosition::start(self.root, self.ty)]);
             }
             Some(None) => {}
-            Some(Some(mut place)) => {
-                if let Some(list) = place.list(self.ty) {
+            Some(Some(mut level)) => {
+                if let Some(list) = level.list(self.ty) {
                     let more = more.unwrap_or(view);
                     let rows = view.rows.gids.iter().copied();
                     let rows: Vec<Gid> = rows
                         .filter(|row| {
-                            !list.deep || self.belongs(*row, list, place.object, view, more)
+                            !list.deep || self.belongs(*row, list, level.object, view, more)
                         })
                         .collect();
                     next.write(&rows, list.ty, view, self.form().between, out)?;
                     if list.deep {
                         let rest = rows.into_iter().rev();
-                        place.pending_children = rest
+                        level.pending_children = rest
                             .filter(|row| self.goes_on(*row, list.ty, more))
                             .collect();
                     }
-                    place.after.clone_from(&view.rows.next);
-                    if place.after.is_none() {
-                        place.list += 1;
+                    level.after.clone_from(&view.rows.next);
+                    if level.after.is_none() {
+                        level.list += 1;
                     }
                 }
-                next.traversal.get_or_insert_default().push(place);
+                next.traversal.get_or_insert_default().push(level);
             }
         }
         if next.advance() {
@@ -244,17 +244,17 @@ impl TreeExport {
         let root = self.ty;
         let within = self.traversal.get_or_insert_default();
         loop {
-            let Some(place) = within.last_mut() else {
+            let Some(level) = within.last_mut() else {
                 return false;
             };
-            if let Some(row) = place.pending_children.pop() {
+            if let Some(row) = level.pending_children.pop() {
                 // The pending rows are of the list that was read last.
-                let at = place.list - usize::from(place.after.is_none());
-                let ty = lists(root, place.node_type)
+                let at = level.list - usize::from(level.after.is_none());
+                let ty = lists(root, level.node_type)
                     .get(at)
-                    .map_or(place.node_type, |list| list.ty);
+                    .map_or(level.node_type, |list| list.ty);
                 within.push(TraversalPosition::start(row, ty));
-            } else if place.list(root).is_some() {
+            } else if level.list(root).is_some() {
                 return true;
             } else {
                 within.pop();
@@ -328,8 +328,8 @@ impl TreeExport {
         }
     }
 
-    fn cached(&self, who: Gid) -> NodeRef {
-        NodeRef::Alias(cached(who, self.root))
+    fn cached(&self, user: Gid) -> NodeRef {
+        NodeRef::Alias(cached(user, self.root))
     }
 
     /// Marks the node of a graph export as done, and adds its alias if the export was much work.

@@ -28,11 +28,11 @@ pub struct Draft {
 impl Draft {
     /// Returns a draft of a new node.
     #[must_use]
-    pub fn new(ty: Type, gid: Gid, home: Option<Gid>) -> Self {
+    pub fn new(ty: Type, gid: Gid, workspace: Option<Gid>) -> Self {
         Self {
             gid,
             ty,
-            workspace: home,
+            workspace,
             version: 0,
             values: BTreeMap::new(),
             before: BTreeMap::new(),

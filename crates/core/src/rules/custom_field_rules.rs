@@ -32,14 +32,14 @@ pub fn library_alias(workspace: Gid, field: &Draft) -> Option<String> {
 }
 
 /// Creates a custom field; one of the library takes its alias.
-pub fn create_custom_field(work: &mut ChangeBuilder<'_>, draft: &Draft, home: Gid) -> Gid {
-    let gid = work.create(draft, Some(home));
-    let taken = library_alias(home, draft);
+pub fn create_custom_field(work: &mut ChangeBuilder<'_>, draft: &Draft, workspace: Gid) -> Gid {
+    let gid = work.create(draft, Some(workspace));
+    let taken = library_alias(workspace, draft);
     work.changes
         .add_aliases
         .extend(taken.map(|name| (name, gid)));
     if let Some(prefix) = draft.get(custom_field::ID_PREFIX) {
-        let alias = crate::storage::alias::id_prefix(home, &prefix);
+        let alias = crate::storage::alias::id_prefix(workspace, &prefix);
         work.changes.add_aliases.push((alias, gid));
     }
     gid
@@ -49,15 +49,15 @@ pub fn create_custom_field(work: &mut ChangeBuilder<'_>, draft: &Draft, home: Gi
 pub fn add_option(
     work: &mut ChangeBuilder<'_>,
     field: Gid,
-    home: Gid,
-    place: ListPosition,
+    workspace: Gid,
+    position: ListPosition,
     fill: impl FnOnce(&mut Draft),
 ) -> Gid {
-    let mut draft = work.draft(Type::EnumOption, Some(home));
+    let mut draft = work.draft(Type::EnumOption, Some(workspace));
     fill(&mut draft);
     draft.set(enum_option::CUSTOM_FIELD, field);
     let gid = work.create(&draft, Some(field));
-    work.link(gid, rel::OPTION_OF, field, place, None);
+    work.link(gid, rel::OPTION_OF, field, position, None);
     gid
 }
 
@@ -66,11 +66,11 @@ pub fn add_setting(
     work: &mut ChangeBuilder<'_>,
     field: Gid,
     (container, ty): (Gid, Type),
-    home: Gid,
+    workspace: Gid,
     important: bool,
-    place: ListPosition,
+    position: ListPosition,
 ) -> Gid {
-    let mut draft = work.draft(Type::CustomFieldSetting, Some(home));
+    let mut draft = work.draft(Type::CustomFieldSetting, Some(workspace));
     draft.set(custom_field_setting::PARENT, container);
     draft.set(custom_field_setting::CUSTOM_FIELD, field);
     draft.set(custom_field_setting::IS_IMPORTANT, important);
@@ -81,7 +81,7 @@ pub fn add_setting(
     let most = custom_field::FIELDS_MAX as u64 - 1;
     let room = Guard::AtMost(container, rel::FIELD_ON, most);
     work.changes.guards.push(room);
-    work.link(field, rel::FIELD_ON, container, place, Some(gid));
+    work.link(field, rel::FIELD_ON, container, position, Some(gid));
     work.record_added(container, ty, "custom_field_settings", gid);
     gid
 }
@@ -204,13 +204,13 @@ pub fn copy_settings(
     view: &ReadView,
     old: Gid,
     to: (Gid, Type),
-    home: Gid,
+    workspace: Gid,
 ) {
     for edge in view.sources(old, rel::FIELD_ON) {
         let setting = edge.aux.and_then(|g| view.node(g));
         if let Some(setting) = setting.filter(|_| view.level(edge.src) > Level::None) {
             let important = setting.get(custom_field_setting::IS_IMPORTANT);
-            add_setting(work, edge.src, to, home, important, ListPosition::Last);
+            add_setting(work, edge.src, to, workspace, important, ListPosition::Last);
         }
     }
 }

@@ -79,19 +79,19 @@ const FOLLOWED: [(Relation, Type); 3] = [
 ];
 
 /// Invites a person to a workspace with a role; returns the invited user.
-pub fn invite(work: &mut ChangeBuilder<'_>, person: &Node, place: &Node, role: Role) -> Gid {
+pub fn invite(work: &mut ChangeBuilder<'_>, person: &Node, workspace: &Node, role: Role) -> Gid {
     let address = person.get(user::EMAIL).unwrap_or_default();
     let name = address.split('@').next().unwrap_or_default();
     let mut draft = work.draft(Type::User, None);
     draft.set(user::NAME, name);
     draft.set(user::EMAIL, &*address);
     let invited = work.create(&draft, None);
-    let unique = alias::invitation(person.gid, place.gid);
+    let unique = alias::invitation(person.gid, workspace.gid);
     work.changes.add_aliases.push((unique, invited));
-    let aux = Some(place.gid);
-    let rank = ListPosition::Rank(place.gid.as_i64());
+    let aux = Some(workspace.gid);
+    let rank = ListPosition::Rank(workspace.gid.as_i64());
     work.link(invited, rel::INVITED, person.gid, rank, aux);
-    join_workspace(work, invited, place.gid, &place.title(), role);
+    join_workspace(work, invited, workspace.gid, &workspace.title(), role);
     invited
 }
 
@@ -103,7 +103,7 @@ pub fn reply_needs(it: &Invitation) -> ReadQuery {
         person,
         workspace,
     } = *it;
-    let seat = NodeRef::Gid(invited).of(crate::storage::LinkSelector::Aux(
+    let membership = NodeRef::Gid(invited).of(crate::storage::LinkSelector::Aux(
         rel::WORKSPACES,
         workspace,
     ));
@@ -111,7 +111,7 @@ pub fn reply_needs(it: &Invitation) -> ReadQuery {
         .node(invited)
         .node(person)
         .node(workspace)
-        .node(seat)
+        .node(membership)
         .node(it.list(invited))
         .node(it.list(person))
         .edge(invited, rel::INVITED, person)
@@ -136,14 +136,14 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
         person,
         workspace,
     } = *it;
-    let seat = view.link(invited, rel::WORKSPACES, workspace);
-    let seat = seat.and_then(|edge| view.node(edge.aux?));
+    let membership = view.link(invited, rel::WORKSPACES, workspace);
+    let membership = membership.and_then(|edge| view.node(edge.aux?));
     let list = view.resolve(&it.list(invited)).and_then(|g| view.node(g));
     let own_list = view.resolve(&it.list(person));
     let seated = view.link(person, rel::WORKSPACES, workspace).is_some();
-    match (seat, list, own_list) {
-        (Some(seat), Some(list), None) if !seated => {
-            let mut draft = Draft::edit(seat);
+    match (membership, list, own_list) {
+        (Some(membership), Some(list), None) if !seated => {
+            let mut draft = Draft::edit(membership);
             draft.set(membership::USER, person);
             work.save(&draft);
             let mut draft = Draft::edit(list);
@@ -155,7 +155,7 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
             work.changes.add_aliases.push((name, list.gid));
             work.require_unlinked(person, rel::WORKSPACES, workspace);
             work.unlink(invited, rel::WORKSPACES, workspace);
-            let gid = Some(seat.gid);
+            let gid = Some(membership.gid);
             work.link(
                 person,
                 rel::WORKSPACES,
@@ -165,13 +165,13 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
             );
             work.unlink(person, rel::FORMER, workspace);
         }
-        (seat, _, own_list) => {
+        (membership, _, own_list) => {
             // They joined in another way meanwhile, or were members already.
-            let standing = seat.map_or(
+            let standing = membership.map_or(
                 MembershipRole::of(Role::Guest),
                 MembershipRole::of_membership,
             );
-            end_seat(work, it, view);
+            end_membership(work, it, view);
             if let (false, Some(list)) = (seated, own_list) {
                 rejoin_workspace(work, person, workspace, list, standing);
             }
@@ -192,7 +192,7 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
 /// Declines an invitation: the membership ends. Everything else of the invited user is removed by
 /// [`transfer_some`] afterwards, and then the user is deleted.
 pub fn decline(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
-    end_seat(work, it, view);
+    end_membership(work, it, view);
     forget(work, it);
     let aux = Some(it.workspace);
     work.link(
@@ -204,7 +204,7 @@ pub fn decline(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
     );
 }
 
-fn end_seat(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
+fn end_membership(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
     if let Some(edge) = view.link(it.invited, rel::WORKSPACES, it.workspace) {
         let guest = MembershipRole::of(Role::Guest);
         leave_workspace(work, it.invited, it.workspace, edge.aux, guest);
@@ -224,19 +224,19 @@ fn forget(work: &mut ChangeBuilder<'_>, it: &Invitation) {
 #[must_use]
 pub fn remaining_needs(it: &Invitation) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
-    let place = want.add_ref(it.workspace);
-    let who = want.add_ref(it.invited);
+    let workspace = want.add_ref(it.workspace);
+    let user = want.add_ref(it.invited);
     for rel in HELD.iter().map(|h| h.0).chain(FOLLOWED.iter().map(|f| f.0)) {
-        want.into.push((who, rel, EDGES));
+        want.into.push((user, rel, EDGES));
     }
     let query = |ty| SearchQuery {
         ty,
-        clauses: vec![Clause::Any(vec![(SearchLink::Responsible, who)])],
+        clauses: vec![Clause::Any(vec![(SearchLink::Responsible, user)])],
         order: SortOrder::Relevance,
         ascending: true,
     };
     want.search = Some(Search {
-        workspace: place,
+        workspace,
         queries: vec![query(Type::Task), query(Type::Project)],
         limit: OBJECTS,
         cap: usize::MAX >> 1,

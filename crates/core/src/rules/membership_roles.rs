@@ -27,10 +27,10 @@ impl MembershipRole {
 
     /// Returns the role that a workspace membership gives.
     #[must_use]
-    pub fn of_membership(seat: &Node) -> Self {
+    pub fn of_membership(membership: &Node) -> Self {
         let role = match (
-            seat.get(membership::IS_ADMIN),
-            seat.get(membership::IS_GUEST),
+            membership.get(membership::IS_ADMIN),
+            membership.get(membership::IS_GUEST),
         ) {
             (true, _) => Role::Admin,
             (_, true) => Role::Guest,
@@ -38,7 +38,7 @@ impl MembershipRole {
         };
         Self {
             role,
-            view_only: seat.get(membership::IS_VIEW_ONLY),
+            view_only: membership.get(membership::IS_VIEW_ONLY),
         }
     }
 
@@ -76,17 +76,17 @@ const VIEW_ONLY: i64 = 8;
 
 /// Returns the domains tied to a workspace.
 #[must_use]
-pub fn domains(place: &Node) -> Vec<String> {
-    let raw = place.raw(workspace::EMAIL_DOMAINS.def.name);
+pub fn domains(workspace: &Node) -> Vec<String> {
+    let raw = workspace.raw(workspace::EMAIL_DOMAINS.def.name);
     raw.and_then(|raw| serde_json::from_str(raw).ok())
         .unwrap_or_default()
 }
 
 /// Sets the domains of a workspace, in place of those it had. They must be in the form of
 /// [`crate::model::email_address::parse_domain`].
-pub fn set_domains(work: &mut ChangeBuilder<'_>, place: &Node, tied: &[String]) {
-    let before = domains(place);
-    let mut draft = Draft::edit(place);
+pub fn set_domains(work: &mut ChangeBuilder<'_>, workspace: &Node, tied: &[String]) {
+    let before = domains(workspace);
+    let mut draft = Draft::edit(workspace);
     let list = tied.iter().map(|domain| json_string(domain));
     let list = format!("[{}]", list.collect::<Vec<_>>().join(","));
     let def = workspace::EMAIL_DOMAINS.def;
@@ -94,22 +94,22 @@ pub fn set_domains(work: &mut ChangeBuilder<'_>, place: &Node, tied: &[String]) 
     if !work.save(&draft) {
         return;
     }
-    let told = |kind| AuditEntry::new(kind, place.gid, place.gid);
+    let entry = |kind| AuditEntry::new(kind, workspace.gid, workspace.gid);
     for domain in before.iter().filter(|d| !tied.contains(d)) {
-        let told = told(event_kinds::EMAIL_DOMAIN_REMOVED).details(Some(domain.clone()), None);
-        work.changes.audit_entries.push(told);
+        let entry = entry(event_kinds::EMAIL_DOMAIN_REMOVED).details(Some(domain.clone()), None);
+        work.changes.audit_entries.push(entry);
     }
     for domain in tied.iter().filter(|d| !before.contains(d)) {
-        let told = told(event_kinds::EMAIL_DOMAIN_ADDED).details(None, Some(domain.clone()));
-        work.changes.audit_entries.push(told);
+        let entry = entry(event_kinds::EMAIL_DOMAIN_ADDED).details(None, Some(domain.clone()));
+        work.changes.audit_entries.push(entry);
     }
 }
 
 /// Returns the role that an invitation gives to an address. In an organization with domains, the
 /// domains decide. Elsewhere invitations by admins make members, and all others make guests.
 #[must_use]
-pub fn role_of_invitation(place: &Node, address: &str, by_admin: bool) -> Role {
-    let domains = domains(place);
+pub fn role_of_invitation(workspace: &Node, address: &str, by_admin: bool) -> Role {
+    let domains = domains(workspace);
     let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain);
     let member = if domains.is_empty() {
         by_admin
@@ -125,17 +125,17 @@ pub fn role_of_invitation(place: &Node, address: &str, by_admin: bool) -> Role {
 /// stored; they come back as guests.
 #[must_use]
 pub fn role_on_return(
-    place: &Node,
+    workspace: &Node,
     address: &str,
     by_admin: bool,
     last: Option<MembershipRole>,
 ) -> MembershipRole {
-    let role = role_of_invitation(place, address, by_admin);
+    let role = role_of_invitation(workspace, address, by_admin);
     if by_admin {
         return MembershipRole::of(role);
     }
     let last = last.unwrap_or(MembershipRole::of(Role::Guest));
-    let most = if domains(place).is_empty() {
+    let most = if domains(workspace).is_empty() {
         Role::Member
     } else {
         role
@@ -154,7 +154,7 @@ mod tests {
 
     const ROLES: [Role; 3] = [Role::Guest, Role::Member, Role::Admin];
 
-    fn place(domains: &[&str]) -> Node {
+    fn workspace(domains: &[&str]) -> Node {
         let mut draft = Draft::new(Type::Workspace, Gid::new(7).unwrap(), None);
         let raw = serde_json::to_string(domains).unwrap();
         draft.set_raw("email_domains", "[]", raw);
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn domains_decide_and_without_them_the_inviter_does() {
-        let (open, tied) = (place(&[]), place(&["Corp.example", "corp.test"]));
+        let (open, tied) = (workspace(&[]), workspace(&["Corp.example", "corp.test"]));
         assert_eq!(role_of_invitation(&open, "a@b.c", true), Role::Member);
         assert_eq!(role_of_invitation(&open, "a@b.c", false), Role::Guest);
         for by_admin in [true, false] {
@@ -199,28 +199,28 @@ mod tests {
 
     #[test]
     fn nobody_but_an_admin_gives_more_than_the_last_standing() {
-        for place in [place(&[]), place(&["corp.test"])] {
+        for workspace in [workspace(&[]), workspace(&["corp.test"])] {
             for address in ["a@corp.test", "a@else.test"] {
                 for role in ROLES {
                     for view_only in [false, true] {
                         let last = MembershipRole { role, view_only };
-                        let back = role_on_return(&place, address, false, Some(last));
+                        let back = role_on_return(&workspace, address, false, Some(last));
                         assert!(back.role <= role && back.role < Role::Admin);
                         assert_eq!(back.view_only, view_only);
                     }
                 }
-                let unknown = role_on_return(&place, address, false, None);
+                let unknown = role_on_return(&workspace, address, false, None);
                 assert_eq!(unknown, MembershipRole::of(Role::Guest));
             }
         }
         let member = Some(MembershipRole::of(Role::Member));
         assert_eq!(
-            role_on_return(&place(&[]), "a@b.c", false, member).role,
+            role_on_return(&workspace(&[]), "a@b.c", false, member).role,
             Role::Member
         );
         let guest = Some(MembershipRole::of(Role::Guest));
         assert_eq!(
-            role_on_return(&place(&[]), "a@b.c", true, guest).role,
+            role_on_return(&workspace(&[]), "a@b.c", true, guest).role,
             Role::Member
         );
     }

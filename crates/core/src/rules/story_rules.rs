@@ -14,11 +14,11 @@ use workgraph_richtext as rich_text;
 pub fn add_system_story(
     work: &mut ChangeBuilder<'_>,
     on: Gid,
-    home: Option<Gid>,
+    workspace: Option<Gid>,
     kind: &str,
     more: impl FnOnce(&mut Draft),
 ) -> Gid {
-    let mut draft = work.draft(Type::Story, home);
+    let mut draft = work.draft(Type::Story, workspace);
     draft.set(story::CREATED_AT, work.now);
     draft.set(story::SUBTYPE, kind);
     draft.set(story::CREATED_BY, work.changes.actor);
@@ -35,26 +35,26 @@ pub fn add_story(work: &mut ChangeBuilder<'_>, draft: &Draft, on: Gid) -> Gid {
 
 /// Writes the stories that follow from the changed fields of a task.
 pub fn add_task_stories(work: &mut ChangeBuilder<'_>, draft: &Draft) {
-    let (on, home) = (draft.gid, draft.workspace);
+    let (on, workspace) = (draft.gid, draft.workspace);
     if draft.changed(task::NAME) && !draft.is_new() {
         let (old, new) = (
             owned(draft.before(task::NAME)),
             owned(draft.get(task::NAME)),
         );
-        add_system_story(work, on, home, "name_changed", |d| {
+        add_system_story(work, on, workspace, "name_changed", |d| {
             d.set(story::OLD_NAME, old.as_str());
             d.set(story::NEW_NAME, new.as_str());
         });
     }
     if !draft.is_new() && is_rewritten(draft) {
-        add_system_story(work, on, home, "notes_changed", |_| {});
+        add_system_story(work, on, workspace, "notes_changed", |_| {});
     }
     if draft.changed(task::ASSIGNEE) {
         let (kind, who) = match draft.get(task::ASSIGNEE) {
             Some(new) => ("assigned", Some(new)),
             None => ("unassigned", draft.before(task::ASSIGNEE)),
         };
-        add_system_story(work, on, home, kind, |d| d.set(story::ASSIGNEE, who));
+        add_system_story(work, on, workspace, kind, |d| d.set(story::ASSIGNEE, who));
     }
     if !draft.is_new() && (draft.changed(task::DUE_ON) || draft.changed(task::DUE_AT)) {
         dates(work, draft, "due_date_changed");
@@ -68,14 +68,14 @@ pub fn add_task_stories(work: &mut ChangeBuilder<'_>, draft: &Draft) {
         } else {
             "marked_incomplete"
         };
-        add_system_story(work, on, home, kind, |_| {});
+        add_system_story(work, on, workspace, kind, |_| {});
     }
     if draft.changed(task::APPROVAL_STATUS) && !draft.is_new() {
         let (old, new) = (
             owned(draft.before(task::APPROVAL_STATUS)),
             owned(draft.get(task::APPROVAL_STATUS)),
         );
-        add_system_story(work, on, home, "approval_status_changed", |d| {
+        add_system_story(work, on, workspace, "approval_status_changed", |d| {
             d.set(
                 story::OLD_APPROVAL,
                 Some(old.as_str()).filter(|s| !s.is_empty()),
@@ -91,7 +91,7 @@ pub fn add_task_stories(work: &mut ChangeBuilder<'_>, draft: &Draft) {
             owned(draft.before(task::SUBTYPE)),
             owned(draft.get(task::SUBTYPE)),
         );
-        add_system_story(work, on, home, "resource_subtype_changed", |d| {
+        add_system_story(work, on, workspace, "resource_subtype_changed", |d| {
             d.set(story::OLD_SUBTYPE, old.as_str());
             d.set(story::NEW_SUBTYPE, new.as_str());
         });

@@ -79,7 +79,7 @@ pub enum EntryList {
     /// Entries with this assignee or owner ([`IndexEntry::responsible`]).
     Of {
         /// Assignee or owner of the entries.
-        who: Gid,
+        responsible: Gid,
         /// True for only completed entries, false for only those that are not.
         done: Option<bool>,
         /// Bounds of the due time, if only entries due within them are wanted.
@@ -101,19 +101,23 @@ impl EntryList {
 
     /// Returns true if the list has an entry.
     #[must_use]
-    pub fn has(&self, card: &IndexEntry) -> bool {
+    pub fn has(&self, entry: &IndexEntry) -> bool {
         match self {
-            Self::Within(column, from, to) => card
+            Self::Within(column, from, to) => entry
                 .value(*column)
                 .is_some_and(|v| (from..=to).contains(&&v)),
             Self::Shaped(shape, from, to) => {
-                *shape == card.shape() && (*from..=*to).contains(&card.modified)
+                *shape == entry.shape() && (*from..=*to).contains(&entry.modified)
             }
-            Self::Of { who, done, due } => {
-                card.responsible == Some(*who)
-                    && done.is_none_or(|done| done == card.is_completed)
+            Self::Of {
+                responsible,
+                done,
+                due,
+            } => {
+                entry.responsible == Some(*responsible)
+                    && done.is_none_or(|done| done == entry.is_completed)
                     && due.is_none_or(|(from, to)| {
-                        card.due.is_some_and(|due| (from..=to).contains(&due))
+                        entry.due.is_some_and(|due| (from..=to).contains(&due))
                     })
             }
         }
@@ -127,7 +131,7 @@ impl IndexEntry {
     pub fn of(node: &Node, text: &NodeWords) -> Self {
         let millis = |t: Option<Time>| t.map(Time::millis);
         let midnight = |d: Option<Date>| d.map(|d| d.start().millis());
-        let mut card = Self {
+        let mut entry = Self {
             gid: node.gid,
             ty: node.ty,
             workspace: node.workspace,
@@ -152,32 +156,32 @@ impl IndexEntry {
             Type::Task => {
                 let at = millis(node.get(task::DUE_AT));
                 let subtype = node.get(task::SUBTYPE);
-                let place = |word: &str| task::SUBTYPES.iter().position(|s| *s == word);
-                card.created = millis(node.get(task::CREATED_AT)).unwrap_or(0);
-                card.modified = millis(node.get(task::MODIFIED_AT)).unwrap_or(0);
-                card.completed = millis(node.get(task::COMPLETED_AT));
-                card.due = at.or_else(|| midnight(node.get(task::DUE_ON)));
-                card.due_at_instant = at.is_some();
-                card.start = midnight(node.get(task::START_ON));
-                card.responsible = node.get(task::ASSIGNEE);
-                card.creator = node.get(task::CREATED_BY);
-                card.assigner = node.get(task::ASSIGNED_BY);
-                card.is_completed = node.get(task::COMPLETED);
-                card.subtype = subtype.as_deref().and_then(place).unwrap_or(0) as u8;
+                let position = |word: &str| task::SUBTYPES.iter().position(|s| *s == word);
+                entry.created = millis(node.get(task::CREATED_AT)).unwrap_or(0);
+                entry.modified = millis(node.get(task::MODIFIED_AT)).unwrap_or(0);
+                entry.completed = millis(node.get(task::COMPLETED_AT));
+                entry.due = at.or_else(|| midnight(node.get(task::DUE_ON)));
+                entry.due_at_instant = at.is_some();
+                entry.start = midnight(node.get(task::START_ON));
+                entry.responsible = node.get(task::ASSIGNEE);
+                entry.creator = node.get(task::CREATED_BY);
+                entry.assigner = node.get(task::ASSIGNED_BY);
+                entry.is_completed = node.get(task::COMPLETED);
+                entry.subtype = subtype.as_deref().and_then(position).unwrap_or(0) as u8;
             }
             Type::Project => {
-                card.created = millis(node.get(project::CREATED_AT)).unwrap_or(0);
-                card.modified = millis(node.get(project::MODIFIED_AT)).unwrap_or(0);
-                card.completed = millis(node.get(project::COMPLETED_AT));
-                card.due = midnight(node.get(project::DUE_ON));
-                card.start = midnight(node.get(project::START_ON));
-                card.responsible = node.get(project::OWNER);
-                card.creator = node.get(project::CREATED_BY);
-                card.is_completed = node.get(project::COMPLETED);
+                entry.created = millis(node.get(project::CREATED_AT)).unwrap_or(0);
+                entry.modified = millis(node.get(project::MODIFIED_AT)).unwrap_or(0);
+                entry.completed = millis(node.get(project::COMPLETED_AT));
+                entry.due = midnight(node.get(project::DUE_ON));
+                entry.start = midnight(node.get(project::START_ON));
+                entry.responsible = node.get(project::OWNER);
+                entry.creator = node.get(project::CREATED_BY);
+                entry.is_completed = node.get(project::COMPLETED);
             }
             _ => {}
         }
-        card
+        entry
     }
 
     /// Returns the entry's column set.
@@ -214,7 +218,7 @@ impl IndexEntry {
 #[derive(Clone, Copy, Debug)]
 pub struct EntryScan {
     /// Workspace of the entries, or `None` for nodes that belong to none.
-    pub home: Option<Gid>,
+    pub workspace: Option<Gid>,
     /// Type of the nodes.
     pub ty: Type,
     /// Column of the order, one of [`IndexColumn::SORTED`].

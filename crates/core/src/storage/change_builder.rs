@@ -61,8 +61,8 @@ impl<'a> ChangeBuilder<'a> {
 
     /// Returns a draft of a new node.
     #[must_use]
-    pub fn draft(&self, ty: Type, home: Option<Gid>) -> Draft {
-        Draft::new(ty, self.next_gid(), home)
+    pub fn draft(&self, ty: Type, workspace: Option<Gid>) -> Draft {
+        Draft::new(ty, self.next_gid(), workspace)
     }
 
     /// Creates a node inside `parent`.
@@ -144,14 +144,14 @@ impl<'a> ChangeBuilder<'a> {
         src: Gid,
         rel: Relation,
         dst: Gid,
-        place: ListPosition,
+        position: ListPosition,
         aux: Option<Gid>,
     ) {
         self.changes.edge_writes.push(EdgeWrite {
             src,
             rel,
             dst,
-            position: place,
+            position,
             aux,
         });
     }
@@ -169,10 +169,10 @@ impl<'a> ChangeBuilder<'a> {
     }
 
     /// Adds an audit entry that does not follow from change records.
-    pub fn add_audit_entry(&mut self, kind: audit::AuditEventKind, home: Gid, resource: Gid) {
+    pub fn add_audit_entry(&mut self, kind: audit::AuditEventKind, workspace: Gid, resource: Gid) {
         self.changes
             .audit_entries
-            .push(audit::AuditEntry::new(kind, home, resource));
+            .push(audit::AuditEntry::new(kind, workspace, resource));
     }
 
     /// Adds the change record of a node that was added to a list of another node.

@@ -40,7 +40,7 @@ pub enum InOutItem {
 #[derive(Clone, Copy, Debug)]
 pub struct WordScan<'w> {
     /// Workspace, or `None` for nodes that belong to none.
-    pub home: Option<Gid>,
+    pub workspace: Option<Gid>,
     /// Type of the nodes.
     pub ty: Type,
     /// Words that a node must have.
@@ -59,7 +59,7 @@ pub struct WordScan<'w> {
 #[derive(Clone, Copy, Debug)]
 pub struct PrefixList<'w> {
     /// Workspace, or `None` for nodes that belong to none.
-    pub home: Option<Gid>,
+    pub workspace: Option<Gid>,
     /// Type of the nodes.
     pub ty: Type,
     /// Prefix of the word.
@@ -195,7 +195,7 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    fn scan_home(
+    fn scan_workspace(
         &mut self,
         workspace: Gid,
         ty: Type,
@@ -231,7 +231,7 @@ pub trait Snapshot {
     /// Returns an error if the store fails.
     fn index_entry(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError>;
@@ -242,7 +242,7 @@ pub trait Snapshot {
     /// Returns an error if the store fails.
     fn list_index_entries(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
         list: EntryList,
         column: IndexColumn,
@@ -255,7 +255,7 @@ pub trait Snapshot {
     /// Returns an error if the store fails.
     fn column_sets(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
     ) -> Result<Vec<ColumnSet>, GraphStoreError>;
     /// Visits index entries by the value of a column.
@@ -339,7 +339,7 @@ pub trait Transaction: Snapshot {
     /// Returns an error if the store fails.
     fn put_index_entry(
         &mut self,
-        card: &IndexEntry,
+        entry: &IndexEntry,
         text: &NodeWords,
     ) -> Result<(), GraphStoreError>;
     /// Appends to the journal.

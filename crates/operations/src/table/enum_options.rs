@@ -85,9 +85,9 @@ pub(super) fn create_option(
     work.require_live(field.gid);
     let room = Guard::AtMost(field.gid, rel::OPTION_OF, OPTIONS_MAX as u64 - 1);
     work.changes.guards.push(room);
-    let home = field.workspace.unwrap_or(field.gid);
+    let workspace = field.workspace.unwrap_or(field.gid);
     let place = input.position.position.list_position(ListPosition::Last);
-    let gid = custom_field_rules::add_option(&mut work, field.gid, home, place, |draft| {
+    let gid = custom_field_rules::add_option(&mut work, field.gid, workspace, place, |draft| {
         inputs.fill(&enum_option::ENUM_OPTION, draft);
     });
     work.record_added(field.gid, Type::CustomField, "enum_options", gid);

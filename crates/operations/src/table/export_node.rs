@@ -11,9 +11,9 @@ pub(super) fn create_export_node(
     call: &RequestContext<'_>,
     work: &mut ChangeBuilder<'_>,
     ty: Type,
-    home: Gid,
+    workspace: Gid,
 ) -> Gid {
-    let mut draft = work.draft(ty, Some(home));
+    let mut draft = work.draft(ty, Some(workspace));
     draft.set(export::CREATED_AT, call.now);
     draft.set(job::CREATED_BY, call.user_gid());
     work.changes.node_writes.push(NodeWrite {

@@ -64,7 +64,7 @@ fn instantiate_project(
     input: &InstantiateProject,
 ) -> Result<Decision, DomainError> {
     let old = call.named_node(view, &input.template, Level::Viewer)?;
-    let home = old.workspace.unwrap_or(old.gid);
+    let workspace = old.workspace.unwrap_or(old.gid);
     let name = input.name.get()?;
     let frozen = TemplateData::of(old)?;
     let strict = *input.is_strict.get()?;
@@ -76,15 +76,15 @@ fn instantiate_project(
         let role = frozen.role(&requested.gid);
         let role =
             role.ok_or_else(|| DomainError::reference_not_found(field, clip(&requested.gid)))?;
-        let user = member_of(call, view, field, &requested.user, home)?;
+        let user = member_of(call, view, field, &requested.user, workspace)?;
         roles.push((role, user));
     }
     let privacy = *input.privacy.get()?;
-    places_allowed(view, home, "projects")?;
+    places_allowed(view, workspace, "projects")?;
     let original = (&input.template, rel::TEMPLATE_TEAM);
-    let team = copy_team(call, view, home, input.team.as_ref(), original)?;
+    let team = copy_team(call, view, workspace, input.team.as_ref(), original)?;
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::Project, Some(home));
+    let mut draft = work.draft(Type::Project, Some(workspace));
     draft.set(project::NAME, name.as_str());
     draft.set(project::OWNER, call.user_gid());
     draft.set(project::PRIVACY, privacy);
@@ -99,7 +99,7 @@ fn instantiate_project(
     draft.set(project::COLOR, old.get(project_template::COLOR).as_deref());
     draft.take(project::NUMBERED_BY, old);
     let new = membership_rules::create_empty_project(&mut work, draft, call.user_gid());
-    custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Project), home);
+    custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Project), workspace);
     if let Some(team) = team {
         work.link(new, rel::TEAM, team, ListPosition::Rank(0), None);
     }
@@ -109,7 +109,7 @@ fn instantiate_project(
         &mut work,
         view,
         call.job_requester(),
-        home,
+        workspace,
         "instantiate_project",
         JobKind::Duplicate(plot),
         |draft| draft.set(job::NEW_PROJECT, new),
@@ -137,7 +137,7 @@ fn instantiate_task(
     input: &InstantiateTask,
 ) -> Result<Decision, DomainError> {
     let old = call.named_node(view, &input.template, Level::Viewer)?;
-    let home = old.workspace.unwrap_or(old.gid);
+    let workspace = old.workspace.unwrap_or(old.gid);
     let project = project_of(input.template.node);
     let types = &[Type::Project];
     let at = call.resolve_ref(view, "project", &project, types, Level::Editor)?;
@@ -147,7 +147,7 @@ fn instantiate_task(
         None => template_instantiation::titled(&recipe).to_owned(),
     };
     let mut work = call.change_builder();
-    let tasks = template_instantiation::create_tasks(&mut work, &recipe, home, at.gid, &name);
+    let tasks = template_instantiation::create_tasks(&mut work, &recipe, workspace, at.gid, &name);
     let new = *tasks
         .first()
         .ok_or_else(|| DomainError::not_found("task template", old.gid))?;
@@ -171,7 +171,7 @@ fn instantiate_task(
         &mut work,
         view,
         call.job_requester(),
-        home,
+        workspace,
         "instantiate_task",
         JobKind::InstantiateTemplate(plot),
         |draft| draft.set(job::NEW_TASK, new),

@@ -57,7 +57,7 @@ pub(super) fn insert(
             "Not a task of the list's workspace",
         ));
     }
-    let home = on.workspace.unwrap_or(on.gid);
+    let workspace = on.workspace.unwrap_or(on.gid);
     let anchor = input.position;
     let section = match anchor.neighbour() {
         Some(gid) if gid == on.gid => {
@@ -88,7 +88,7 @@ pub(super) fn insert(
         &mut work,
         &mut draft,
         &own_assignment(call)?,
-        home,
+        workspace,
     )?;
     let assignee = assignee.filter(|_| draft.changed(task::ASSIGNEE));
     // The position that comes with the assignment is not the requested one.

@@ -30,13 +30,13 @@ pub(crate) fn member_of(
     view: &ReadView,
     field: &str,
     name: &NodeRef,
-    home: Gid,
+    workspace: Gid,
 ) -> Result<Gid, DomainError> {
     let me = view.resolve(name).filter(|who| *who == call.user_gid());
     match me.filter(|who| view.node(*who).is_some()) {
         Some(me) => Ok(me),
         None => call
-            .resolve_member(view, field, name, (home, "Workspace"))
+            .resolve_member(view, field, name, (workspace, "Workspace"))
             .map(|user| user.gid),
     }
 }
@@ -46,7 +46,7 @@ pub(crate) fn named_member(
     call: &RequestContext<'_>,
     view: &ReadView,
     named: &Named<NodeRef>,
-    home: Gid,
+    workspace: Gid,
 ) -> Result<Gid, DomainError> {
-    member_of(call, view, named.input.name, &named.node, home)
+    member_of(call, view, named.input.name, &named.node, workspace)
 }

@@ -24,7 +24,7 @@ pub(super) fn create_needs(
     input: &CreateTask,
 ) -> Result<ReadQuery, DomainError> {
     let (inputs, spots) = (&input.fields, &input.placements);
-    let near = NodeRef::Gid(input.home);
+    let near = NodeRef::Gid(input.workspace_source);
     let mut want = call.read_query();
     want.add_ref(near.clone());
     if let Some(parent) = &input.parent {
@@ -86,7 +86,7 @@ pub(super) fn create_task(
     let parent = input.parent.as_ref();
     let parent = parent.map(|parent| call.named_node(view, parent, Level::Editor));
     let parent = parent.transpose()?;
-    let mut home = match &input.workspace {
+    let mut workspace = match &input.workspace {
         Some(workspace) => Some(call.named_node(view, workspace, Level::Viewer)?.gid),
         None => parent.and_then(|p| p.workspace),
     };
@@ -99,19 +99,22 @@ pub(super) fn create_task(
             PROJECTS.def.types(),
             Level::Editor,
         )?;
-        if home.is_some() && project.workspace != home {
+        if workspace.is_some() && project.workspace != workspace {
             return Err(DomainError::field(
                 &field,
                 "Not a project of that workspace",
             ));
         }
-        home = project.workspace;
+        workspace = project.workspace;
     }
-    let Some(home) = home else {
+    let Some(workspace) = workspace else {
         return Err(DomainError::invalid(workgraph_wire::messages::TASK_HOME));
     };
-    if view.viewer.membership(home).is_none_or(|s| s.view_only)
-        && view.viewer.service_workspace != Some(home)
+    if view
+        .viewer
+        .membership(workspace)
+        .is_none_or(|s| s.view_only)
+        && view.viewer.service_workspace != Some(workspace)
     {
         return Err(DomainError::forbidden(
             "You do not have permission to create tasks in this workspace.",
@@ -122,20 +125,20 @@ pub(super) fn create_task(
     }
 
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::Task, Some(home));
+    let mut draft = work.draft(Type::Task, Some(workspace));
     draft.set(task::CREATED_BY, call.user_gid());
     draft.set(task::CREATED_AT, work.now);
     draft.set(task::MODIFIED_AT, work.now);
     write(call, view, &mut draft, inputs)?;
-    task_external::write(call, &mut work, &mut draft, None, inputs, home)?;
+    task_external::write(call, &mut work, &mut draft, None, inputs, workspace)?;
     let projects: Vec<Gid> = spots.iter().map(|s| s.project).collect();
     let values = task_values::write(call, view, &mut draft, inputs, None, &projects)?;
     custom_field_rules::index_value_changes(&mut work, draft.gid, view, &values);
     let mut followers = vec![call.user_gid()];
-    let assignee = assign(call, view, &mut work, &mut draft, inputs, home)?;
+    let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;
     followers.extend(assignee.map(|n| n.gid));
     for follower in &input.followers {
-        followers.push(named_member(call, view, follower, home)?);
+        followers.push(named_member(call, view, follower, workspace)?);
     }
     let on = draft.gid;
     work.create(
@@ -158,7 +161,7 @@ pub(super) fn create_task(
         work.add_change_record(on, Type::Task, ChangeAction::Added { parent });
     };
     for (i, spot) in spots.iter().enumerate() {
-        add_to_project(view, &mut work, on, home, spot)?;
+        add_to_project(view, &mut work, on, workspace, spot)?;
         // The first project makes no event of its own; it is part of the creation.
         if i > 0 || parent.is_some() {
             into(&mut work, spot.project);
@@ -179,7 +182,7 @@ fn add_to_project(
     view: &ReadView,
     work: &mut ChangeBuilder<'_>,
     on: Gid,
-    home: Gid,
+    workspace: Gid,
     spot: &ProjectPlacement,
 ) -> Result<(), DomainError> {
     let section = match spot.section {
@@ -204,7 +207,7 @@ fn add_to_project(
         Some(spot.project),
     );
     auto_id_rules::number(work, view.node(spot.project), on);
-    story_rules::add_system_story(work, on, Some(home), "added_to_project", |d| {
+    story_rules::add_system_story(work, on, Some(workspace), "added_to_project", |d| {
         d.set(
             workgraph_core::model::resources::story::PROJECT,
             spot.project,

@@ -20,7 +20,7 @@ pub(super) fn write(
     draft: &mut Draft,
     before: Option<&str>,
     inputs: &CheckedInputs,
-    home: Gid,
+    workspace: Gid,
 ) -> Result<(), DomainError> {
     let (app, given) = match (inputs.get(FIELD), call.grant.app) {
         (None, _) | (Some(InputValue::Null), None) => return Ok(()),
@@ -56,11 +56,11 @@ pub(super) fn write(
     }
     // The alias is added even if the id is the same: a task from an older version has no alias yet.
     if let Some(id) = held.id().filter(|id| kept.id().as_ref() != Some(id)) {
-        let name = alias::external(app, home, &id);
+        let name = alias::external(app, workspace, &id);
         work.changes.remove_aliases.push((name, draft.gid));
     }
     if let Some(id) = kept.id() {
-        let name = alias::external(app, home, &id);
+        let name = alias::external(app, workspace, &id);
         work.changes.add_aliases.push((name, draft.gid));
     }
     draft.set(task::EXTERNAL, kept.write(before, app));

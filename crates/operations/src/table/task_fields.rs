@@ -117,7 +117,7 @@ pub(super) fn assign<'v>(
     work: &mut ChangeBuilder<'_>,
     draft: &mut Draft,
     inputs: &CheckedInputs,
-    home: Gid,
+    workspace: Gid,
 ) -> Result<Option<&'v Node>, DomainError> {
     let on = draft.gid;
     let leave = |work: &mut ChangeBuilder<'_>| {
@@ -135,7 +135,7 @@ pub(super) fn assign<'v>(
         Some(InputValue::Ref(text)) => {
             let name = call.parse_user_ref("assignee", text)?;
             let organization = view
-                .node(home)
+                .node(workspace)
                 .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
             let noun = if organization {
                 "Organization"
@@ -147,7 +147,7 @@ pub(super) fn assign<'v>(
             let same = same.filter(|who| draft.get(task::ASSIGNEE) == Some(*who));
             let who = match same.and_then(|who| view.node(who)) {
                 Some(who) => who,
-                None => call.resolve_member(view, "assignee", &name, (home, noun))?,
+                None => call.resolve_member(view, "assignee", &name, (workspace, noun))?,
             };
             draft.set(task::ASSIGNEE, who.gid);
             if draft.changed(task::ASSIGNEE) {
@@ -202,8 +202,8 @@ fn arrange(
         Level::Editor,
     )?;
     let list = place.get(section::PROJECT);
-    let seat = view.viewer.memberships.iter().find(|s| s.task_list == list);
-    if assignee != call.user_gid() || list.is_none() || seat.is_none() {
+    let membership = view.viewer.memberships.iter().find(|s| s.task_list == list);
+    if assignee != call.user_gid() || list.is_none() || membership.is_none() {
         return Err(DomainError::field(
             "assignee_section",
             "Not a section of the assignee's task list",

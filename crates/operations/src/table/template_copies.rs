@@ -27,7 +27,7 @@ pub(super) fn original_team(original: &Named<Gid>, by: Relation) -> NodeRef {
 pub(super) fn copy_team(
     call: &RequestContext<'_>,
     view: &ReadView,
-    home: Gid,
+    workspace: Gid,
     team: Option<&Named<Gid>>,
     (original, by): (&Named<Gid>, Relation),
 ) -> Result<Option<Gid>, DomainError> {
@@ -35,7 +35,7 @@ pub(super) fn copy_team(
         Some(team) => Some(team.node_ref()),
         None => Some(original_team(original, by)).filter(|r| view.resolve(r).is_some()),
     };
-    team_of(call, view, home, name.as_ref())
+    team_of(call, view, workspace, name.as_ref())
 }
 
 /// Returns a duplication with all parts that a copy of a project can have; templates keep all of them.

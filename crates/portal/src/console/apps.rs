@@ -44,12 +44,12 @@ fn values(app: &App) -> AppValues {
     }
 }
 
-fn places(scene: &ConsoleContext<'_>) -> Vec<WorkspaceChoice> {
-    let place = |seat: &super::WorkspaceSeat| WorkspaceChoice {
-        id: seat.workspace,
-        name: seat.name.clone(),
+fn workspaces(scene: &ConsoleContext<'_>) -> Vec<WorkspaceChoice> {
+    let workspace = |membership: &super::UserWorkspace| WorkspaceChoice {
+        id: membership.workspace,
+        name: membership.name.clone(),
     };
-    scene.seats.iter().map(place).collect()
+    scene.memberships.iter().map(workspace).collect()
 }
 
 impl Console<'_> {
@@ -69,12 +69,12 @@ impl Console<'_> {
     fn form<'f>(
         &self,
         values: &'f AppValues,
-        places: &'f [WorkspaceChoice],
+        workspaces: &'f [WorkspaceChoice],
         problems: &'f [FormProblem],
     ) -> AppForm<'f> {
         AppForm {
             values,
-            workspaces: places,
+            workspaces,
             problems,
             loopback: self.loopback == LoopbackPolicy::Allowed,
         }
@@ -101,17 +101,17 @@ impl Console<'_> {
     }
 
     pub(super) fn new_app(&self, scene: &ConsoleContext<'_>) -> ConsoleResponse {
-        let places = places(scene);
+        let workspaces = workspaces(scene);
         let values = AppValues {
             // With one workspace there is nothing to choose.
-            distribution: places
+            distribution: workspaces
                 .iter()
-                .map(|place| place.id)
-                .filter(|_| places.len() == 1)
+                .map(|workspace| workspace.id)
+                .filter(|_| workspaces.len() == 1)
                 .collect(),
             ..AppValues::default()
         };
-        ConsoleResponse::ok(self.form(&values, &places, &[]).page(&scene.frame()))
+        ConsoleResponse::ok(self.form(&values, &workspaces, &[]).page(&scene.frame()))
     }
 
     fn page(
@@ -121,16 +121,22 @@ impl Console<'_> {
         values: &AppValues,
         problems: &[FormProblem],
     ) -> crate::pages::HtmlPage {
-        let places = places(scene);
+        let workspaces = workspaces(scene);
         let off_in = |id: &u64| {
-            let seat = scene.seats.iter().find(|seat| seat.workspace == *id);
-            seat.map_or_else(|| format!("workspace {id}"), |seat| seat.name.clone())
+            let membership = scene
+                .memberships
+                .iter()
+                .find(|membership| membership.workspace == *id);
+            membership.map_or_else(
+                || format!("workspace {id}"),
+                |membership| membership.name.clone(),
+            )
         };
         let disabled_in: Vec<String> = app.disabled_in.iter().map(off_in).collect();
         AppPage {
             frame: scene.frame(),
             app: &row(app),
-            form: self.form(values, &places, problems),
+            form: self.form(values, &workspaces, problems),
             has_secret: app.secret.is_some(),
             disabled_in: &disabled_in,
         }
@@ -174,9 +180,9 @@ impl Console<'_> {
             {
                 Ok(url) if redirects.contains(&url) => {}
                 Ok(url) => redirects.push(url),
-                Err(why) => {
+                Err(reason) => {
                     let line: String = line.chars().take(100).collect();
-                    problems.push(FormProblem::new("redirects", format!("{line}: {why}")));
+                    problems.push(FormProblem::new("redirects", format!("{line}: {reason}")));
                 }
             }
         }
@@ -195,7 +201,12 @@ impl Console<'_> {
         let mut wrong = Vec::new();
         let scopes = form.permissions(&mut wrong);
         problems.append(&mut wrong);
-        let here = |id: &u64| scene.seats.iter().any(|seat| seat.workspace == *id);
+        let here = |id: &u64| {
+            scene
+                .memberships
+                .iter()
+                .any(|membership| membership.workspace == *id)
+        };
         let elsewhere = before
             .map_or(&[][..], |app| &app.distribution)
             .iter()
@@ -239,7 +250,7 @@ impl Console<'_> {
     ) -> Result<ConsoleResponse, AuthStoreError> {
         let again = |values: &AppValues, problems: &[FormProblem]| {
             let page = self
-                .form(values, &places(scene), problems)
+                .form(values, &workspaces(scene), problems)
                 .page(&scene.frame());
             Ok(ConsoleResponse::again(page))
         };

@@ -22,7 +22,11 @@ impl Console<'_> {
                     hosts.push(host.to_owned());
                 }
             }
-            let workspaces: Vec<u64> = scene.seats.iter().map(|seat| seat.workspace).collect();
+            let workspaces: Vec<u64> = scene
+                .memberships
+                .iter()
+                .map(|membership| membership.workspace)
+                .collect();
             all.push(AuthorizedAppRow {
                 id: authorization.id,
                 off: !app.is_distributed_to(&workspaces),

@@ -44,10 +44,10 @@ impl<'a> FormFields<'a> {
                 }
                 set
             }
-            Err(why) => {
+            Err(reason) => {
                 problems.push(FormProblem::new(
                     "scopes",
-                    format!("Choose scopes from the list: {why}."),
+                    format!("Choose scopes from the list: {reason}."),
                 ));
                 ScopeSet::empty()
             }
@@ -64,11 +64,11 @@ impl<'a> FormFields<'a> {
         let text = self.one(name);
         match check_name(text) {
             Ok(text) => text.to_owned(),
-            Err(why) => {
+            Err(reason) => {
                 use workgraph_auth::authorization::registered_app::NameError;
                 problems.push(FormProblem::new(
                     name,
-                    match why {
+                    match reason {
                         NameError::Empty => format!("Enter {what}."),
                         NameError::Long => format!("Enter {what} of at most 100 characters."),
                         NameError::Characters => {

@@ -6,9 +6,9 @@
 mod account;
 mod apps;
 mod authorized_apps;
+pub(crate) mod console_router;
 mod form_fields;
 mod response;
-pub(crate) mod router;
 mod service_accounts;
 mod tokens;
 mod workspace_apps;
@@ -23,7 +23,7 @@ use workgraph_core::audit::ActorContext;
 
 pub use crate::csrf::PURPOSE;
 pub use crate::one_time_secrets::OneTimeSecrets;
-pub use crate::ports::{InvitationSummary, WorkspaceDirectory, WorkspaceSeat};
+pub use crate::ports::{InvitationSummary, UserWorkspace, WorkspaceDirectory};
 pub(crate) use response::ConsoleNotice;
 pub use response::ConsoleResponse;
 
@@ -78,13 +78,13 @@ struct ConsoleContext<'a> {
     user: u64,
     name: &'a str,
     csrf: String,
-    seats: Vec<WorkspaceSeat>,
+    memberships: Vec<UserWorkspace>,
     notice: Option<&'static str>,
 }
 
 impl ConsoleContext<'_> {
     fn frame(&self) -> PageChrome<'_> {
-        let admin = self.seats.iter().any(|seat| seat.admin);
+        let admin = self.memberships.iter().any(|membership| membership.admin);
         PageChrome {
             user: SignedInUser {
                 name: self.name,
@@ -107,7 +107,7 @@ impl Console<'_> {
             user,
             name: visitor.name,
             csrf: csrf(visitor.secret, PURPOSE),
-            seats: self.workspaces.seats(user).await?,
+            memberships: self.workspaces.workspaces_of(user).await?,
             notice: ConsoleNotice::read(query),
         })
     }
@@ -195,16 +195,16 @@ impl Console<'_> {
             (ConsoleSection::Services, []) => {
                 self.create_service(&scene, form, fresh, visitor).await?
             }
-            (ConsoleSection::Services, [place, account, "tokens"]) => {
-                self.create_service_token(&scene, place, account, fresh, visitor)
+            (ConsoleSection::Services, [workspace, account, "tokens"]) => {
+                self.create_service_token(&scene, workspace, account, fresh, visitor)
                     .await?
             }
-            (ConsoleSection::Services, [place, account, id, "revoke"]) => {
-                self.revoke_service_token(&scene, place, account, id, fresh.now)
+            (ConsoleSection::Services, [workspace, account, id, "revoke"]) => {
+                self.revoke_service_token(&scene, workspace, account, id, fresh.now)
                     .await?
             }
-            (ConsoleSection::Installed, [place, app]) => {
-                self.switch_installed(&scene, place, app, form).await?
+            (ConsoleSection::Installed, [workspace, app]) => {
+                self.switch_installed(&scene, workspace, app, form).await?
             }
             _ => ConsoleResponse::not_found(),
         };

@@ -6,7 +6,7 @@ use workgraph_auth::{AuthStoreError, TokenKind, TokenRecord, mint_token};
 use super::form_fields::FormFields;
 use super::tokens::row;
 use super::{
-    Console, ConsoleContext, ConsoleNotice, ConsoleResponse, ConsoleUser, MANY, WorkspaceSeat,
+    Console, ConsoleContext, ConsoleNotice, ConsoleResponse, ConsoleUser, MANY, UserWorkspace,
     WriteContext, number,
 };
 use crate::pages::{
@@ -16,11 +16,11 @@ use crate::pages::{
 
 impl ConsoleContext<'_> {
     /// Returns the workspace of this number, if the signed-in user administers it.
-    pub(super) fn administers(&self, workspace: &str) -> Option<&WorkspaceSeat> {
+    pub(super) fn administers(&self, workspace: &str) -> Option<&UserWorkspace> {
         let id = number(workspace)?;
-        self.seats
+        self.memberships
             .iter()
-            .find(|seat| seat.workspace == id && seat.admin)
+            .find(|membership| membership.workspace == id && membership.admin)
     }
 }
 
@@ -32,29 +32,33 @@ impl Console<'_> {
         problems: &[FormProblem],
         now: SystemTime,
     ) -> Result<HtmlPage, AuthStoreError> {
-        let mut places = Vec::new();
-        for seat in scene.seats.iter().filter(|seat| seat.admin) {
+        let mut workspaces = Vec::new();
+        for membership in scene
+            .memberships
+            .iter()
+            .filter(|membership| membership.admin)
+        {
             let mut accounts = Vec::new();
-            for (id, name) in self.workspaces.services(seat.workspace).await? {
+            for (id, name) in self.workspaces.services(membership.workspace).await? {
                 let records = self.live(id, TokenKind::Service, now).await?;
                 let here = records
                     .into_iter()
-                    .filter(|record| record.workspace == Some(seat.workspace));
+                    .filter(|record| record.workspace == Some(membership.workspace));
                 accounts.push(ServiceAccountRow {
                     id,
                     name,
                     tokens: here.map(row).collect(),
                 });
             }
-            places.push(WorkspaceServiceAccounts {
-                id: seat.workspace,
-                name: seat.name.clone(),
+            workspaces.push(WorkspaceServiceAccounts {
+                id: membership.workspace,
+                name: membership.name.clone(),
                 accounts,
             });
         }
         Ok(ServiceAccountsPage {
             frame: scene.frame(),
-            places: &places,
+            workspaces: &workspaces,
             form,
             problems,
         }
@@ -66,7 +70,7 @@ impl Console<'_> {
         scene: &ConsoleContext<'_>,
         now: SystemTime,
     ) -> Result<ConsoleResponse, AuthStoreError> {
-        if !scene.seats.iter().any(|seat| seat.admin) {
+        if !scene.memberships.iter().any(|membership| membership.admin) {
             return Ok(ConsoleResponse::not_found());
         }
         Ok(ConsoleResponse::ok(
@@ -77,14 +81,15 @@ impl Console<'_> {
 
     async fn issue(
         &self,
-        seat: &WorkspaceSeat,
+        membership: &UserWorkspace,
         account: u64,
         name: &str,
         fresh: &WriteContext,
         visitor: &ConsoleUser<'_>,
     ) -> Result<ConsoleResponse, AuthStoreError> {
         let (secret, digest) = mint_token(TokenKind::Service, &fresh.random);
-        let mut record = TokenRecord::service(fresh.id, digest, account, seat.workspace, fresh.now);
+        let mut record =
+            TokenRecord::service(fresh.id, digest, account, membership.workspace, fresh.now);
         name.clone_into(&mut record.description);
         self.store.insert_token(record).await?;
         Ok(self.show(visitor, SecretKind::Service, name, secret, fresh.now))
@@ -97,38 +102,38 @@ impl Console<'_> {
         fresh: &WriteContext,
         visitor: &ConsoleUser<'_>,
     ) -> Result<ConsoleResponse, AuthStoreError> {
-        if !scene.seats.iter().any(|seat| seat.admin) {
+        if !scene.memberships.iter().any(|membership| membership.admin) {
             return Ok(ConsoleResponse::not_found());
         }
         let mut problems = Vec::new();
         let name = form.line("name", "a name", &mut problems);
-        let seat = scene.administers(form.one("workspace"));
-        if seat.is_none() {
+        let membership = scene.administers(form.one("workspace"));
+        if membership.is_none() {
             problems.push(FormProblem::new(
                 "workspace",
                 "Choose a workspace that you administer.",
             ));
         }
-        if let Some(seat) = seat
-            && self.workspaces.services(seat.workspace).await?.len() >= MANY
+        if let Some(membership) = membership
+            && self.workspaces.services(membership.workspace).await?.len() >= MANY
         {
             problems.push(FormProblem::new(
                 "name",
                 format!("The workspace has {MANY} service accounts already."),
             ));
         }
-        match seat.filter(|_| problems.is_empty()) {
-            Some(seat) => {
+        match membership.filter(|_| problems.is_empty()) {
+            Some(membership) => {
                 let made = self
                     .workspaces
-                    .create_service(seat.workspace, &name, self.actor);
+                    .create_service(membership.workspace, &name, self.actor);
                 let account = made.await?;
-                self.issue(seat, account, &name, fresh, visitor).await
+                self.issue(membership, account, &name, fresh, visitor).await
             }
             None => {
                 let form = ServiceAccountForm {
                     name,
-                    workspace: seat.map_or(0, |seat| seat.workspace),
+                    workspace: membership.map_or(0, |membership| membership.workspace),
                 };
                 Ok(ConsoleResponse::again(
                     self.service_page(scene, &form, &problems, fresh.now)
@@ -142,26 +147,27 @@ impl Console<'_> {
     async fn service<'s>(
         &self,
         scene: &'s ConsoleContext<'_>,
-        place: &str,
+        workspace: &str,
         account: &str,
-    ) -> Result<Option<(&'s WorkspaceSeat, u64, String)>, AuthStoreError> {
-        let (Some(seat), Some(id)) = (scene.administers(place), number(account)) else {
+    ) -> Result<Option<(&'s UserWorkspace, u64, String)>, AuthStoreError> {
+        let (Some(membership), Some(id)) = (scene.administers(workspace), number(account)) else {
             return Ok(None);
         };
-        let all = self.workspaces.services(seat.workspace).await?;
+        let all = self.workspaces.services(membership.workspace).await?;
         let found = all.into_iter().find(|(account, _)| *account == id);
-        Ok(found.map(|(account, name)| (seat, account, name)))
+        Ok(found.map(|(account, name)| (membership, account, name)))
     }
 
     pub(super) async fn create_service_token(
         &self,
         scene: &ConsoleContext<'_>,
-        place: &str,
+        workspace: &str,
         account: &str,
         fresh: &WriteContext,
         visitor: &ConsoleUser<'_>,
     ) -> Result<ConsoleResponse, AuthStoreError> {
-        let Some((seat, account, name)) = self.service(scene, place, account).await? else {
+        let Some((membership, account, name)) = self.service(scene, workspace, account).await?
+        else {
             return Ok(ConsoleResponse::not_found());
         };
         if self
@@ -179,25 +185,25 @@ impl Console<'_> {
                     .await?,
             ));
         }
-        self.issue(seat, account, &name, fresh, visitor).await
+        self.issue(membership, account, &name, fresh, visitor).await
     }
 
     pub(super) async fn revoke_service_token(
         &self,
         scene: &ConsoleContext<'_>,
-        place: &str,
+        workspace: &str,
         account: &str,
         id: &str,
         now: SystemTime,
     ) -> Result<ConsoleResponse, AuthStoreError> {
-        let Some((seat, account, _)) = self.service(scene, place, account).await? else {
+        let Some((membership, account, _)) = self.service(scene, workspace, account).await? else {
             return Ok(ConsoleResponse::not_found());
         };
         let all = self.store.list(account).await?;
         let own = all.iter().find(|record| {
             Some(record.id) == number(id)
                 && record.kind == TokenKind::Service
-                && record.workspace == Some(seat.workspace)
+                && record.workspace == Some(membership.workspace)
         });
         let Some(own) = own else {
             return Ok(ConsoleResponse::not_found());

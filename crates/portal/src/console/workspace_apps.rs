@@ -10,30 +10,34 @@ impl Console<'_> {
         &self,
         scene: &ConsoleContext<'_>,
     ) -> Result<ConsoleResponse, AuthStoreError> {
-        if !scene.seats.iter().any(|seat| seat.admin) {
+        if !scene.memberships.iter().any(|membership| membership.admin) {
             return Ok(ConsoleResponse::not_found());
         }
         let all = self.store.apps(None).await?;
-        let mut places = Vec::new();
-        for seat in scene.seats.iter().filter(|seat| seat.admin) {
+        let mut workspaces = Vec::new();
+        for membership in scene
+            .memberships
+            .iter()
+            .filter(|membership| membership.admin)
+        {
             let here = |app: &&App| {
-                app.disabled_at.is_none() && app.distribution.contains(&seat.workspace)
+                app.disabled_at.is_none() && app.distribution.contains(&membership.workspace)
             };
             let show = |app: &App| InstalledApp {
                 id: app.id,
                 name: app.name.clone(),
                 scopes: app.scopes,
-                off: app.disabled_in.contains(&seat.workspace),
+                off: app.disabled_in.contains(&membership.workspace),
             };
-            places.push(WorkspaceApps {
-                id: seat.workspace,
-                name: seat.name.clone(),
+            workspaces.push(WorkspaceApps {
+                id: membership.workspace,
+                name: membership.name.clone(),
                 apps: all.iter().filter(here).map(show).collect(),
             });
         }
         let page = InstalledAppsPage {
             frame: scene.frame(),
-            places: &places,
+            workspaces: &workspaces,
         };
         Ok(ConsoleResponse::ok(page.page()))
     }
@@ -41,11 +45,11 @@ impl Console<'_> {
     pub(super) async fn switch_installed(
         &self,
         scene: &ConsoleContext<'_>,
-        place: &str,
+        workspace: &str,
         app: &str,
         form: FormFields<'_>,
     ) -> Result<ConsoleResponse, AuthStoreError> {
-        let (Some(seat), Some(id)) = (scene.administers(place), number(app)) else {
+        let (Some(membership), Some(id)) = (scene.administers(workspace), number(app)) else {
             return Ok(ConsoleResponse::not_found());
         };
         let off = match form.one("state") {
@@ -56,13 +60,14 @@ impl Console<'_> {
         // The app's owner may change it at the same time; that is no reason to fail here.
         for _ in 0..4 {
             let was = self.store.app(id).await?;
-            let Some(was) = was.filter(|app| app.distribution.contains(&seat.workspace)) else {
+            let Some(was) = was.filter(|app| app.distribution.contains(&membership.workspace))
+            else {
                 return Ok(ConsoleResponse::not_found());
             };
             let mut becomes = App::clone(&was);
-            becomes.disabled_in.retain(|id| *id != seat.workspace);
+            becomes.disabled_in.retain(|id| *id != membership.workspace);
             if off {
-                becomes.disabled_in.push(seat.workspace);
+                becomes.disabled_in.push(membership.workspace);
             }
             match self.store.put_app(becomes, Some(&was)).await {
                 Err(AuthStoreError::Conflict) => {}

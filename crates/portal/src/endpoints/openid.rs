@@ -8,7 +8,7 @@ use workgraph_wire::error_envelope::error;
 
 use crate::common_responses::json;
 use crate::portal::Portal;
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 
 impl Portal {
     /// Returns the document of OpenID Connect Discovery and of RFC 8414: one for both.

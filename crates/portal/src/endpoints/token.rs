@@ -6,9 +6,9 @@ use workgraph_auth::{EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial
 
 use crate::common_responses::failure;
 use crate::csrf::network;
-use crate::form;
+use crate::form_decoding;
 use crate::portal::{Portal, PortalError};
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 use crate::route::{Endpoint, Route};
 
 const CLIENTS: &str = "client";
@@ -58,13 +58,13 @@ impl Portal {
         request: &PortalRequest,
         now: SystemTime,
     ) -> Result<EndpointReply, PortalError> {
-        let invalid = |why: String| Ok(TokenError::InvalidRequest(why).reply());
+        let invalid = |reason: String| Ok(TokenError::InvalidRequest(reason).reply());
         if !request.query.is_empty() {
             return invalid("Parameters belong into the body, not into the query.".to_owned());
         }
-        let pairs = match form::read(request) {
+        let pairs = match form_decoding::read(request) {
             Ok(pairs) => pairs,
-            Err(why) => return invalid(why),
+            Err(reason) => return invalid(reason),
         };
         let headers: Vec<&str> = request.authorization.iter().map(String::as_str).collect();
         let form = EndpointRequest {
@@ -88,7 +88,7 @@ impl Portal {
                     refresh: self.random()?,
                 };
                 // Only the exchange of a code brings an id_token, so a refresh waits for no key.
-                let by_code = !form::one(&pairs, "code").is_empty();
+                let by_code = !form_decoding::one(&pairs, "code").is_empty();
                 let ring = if by_code {
                     Some(self.signing_keys().await?)
                 } else {
@@ -110,21 +110,25 @@ fn into_api_response(reply: &EndpointReply) -> ApiResponse {
 }
 
 fn too_many(wait: u64) -> ApiResponse {
-    let why = format!("Too many requests from this address. Retry after {wait} seconds.");
-    into_api_response(&EndpointReply::error(429, "temporarily_unavailable", &why))
-        .with("Retry-After", wait.to_string())
+    let reason = format!("Too many requests from this address. Retry after {wait} seconds.");
+    into_api_response(&EndpointReply::error(
+        429,
+        "temporarily_unavailable",
+        &reason,
+    ))
+    .with("Retry-After", wait.to_string())
 }
 
 impl Portal {
     /// Returns the response to a form that the transport did not take: too large, or incomplete. `why` is a text of
     /// this server.
     #[must_use]
-    pub fn refused(&self, route: Route, status: u16, why: &str) -> ApiResponse {
+    pub fn refused(&self, route: Route, status: u16, reason: &str) -> ApiResponse {
         let mut reply = match route.endpoint {
             Endpoint::Token | Endpoint::Revoke | Endpoint::TokenInfo => {
-                into_api_response(&EndpointReply::error(status, "invalid_request", why))
+                into_api_response(&EndpointReply::error(status, "invalid_request", reason))
             }
-            _ => failure(status, "This form was not taken", why),
+            _ => failure(status, "This form was not taken", reason),
         };
         reply.operation = route.name;
         reply

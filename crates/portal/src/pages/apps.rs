@@ -144,11 +144,11 @@ impl AppForm<'_> {
                 fieldset #distribution tabindex="-1" aria-describedby=[places.described()] {
                     legend { (places.label) }
                     (places.says())
-                    @for place in self.workspaces {
+                    @for workspace in self.workspaces {
                         div.tick {
-                            input id={ "w-" (place.id) } type="checkbox" name="workspace" value=(place.id)
-                                checked[values.distribution.contains(&place.id)];
-                            label for={ "w-" (place.id) } { bdi { (place.name) } }
+                            input id={ "w-" (workspace.id) } type="checkbox" name="workspace" value=(workspace.id)
+                                checked[values.distribution.contains(&workspace.id)];
+                            label for={ "w-" (workspace.id) } { bdi { (workspace.name) } }
                         }
                     }
                     @if self.workspaces.is_empty() { p.soft { "You are in no workspace." } }

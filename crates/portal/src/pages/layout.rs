@@ -191,11 +191,11 @@ pub(super) fn console(
     document(title, &head, &main)
 }
 
-fn sign_out(who: &SignedInUser<'_>) -> Markup {
+fn sign_out(user: &SignedInUser<'_>) -> Markup {
     html! {
-        form.who method="post" action=(paths::SIGN_OUT) {
-            (csrf(who.csrf))
-            bdi { (who.name) }
+        form.user method="post" action=(paths::SIGN_OUT) {
+            (csrf(user.csrf))
+            bdi { (user.name) }
             button.link type="submit" { "Sign out" }
         }
     }

@@ -44,7 +44,7 @@ pub struct ServiceAccountsPage<'a> {
     /// Navigation and notice around the page.
     pub frame: PageChrome<'a>,
     /// Workspaces that the user administers.
-    pub places: &'a [WorkspaceServiceAccounts],
+    pub workspaces: &'a [WorkspaceServiceAccounts],
     /// Values of the fields.
     pub form: &'a ServiceAccountForm,
     /// Problems with the values.
@@ -57,9 +57,9 @@ impl ServiceAccountsPage<'_> {
     pub fn page(&self) -> HtmlPage {
         let name = FormField::new("name", "Name", self.problems)
             .hint("The work it does, for instance: Nightly export.");
-        let place = FormField::new("workspace", "Workspace", self.problems);
+        let workspace = FormField::new("workspace", "Workspace", self.problems);
         let choices = self
-            .places
+            .workspaces
             .iter()
             .map(|p| (p.id, p.name.as_str(), p.id == self.form.workspace));
         console(
@@ -70,15 +70,15 @@ impl ServiceAccountsPage<'_> {
                 (summary(self.problems))
                 h1 { "Service accounts" }
                 p.lead { "A service account belongs to a workspace instead of a person. Its token reaches everything in that workspace, and nothing else." }
-                @for place in self.places {
-                    (card(&format!("w-{}", place.id), &place.name,
-                        &list(&place.accounts, "No service account.", |account| self.account(place, account))))
+                @for workspace in self.workspaces {
+                    (card(&format!("w-{}", workspace.id), &workspace.name,
+                        &list(&workspace.accounts, "No service account.", |account| self.account(workspace, account))))
                 }
                 (card("new", "Create a service account", &html! {
                     form method="post" action=(paths::SERVICES) {
                         (csrf(self.frame.user.csrf))
                         (name.line("text", &self.form.name, "off", 100))
-                        (place.choice(choices))
+                        (workspace.choice(choices))
                         button type="submit" { "Create account and token" }
                     }
                 }))
@@ -86,9 +86,9 @@ impl ServiceAccountsPage<'_> {
         )
     }
 
-    fn account(&self, place: &WorkspaceServiceAccounts, account: &ServiceAccountRow) -> Markup {
+    fn account(&self, workspace: &WorkspaceServiceAccounts, account: &ServiceAccountRow) -> Markup {
         let guard = self.frame.user.csrf;
-        let path = format!("{}/{}/{}", paths::SERVICES, place.id, account.id);
+        let path = format!("{}/{}/{}", paths::SERVICES, workspace.id, account.id);
         html! {
             li {
                 div.head {

@@ -36,7 +36,7 @@ pub struct InstalledAppsPage<'a> {
     /// Navigation and notice around the page.
     pub frame: PageChrome<'a>,
     /// Workspaces that the user administers.
-    pub places: &'a [WorkspaceApps],
+    pub workspaces: &'a [WorkspaceApps],
 }
 
 impl InstalledAppsPage<'_> {
@@ -50,15 +50,15 @@ impl InstalledAppsPage<'_> {
             &html! {
                 h1 { "Workspace apps" }
                 p.lead { "Members of your workspaces can authorize these apps. One that you switch off reaches nothing in the workspace from then on, whoever authorized it." }
-                @for place in self.places {
-                    (card(&format!("w-{}", place.id), &place.name,
-                        &list(&place.apps, "No app is available here.", |app| self.row(place, app))))
+                @for workspace in self.workspaces {
+                    (card(&format!("w-{}", workspace.id), &workspace.name,
+                        &list(&workspace.apps, "No app is available here.", |app| self.row(workspace, app))))
                 }
             },
         )
     }
 
-    fn row(&self, place: &WorkspaceApps, app: &InstalledApp) -> Markup {
+    fn row(&self, workspace: &WorkspaceApps, app: &InstalledApp) -> Markup {
         let (state, word, class) = if app.off {
             ("on", "Switch on", "quiet")
         } else {
@@ -73,10 +73,10 @@ impl InstalledAppsPage<'_> {
                     }
                     p.soft { (client(app.id, app.scopes)) }
                 }
-                form method="post" action={ (paths::INSTALLED) "/" (place.id) "/" (app.id) } {
+                form method="post" action={ (paths::INSTALLED) "/" (workspace.id) "/" (app.id) } {
                     (csrf(self.frame.user.csrf))
                     input type="hidden" name="state" value=(state);
-                    button.(class) type="submit" aria-label={ (word) " " (app.name) " in " (place.name) } { (word) }
+                    button.(class) type="submit" aria-label={ (word) " " (app.name) " in " (workspace.name) } { (word) }
                 }
             }
         }

@@ -12,7 +12,7 @@ use workgraph_auth::{
 use workgraph_core::audit::{ActorContext, AuditActor};
 use workgraph_portal::console::{
     Console, ConsoleResponse, ConsoleUser, InvitationSummary, OneTimeSecrets, PURPOSE,
-    WorkspaceDirectory, WorkspaceSeat, WriteContext,
+    UserWorkspace, WorkspaceDirectory, WriteContext,
 };
 
 /// Ada administers workspace 7 and is a member of 8; Bob is a member of 8.
@@ -35,15 +35,18 @@ struct Town<'a>(&'a Desk);
 
 #[async_trait]
 impl WorkspaceDirectory for Town<'_> {
-    async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError> {
-        let seat = |workspace, name: &str, admin| WorkspaceSeat {
+    async fn workspaces_of(&self, user: u64) -> Result<Vec<UserWorkspace>, AuthStoreError> {
+        let membership = |workspace, name: &str, admin| UserWorkspace {
             workspace,
             name: name.to_owned(),
             admin,
         };
         Ok(match user {
-            ADA => vec![seat(7, "Acme", true), seat(8, "Example Ltd", false)],
-            BOB => vec![seat(8, "Example Ltd", false)],
+            ADA => vec![
+                membership(7, "Acme", true),
+                membership(8, "Example Ltd", false),
+            ],
+            BOB => vec![membership(8, "Example Ltd", false)],
             _ => vec![],
         })
     }

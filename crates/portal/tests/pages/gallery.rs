@@ -50,7 +50,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         },
         notice: None,
     };
-    let told = PageChrome {
+    let chrome = PageChrome {
         notice: Some(text),
         ..frame
     };
@@ -295,7 +295,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         (
             "account_wrong",
             AccountPage {
-                frame: told,
+                frame: chrome,
                 sessions: &[session(1, None)],
                 problems: &password_wrong,
             }
@@ -331,7 +331,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         (
             "connected_none",
             AuthorizedAppsPage {
-                frame: told,
+                frame: chrome,
                 invitations: &[],
                 apps: &[],
             }
@@ -348,7 +348,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         (
             "apps_none",
             AppsPage {
-                frame: told,
+                frame: chrome,
                 apps: &[],
             }
             .page(),
@@ -369,7 +369,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         (
             "app_off",
             AppPage {
-                frame: told,
+                frame: chrome,
                 app: &app(true),
                 form: form(&wrong),
                 has_secret: false,
@@ -393,7 +393,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         (
             "tokens_wrong",
             TokensPage {
-                frame: told,
+                frame: chrome,
                 tokens: &[],
                 form: &TokenForm {
                     description: own(text),
@@ -408,7 +408,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
             "services",
             ServiceAccountsPage {
                 frame,
-                places: &[service, empty],
+                workspaces: &[service, empty],
                 form: &ServiceAccountForm::default(),
                 problems: &[],
             }
@@ -417,8 +417,8 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         (
             "services_wrong",
             ServiceAccountsPage {
-                frame: told,
-                places: &[],
+                frame: chrome,
+                workspaces: &[],
                 form: &ServiceAccountForm {
                     name: own(text),
                     workspace: 2,
@@ -431,7 +431,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
             "installed",
             InstalledAppsPage {
                 frame,
-                places: &[
+                workspaces: &[
                     WorkspaceApps {
                         id: 1,
                         name: own(text),

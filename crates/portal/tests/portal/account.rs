@@ -29,7 +29,7 @@ fn a_changed_password_is_the_only_one_and_ends_the_other_sessions() {
     let reply = change(&mut ada, &fields("pass-1", "correct horse"));
     let page = text(&ada.get(leads(&reply)));
     assert!(page.contains("Your password is changed"), "{page}");
-    assert_eq!(town.told().last(), Some(&(ADA, "changed")));
+    assert_eq!(town.notified().last(), Some(&(ADA, "changed")));
     assert!(leads(&thief.get(ACCOUNT)).starts_with("/-/sign_in"));
     assert_eq!(bob.get(ACCOUNT).status, 200, "nobody else is concerned");
     let mut new = Browser::new(&town);
@@ -223,8 +223,8 @@ fn what_was_switched_off_does_not_come_back() {
     for disabled in [true, false] {
         block_on(town.store.set_disabled(ADA, disabled, town.now())).unwrap();
         assert!(leads(&ada.get(ACCOUNT)).starts_with("/-/sign_in"));
-        let told = town.call([9, 9, 9, 9], "/-/token_info", &[("token", access)]);
-        assert_eq!(text(&told), "{\"active\":false}");
+        let reply = town.call([9, 9, 9, 9], "/-/token_info", &[("token", access)]);
+        assert_eq!(text(&reply), "{\"active\":false}");
     }
     assert_eq!(town.redeem(&waiting).status, 400);
     let mut ada = Browser::of(&town, ADA);

@@ -17,7 +17,7 @@ use workgraph_auth::{
 };
 use workgraph_core::GidGenerator;
 use workgraph_core::audit::ActorContext;
-use workgraph_portal::console::{InvitationSummary, WorkspaceDirectory, WorkspaceSeat};
+use workgraph_portal::console::{InvitationSummary, UserWorkspace, WorkspaceDirectory};
 use workgraph_portal::{
     AuditedStore, PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot, Portal,
     PortalDependencies, PortalRequest, PortalSettings, SigningKeys,
@@ -112,7 +112,7 @@ impl PasswordHasher for Locks {
 #[derive(Default)]
 struct Neighbours {
     /// Users whose password was used or changed.
-    told: Mutex<Vec<(u64, &'static str)>>,
+    notified: Mutex<Vec<(u64, &'static str)>>,
 }
 
 #[async_trait]
@@ -130,10 +130,10 @@ impl UserDirectory for Neighbours {
 
 #[async_trait]
 impl WorkspaceDirectory for Neighbours {
-    async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError> {
+    async fn workspaces_of(&self, user: u64) -> Result<Vec<UserWorkspace>, AuthStoreError> {
         let workspace = if user == BOB { 8 } else { 7 };
         let name = format!("Workspace {workspace}");
-        Ok(vec![WorkspaceSeat {
+        Ok(vec![UserWorkspace {
             workspace,
             name,
             admin: user == ADA,
@@ -163,10 +163,10 @@ impl WorkspaceDirectory for Neighbours {
         Err(AuthStoreError::NoAccount)
     }
     fn password_used(&self, user: u64) {
-        self.told.lock().unwrap().push((user, "used"));
+        self.notified.lock().unwrap().push((user, "used"));
     }
     fn password_changed(&self, user: u64) {
-        self.told.lock().unwrap().push((user, "changed"));
+        self.notified.lock().unwrap().push((user, "changed"));
     }
 }
 
@@ -311,8 +311,8 @@ impl Town {
     }
 
     /// Returns the calls about passwords that the service got.
-    pub(crate) fn told(&self) -> Vec<(u64, &'static str)> {
-        self.places.told.lock().unwrap().clone()
+    pub(crate) fn notified(&self) -> Vec<(u64, &'static str)> {
+        self.places.notified.lock().unwrap().clone()
     }
 
     /// Switches random bytes off or on.

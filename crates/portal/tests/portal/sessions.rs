@@ -49,9 +49,9 @@ fn a_session_is_new_at_each_sign_in() {
 fn a_sign_in_tells_that_the_password_was_used() {
     let town = Town::new();
     Browser::new(&town).sign_in(ADA, "wrong");
-    assert_eq!(town.told(), []);
+    assert_eq!(town.notified(), []);
     Browser::of(&town, ADA);
-    assert_eq!(town.told(), [(ADA, "used")]);
+    assert_eq!(town.notified(), [(ADA, "used")]);
 }
 
 /// A password that was right when it was checked, and replaced before the session began, starts no session.
@@ -71,7 +71,7 @@ fn a_password_that_is_replaced_meanwhile_starts_no_session() {
     assert_eq!(reply.status, 400, "{}", text(&reply));
     assert!(leads(&thief.get("/-/console/apps")).starts_with("/-/sign_in"));
     assert_eq!(block_on(town.store.sessions(ADA)).unwrap(), []);
-    assert_eq!(town.told(), []);
+    assert_eq!(town.notified(), []);
     let failed = town.acts.1.lock().unwrap().clone();
     assert_eq!(failed, [ADA], "the audit log is told");
     let mut ada = Browser::new(&town);

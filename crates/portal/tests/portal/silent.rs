@@ -49,7 +49,7 @@ fn silent(browser: &mut Browser<'_>, scope: &str) -> Option<String> {
 }
 
 /// Returns the scopes of a token by introspection, or `None` for a dead one.
-fn told(town: &Town, token: &str) -> Option<ScopeSet> {
+fn scopes_of(town: &Town, token: &str) -> Option<ScopeSet> {
     let reply = text(&town.call([9, 9, 9, 9], "/-/token_info", &[("token", token)]));
     let (_, rest) = reply.split_once("\"scope\":\"")?;
     Some(set(rest.split('"').next()?))
@@ -101,7 +101,7 @@ fn runs(steps: &[Step], ask: Ask<'_>) -> Result<(), String> {
         }
         for (token, own, lives) in &tokens {
             let expected = stands.filter(|_| *lives).map(|s| s.intersect(*own));
-            if told(&town, token) != expected {
+            if scopes_of(&town, token) != expected {
                 return Err(format!("after {step:?} a token for {own} has changed"));
             }
         }
@@ -155,5 +155,5 @@ fn b77_a_link_cuts_nothing() {
         "{:?}",
         header(&reply, "Location")
     );
-    assert_eq!(told(&town, token), Some(set("tasks:read openid")));
+    assert_eq!(scopes_of(&town, token), Some(set("tasks:read openid")));
 }

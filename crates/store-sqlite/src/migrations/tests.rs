@@ -108,13 +108,16 @@ fn cards_of_a_file_from_before_get_their_shapes() {
     migrate(&conn).unwrap();
     let mut session = SqliteTransaction::new(&conn);
     for number in 1..=11 {
-        let (gid, home) = (Gid::new(number).unwrap(), Gid::new(1));
-        let card = session.card_of(home, Type::Task, gid).unwrap().unwrap();
-        let shape = card.shape().number();
-        assert_eq!(shape.count_ones(), u32::from(number < 11), "{card:?}");
+        let (gid, workspace) = (Gid::new(number).unwrap(), Gid::new(1));
+        let entry = session
+            .card_of(workspace, Type::Task, gid)
+            .unwrap()
+            .unwrap();
+        let shape = entry.shape().number();
+        assert_eq!(shape.count_ones(), u32::from(number < 11), "{entry:?}");
         let params = (1, Type::Task as u8, gid.as_i64());
         let kept = session.one(Sql::CardShape, params, |row| row.get(0));
-        assert_eq!(kept.unwrap(), Some(shape), "{card:?}");
+        assert_eq!(kept.unwrap(), Some(shape), "{entry:?}");
     }
 }
 
@@ -135,9 +138,9 @@ fn what_someone_has_in_a_file_from_before_is_listed_with_its_times() {
     ))
     .unwrap();
     migrate(&conn).unwrap();
-    let (home, who) = (Gid::new(1), Gid::new(3).unwrap());
+    let (workspace, responsible) = (Gid::new(1), Gid::new(3).unwrap());
     let list = EntryList::Of {
-        who,
+        responsible,
         done: Some(false),
         due: None,
     };
@@ -149,7 +152,7 @@ fn what_someone_has_in_a_file_from_before_is_listed_with_its_times() {
         let mut found = Vec::new();
         let each = &mut |gid: Gid, value| found.push((gid.get(), value));
         session
-            .list_index_entries(home, Type::Task, list, column, 10, each)
+            .list_index_entries(workspace, Type::Task, list, column, 10, each)
             .unwrap();
         found.sort_unstable();
         assert_eq!(found, expected, "{column:?}");

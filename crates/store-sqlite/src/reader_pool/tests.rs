@@ -110,13 +110,13 @@ fn a_statement_that_is_stopped_leaves_its_connection_and_snapshot_in_order() {
     let (readers, writer, _folder) = readers();
     append(&writer, 1);
     readers.notify_committed();
-    for why in [
+    for reason in [
         InterruptReason::Deadline,
         InterruptReason::Abandoned,
         InterruptReason::AllowanceSpent,
     ] {
-        let stopped = readers.read_under(Some(Arc::new(Never(why))), long);
-        assert_eq!(stopped, Err(GraphStoreError::Interrupted(why)));
+        let stopped = readers.read_under(Some(Arc::new(Never(reason))), long);
+        assert_eq!(stopped, Err(GraphStoreError::Interrupted(reason)));
         {
             let state = readers.lock();
             assert_eq!((state.idle.len(), state.open), (1, 1), "it is kept");

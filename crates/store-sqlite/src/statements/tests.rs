@@ -172,7 +172,7 @@ fn dear(conn: &Connection) -> Vec<Sql> {
 /// Plans say `due>?` even if the bound is not a parameter of the statement, so the rows that are read are counted. A
 /// list without its index is noticed.
 #[test]
-fn lists_of_cards_begin_where_they_should() {
+fn lists_of_entries_begin_where_they_should() {
     let conn = with_cards();
     assert_eq!(dear(&conn), []);
     let mut indexes = conn

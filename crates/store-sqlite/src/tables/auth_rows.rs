@@ -69,8 +69,8 @@ pub(crate) fn maybe_number(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<
 }
 
 fn unreadable(at: usize, what: &str) -> rusqlite::Error {
-    let why = format!("not a {what} this program knows");
-    rusqlite::Error::FromSqlConversionFailure(at, Type::Text, why.into())
+    let reason = format!("not a {what} this program knows");
+    rusqlite::Error::FromSqlConversionFailure(at, Type::Text, reason.into())
 }
 
 fn scopes(row: &Row<'_>, at: usize) -> rusqlite::Result<ScopeSet> {

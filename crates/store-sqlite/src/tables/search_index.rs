@@ -27,12 +27,12 @@ pub(crate) struct PendingWords {
 }
 
 /// Returns the number of the workspace in the tables.
-fn workspace_column(home: Option<Gid>) -> i64 {
-    home.map_or(0, Gid::as_i64)
+fn workspace_column(workspace: Option<Gid>) -> i64 {
+    workspace.map_or(0, Gid::as_i64)
 }
 
 /// Returns the 13 digits that stand before each word of nodes of a type in a workspace.
-fn prefix(home: Option<Gid>, ty: Type) -> String {
+fn prefix(workspace: Option<Gid>, ty: Type) -> String {
     let mut out = vec![b'0'; 13];
     let digits = |mut number: u64, out: &mut [u8]| {
         for digit in out.iter_mut().rev() {
@@ -45,9 +45,9 @@ fn prefix(home: Option<Gid>, ty: Type) -> String {
             number /= 36;
         }
     };
-    let (workspace, kind) = out.split_at_mut(11);
-    digits(home.map_or(0, Gid::get), workspace);
-    digits(ty as u64, kind);
+    let (workspace_digits, type_digits) = out.split_at_mut(11);
+    digits(workspace.map_or(0, Gid::get), workspace_digits);
+    digits(ty as u64, type_digits);
     String::from_utf8(out).unwrap_or_default()
 }
 
@@ -65,7 +65,7 @@ fn column(prefix: &str, words: &[String]) -> String {
 /// Returns the search for words, in the language of the table. Words are letters and digits alone, so nothing in them
 /// must be quoted.
 fn matching(scan: &WordScan<'_>) -> String {
-    let prefix = prefix(scan.home, scan.ty);
+    let prefix = prefix(scan.workspace, scan.ty);
     let star = if scan.words.match_prefixes { " *" } else { "" };
     let terms: Vec<String> = scan
         .words
@@ -77,13 +77,13 @@ fn matching(scan: &WordScan<'_>) -> String {
     format!("{of}({})", terms.join(" AND "))
 }
 
-fn card(row: &Row<'_>, home: Option<Gid>, ty: Type) -> rusqlite::Result<IndexEntry> {
+fn entry(row: &Row<'_>, workspace: Option<Gid>, ty: Type) -> rusqlite::Result<IndexEntry> {
     let flags: u8 = row.get(10)?;
     let is_set = |at: usize| row.get::<_, Option<i64>>(at).map(|v| v.is_some());
     Ok(IndexEntry {
         gid: gid(row, 0)?,
         ty,
-        workspace: home,
+        workspace,
         created: row.get(1)?,
         modified: row.get(2)?,
         completed: row.get(3)?,
@@ -161,16 +161,16 @@ fn unkept(column: IndexColumn) -> GraphStoreError {
 impl SqliteTransaction<'_> {
     pub(crate) fn card_of(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError> {
-        let params = (workspace_column(home), ty as u8, gid.as_i64());
-        self.one(Sql::Card, params, |row| card(row, home, ty))
+        let params = (workspace_column(workspace), ty as u8, gid.as_i64());
+        self.one(Sql::Card, params, |row| entry(row, workspace, ty))
             .map_err(failed)
     }
 
-    pub(crate) fn cards(
+    pub(crate) fn entries(
         &mut self,
         scan: &EntryScan,
         each: &mut dyn FnMut(IndexEntry),
@@ -191,22 +191,22 @@ impl SqliteTransaction<'_> {
             (IndexColumn::Gid, None) => (first.saturating_sub(1), i64::MIN),
             _ => (value, at),
         };
-        let (home, kind, most) = (
-            workspace_column(scan.home),
+        let (workspace, kind, most) = (
+            workspace_column(scan.workspace),
             scan.ty as u8,
             limit(scan.limit),
         );
         let read = |row: &Row<'_>| {
-            each(card(row, scan.home, scan.ty)?);
+            each(entry(row, scan.workspace, scan.ty)?);
             Ok(())
         };
         let sql = by_column(scan.column, scan.descending);
         let sql = sql.filter(|_| scan.shape.is_some() == (scan.column == IndexColumn::Modified));
         let sql = sql.ok_or_else(|| unkept(scan.column))?;
         let done = match scan.shape {
-            None => self.each(sql, (home, kind, value, at, last, most), read),
+            None => self.each(sql, (workspace, kind, value, at, last, most), read),
             Some(shape) => {
-                let params = (home, kind, value, at, last, most, shape.number());
+                let params = (workspace, kind, value, at, last, most, shape.number());
                 self.each(sql, params, read)
             }
         };
@@ -216,13 +216,13 @@ impl SqliteTransaction<'_> {
     /// Reads the column sets of entries: each time the next one, so that only the first entry of each is read.
     pub(crate) fn shapes_of(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
     ) -> rusqlite::Result<Vec<ColumnSet>> {
         let (mut shapes, mut last) = (Vec::new(), -1);
         while let Some(next) = self.one(
             Sql::Shapes,
-            (workspace_column(home), ty as u8, last),
+            (workspace_column(workspace), ty as u8, last),
             |row| row.get::<_, u16>(0),
         )? {
             shapes.push(ColumnSet::from_number(next));
@@ -233,13 +233,13 @@ impl SqliteTransaction<'_> {
 
     pub(crate) fn list(
         &mut self,
-        (home, ty): (Option<Gid>, Type),
+        (workspace, ty): (Option<Gid>, Type),
         list: EntryList,
         column: IndexColumn,
         most: usize,
         each: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), GraphStoreError> {
-        let (home, kind) = (workspace_column(home), ty as u8);
+        let (workspace, kind) = (workspace_column(workspace), ty as u8);
         let given = given_at(&list, column);
         let left = Cell::new(limit(most));
         let mut read = |row: &Row<'_>| {
@@ -248,25 +248,33 @@ impl SqliteTransaction<'_> {
             left.set(left.get() - 1);
             Ok(())
         };
-        let (who, done, due) = match list {
+        let (responsible, done, due) = match list {
             EntryList::Within(column, from, to) => {
-                let params = (home, kind, from, to, left.get());
+                let params = (workspace, kind, from, to, left.get());
                 let sql = listed(column).ok_or_else(|| unkept(column))?;
                 return self.each(sql, params, read).map_err(failed);
             }
             EntryList::Shaped(shape, from, to) => {
-                let params = (home, kind, shape.number(), from, to, left.get());
+                let params = (workspace, kind, shape.number(), from, to, left.get());
                 return self.each(Sql::ListShape, params, read).map_err(failed);
             }
-            EntryList::Of { who, done, due } => (who.as_i64(), done, due),
+            EntryList::Of {
+                responsible,
+                done,
+                due,
+            } => (responsible.as_i64(), done, due),
         };
         // Each value of `done` by itself: in the index, dates come after it.
         let both = [false, true].into_iter();
         for done in both.filter(|on| done.is_none_or(|done| done == *on)) {
             let some = match due {
-                None => self.each(Sql::ListOf, (home, kind, who, done, left.get()), &mut read),
+                None => self.each(
+                    Sql::ListOf,
+                    (workspace, kind, responsible, done, left.get()),
+                    &mut read,
+                ),
                 Some((from, to)) => {
-                    let params = (home, kind, who, done, from, to, left.get());
+                    let params = (workspace, kind, responsible, done, from, to, left.get());
                     self.each(Sql::ListOfDue, params, &mut read)
                 }
             };
@@ -280,7 +288,7 @@ impl SqliteTransaction<'_> {
         list: &PrefixList<'_>,
         each: &mut dyn FnMut(Gid),
     ) -> Result<(), GraphStoreError> {
-        let first = prefix(list.home, list.ty) + list.prefix;
+        let first = prefix(list.workspace, list.ty) + list.prefix;
         let last = format!("{first}{}", char::MAX);
         let sql = if list.names {
             Sql::ListNamed
@@ -319,46 +327,47 @@ impl SqliteTransaction<'_> {
 
     pub(crate) fn put_entry(
         &mut self,
-        card: &IndexEntry,
+        entry: &IndexEntry,
         text: &NodeWords,
     ) -> rusqlite::Result<()> {
-        let (home, kind, gid) = (
-            workspace_column(card.workspace),
-            card.ty as u8,
-            card.gid.as_i64(),
+        let (workspace, kind, gid) = (
+            workspace_column(entry.workspace),
+            entry.ty as u8,
+            entry.gid.as_i64(),
         );
-        let known: Option<i64> = self.one(Sql::CardSum, (home, kind, gid), |row| row.get(0))?;
-        if known != Some(card.words_hash) {
-            let prefix = prefix(card.workspace, card.ty);
+        let known: Option<i64> =
+            self.one(Sql::CardSum, (workspace, kind, gid), |row| row.get(0))?;
+        if known != Some(entry.words_hash) {
+            let prefix = prefix(entry.workspace, entry.ty);
             self.pending.push(PendingWords {
                 gid,
                 replaces: known.is_some(),
                 text: Some((column(&prefix, &text.name), column(&prefix, &text.notes))),
             });
         }
-        let flags = u8::from(card.due_at_instant) * TIMED;
+        let flags = u8::from(entry.due_at_instant) * TIMED;
         let on = |flag: bool| flag.then_some(1i64);
         let params = rusqlite::params![
-            home,
+            workspace,
             kind,
             gid,
-            card.created,
-            card.modified,
-            card.completed,
-            card.due,
-            card.start,
-            card.responsible.map(Gid::as_i64),
-            card.creator.map(Gid::as_i64),
-            card.assigner.map(Gid::as_i64),
-            card.subtype,
+            entry.created,
+            entry.modified,
+            entry.completed,
+            entry.due,
+            entry.start,
+            entry.responsible.map(Gid::as_i64),
+            entry.creator.map(Gid::as_i64),
+            entry.assigner.map(Gid::as_i64),
+            entry.subtype,
             flags,
-            card.likes,
-            on(card.is_subtask),
-            on(card.is_blocked),
-            on(card.is_blocking),
-            card.words_hash,
-            card.is_completed,
-            card.shape().number(),
+            entry.likes,
+            on(entry.is_subtask),
+            on(entry.is_blocked),
+            on(entry.is_blocking),
+            entry.words_hash,
+            entry.is_completed,
+            entry.shape().number(),
         ];
         let put = if known.is_some() {
             Sql::PutCard
@@ -371,12 +380,12 @@ impl SqliteTransaction<'_> {
     /// Deletes the index entry and the words of a node.
     pub(crate) fn delete_entry(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
         gid: Gid,
     ) -> rusqlite::Result<()> {
         let gid = gid.as_i64();
-        if self.run(Sql::DropCard, (workspace_column(home), ty as u8, gid))? > 0 {
+        if self.run(Sql::DropCard, (workspace_column(workspace), ty as u8, gid))? > 0 {
             self.pending.push(PendingWords {
                 gid,
                 replaces: true,

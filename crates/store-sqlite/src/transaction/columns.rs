@@ -88,7 +88,7 @@ pub(super) fn node(
     }
     let kind: u8 = row.get(at)?;
     let ty = Type::from_code(kind).ok_or_else(|| unreadable(at, i64::from(kind)))?;
-    let home = maybe_gid(row, at + 1)?;
+    let workspace = maybe_gid(row, at + 1)?;
     let head = text(row, at + 2)?;
     let (version, body) = match depth {
         Depth::Full => (seq(row, at + 3)?, text(row, at + 4)?),
@@ -97,7 +97,7 @@ pub(super) fn node(
     Ok(Some(Arc::new(Node {
         gid,
         ty,
-        workspace: home,
+        workspace,
         version,
         head,
         body,

@@ -204,7 +204,7 @@ impl Snapshot for SqliteTransaction<'_> {
         Ok(count.unwrap_or(0))
     }
 
-    fn scan_home(
+    fn scan_workspace(
         &mut self,
         workspace: Gid,
         ty: Type,
@@ -270,31 +270,31 @@ impl Snapshot for SqliteTransaction<'_> {
 
     fn index_entry(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError> {
-        self.card_of(home, ty, gid)
+        self.card_of(workspace, ty, gid)
     }
 
     fn list_index_entries(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
         list: EntryList,
         column: IndexColumn,
         most: usize,
         each: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), GraphStoreError> {
-        self.list((home, ty), list, column, most, each)
+        self.list((workspace, ty), list, column, most, each)
     }
 
     fn column_sets(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
     ) -> Result<Vec<ColumnSet>, GraphStoreError> {
-        self.shapes_of(home, ty).map_err(failed)
+        self.shapes_of(workspace, ty).map_err(failed)
     }
     fn list_prefix_matches(
         &mut self,
@@ -308,7 +308,7 @@ impl Snapshot for SqliteTransaction<'_> {
         scan: &EntryScan,
         each: &mut dyn FnMut(IndexEntry),
     ) -> Result<(), GraphStoreError> {
-        self.cards(scan, each)
+        self.entries(scan, each)
     }
 
     fn scan_words(

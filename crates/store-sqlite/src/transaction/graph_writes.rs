@@ -40,12 +40,12 @@ impl SqliteTransaction<'_> {
 
 impl Transaction for SqliteTransaction<'_> {
     fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), GraphStoreError> {
-        let home = node.workspace.map(Gid::as_i64);
+        let workspace = node.workspace.map(Gid::as_i64);
         let (version, seq) = (whole(node.version)?, whole(seq)?);
         let params = (
             node.gid.as_i64(),
             node.ty as u8,
-            home,
+            workspace,
             version,
             seq,
             &*node.head,
@@ -60,18 +60,18 @@ impl Transaction for SqliteTransaction<'_> {
         let params = (gid.as_i64(), whole(seq)?);
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
         let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;
-        match trashed.map(|(kind, home)| (Type::from_code(kind), home)) {
-            Some((Some(ty), home)) => self.delete_entry(home, ty, gid).map_err(failed),
+        match trashed.map(|(kind, workspace)| (Type::from_code(kind), workspace)) {
+            Some((Some(ty), workspace)) => self.delete_entry(workspace, ty, gid).map_err(failed),
             _ => Ok(()),
         }
     }
 
     fn put_index_entry(
         &mut self,
-        card: &IndexEntry,
+        entry: &IndexEntry,
         text: &NodeWords,
     ) -> Result<(), GraphStoreError> {
-        self.put_entry(card, text).map_err(failed)
+        self.put_entry(entry, text).map_err(failed)
     }
 
     fn put_edge(&mut self, edge: &Edge) -> Result<(), GraphStoreError> {

@@ -116,7 +116,7 @@ fn a_full_disk_fails_the_whole_batch_and_service_goes_on_when_there_is_room() {
     let done = finish(&conn, vec![small, huge]);
     let (small_answer, huge_answer) = (a.try_recv().unwrap(), b.try_recv().unwrap());
     assert!(
-        matches!(&huge_answer, Err(GraphStoreError::Failed(why)) if why.contains("full")),
+        matches!(&huge_answer, Err(GraphStoreError::Failed(reason)) if reason.contains("full")),
         "{huge_answer:?}"
     );
     // The small job either shared the failure or was committed; its answer says which.

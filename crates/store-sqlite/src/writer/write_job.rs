@@ -36,7 +36,9 @@ where
         PendingWrite::failure(self)
     }
     fn answer(self: Box<Self>, failure: Option<&str>) {
-        let otherwise = failure.map_or(Ok(()), |why| Err(AuthStoreError::Unavailable(why.into())));
+        let otherwise = failure.map_or(Ok(()), |reason| {
+            Err(AuthStoreError::Unavailable(reason.into()))
+        });
         PendingWrite::answer(*self, otherwise);
     }
 }
@@ -99,21 +101,22 @@ impl WriteJob {
     }
     /// Returns the reason of its failure.
     pub(super) fn failure(&self) -> String {
-        let why = match self {
+        let reason = match self {
             Self::Graph(task) => task.failure(),
             Self::Token(task) => task.failure(),
             Self::Other(work) => work.failure(),
         };
-        why.unwrap_or_default()
+        reason.unwrap_or_default()
     }
     /// Gives the waiting caller the outcome, or the failure of the whole batch.
     pub(super) fn answer(self, failure: Option<&str>) {
         match self {
-            Self::Graph(task) => {
-                task.answer(failure.map_or(Ok(()), |why| Err(GraphStoreError::Failed(why.into()))))
-            }
-            Self::Token(task) => task
-                .answer(failure.map_or(Ok(()), |why| Err(AuthStoreError::Unavailable(why.into())))),
+            Self::Graph(task) => task.answer(
+                failure.map_or(Ok(()), |reason| Err(GraphStoreError::Failed(reason.into()))),
+            ),
+            Self::Token(task) => task.answer(failure.map_or(Ok(()), |reason| {
+                Err(AuthStoreError::Unavailable(reason.into()))
+            })),
             Self::Other(work) => work.answer(failure),
         }
     }

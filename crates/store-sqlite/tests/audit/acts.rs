@@ -125,7 +125,7 @@ fn token(kind: TokenKind, day: &Day, id: u64) -> TokenRecord {
 fn live(path: &Path) -> Day {
     let mut day = Day::new(path);
     let ann = day.ann;
-    let place = day.acme.get();
+    let workspace = day.acme.get();
     let login = |hash: &str| Some(Login::new("ann@example.com", Secret::new(hash.to_owned())));
     let account = Account::new(ann, Tier::Paid);
     day.act("account", &[], |store| {
@@ -184,9 +184,9 @@ fn live(path: &Path) -> Day {
         },
     );
     const APPROVAL: &str = "workspace_app_admin_approval_setting_changed";
-    let (none, here) = (app(&[]), app(&[place]));
+    let (none, here) = (app(&[]), app(&[workspace]));
     let mut off = here.clone();
-    off.disabled_in.push(place);
+    off.disabled_in.push(workspace);
     day.act("app", &[], |store| {
         block_on(store.put_app(none.clone(), None)).unwrap();
     });

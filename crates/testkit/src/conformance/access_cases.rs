@@ -26,15 +26,17 @@ pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), GraphStoreFa
     same(
         &scene.level(bob, scene.acme).await?,
         &Level::None,
-        "who has no seat sees nothing",
+        "a user without membership sees nothing",
     )?;
 
-    let seat = scene.fixture.seat(bob, scene.acme, Role::Member);
+    let membership = scene
+        .fixture
+        .add_workspace_member(bob, scene.acme, Role::Member);
     scene.commit().await?;
     same(
         &scene.level(bob, scene.acme).await?,
         &Level::Editor,
-        "a seat counts from the next load on",
+        "a membership counts from the next load on",
     )?;
     same(
         &scene.level(bob, task).await?,
@@ -42,15 +44,15 @@ pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), GraphStoreFa
         "a private project stays private",
     )?;
 
-    let view = scene.load(scene.want().node(seat)).await?;
-    if let Some(node) = view.node(seat) {
+    let view = scene.load(scene.want().node(membership)).await?;
+    if let Some(node) = view.node(membership) {
         scene.fixture.edit(node, membership::IS_ADMIN, true);
     }
     scene.commit().await?;
     same(
         &scene.level(bob, scene.acme).await?,
         &Level::Admin,
-        "a new version of a seat counts",
+        "a new version of a membership counts",
     )?;
 
     scene
@@ -134,13 +136,13 @@ pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), GraphStoreFa
 
     scene.fixture.with(|work| {
         work.unlink(bob, rel::WORKSPACES, scene.acme);
-        work.trash(seat, Type::WorkspaceMembership);
+        work.trash(membership, Type::WorkspaceMembership);
     });
     scene.commit().await?;
     same(
         &scene.level(bob, scene.acme).await?,
         &Level::None,
-        "a seat that was taken away counts",
+        "a membership that was taken away counts",
     )?;
     same(
         &scene.level(scene.ann, scene.acme).await?,

@@ -10,9 +10,9 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::{Changes, GraphStore, Guard};
 
-async fn all(store: &dyn GraphStore, home: Gid) -> Result<Vec<AuditRow>, GraphStoreFailure> {
+async fn all(store: &dyn GraphStore, workspace: Gid) -> Result<Vec<AuditRow>, GraphStoreFailure> {
     Ok(store
-        .audit_rows(AuditQuery::all(home, 10_000), None)
+        .audit_rows(AuditQuery::all(workspace, 10_000), None)
         .await?)
 }
 
@@ -27,13 +27,13 @@ async fn added(scene: &mut StoreScene<'_>) -> Result<Vec<AuditRow>, GraphStoreFa
     Ok(all(scene.store, scene.acme).await?.split_off(before))
 }
 
-pub(super) async fn told(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+pub(super) async fn acts_are_logged(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let (acme, ann) = (scene.acme, scene.ann);
     same(
         &kinds(&all(store, acme).await?),
         &vec!["user_invited"],
-        "a seat is in the log",
+        "a membership is in the log",
     )?;
     let ben = scene.fixture.member(acme, "Ben", Role::Member);
     let team = scene.fixture.team(acme, "Design", ann);
@@ -72,11 +72,11 @@ pub(super) async fn deletions(store: &dyn GraphStore) -> Result<(), GraphStoreFa
     let top = scene.fixture.task(acme, "top", ann);
     let below = scene.fixture.subtask(top, "below", ann);
     scene.fixture.subtask(below, "deep", ann);
-    let place = scene.fixture.private_project(acme, "Secret", ann);
+    let project = scene.fixture.private_project(acme, "Secret", ann);
     scene.commit().await?;
     scene.fixture.with(|work| {
         work.trash(top, Type::Task);
-        work.trash(place, Type::Project);
+        work.trash(project, Type::Project);
     });
     let rows = added(&mut scene).await?;
     let mut names: Vec<String> = rows.iter().map(|row| row.body.to_string()).collect();
@@ -104,8 +104,8 @@ pub(super) async fn quiet(store: &dyn GraphStore) -> Result<(), GraphStoreFailur
     let mut scene = StoreScene::new(store).await?;
     let (acme, ann) = (scene.acme, scene.ann);
     let task = scene.fixture.task(acme, "a task", ann);
-    let place = scene.fixture.private_project(acme, "own", ann);
-    scene.fixture.section(place, acme, "section");
+    let project = scene.fixture.private_project(acme, "own", ann);
+    scene.fixture.section(project, acme, "section");
     scene.fixture.tag(acme, "tag");
     // The fixture sets no actor; the creators are in the nodes themselves.
     let mut changes = scene.fixture.take();

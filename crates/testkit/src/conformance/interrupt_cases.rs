@@ -76,12 +76,12 @@ async fn everywhere(
     let written = written.map_err(|e| GraphStoreFailure(e.message))?;
     for passed in 0..all {
         let (watched, after) = under(want, passed);
-        let why = InterruptReason::Deadline;
+        let reason = InterruptReason::Deadline;
         let outcome = match store.load(&watched).await {
             Ok(view) => {
-                projected(&view).map_err(|fault| fault.kind == DomainErrorKind::Interrupted(why))
+                projected(&view).map_err(|fault| fault.kind == DomainErrorKind::Interrupted(reason))
             }
-            Err(error) => Err(error == GraphStoreError::Interrupted(why)),
+            Err(error) => Err(error == GraphStoreError::Interrupted(reason)),
         };
         let stopped = after.stopped.load(Relaxed);
         // A store needs fewer checks for rows that are in memory by now.
@@ -149,7 +149,7 @@ pub(super) async fn searches(store: &dyn GraphStore) -> Result<(), GraphStoreFai
         SortOrder::Column(IndexColumn::Created),
     ] {
         let mut want = scene.want();
-        let place = want.add_ref(scene.acme);
+        let workspace = want.add_ref(scene.acme);
         let project = want.add_ref(project);
         let query = SearchQuery {
             ty: Type::Task,
@@ -158,7 +158,7 @@ pub(super) async fn searches(store: &dyn GraphStore) -> Result<(), GraphStoreFai
             ascending: true,
         };
         want.search = Some(Search {
-            workspace: place,
+            workspace,
             queries: vec![query],
             limit: TASKS,
             cap: 10_000,

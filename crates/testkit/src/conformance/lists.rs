@@ -49,12 +49,12 @@ fn fill(draft: &mut Draft, number: i64, users: [Gid; 2]) {
 /// # Errors
 /// Fails if a promise is not kept.
 pub fn lists(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
-    let home = Some(gid(1)?);
+    let workspace = Some(gid(1)?);
     let users = [gid(2)?, gid(3)?];
     // Each is written twice: a value of the first version is not listed any more.
     for number in (0..TASKS).chain(0..TASKS) {
         let mut draft = match txn.node(gid(100 + number)?, Depth::Full)? {
-            None => Draft::new(Type::Task, gid(100 + number)?, home),
+            None => Draft::new(Type::Task, gid(100 + number)?, workspace),
             Some(node) => Draft::edit(&node),
         };
         let version = if draft.is_new() { number / 2 } else { number };
@@ -63,22 +63,22 @@ pub fn lists(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
         txn.put_node(&node, 1)?;
         update_entry(txn, node.gid)?;
     }
-    let mut cards = Vec::new();
+    let mut entries = Vec::new();
     for number in 0..TASKS {
         let node = txn.node(gid(100 + number)?, Depth::Full)?;
         let node =
             node.ok_or_else(|| GraphStoreFailure("a task that was written is not there".into()))?;
-        cards.push(build_entry(txn, &node)?.0);
+        entries.push(build_entry(txn, &node)?.0);
     }
-    for list in all(&cards, users) {
+    for list in all(&entries, users) {
         for column in IndexColumn::ALL {
             let mut found = Vec::new();
             let each = &mut |gid, value| found.push((gid, value));
-            txn.list_index_entries(home, Type::Task, list, column, usize::MAX >> 1, each)?;
+            txn.list_index_entries(workspace, Type::Task, list, column, usize::MAX >> 1, each)?;
             found.sort_unstable();
-            let value = |card: &IndexEntry| card.value(column).filter(|_| list.gives(column));
-            let expected = cards.iter().filter(|card| list.has(card));
-            let expected: Vec<_> = expected.map(|card| (card.gid, value(card))).collect();
+            let value = |entry: &IndexEntry| entry.value(column).filter(|_| list.gives(column));
+            let expected = entries.iter().filter(|entry| list.has(entry));
+            let expected: Vec<_> = expected.map(|entry| (entry.gid, value(entry))).collect();
             same(
                 &found,
                 &expected,
@@ -87,15 +87,19 @@ pub fn lists(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
         }
         let mut found = 0;
         let each = &mut |_, _| found += 1;
-        txn.list_index_entries(home, Type::Task, list, IndexColumn::Gid, 2, each)?;
-        let most = cards.iter().filter(|card| list.has(card)).count().min(2);
+        txn.list_index_entries(workspace, Type::Task, list, IndexColumn::Gid, 2, each)?;
+        let most = entries
+            .iter()
+            .filter(|entry| list.has(entry))
+            .count()
+            .min(2);
         same(&found, &most, "a list gives as many as it is asked for")?;
     }
     Ok(())
 }
 
 /// Returns every kind of list, with and without bounds.
-fn all(cards: &[IndexEntry], users: [Gid; 2]) -> Vec<EntryList> {
+fn all(entries: &[IndexEntry], users: [Gid; 2]) -> Vec<EntryList> {
     let bounds = [(i64::MIN, i64::MAX), (DAY, 3 * DAY)];
     let columns = IndexColumn::ALL
         .into_iter()
@@ -103,15 +107,19 @@ fn all(cards: &[IndexEntry], users: [Gid; 2]) -> Vec<EntryList> {
     let mut lists: Vec<EntryList> = columns
         .flat_map(|column| bounds.map(|(from, to)| EntryList::Within(column, from, to)))
         .collect();
-    let shaped = |card: &IndexEntry| {
+    let shaped = |entry: &IndexEntry| {
         let half = (TASKS * DAY, 2 * TASKS * DAY);
-        [bounds[0], half].map(|(from, to)| EntryList::Shaped(card.shape(), from, to))
+        [bounds[0], half].map(|(from, to)| EntryList::Shaped(entry.shape(), from, to))
     };
-    lists.extend(cards.iter().flat_map(shaped));
-    for who in users {
+    lists.extend(entries.iter().flat_map(shaped));
+    for user in users {
         for done in [None, Some(false), Some(true)] {
             for due in [None, Some(bounds[0]), Some(bounds[1])] {
-                lists.push(EntryList::Of { who, done, due });
+                lists.push(EntryList::Of {
+                    responsible: user,
+                    done,
+                    due,
+                });
             }
         }
     }

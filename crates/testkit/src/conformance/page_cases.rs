@@ -36,7 +36,7 @@ fn tags(anchor: usize) -> ListSource {
     }
 }
 
-fn seats(anchor: usize) -> ListSource {
+fn memberships(anchor: usize) -> ListSource {
     ListSource::Edges {
         anchor,
         rel: rel::WORKSPACES,
@@ -177,7 +177,11 @@ pub(super) async fn joined(store: &dyn GraphStore) -> Result<(), GraphStoreFailu
     let mut members = Vec::new();
     for name in ["Bob", "Cleo", "Dan"] {
         let user = scene.fixture.user(name, &format!("{name}@example.com"));
-        members.push(scene.fixture.seat(user, scene.acme, Role::Member));
+        members.push(
+            scene
+                .fixture
+                .add_workspace_member(user, scene.acme, Role::Member),
+        );
     }
     scene.commit().await?;
     let own = scene.load(scene.want()).await?;
@@ -190,7 +194,7 @@ pub(super) async fn joined(store: &dyn GraphStore) -> Result<(), GraphStoreFailu
         ((parent, subtasks), &children),
         ((parent, tags), &labels),
         ((scene.acme, all_tags), &labels),
-        ((scene.acme, seats), &members),
+        ((scene.acme, memberships), &members),
         ((scene.acme, projects), &vec![project]),
         (
             (children.first().copied().unwrap_or(parent), subtasks),

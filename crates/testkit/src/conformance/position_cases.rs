@@ -12,7 +12,7 @@ pub(super) async fn four_places(store: &dyn GraphStore) -> Result<(), GraphStore
     let [a, b, c, d, e, f] = tasks.as_slice() else {
         return Err(GraphStoreFailure("six tasks".into()));
     };
-    for (task, place) in [
+    for (task, position) in [
         (a, ListPosition::Last),
         (b, ListPosition::Last),
         (c, ListPosition::First),
@@ -20,7 +20,7 @@ pub(super) async fn four_places(store: &dyn GraphStore) -> Result<(), GraphStore
         (e, ListPosition::After(*c)),
         (f, ListPosition::Before(*c)),
     ] {
-        scene.fixture.link(*task, rel::PARENT, list, place, None);
+        scene.fixture.link(*task, rel::PARENT, list, position, None);
     }
     scene.commit().await?;
     let promise = "each link is where it was put";
@@ -30,13 +30,13 @@ pub(super) async fn four_places(store: &dyn GraphStore) -> Result<(), GraphStore
         promise,
     )?;
     // Again, each beside its own position.
-    for (task, place) in [
+    for (task, position) in [
         (f, ListPosition::First),
         (b, ListPosition::Last),
         (a, ListPosition::After(*e)),
         (c, ListPosition::Before(*e)),
     ] {
-        scene.fixture.link(*task, rel::PARENT, list, place, None);
+        scene.fixture.link(*task, rel::PARENT, list, position, None);
         scene.commit().await?;
         same(
             &scene.sources(list, rel::PARENT).await?,
@@ -97,10 +97,10 @@ pub(super) async fn numbers(store: &dyn GraphStore) -> Result<(), GraphStoreFail
 }
 
 /// Applies a position to a plain list.
-fn put(list: &mut Vec<Gid>, gid: Gid, place: ListPosition) {
+fn put(list: &mut Vec<Gid>, gid: Gid, position: ListPosition) {
     list.retain(|g| *g != gid);
     let at = |other: Gid| list.iter().position(|g| *g == other).unwrap_or(0);
-    let index = match place {
+    let index = match position {
         ListPosition::First => 0,
         ListPosition::Before(other) => at(other),
         ListPosition::After(other) => at(other) + 1,
@@ -123,14 +123,14 @@ pub(super) async fn moves(store: &dyn GraphStore) -> Result<(), GraphStoreFailur
                 continue;
             };
             let others: Vec<Gid> = expected.iter().copied().filter(|g| *g != gid).collect();
-            let place = match (how % 4, pick(beside, &others)) {
+            let position = match (how % 4, pick(beside, &others)) {
                 (0, _) => ListPosition::First,
                 (1, Some(other)) => ListPosition::Before(other),
                 (2, Some(other)) => ListPosition::After(other),
                 _ => ListPosition::Last,
             };
-            put(&mut expected, gid, place);
-            scene.fixture.link(gid, rel::PARENT, list, place, None);
+            put(&mut expected, gid, position);
+            scene.fixture.link(gid, rel::PARENT, list, position, None);
         }
         scene.commit().await?;
         same(
@@ -159,13 +159,13 @@ pub(super) async fn squeezed(store: &dyn GraphStore) -> Result<(), GraphStoreFai
     // A gap of 2^32 is used up by 32 halvings; this is many times that, and longer than one spread.
     for round in 0..25 {
         for gid in scene.tasks(10) {
-            let place = if round % 2 == 0 {
+            let position = if round % 2 == 0 {
                 ListPosition::After(*first)
             } else {
                 ListPosition::Before(*last)
             };
-            put(&mut expected, gid, place);
-            scene.fixture.link(gid, rel::PARENT, list, place, None);
+            put(&mut expected, gid, position);
+            scene.fixture.link(gid, rel::PARENT, list, position, None);
         }
         scene.commit().await?;
     }
@@ -186,8 +186,10 @@ pub(super) async fn gone_anchor(store: &dyn GraphStore) -> Result<(), GraphStore
         .fixture
         .link(*there, rel::PARENT, *list, ListPosition::Last, None);
     scene.commit().await?;
-    for place in [ListPosition::Before(*stray), ListPosition::After(*stray)] {
-        scene.fixture.link(*there, rel::PARENT, *list, place, None);
+    for position in [ListPosition::Before(*stray), ListPosition::After(*stray)] {
+        scene
+            .fixture
+            .link(*there, rel::PARENT, *list, position, None);
         same(
             &scene.commit().await,
             &Err(GraphStoreError::Conflict),

@@ -79,7 +79,7 @@ pub(super) async fn empty_place(store: &dyn GraphStore) -> Result<(), GraphStore
     let mut scene = StoreScene::new(store).await?;
     for _ in 0..10 {
         let tasks = scene.tasks(5);
-        let Some((place, others)) = tasks.split_first() else {
+        let Some((parent, others)) = tasks.split_first() else {
             return Err(GraphStoreFailure("five tasks".into()));
         };
         scene.commit().await?;
@@ -88,15 +88,15 @@ pub(super) async fn empty_place(store: &dyn GraphStore) -> Result<(), GraphStore
             .map(|gid| {
                 scene
                     .fixture
-                    .link(*gid, rel::PARENT, *place, ListPosition::Last, None);
+                    .link(*gid, rel::PARENT, *parent, ListPosition::Last, None);
                 let mut changes = scene.fixture.take();
-                changes.guards.push(Guard::Empty(*place, rel::PARENT));
+                changes.guards.push(Guard::Empty(*parent, rel::PARENT));
                 changes
             })
             .collect();
         one_won(&at_once(store, sets)?)?;
         same(
-            &scene.sources(*place, rel::PARENT).await?.len(),
+            &scene.sources(*parent, rel::PARENT).await?.len(),
             &1,
             "the place has one",
         )?;

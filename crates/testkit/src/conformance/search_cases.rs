@@ -97,7 +97,7 @@ pub(super) async fn at_once(store: &dyn GraphStore) -> Result<(), GraphStoreFail
     let first = scene.fixture.task(acme, "Plant a fig", ann);
     let sub = scene.fixture.subtask(first, "fig leaves", ann);
     let other = scene.fixture.workspace("Other");
-    scene.fixture.seat(ann, other, Role::Admin);
+    scene.fixture.add_workspace_member(ann, other, Role::Admin);
     scene.fixture.task(other, "fig of another", ann);
     scene.commit().await?;
     let found = scene.texts(ann, "FIG").await?;

@@ -212,9 +212,9 @@ pub async fn webhooks(
         store.record_attempt(10, state.clone(), None).await?,
         "so is one that is not logged",
     )?;
-    let held = store.get(10).await?.map(|h| (h.filters, h.state));
+    let found = store.get(10).await?.map(|h| (h.filters, h.state));
     same(
-        &held,
+        &found,
         &Some((vec![filter], state.clone())),
         "filters and state come back",
     )?;
@@ -239,16 +239,16 @@ pub async fn webhooks(
     )?;
 
     store.advance_positions(vec![10, 11, 99], 8).await?;
-    let place = async |id| -> Result<Option<JournalPosition>, GraphStoreFailure> {
+    let position = async |id| -> Result<Option<JournalPosition>, GraphStoreFailure> {
         Ok(store.get(id).await?.map(|h| h.state.position))
     };
     same(
-        &place(11).await?,
+        &position(11).await?,
         &Some(JournalPosition { seq: 8, facts: 0 }),
         "idle webhooks move on",
     )?;
     same(
-        &place(10).await?,
+        &position(10).await?,
         &Some(JournalPosition { seq: 9, facts: 3 }),
         "none moves back",
     )?;

@@ -32,9 +32,9 @@ pub(super) struct MemoryGraph {
     /// Keys of custom field values, by node and field.
     values: BTreeMap<(Gid, Gid), BTreeSet<IndexKey>>,
     /// Index entries of live nodes, with their words.
-    cards: BTreeMap<Gid, (IndexEntry, NodeWords)>,
+    entries: BTreeMap<Gid, (IndexEntry, NodeWords)>,
     /// True for the fault that the first index entry of a node is never updated.
-    pub(super) old_cards: bool,
+    pub(super) old_entries: bool,
     pub(super) journal: Vec<JournalEntry>,
     pub(super) audit: Vec<AuditRow>,
     /// Names of apps.
@@ -50,7 +50,7 @@ pub(super) enum Undo {
     Edge((Gid, Relation, Gid), Option<Edge>),
     Alias(String, Option<Gid>),
     Values((Gid, Gid), Option<BTreeSet<IndexKey>>),
-    Card(Gid, Option<(IndexEntry, NodeWords)>),
+    Entry(Gid, Option<(IndexEntry, NodeWords)>),
     Append,
     Record,
 }
@@ -60,11 +60,11 @@ impl MemoryGraph {
     pub(super) fn roll_back(&mut self) {
         while let Some(step) = self.undo.pop() {
             match step {
-                Undo::Node(gid, Some(held)) => drop(self.nodes.insert(gid, held)),
+                Undo::Node(gid, Some(stored)) => drop(self.nodes.insert(gid, stored)),
                 Undo::Node(gid, None) => drop(self.nodes.remove(&gid)),
                 Undo::Trash(gid) => {
-                    if let Some(held) = self.nodes.get_mut(&gid) {
-                        held.trashed = false;
+                    if let Some(stored) = self.nodes.get_mut(&gid) {
+                        stored.trashed = false;
                     }
                 }
                 Undo::Edge(key, edge) => drop(self.swap_edge(key, edge)),
@@ -72,8 +72,8 @@ impl MemoryGraph {
                 Undo::Alias(key, None) => drop(self.aliases.remove(&key)),
                 Undo::Values(at, Some(keys)) => drop(self.values.insert(at, keys)),
                 Undo::Values(at, None) => drop(self.values.remove(&at)),
-                Undo::Card(gid, Some(card)) => drop(self.cards.insert(gid, card)),
-                Undo::Card(gid, None) => drop(self.cards.remove(&gid)),
+                Undo::Entry(gid, Some(entry)) => drop(self.entries.insert(gid, entry)),
+                Undo::Entry(gid, None) => drop(self.entries.remove(&gid)),
                 Undo::Append => drop(self.journal.pop()),
                 Undo::Record => drop(self.audit.pop()),
             }
@@ -99,12 +99,12 @@ impl MemoryGraph {
     pub(super) fn live_nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes
             .values()
-            .filter(|held| !held.trashed)
-            .map(|held| &held.node)
+            .filter(|stored| !stored.trashed)
+            .map(|stored| &stored.node)
     }
 
     fn live(&self, gid: Gid) -> Option<&StoredNode> {
-        self.nodes.get(&gid).filter(|held| !held.trashed)
+        self.nodes.get(&gid).filter(|stored| !stored.trashed)
     }
 
     fn give(
@@ -114,10 +114,10 @@ impl MemoryGraph {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> bool {
-        let Some(held) = self.live(far) else {
+        let Some(stored) = self.live(far) else {
             return false;
         };
-        each(*edge, cut(&held.node, depth));
+        each(*edge, cut(&stored.node, depth));
         true
     }
 
@@ -173,7 +173,7 @@ impl Snapshot for MemoryGraph {
     fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
         Ok(self
             .live(gid)
-            .and_then(|held| cut(&held.node, depth.max(Depth::Head))))
+            .and_then(|stored| cut(&stored.node, depth.max(Depth::Head))))
     }
 
     fn edges_out(
@@ -280,7 +280,7 @@ impl Snapshot for MemoryGraph {
             .count() as u64)
     }
 
-    fn scan_home(
+    fn scan_workspace(
         &mut self,
         workspace: Gid,
         ty: Type,
@@ -289,9 +289,9 @@ impl Snapshot for MemoryGraph {
         depth: Depth,
         each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
-        let listed = |held: &&StoredNode| {
-            let node = &held.node;
-            !held.trashed
+        let listed = |stored: &&StoredNode| {
+            let node = &stored.node;
+            !stored.trashed
                 && node.ty == ty
                 && node.workspace == Some(workspace)
                 && node.gid.as_i64() > after
@@ -299,8 +299,8 @@ impl Snapshot for MemoryGraph {
         if ty == Type::Story {
             return Ok(());
         }
-        for held in self.nodes.values().filter(listed).take(limit) {
-            each(held.node.gid, held.created, cut(&held.node, depth));
+        for stored in self.nodes.values().filter(listed).take(limit) {
+            each(stored.node.gid, stored.created, cut(&stored.node, depth));
         }
         Ok(())
     }
@@ -334,17 +334,17 @@ impl Snapshot for MemoryGraph {
 
     fn index_entry(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError> {
-        let card = self.cards.get(&gid).map(|(card, _)| *card);
-        Ok(card.filter(|c| c.workspace == home && c.ty == ty))
+        let entry = self.entries.get(&gid).map(|(entry, _)| *entry);
+        Ok(entry.filter(|c| c.workspace == workspace && c.ty == ty))
     }
 
     fn list_index_entries(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
         list: EntryList,
         column: IndexColumn,
@@ -352,24 +352,24 @@ impl Snapshot for MemoryGraph {
         each: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), GraphStoreError> {
         let given = list.gives(column);
-        let cards = self.cards.values().map(|(card, _)| card);
+        let entries = self.entries.values().map(|(entry, _)| entry);
         // The greatest gids first, the usual order of searches.
-        let found = cards
+        let found = entries
             .rev()
-            .filter(|c| c.workspace == home && c.ty == ty && list.has(c));
+            .filter(|c| c.workspace == workspace && c.ty == ty && list.has(c));
         found
             .take(limit)
-            .for_each(|card| each(card.gid, card.value(column).filter(|_| given)));
+            .for_each(|entry| each(entry.gid, entry.value(column).filter(|_| given)));
         Ok(())
     }
 
     fn column_sets(
         &mut self,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
         ty: Type,
     ) -> Result<Vec<ColumnSet>, GraphStoreError> {
-        let cards = self.cards.values().map(|(card, _)| card);
-        let found = cards.filter(|c| c.workspace == home && c.ty == ty);
+        let entries = self.entries.values().map(|(entry, _)| entry);
+        let found = entries.filter(|c| c.workspace == workspace && c.ty == ty);
         let shapes: BTreeSet<ColumnSet> = found.map(IndexEntry::shape).collect();
         Ok(shapes.into_iter().collect())
     }
@@ -379,9 +379,9 @@ impl Snapshot for MemoryGraph {
         scan: &EntryScan,
         each: &mut dyn FnMut(IndexEntry),
     ) -> Result<(), GraphStoreError> {
-        let cards = self.cards.values().map(|(card, _)| card);
-        let mut found: Vec<(i64, Gid, &IndexEntry)> = cards
-            .filter(|c| c.workspace == scan.home && c.ty == scan.ty)
+        let entries = self.entries.values().map(|(entry, _)| entry);
+        let mut found: Vec<(i64, Gid, &IndexEntry)> = entries
+            .filter(|c| c.workspace == scan.workspace && c.ty == scan.ty)
             .filter(|c| scan.shape.is_none_or(|shape| c.shape() == shape))
             .filter_map(|c| Some((c.value(scan.column)?, c.gid, c)))
             .filter(|(value, ..)| (scan.from..=scan.to).contains(value))
@@ -398,7 +398,7 @@ impl Snapshot for MemoryGraph {
         let rest = found
             .into_iter()
             .skip_while(|(value, gid, _)| passed((*value, *gid)));
-        rest.take(scan.limit).for_each(|(_, _, card)| each(*card));
+        rest.take(scan.limit).for_each(|(_, _, entry)| each(*entry));
         Ok(())
     }
 
@@ -412,12 +412,15 @@ impl Snapshot for MemoryGraph {
             match_prefixes: true,
             names_only: list.names,
         };
-        let cards = self
-            .cards
+        let entries = self
+            .entries
             .values()
-            .map(|(card, text)| (card, words.matches(text)));
-        let found = cards.filter(|(c, fits)| c.workspace == list.home && c.ty == list.ty && *fits);
-        found.take(list.limit).for_each(|(card, _)| each(card.gid));
+            .map(|(entry, text)| (entry, words.matches(text)));
+        let found =
+            entries.filter(|(c, fits)| c.workspace == list.workspace && c.ty == list.ty && *fits);
+        found
+            .take(list.limit)
+            .for_each(|(entry, _)| each(entry.gid));
         Ok(())
     }
 
@@ -430,9 +433,11 @@ impl Snapshot for MemoryGraph {
             names_only: scan.names,
             ..scan.words.clone()
         };
-        let cards = self.cards.values();
-        let mut found: Vec<Gid> = cards
-            .filter(|(c, text)| c.workspace == scan.home && c.ty == scan.ty && words.matches(text))
+        let entries = self.entries.values();
+        let mut found: Vec<Gid> = entries
+            .filter(|(c, text)| {
+                c.workspace == scan.workspace && c.ty == scan.ty && words.matches(text)
+            })
             .map(|(c, _)| c.gid)
             .collect();
         if scan.descending {
@@ -462,10 +467,10 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_cards_have_and_give_what_the_port_says() {
+    fn lists_of_entries_have_and_give_what_the_port_says() {
         crate::conformance::lists(&mut MemoryGraph::default()).unwrap();
         let mut twin = MemoryGraph {
-            old_cards: true,
+            old_entries: true,
             ..MemoryGraph::default()
         };
         assert!(crate::conformance::lists(&mut twin).is_err());

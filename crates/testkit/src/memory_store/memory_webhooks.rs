@@ -25,12 +25,12 @@ impl MemoryStore {
 
     /// Deletes the webhooks of apps that have no access to their user any more.
     pub(super) fn let_go(&self) {
-        let mut held = self.hooks.lock();
+        let mut state = self.hooks.lock();
         let holds = |h: &Webhook| {
             h.app
                 .is_none_or(|app| self.tokens.has_live_grant(h.user, app))
         };
-        held.hooks.retain(|_, hook| holds(hook));
+        state.hooks.retain(|_, hook| holds(hook));
     }
 }
 
@@ -43,7 +43,7 @@ impl WebhookStore for MemoryStore {
     ) -> Result<InsertOutcome, WebhookStoreError> {
         // The graph is locked while the webhook gets its journal position.
         let mut graph = self.state();
-        let mut held = self.hooks.lock();
+        let mut state = self.hooks.lock();
         if hook
             .app
             .is_some_and(|app| !self.tokens.has_live_grant(hook.user, app))
@@ -51,7 +51,7 @@ impl WebhookStore for MemoryStore {
             return Ok(InsertOutcome::NoGrant);
         }
         let count =
-            |is: &dyn Fn(&Webhook) -> bool| held.hooks.values().filter(|h| is(h)).count() as u64;
+            |is: &dyn Fn(&Webhook) -> bool| state.hooks.values().filter(|h| is(h)).count() as u64;
         if count(&|h| h.resource == hook.resource) >= limits.per_resource {
             return Ok(InsertOutcome::ResourceFull);
         }
@@ -60,7 +60,7 @@ impl WebhookStore for MemoryStore {
         }
         let seq = graph.seq().map_err(|e| WebhookStoreError(e.to_string()))?;
         hook.state.position = JournalPosition { seq, facts: 0 };
-        held.hooks.insert(hook.id, hook.clone());
+        state.hooks.insert(hook.id, hook.clone());
         Ok(InsertOutcome::Done(Box::new(hook)))
     }
 
@@ -92,14 +92,14 @@ impl WebhookStore for MemoryStore {
     }
 
     async fn list(&self, page: WebhookListQuery) -> Result<Vec<Webhook>, WebhookStoreError> {
-        let held = self.hooks.lock();
+        let state = self.hooks.lock();
         let fits = |h: &&Webhook| {
             (h.user, h.app) == page.owner
                 && h.workspace == page.workspace
                 && h.id > page.after
                 && page.resource.is_none_or(|r| h.resource == r)
         };
-        Ok(held
+        Ok(state
             .hooks
             .values()
             .filter(fits)
@@ -113,14 +113,14 @@ impl WebhookStore for MemoryStore {
         id: u64,
         filters: Vec<EventFilter>,
     ) -> Result<bool, WebhookStoreError> {
-        let mut held = self.hooks.lock();
-        let hook = held.hooks.get_mut(&id);
+        let mut state = self.hooks.lock();
+        let hook = state.hooks.get_mut(&id);
         Ok(hook.map(|h| h.filters = filters).is_some())
     }
 
     async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError> {
-        let mut held = self.hooks.lock();
-        Ok(held.hooks.remove(&id).is_some())
+        let mut state = self.hooks.lock();
+        Ok(state.hooks.remove(&id).is_some())
     }
 
     async fn record_attempt(
@@ -129,15 +129,15 @@ impl WebhookStore for MemoryStore {
         state: DeliveryState,
         delivery: Option<DeliveryLogEntry>,
     ) -> Result<bool, WebhookStoreError> {
-        let held = &mut *self.hooks.lock();
-        let Some(hook) = held.hooks.get_mut(&id) else {
+        let webhooks = &mut *self.hooks.lock();
+        let Some(hook) = webhooks.hooks.get_mut(&id) else {
             return Ok(false);
         };
         hook.state = state;
         if let Some(line) = delivery {
-            held.last += 1;
-            held.log.push(DeliveryLogEntry {
-                id: held.last,
+            webhooks.last += 1;
+            webhooks.log.push(DeliveryLogEntry {
+                id: webhooks.last,
                 webhook: id,
                 ..line
             });
@@ -146,9 +146,9 @@ impl WebhookStore for MemoryStore {
     }
 
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError> {
-        let mut held = self.hooks.lock();
+        let mut state = self.hooks.lock();
         for id in ids {
-            if let Some(hook) = held.hooks.get_mut(&id)
+            if let Some(hook) = state.hooks.get_mut(&id)
                 && hook.state.position.seq < seq
             {
                 hook.state.position = JournalPosition { seq, facts: 0 };
@@ -162,16 +162,16 @@ impl WebhookStore for MemoryStore {
         id: u64,
         limit: usize,
     ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError> {
-        let held = self.hooks.lock();
-        let there = held.hooks.contains_key(&id);
-        let own = held.log.iter().rev().filter(|d| there && d.webhook == id);
+        let state = self.hooks.lock();
+        let there = state.hooks.contains_key(&id);
+        let own = state.log.iter().rev().filter(|d| there && d.webhook == id);
         Ok(own.take(limit).cloned().collect())
     }
 
     async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError> {
-        let mut held = self.hooks.lock();
-        let count = held.log.len();
-        held.log.retain(|d| d.sent_at >= before);
-        Ok((count - held.log.len()) as u64)
+        let mut state = self.hooks.lock();
+        let count = state.log.len();
+        state.log.retain(|d| d.sent_at >= before);
+        Ok((count - state.log.len()) as u64)
     }
 }

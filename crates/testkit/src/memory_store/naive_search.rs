@@ -19,7 +19,7 @@ pub(super) fn search(
     refs: &[Gid],
     search: &Search,
 ) -> Result<Vec<Gid>, GraphStoreError> {
-    let place = refs.get(search.workspace).copied();
+    let workspace = refs.get(search.workspace).copied();
     let mut found = Vec::new();
     let all: Vec<Node> = state.live_nodes().cloned().collect();
     for query in &search.queries {
@@ -29,16 +29,16 @@ pub(super) fn search(
         let mut matches = Vec::new();
         for node in all
             .iter()
-            .filter(|n| n.ty == query.ty && (n.workspace == place || n.ty == Type::User))
+            .filter(|n| n.ty == query.ty && (n.workspace == workspace || n.ty == Type::User))
         {
-            let card = fresh(state, node)?;
+            let entry = fresh(state, node)?;
             let mut around = NaiveEvaluator {
                 state,
                 viewer,
-                place,
+                workspace,
             };
-            if query.matches(&card, &mut around)? {
-                matches.push((query.rank(&card, &mut around)?, node.gid));
+            if query.matches(&entry, &mut around)? {
+                matches.push((query.rank(&entry, &mut around)?, node.gid));
             }
         }
         matches.sort_by(|a, b| SearchQuery::compare(&query, *a, *b));
@@ -53,14 +53,18 @@ pub(super) fn search(
 }
 
 fn level(state: &mut MemoryGraph, viewer: ViewerKey, gid: Gid) -> Result<Level, GraphStoreError> {
-    let who = engine::viewer(state, viewer)?;
-    let view = engine::load::load(state, &ReadQuery::of(viewer).node(gid), Arc::new(who))?;
+    let loaded_viewer = engine::viewer(state, viewer)?;
+    let view = engine::load::load(
+        state,
+        &ReadQuery::of(viewer).node(gid),
+        Arc::new(loaded_viewer),
+    )?;
     Ok(view.level(gid))
 }
 
 /// Returns the index entry as it should be.
 fn fresh(state: &mut MemoryGraph, node: &Node) -> Result<IndexEntry, GraphStoreError> {
-    let mut card = IndexEntry::of(node, &NodeWords::of(node));
+    let mut entry = IndexEntry::of(node, &NodeWords::of(node));
     let mut edges = Vec::new();
     state.edges_out(
         node.gid,
@@ -70,17 +74,17 @@ fn fresh(state: &mut MemoryGraph, node: &Node) -> Result<IndexEntry, GraphStoreE
         &mut |e, _| edges.push(e),
     )?;
     let count = |of: Relation| edges.iter().filter(|e| e.rel == of).count();
-    card.is_subtask = count(rel::PARENT) > 0;
-    card.is_blocked = count(rel::DEPENDS) > 0;
-    card.likes = count(rel::LIKES) as u32;
-    card.is_blocking = state.count_in(node.gid, rel::DEPENDS)? > 0;
-    Ok(card)
+    entry.is_subtask = count(rel::PARENT) > 0;
+    entry.is_blocked = count(rel::DEPENDS) > 0;
+    entry.likes = count(rel::LIKES) as u32;
+    entry.is_blocking = state.count_in(node.gid, rel::DEPENDS)? > 0;
+    Ok(entry)
 }
 
 struct NaiveEvaluator<'s> {
     state: &'s mut MemoryGraph,
     viewer: ViewerKey,
-    place: Option<Gid>,
+    workspace: Option<Gid>,
 }
 
 impl EvalContext for NaiveEvaluator<'_> {
@@ -116,13 +120,13 @@ impl EvalContext for NaiveEvaluator<'_> {
     }
     fn contacts(&mut self, user: Gid) -> Result<i64, GraphStoreError> {
         let me = self.viewer.user;
-        let place = self.place;
-        let cards = self
+        let workspace = self.workspace;
+        let entries = self
             .state
             .live_nodes()
-            .filter(|n| n.ty == Type::Task && n.workspace == place);
-        let cards = cards.map(|n| IndexEntry::of(n, &NodeWords::default()));
-        let mut assigned: Vec<IndexEntry> = cards.filter(|c| c.assigner == Some(me)).collect();
+            .filter(|n| n.ty == Type::Task && n.workspace == workspace);
+        let entries = entries.map(|n| IndexEntry::of(n, &NodeWords::default()));
+        let mut assigned: Vec<IndexEntry> = entries.filter(|c| c.assigner == Some(me)).collect();
         assigned.sort_by_key(|c| std::cmp::Reverse(c.gid));
         assigned.truncate(CONTACTS);
         Ok(assigned

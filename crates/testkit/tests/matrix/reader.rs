@@ -102,9 +102,9 @@ pub(crate) fn holders(letters: &str) -> BTreeMap<String, Vec<String>> {
         for (name, rules) in tests(&text, letters) {
             for rule in rules {
                 let holder = format!("[`{name}`](../{short})");
-                let held = all.entry(rule).or_default();
-                if !held.contains(&holder) {
-                    held.push(holder);
+                let holders_of_rule = all.entry(rule).or_default();
+                if !holders_of_rule.contains(&holder) {
+                    holders_of_rule.push(holder);
                 }
             }
         }

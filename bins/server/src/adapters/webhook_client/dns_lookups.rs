@@ -101,14 +101,14 @@ mod tests {
     async fn hang(lookups: &DnsLookups, names: impl Iterator<Item = String>) -> Vec<Sender<()>> {
         let mut open = Vec::new();
         for name in names {
-            let (held, silent): (Sender<()>, Receiver<()>) = channel();
+            let (sender, silent): (Sender<()>, Receiver<()>) = channel();
             let lookup = move || {
                 let _ended = silent.recv();
                 Ok(())
             };
             let asked = timeout(Duration::from_millis(1), lookups.run(&name, lookup));
             assert!(asked.await.is_err());
-            open.push(held);
+            open.push(sender);
         }
         open
     }

@@ -117,15 +117,15 @@ impl<N: NetworkAccess> WebhookSender<N> {
         if addresses.iter().any(|at| !self.policy.allows(*at)) {
             return Err(DeliveryError::NotAllowed);
         }
-        let mut why = "the name has no address".to_owned();
+        let mut reason = "the name has no address".to_owned();
         for at in addresses {
             match timeout(CONNECT, self.net.connect(at)).await {
                 Ok(Ok(stream)) => return Ok(stream),
-                Ok(Err(e)) => why = format!("no connection to {at}: {e}"),
-                Err(_) => why = format!("no connection to {at} in 5 seconds"),
+                Ok(Err(e)) => reason = format!("no connection to {at}: {e}"),
+                Err(_) => reason = format!("no connection to {at} in 5 seconds"),
             }
         }
-        Err(DeliveryError::Broken(why))
+        Err(DeliveryError::Broken(reason))
     }
 
     /// Opens a new connection to a target.

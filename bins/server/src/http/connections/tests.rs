@@ -21,19 +21,19 @@ fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {
     assert!(door.register(b).is_some());
     drop(third);
     assert_eq!(
-        (door.open_connections(), door.lines.lock().by_ip.len()),
+        (door.open_connections(), door.table.lock().by_ip.len()),
         (1, 1)
     );
 
-    let line = &first.0;
-    assert!(!line.is_timed_out(301, 40, 300) && line.is_timed_out(302, 40, 300));
-    line.head_started_tick.store(1, Relaxed);
-    assert!(!line.is_timed_out(41, 40, 300) && line.is_timed_out(42, 40, 300));
-    let busy = line.begin_request(None);
-    assert!(!line.is_timed_out(999, 40, 300));
+    let connection = &first.0;
+    assert!(!connection.is_timed_out(301, 40, 300) && connection.is_timed_out(302, 40, 300));
+    connection.head_started_tick.store(1, Relaxed);
+    assert!(!connection.is_timed_out(41, 40, 300) && connection.is_timed_out(42, 40, 300));
+    let busy = connection.begin_request(None);
+    assert!(!connection.is_timed_out(999, 40, 300));
     door.now.store(500, Relaxed);
     drop(busy);
-    assert!(!line.is_timed_out(800, 40, 300) && line.is_timed_out(801, 40, 300));
+    assert!(!connection.is_timed_out(800, 40, 300) && connection.is_timed_out(801, 40, 300));
 }
 
 /// S123. Each client has many addresses of IPv6, so those of a network count together.
@@ -59,22 +59,26 @@ fn a_proxy_is_not_limited_and_its_clients_are() {
     crate::config::setting::SettingValue::set(&mut http.trusted_proxies, "10.0.0.0/8").unwrap();
     let door = ConnectionTracker::new(&http, Arc::new(Metrics::new()));
     let proxy = IpAddr::from([10, 0, 0, 7]);
-    let lines: Vec<_> = (0..9).map(|_| door.register(proxy).unwrap()).collect();
-    assert!(lines.iter().all(|(line, _)| line.is_proxied()));
+    let connections: Vec<_> = (0..9).map(|_| door.register(proxy).unwrap()).collect();
+    assert!(
+        connections
+            .iter()
+            .all(|(connection, _)| connection.is_proxied())
+    );
     assert!(door.register(proxy).is_none(), "there are no more at all");
     let client = |text: &str| door.admit_proxied_request(text.parse().unwrap());
-    let held = [
+    let permits = [
         client("2001:db8::1").unwrap(),
         client("2001:db8::2").unwrap(),
     ];
     assert!(client("2001:db8::3").is_none());
     assert!(client("1.1.1.1").is_some());
-    drop(held);
-    let busy = lines[0].0.begin_request(client("2001:db8::3"));
+    drop(permits);
+    let busy = connections[0].0.begin_request(client("2001:db8::3"));
     assert_eq!(door.clients.lock().len(), 1);
     drop(busy);
     assert!(door.clients.lock().is_empty());
-    drop(lines);
+    drop(connections);
     assert!(!door.register([1, 1, 1, 1].into()).unwrap().0.is_proxied());
 }
 
@@ -91,10 +95,10 @@ fn a_small_response_frees_its_permit_before_the_client_can_read_it() {
     let limiter = Limiter::new(LimiterSettings::default());
     let now = std::time::SystemTime::UNIX_EPOCH;
     let running = || limiter.state(&[1; 16], 9, now).reads.running;
-    let line = Arc::new(ClientConnection::default());
+    let connection = Arc::new(ClientConnection::default());
     for (size, left) in [(100, 0), (1 << 20, 1)] {
         let permit = limiter.admit(&READ, now).ok();
-        let guard = line.begin_response(permit, Duration::from_secs(60));
+        let guard = connection.begin_response(permit, Duration::from_secs(60));
         let bytes = BodyBytes::new(vec![b' '; size], Some(guard));
         let mut body = ResponseBody::new(BodyContent::Bytes(Some(bytes)), None);
         assert_eq!(running(), 1);
@@ -111,26 +115,26 @@ fn a_reply_that_is_not_read_holds_its_permit_no_longer_than_its_time() {
     let limiter = Limiter::new(LimiterSettings::default());
     let now = std::time::SystemTime::UNIX_EPOCH;
     let running = || limiter.state(&[1; 16], 9, now).reads.running;
-    let line = Arc::new(ClientConnection::default());
+    let connection = Arc::new(ClientConnection::default());
     let permit = || limiter.admit(&READ, now).ok();
     let time = Duration::from_millis(TICK_MILLIS * 4);
     let (first, second) = (
-        line.begin_response(permit(), time),
-        line.begin_response(permit(), time),
+        connection.begin_response(permit(), time),
+        connection.begin_response(permit(), time),
     );
     assert_eq!(running(), 2);
     drop(first);
     assert_eq!(running(), 1);
-    assert!(!line.release(3, 10));
+    assert!(!connection.release(3, 10));
     assert_eq!(running(), 1);
-    assert!(!line.release(4, 10));
+    assert!(!connection.release(4, 10));
     assert_eq!(running(), 0);
     // Its connection may go on for a while, as one that does nothing may.
-    assert!(!line.release(14, 10) && line.release(15, 10));
+    assert!(!connection.release(14, 10) && connection.release(15, 10));
     drop(second);
     // The connection is gone, and its permit with it.
-    let third = line.begin_response(permit(), time);
-    drop(line);
+    let third = connection.begin_response(permit(), time);
+    drop(connection);
     assert_eq!(running(), 1);
     drop(third);
     assert_eq!(running(), 0);

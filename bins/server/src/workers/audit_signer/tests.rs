@@ -1,6 +1,6 @@
 //! Signing, anchoring and dropping, with a clock that the test sets.
 use super::*;
-use crate::adapters::clock::SystemEntropy;
+use crate::adapters::system_clock::SystemEntropy;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,7 +39,7 @@ impl SignerFixture {
         let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         let clock = Arc::new(TestClock(Mutex::new(start)));
         let keys = workgraph_wire::KeyRing::new(1, [7; 32]);
-        let entropy = Arc::new(crate::adapters::clock::SystemEntropy::new());
+        let entropy = Arc::new(crate::adapters::system_clock::SystemEntropy::new());
         let sealer = crate::adapters::sealed_webhooks::WebhookSecretSealer::new(keys, entropy);
         let options = crate::adapters::stores::StoreOptions::default();
         let storage = Arc::new(Storage::open(&folder, options, sealer).unwrap());
@@ -65,14 +65,14 @@ impl SignerFixture {
     }
 
     async fn act(&self, times: usize) {
-        let home = Gid::new(7).unwrap();
+        let workspace = Gid::new(7).unwrap();
         for _ in 0..times {
             let changes = Changes {
                 time: Time::from_system(self.clock.now()),
                 audit_entries: vec![AuditEntry::new(
                     event_kinds::OBJECT_EXPORT_STARTED,
-                    home,
-                    home,
+                    workspace,
+                    workspace,
                 )],
                 ..Changes::default()
             };
@@ -119,65 +119,80 @@ impl Drop for SignerFixture {
 
 #[tokio::test]
 async fn what_is_new_is_signed_when_it_is_much_or_time_is_up() {
-    let place = SignerFixture::new(3);
-    place.signer.run_once(true).await;
-    assert_eq!((place.check(), place.anchored()), ((0, 0, 0, vec![]), 0));
-    place.act(2).await;
-    place.signer.run_once(false).await;
-    assert_eq!(place.check(), (2, 2, 0, vec![]), "two are not much");
-    place.act(1).await;
-    place.signer.run_once(false).await;
-    assert_eq!(place.check(), (3, 3, 3, vec![]));
-    place.act(1).await;
-    place.signer.run_once(true).await;
-    place.signer.run_once(true).await;
-    assert_eq!((place.check(), place.anchored()), ((4, 4, 4, vec![]), 2));
-    let mode = std::fs::metadata(place.folder.join("audit-key.json")).unwrap();
+    let fixture = SignerFixture::new(3);
+    fixture.signer.run_once(true).await;
+    assert_eq!(
+        (fixture.check(), fixture.anchored()),
+        ((0, 0, 0, vec![]), 0)
+    );
+    fixture.act(2).await;
+    fixture.signer.run_once(false).await;
+    assert_eq!(fixture.check(), (2, 2, 0, vec![]), "two are not much");
+    fixture.act(1).await;
+    fixture.signer.run_once(false).await;
+    assert_eq!(fixture.check(), (3, 3, 3, vec![]));
+    fixture.act(1).await;
+    fixture.signer.run_once(true).await;
+    fixture.signer.run_once(true).await;
+    assert_eq!(
+        (fixture.check(), fixture.anchored()),
+        ((4, 4, 4, vec![]), 2)
+    );
+    let mode = std::fs::metadata(fixture.folder.join("audit-key.json")).unwrap();
     assert_eq!(mode.permissions().mode() & 0o777, 0o600);
 }
 
 #[tokio::test]
 async fn old_rows_are_dropped_and_the_rest_can_be_checked() {
-    let place = SignerFixture::new(100);
-    place.act(5).await;
-    place.signer.run_once(true).await;
-    place.pass(60 * DAY);
-    place.act(4).await;
-    place.signer.run_once(true).await;
-    place.pass(30 * DAY - Duration::from_secs(1));
-    place.signer.run_once(true).await;
-    assert_eq!(place.check(), (9, 9, 9, vec![]), "not a second too early");
-    place.pass(Duration::from_secs(2));
-    place.signer.run_once(false).await;
-    assert_eq!((place.rows().await, place.check()), (4, (4, 9, 9, vec![])));
+    let fixture = SignerFixture::new(100);
+    fixture.act(5).await;
+    fixture.signer.run_once(true).await;
+    fixture.pass(60 * DAY);
+    fixture.act(4).await;
+    fixture.signer.run_once(true).await;
+    fixture.pass(30 * DAY - Duration::from_secs(1));
+    fixture.signer.run_once(true).await;
+    assert_eq!(fixture.check(), (9, 9, 9, vec![]), "not a second too early");
+    fixture.pass(Duration::from_secs(2));
+    fixture.signer.run_once(false).await;
+    assert_eq!(
+        (fixture.rows().await, fixture.check()),
+        (4, (4, 9, 9, vec![]))
+    );
     // The last row stays, however old, so that the numbers go on.
-    place.pass(365 * DAY);
-    place.signer.run_once(true).await;
-    assert_eq!((place.rows().await, place.check()), (1, (1, 9, 9, vec![])));
-    place.act(2).await;
-    place.signer.run_once(true).await;
-    assert_eq!(place.check(), (2, 11, 11, vec![]));
+    fixture.pass(365 * DAY);
+    fixture.signer.run_once(true).await;
+    assert_eq!(
+        (fixture.rows().await, fixture.check()),
+        (1, (1, 9, 9, vec![]))
+    );
+    fixture.act(2).await;
+    fixture.signer.run_once(true).await;
+    assert_eq!(fixture.check(), (2, 11, 11, vec![]));
 }
 
 #[tokio::test]
 async fn what_was_signed_and_not_anchored_is_anchored_later() {
-    let place = SignerFixture::new(1);
-    let anchors = place.folder.join("audit-anchors");
+    let fixture = SignerFixture::new(1);
+    let anchors = fixture.folder.join("audit-anchors");
     std::fs::create_dir(&anchors).unwrap();
-    place.act(1).await;
-    place.signer.run_once(true).await;
-    assert_eq!(place.storage.audit_tail().unwrap().head.seq, 1);
+    fixture.act(1).await;
+    fixture.signer.run_once(true).await;
+    assert_eq!(fixture.storage.audit_tail().unwrap().head.seq, 1);
     std::fs::remove_dir(&anchors).unwrap();
-    place.signer.run_once(true).await;
-    place.signer.run_once(true).await;
-    assert_eq!((place.check(), place.anchored()), ((1, 1, 1, vec![]), 1));
+    fixture.signer.run_once(true).await;
+    fixture.signer.run_once(true).await;
+    assert_eq!(
+        (fixture.check(), fixture.anchored()),
+        ((1, 1, 1, vec![]), 1)
+    );
     // A line that was broken off is not made longer.
     let mut text = std::fs::read_to_string(&anchors).unwrap();
     text.pop();
     std::fs::write(&anchors, &text).unwrap();
-    place.act(1).await;
-    place.signer.run_once(true).await;
-    let (rows, last, covered, findings) = place.check();
+    fixture.act(1).await;
+    fixture.signer.run_once(true).await;
+    let (rows, last, covered, findings) = fixture.check();
     assert_eq!((rows, last, covered, findings), (2, 2, 2, vec![]));
     let anchored = std::fs::read_to_string(&anchors).unwrap();
     assert!(
@@ -188,20 +203,20 @@ async fn what_was_signed_and_not_anchored_is_anchored_later() {
 
 #[tokio::test]
 async fn another_key_signs_nothing_and_says_so() {
-    let place = SignerFixture::new(1);
-    place.act(2).await;
-    place.signer.run_once(true).await;
-    std::fs::remove_file(place.folder.join("audit-key.json")).unwrap();
+    let fixture = SignerFixture::new(1);
+    fixture.act(2).await;
+    fixture.signer.run_once(true).await;
+    std::fs::remove_file(fixture.folder.join("audit-key.json")).unwrap();
     let other = AuditSigner::open(
-        &place.folder,
-        &place.settings,
+        &fixture.folder,
+        &fixture.settings,
         90 * DAY,
-        &place.storage,
-        place.clock.clone(),
+        &fixture.storage,
+        fixture.clock.clone(),
         &SystemEntropy::new(),
     )
     .unwrap();
-    place.act(1).await;
+    fixture.act(1).await;
     assert!(
         other
             .step(true)
@@ -210,6 +225,6 @@ async fn another_key_signs_nothing_and_says_so() {
             .to_string()
             .contains("not of this key")
     );
-    let (_, _, covered, findings) = place.check();
+    let (_, _, covered, findings) = fixture.check();
     assert_eq!((covered, findings.len()), (0, 2), "{findings:?}");
 }

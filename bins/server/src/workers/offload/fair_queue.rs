@@ -6,7 +6,7 @@ use std::hash::Hash;
 /// that an item waits for no more than one of each other key before it, and for those of its own.
 #[derive(Debug)]
 pub(super) struct FairQueue<K, T> {
-    lanes: HashMap<K, VecDeque<T>>,
+    queues: HashMap<K, VecDeque<T>>,
     /// Each key that has items, once.
     turns: VecDeque<K>,
     len: usize,
@@ -15,7 +15,7 @@ pub(super) struct FairQueue<K, T> {
 impl<K, T> Default for FairQueue<K, T> {
     fn default() -> Self {
         Self {
-            lanes: HashMap::new(),
+            queues: HashMap::new(),
             turns: VecDeque::new(),
             len: 0,
         }
@@ -30,27 +30,27 @@ impl<K: Copy + Eq + Hash, T> FairQueue<K, T> {
 
     /// Returns the number of items of a key.
     pub(super) fn len_of(&self, key: K) -> usize {
-        self.lanes.get(&key).map_or(0, VecDeque::len)
+        self.queues.get(&key).map_or(0, VecDeque::len)
     }
 
     /// Adds an item behind those of its key.
     pub(super) fn push(&mut self, key: K, item: T) {
-        let lane = self.lanes.entry(key).or_default();
-        if lane.is_empty() {
+        let queue = self.queues.entry(key).or_default();
+        if queue.is_empty() {
             self.turns.push_back(key);
         }
-        lane.push_back(item);
+        queue.push_back(item);
         self.len += 1;
     }
 
     /// Takes the first item of the key whose turn it is.
     pub(super) fn pop(&mut self) -> Option<T> {
         let key = self.turns.pop_front()?;
-        let lane = self.lanes.get_mut(&key)?;
-        let item = lane.pop_front()?;
+        let queue = self.queues.get_mut(&key)?;
+        let item = queue.pop_front()?;
         self.len -= 1;
-        if lane.is_empty() {
-            self.lanes.remove(&key);
+        if queue.is_empty() {
+            self.queues.remove(&key);
         } else {
             self.turns.push_back(key);
         }
@@ -59,11 +59,11 @@ impl<K: Copy + Eq + Hash, T> FairQueue<K, T> {
 
     /// Removes the first item of a key for which the predicate is true.
     pub(super) fn remove(&mut self, key: K, is_meant: impl FnMut(&T) -> bool) -> Option<T> {
-        let lane = self.lanes.get_mut(&key)?;
-        let item = lane.remove(lane.iter().position(is_meant)?)?;
+        let queue = self.queues.get_mut(&key)?;
+        let item = queue.remove(queue.iter().position(is_meant)?)?;
         self.len -= 1;
-        if lane.is_empty() {
-            self.lanes.remove(&key);
+        if queue.is_empty() {
+            self.queues.remove(&key);
             self.turns.retain(|turn| *turn != key);
         }
         Some(item)
@@ -176,7 +176,7 @@ mod tests {
             let mut queue = FairQueue::<u64, _>::default();
             assert_eq!(is_fair(&mut queue, seed), Ok(()), "seed {seed}");
             assert_eq!(queue.len(), 0);
-            assert!(queue.lanes.is_empty() && queue.turns.is_empty());
+            assert!(queue.queues.is_empty() && queue.turns.is_empty());
         }
     }
 

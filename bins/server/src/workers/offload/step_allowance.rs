@@ -1,55 +1,55 @@
-//! The steps that work may take where it begins, by its lane.
+//! The steps that work may take where it begins, by its flow.
 //!
 //! Work that uses its allowance up is begun anew elsewhere, so the allowance was spent in vain and held a thread that
-//! serves connections. A lane with much long work therefore begins with less each time, and gets more again as its work
+//! serves connections. A flow with much long work therefore begins with less each time, and gets more again as its work
 //! turns out to be short.
-use super::lane::OffloadLane;
+use super::flow::OffloadFlow;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Steps of a lane that sent nothing long lately, half a millisecond of them. A page of a hundred records with nested
+/// Steps of a flow that sent nothing long lately, half a millisecond of them. A page of a hundred records with nested
 /// fields takes half as many.
 pub(super) const ALLOWANCE_MAX: u32 = 4_096;
-/// Steps of a lane that sends nothing but long work, some fifty microseconds: a single record takes fewer.
+/// Steps of a flow that sends nothing but long work, some fifty microseconds: a single record takes fewer.
 pub(super) const ALLOWANCE_MIN: u32 = 512;
 /// Steps that each short piece of work gives back.
 const GIVEN_BACK: u32 = 128;
-/// Number of allowances. Lanes that share one share its changes, and nothing else.
+/// Number of allowances. Flows that share one share its changes, and nothing else.
 const SLOTS: usize = 1_024;
 
-/// Allowances of all lanes.
+/// Allowances of all flows.
 #[derive(Debug)]
 pub(super) struct StepAllowances(Box<[AtomicU32]>);
 
 impl StepAllowances {
-    /// Returns the largest allowance for every lane.
+    /// Returns the largest allowance for every flow.
     pub(super) fn new() -> Self {
         Self((0..SLOTS).map(|_| AtomicU32::new(ALLOWANCE_MAX)).collect())
     }
 
-    fn slot(&self, lane: OffloadLane) -> Option<&AtomicU32> {
-        let (OffloadLane::Token(number) | OffloadLane::Job(number) | OffloadLane::Webhook(number)) =
-            lane;
+    fn slot(&self, flow: OffloadFlow) -> Option<&AtomicU32> {
+        let (OffloadFlow::Token(number) | OffloadFlow::Job(number) | OffloadFlow::Webhook(number)) =
+            flow;
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.0.get(mixed as usize % SLOTS)
     }
 
-    /// Returns the steps that work of a lane may take where it begins.
-    pub(super) fn of(&self, lane: OffloadLane) -> u32 {
-        self.slot(lane)
+    /// Returns the steps that work of a flow may take where it begins.
+    pub(super) fn of(&self, flow: OffloadFlow) -> u32 {
+        self.slot(flow)
             .map_or(ALLOWANCE_MAX, |slot| slot.load(Relaxed))
     }
 
-    /// Notes that work of a lane used its allowance up.
-    pub(super) fn used_up(&self, lane: OffloadLane) {
-        if let Some(slot) = self.slot(lane) {
+    /// Notes that work of a flow used its allowance up.
+    pub(super) fn used_up(&self, flow: OffloadFlow) {
+        if let Some(slot) = self.slot(flow) {
             slot.store((slot.load(Relaxed) / 4).max(ALLOWANCE_MIN), Relaxed);
         }
     }
 
-    /// Notes that work of a lane was done where it began.
-    pub(super) fn sufficed(&self, lane: OffloadLane) {
-        let slot = self.slot(lane);
+    /// Notes that work of a flow was done where it began.
+    pub(super) fn sufficed(&self, flow: OffloadFlow) {
+        let slot = self.slot(flow);
         // Nearly always the allowance is unchanged; a write would make threads wait for each other.
         if let Some((slot, steps)) = slot.map(|slot| (slot, slot.load(Relaxed)))
             && steps < ALLOWANCE_MAX
@@ -67,8 +67,8 @@ mod tests {
     fn long_work_begins_with_less_each_time_and_short_work_gives_it_back() {
         let (allowances, long, other) = (
             StepAllowances::new(),
-            OffloadLane::Token(1),
-            OffloadLane::Token(2),
+            OffloadFlow::Token(1),
+            OffloadFlow::Token(2),
         );
         for steps in [
             ALLOWANCE_MAX,

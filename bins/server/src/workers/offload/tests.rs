@@ -14,8 +14,8 @@ fn name() -> Option<String> {
 /// Takes steps until it is stopped, and returns the reason.
 fn endless(watch: &WorkInterrupt) -> InterruptReason {
     loop {
-        if let Err(why) = watch.check(4_096) {
-            return why;
+        if let Err(reason) = watch.check(4_096) {
+            return reason;
         }
         std::thread::yield_now();
     }
@@ -44,9 +44,9 @@ async fn wait_once() {
 async fn short_work_stays_where_it_is_and_long_work_goes_on_elsewhere_and_comes_back() {
     let offload = Offload::start(1, LONG).unwrap();
     let here = name();
-    let short = offload.offloaded(OffloadLane::Token(1), None, |_| Box::pin(async { name() }));
+    let short = offload.offloaded(OffloadFlow::Token(1), None, |_| Box::pin(async { name() }));
     assert_eq!(short.await, here);
-    let long = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+    let long = offload.offloaded(OffloadFlow::Token(1), None, |watch| {
         Box::pin(async move {
             let first = name();
             assert_eq!(endless(&watch), InterruptReason::AllowanceSpent);
@@ -71,7 +71,7 @@ async fn long_work_of_a_request_is_known_by_its_id_wherever_it_goes_on() {
         connection: 1,
         number: 2,
     });
-    let long = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+    let long = offload.offloaded(OffloadFlow::Token(1), None, |watch| {
         let _scope = RequestScope::enter(request);
         Box::pin(in_current_request(async move {
             let first = current_request();
@@ -92,7 +92,7 @@ async fn long_work_of_a_request_is_known_by_its_id_wherever_it_goes_on() {
 #[tokio::test]
 async fn long_work_is_stopped_at_its_deadline() {
     let offload = Offload::start(1, Duration::ZERO).unwrap();
-    let late = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+    let late = offload.offloaded(OffloadFlow::Token(1), None, |watch| {
         Box::pin(async move {
             assert_eq!(endless(&watch), InterruptReason::AllowanceSpent);
             allowed(&watch).await;
@@ -108,7 +108,7 @@ async fn dropped_work_stops_at_its_next_check_and_what_waits_is_dropped_at_once(
     let offload = Offload::start(1, LONG).unwrap();
     let (began, begun) = oneshot::channel();
     let (ended, end) = mpsc::channel();
-    let mut running = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+    let mut running = offload.offloaded(OffloadFlow::Token(1), None, |watch| {
         Box::pin(async move {
             endless(&watch);
             allowed(&watch).await;
@@ -119,8 +119,8 @@ async fn dropped_work_stops_at_its_next_check_and_what_waits_is_dropped_at_once(
     assert!(once(&mut running).await.is_pending());
     begun.await.unwrap();
     // The only thread is busy, so this one waits.
-    let (holds, held) = oneshot::channel::<()>();
-    let mut waiting = offload.offloaded(OffloadLane::Token(2), None, |watch| {
+    let (holds, freed) = oneshot::channel::<()>();
+    let mut waiting = offload.offloaded(OffloadFlow::Token(2), None, |watch| {
         Box::pin(async move {
             let _holds = holds;
             endless(&watch);
@@ -130,7 +130,7 @@ async fn dropped_work_stops_at_its_next_check_and_what_waits_is_dropped_at_once(
     });
     assert!(once(&mut waiting).await.is_pending());
     drop(waiting);
-    assert!(held.await.is_err(), "what it held is free");
+    assert!(freed.await.is_err(), "what it held is free");
     drop(running);
     assert_eq!(end.recv(), Ok(InterruptReason::Abandoned));
 }
@@ -144,7 +144,7 @@ async fn a_token_with_much_long_work_leaves_others_their_turns() {
     let mut all = Vec::new();
     let mut add = |key: u64, first: bool| {
         let (done, open) = (done.clone(), Arc::clone(&open));
-        let work = offload.offloaded(OffloadLane::Token(key), None, |watch| {
+        let work = offload.offloaded(OffloadFlow::Token(key), None, |watch| {
             Box::pin(async move {
                 endless(&watch);
                 allowed(&watch).await;
@@ -179,7 +179,7 @@ async fn a_token_with_much_long_work_leaves_others_their_turns() {
 async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
     let offload = Offload::start(1, LONG).unwrap();
     let (began, begun) = oneshot::channel();
-    let mut running = offload.offloaded(OffloadLane::Token(1), Some(|| "refused"), |watch| {
+    let mut running = offload.offloaded(OffloadFlow::Token(1), Some(|| "refused"), |watch| {
         Box::pin(async move {
             endless(&watch);
             allowed(&watch).await;
@@ -198,23 +198,23 @@ async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
         })
     };
     let mut waiting = Vec::new();
-    for _ in 0..LANE_MAX {
-        let mut one = offload.offloaded(OffloadLane::Token(2), Some(|| "refused"), work);
+    for _ in 0..FLOW_MAX {
+        let mut one = offload.offloaded(OffloadFlow::Token(2), Some(|| "refused"), work);
         assert!(once(&mut one).await.is_pending());
         waiting.push(one);
     }
-    let refused = offload.offloaded(OffloadLane::Token(2), Some(|| "refused"), work);
+    let refused = offload.offloaded(OffloadFlow::Token(2), Some(|| "refused"), work);
     assert_eq!(refused.await, "refused");
-    let mut of_another = offload.offloaded(OffloadLane::Token(3), Some(|| "refused"), work);
+    let mut of_another = offload.offloaded(OffloadFlow::Token(3), Some(|| "refused"), work);
     assert!(once(&mut of_another).await.is_pending());
-    let mut never_refused = offload.offloaded(OffloadLane::Token(2), None, work);
+    let mut never_refused = offload.offloaded(OffloadFlow::Token(2), None, work);
     assert!(once(&mut never_refused).await.is_pending());
     drop(running);
     drop(waiting);
     assert_eq!(never_refused.await, "done");
     assert_eq!(of_another.await, "done");
 
-    let panics = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+    let panics = offload.offloaded(OffloadFlow::Token(1), None, |watch| {
         Box::pin(async move {
             endless(&watch);
             allowed(&watch).await;
@@ -224,7 +224,7 @@ async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
         })
     });
     assert!(tokio::spawn(panics).await.is_err());
-    let next = offload.offloaded(OffloadLane::Token(1), None, work);
+    let next = offload.offloaded(OffloadFlow::Token(1), None, work);
     assert_eq!(next.await, "done", "its thread goes on");
 }
 
@@ -240,10 +240,10 @@ async fn abandoned_work_does_not_count_as_waiting() {
         })
     };
     // The only thread has the first one, so the others wait.
-    let mut running = offload.offloaded(OffloadLane::Token(1), None, work);
+    let mut running = offload.offloaded(OffloadFlow::Token(1), None, work);
     assert!(once(&mut running).await.is_pending());
-    for _ in 0..3 * LANE_MAX {
-        let mut abandoned = offload.offloaded(OffloadLane::Token(2), Some(|| "refused"), work);
+    for _ in 0..3 * FLOW_MAX {
+        let mut abandoned = offload.offloaded(OffloadFlow::Token(2), Some(|| "refused"), work);
         assert!(once(&mut abandoned).await.is_pending());
     }
     assert_eq!(
@@ -252,7 +252,7 @@ async fn abandoned_work_does_not_count_as_waiting() {
             .state
             .lock()
             .queue
-            .len_of(OffloadLane::Token(2)),
+            .len_of(OffloadFlow::Token(2)),
         0
     );
 }

@@ -400,8 +400,8 @@ fn a_body_over_the_cap_is_413_and_ends_the_connection() {
     let most = w.ask(&w.send("POST", "/tasks", &body(1 << 20))).unwrap();
     assert_eq!(most.status, 400, "{}", most.text());
     let over = body((1 << 20) + 1);
-    let mut line = w.server.line();
-    let reply = line.ask(&w.send("POST", "/tasks", &over)).unwrap();
+    let mut connection = w.server.raw_connection();
+    let reply = connection.ask(&w.send("POST", "/tasks", &over)).unwrap();
     assert_eq!(
         (reply.status, is_error(&reply)),
         (413, true),
@@ -409,7 +409,7 @@ fn a_body_over_the_cap_is_413_and_ends_the_connection() {
         reply.text()
     );
     assert!(
-        line.closes_within(Duration::from_secs(5)),
+        connection.closes_within(Duration::from_secs(5)),
         "40, with a length: the connection stays"
     );
 
@@ -429,8 +429,8 @@ fn a_body_over_the_cap_is_413_and_ends_the_connection() {
         chunked.extend_from_slice(b"\r\n");
     }
     chunked.extend_from_slice(b"0\r\n\r\n");
-    let mut line = w.server.line();
-    let reply = line.ask(&chunked).unwrap();
+    let mut connection = w.server.raw_connection();
+    let reply = connection.ask(&chunked).unwrap();
     assert_eq!(
         (reply.status, is_error(&reply)),
         (413, true),
@@ -438,7 +438,7 @@ fn a_body_over_the_cap_is_413_and_ends_the_connection() {
         reply.text()
     );
     assert!(
-        line.closes_within(Duration::from_secs(5)),
+        connection.closes_within(Duration::from_secs(5)),
         "40, without a length: the connection stays"
     );
 
@@ -449,8 +449,10 @@ fn a_body_over_the_cap_is_413_and_ends_the_connection() {
             ("Content-Type", "application/json"),
             ("Content-Length", length),
         ];
-        let mut line = w.server.line();
-        let reply = line.ask(&plain("POST", "/tasks", &headers, b"{")).unwrap();
+        let mut connection = w.server.raw_connection();
+        let reply = connection
+            .ask(&plain("POST", "/tasks", &headers, b"{"))
+            .unwrap();
         assert!(
             [400, 413, 431].contains(&reply.status),
             "40, {length}: {} {}",

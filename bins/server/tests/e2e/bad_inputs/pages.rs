@@ -38,11 +38,11 @@ fn page_tokens_are_sealed_and_bound() {
     );
 
     // 23: no character of it can be changed, left out or added.
-    let mut line = w.server.line();
+    let mut connection = w.server.raw_connection();
     let mut refused = |changed: &str| {
         let path = format!("/projects/{}/tasks?limit=3&offset={changed}", w.project);
         assert_eq!(
-            refusal(line.ask(&w.get(&path)).unwrap()),
+            refusal(connection.ask(&w.get(&path)).unwrap()),
             invalid,
             "23: {changed}"
         );

@@ -145,7 +145,7 @@ fn a_request_needs_one_whole_bearer_token() {
         401,
         denied,
     ));
-    let place = w.server.workspace("paid");
+    let workspace = w.server.workspace("paid");
     admin(
         &w.folder,
         &[
@@ -156,7 +156,7 @@ fn a_request_needs_one_whole_bearer_token() {
             "--email",
             "gus@example.com",
             "--workspace",
-            &place,
+            &workspace,
         ],
     );
     let off = admin(&w.folder, &["token", "create", "--user", "gus@example.com"]);

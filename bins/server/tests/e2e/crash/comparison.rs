@@ -3,7 +3,7 @@ use super::*;
 
 /// State of the graph after a kill, as the restarted server returns it.
 pub(super) struct Rest<'a> {
-    line: Line,
+    connection: RawConnection,
     scene: &'a Scene,
     tasks: HashMap<String, Value>,
     pub(super) complaints: Vec<String>,
@@ -13,7 +13,7 @@ impl<'a> Rest<'a> {
     /// Reads the listing of the project, page by page.
     pub(super) fn read(scene: &'a Scene) -> Self {
         let mut rest = Self {
-            line: Line::open(scene.port).unwrap(),
+            connection: RawConnection::open(scene.port).unwrap(),
             scene,
             tasks: HashMap::new(),
             complaints: Vec::new(),
@@ -42,7 +42,7 @@ impl<'a> Rest<'a> {
 
     pub(super) fn get(&mut self, path: &str) -> (u16, Value) {
         let reply = self
-            .line
+            .connection
             .ask(&request("GET", path, &self.scene.token, None))
             .unwrap();
         (reply.status, reply.json())

@@ -12,11 +12,12 @@ fn a_slow_head_ends_its_connection_and_an_idle_one_too() {
         ],
     );
     // 94: a byte now and then does not keep a connection.
-    let mut line = server.line();
+    let mut connection = server.raw_connection();
     let began = clock();
     let mut alive = true;
     for byte in SECOND.bytes().cycle().take(400).filter(|b| *b != b'\n') {
-        alive = line.send(&[byte]).is_ok() && !line.closes_within(Duration::from_millis(50));
+        alive = connection.send(&[byte]).is_ok()
+            && !connection.closes_within(Duration::from_millis(50));
         if !alive || began.elapsed() > Duration::from_secs(10) {
             break;
         }
@@ -29,8 +30,8 @@ fn a_slow_head_ends_its_connection_and_an_idle_one_too() {
 
     // 94: nor does silence, before or after a request.
     let began = clock();
-    let mut fresh = server.line();
-    let mut used = server.line();
+    let mut fresh = server.raw_connection();
+    let mut used = server.raw_connection();
     assert_eq!(used.ask(SECOND.as_bytes()).unwrap().status, 404);
     assert!(
         fresh.closes_within(Duration::from_secs(8)) && used.closes_within(Duration::from_secs(8)),
@@ -42,18 +43,18 @@ fn a_slow_head_ends_its_connection_and_an_idle_one_too() {
     );
 
     // A body that does not come is given up.
-    let mut line = server.line();
+    let mut connection = server.raw_connection();
     let bearer = format!("Bearer {}", server.token());
     let headers = [
         ("Authorization", bearer.as_str()),
         ("Content-Type", "application/json"),
         ("Content-Length", "100"),
     ];
-    let reply = line
+    let reply = connection
         .ask(&plain("POST", "/tasks", &headers, b"{\"data\":"))
         .unwrap();
     assert_eq!(reply.status, 408, "94: {}", reply.text());
-    assert!(line.closes_within(Duration::from_secs(5)));
+    assert!(connection.closes_within(Duration::from_secs(5)));
 }
 
 #[test]

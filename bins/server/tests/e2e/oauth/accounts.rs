@@ -84,16 +84,16 @@ fn an_operator_gives_a_password_and_ends_sessions() {
     ));
 
     // A user who was only invited has no login until then.
-    let place = server.workspace("paid");
+    let workspace = server.workspace("paid");
     let guest = serde_json::json!({"data": {"user": "guest@example.com"}});
     let token = admin(&folder, &["token", "create", "--user", &email]);
     let bytes = crate::common::request(
         "POST",
-        &format!("/workspaces/{place}/addUser"),
+        &format!("/workspaces/{workspace}/addUser"),
         token["token"].as_str().unwrap(),
         Some(&guest),
     );
-    assert_eq!(server.line().ask(&bytes).unwrap().status, 200);
+    assert_eq!(server.raw_connection().ask(&bytes).unwrap().status, 200);
     let command = ["user", "password", "guest@example.com", "--password-stdin"];
     admin_with(&folder, &command, "battery staple\n");
     assert!(sign_in(&server, "Guest@example.com", "battery staple"));

@@ -24,7 +24,7 @@ fn an_app_works_where_it_is_distributed_and_not_disabled() {
         &fay,
         Some(&added),
     );
-    assert_eq!(server.line().ask(&bytes).unwrap().status, 200);
+    assert_eq!(server.raw_connection().ask(&bytes).unwrap().status, 200);
     let at = |workspace: &str| status(&server, &access, &format!("/workspaces/{workspace}"));
     assert_eq!(at(&side), 403, "she was not asked yet");
     let page = browser.get("/-/connected_apps");
@@ -42,7 +42,7 @@ fn an_app_works_where_it_is_distributed_and_not_disabled() {
     );
     assert_eq!((at(&acme), at(&side)), (200, 401));
     let bytes = request("GET", "/workspaces", &access, None);
-    let all = server.line().ask(&bytes).unwrap().json();
+    let all = server.raw_connection().ask(&bytes).unwrap().json();
     let gids: Vec<_> = all["data"]
         .as_array()
         .unwrap()
@@ -52,7 +52,7 @@ fn an_app_works_where_it_is_distributed_and_not_disabled() {
     assert_eq!(gids, [acme.as_str()], "what is out of reach is not listed");
     let mine = request("GET", &format!("/workspaces/{side}"), server.token(), None);
     assert_eq!(
-        server.line().ask(&mine).unwrap().status,
+        server.raw_connection().ask(&mine).unwrap().status,
         200,
         "her own token is no app's"
     );
@@ -60,7 +60,7 @@ fn an_app_works_where_it_is_distributed_and_not_disabled() {
     admin_app(&folder, &["disable", &app.id, "--workspace", &acme]);
     assert_eq!(at(&acme), 401);
     let bytes = request("GET", &format!("/workspaces/{acme}"), &access, None);
-    let reply = server.line().ask(&bytes).unwrap();
+    let reply = server.raw_connection().ask(&bytes).unwrap();
     assert_eq!(
         reply.message(),
         "Not Authorized: the app is disabled in this workspace"

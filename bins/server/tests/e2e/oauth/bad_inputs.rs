@@ -360,12 +360,15 @@ fn consent_is_given_once_on_our_own_page() {
         "a replay"
     );
     for method in ["HEAD", "PUT", "DELETE"] {
-        let line = server
-            .line()
-            .ask(&raw(method, &app.asks(&[]), &[("Connection", "close")], ""));
+        let connection = server.raw_connection().ask(&raw(
+            method,
+            &app.asks(&[]),
+            &[("Connection", "close")],
+            "",
+        ));
         // A reply to HEAD has no body to read.
         assert!(
-            line.map_or_else(|e| e.contains("closed within a body"), |r| r.status == 404),
+            connection.map_or_else(|e| e.contains("closed within a body"), |r| r.status == 404),
             "{method}"
         );
     }

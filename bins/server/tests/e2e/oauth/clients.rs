@@ -38,7 +38,10 @@ fn send(server: &Server, request: &HttpRequest) -> Result<HttpResponse, std::io:
     }
     bytes.push_str(&format!("Content-Length: {}\r\n\r\n", request.body().len()));
     let bytes = [bytes.as_bytes(), request.body()].concat();
-    let reply = server.line().ask(&bytes).map_err(std::io::Error::other)?;
+    let reply = server
+        .raw_connection()
+        .ask(&bytes)
+        .map_err(std::io::Error::other)?;
     let mut response = Response::builder().status(reply.status);
     for (name, value) in &reply.headers {
         let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
@@ -179,7 +182,7 @@ fn the_openidconnect_library_verifies_who_signed_in() {
         id_token.claims(&keys, &other).is_err(),
         "a nonce that differs is noticed"
     );
-    let told: CoreUserInfoClaims = client
+    let user_info: CoreUserInfoClaims = client
         .user_info(
             tokens.access_token().clone(),
             Some(claims.subject().clone()),
@@ -188,7 +191,7 @@ fn the_openidconnect_library_verifies_who_signed_in() {
         .request(&http)
         .unwrap();
     assert_eq!(
-        told.name().unwrap().get(None).unwrap().as_str(),
+        user_info.name().unwrap().get(None).unwrap().as_str(),
         server.demo("/users/0/name")
     );
 
@@ -229,7 +232,7 @@ fn addresses_come_from_the_settings_alone() {
         let text = String::from_utf8(bytes)
             .unwrap()
             .replace("Host: localhost", "Host: evil.example");
-        let reply = server.line().ask(text.as_bytes()).unwrap();
+        let reply = server.raw_connection().ask(text.as_bytes()).unwrap();
         assert_eq!(reply.status, 200, "{path}");
         assert!(!reply.text().contains("evil"), "{}", reply.text());
         let json = reply.json();
@@ -243,15 +246,15 @@ fn addresses_come_from_the_settings_alone() {
     let keys = server.ask("GET", "/openid_connect/jwks", None).json();
     assert_eq!(keys["keys"][0]["alg"], "RS256", "{keys}");
     assert!(keys["keys"][0].get("d").is_none(), "{keys}");
-    let told = server.ask("GET", "/openid_connect/userinfo", None);
+    let claims = server.ask("GET", "/openid_connect/userinfo", None);
     assert_eq!(
-        told.status,
+        claims.status,
         200,
         "a token with full permissions has openid: {}",
-        told.text()
+        claims.text()
     );
     let bytes = super::raw("GET", "/api/1.0/openid_connect/userinfo", &[], "");
-    let nobody = server.line().ask(&bytes).unwrap();
+    let nobody = server.raw_connection().ask(&bytes).unwrap();
     assert_eq!(
         (nobody.status, nobody.header("www-authenticate")),
         (401, Some("Bearer"))

@@ -6,7 +6,7 @@ mod clients;
 mod libraries;
 mod secrets;
 
-use crate::common::{Folder, Line, Reply, Server, WIDE, admin};
+use crate::common::{Folder, RawConnection, Reply, Server, WIDE, admin};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use workgraph_auth::authorization::pkce::CodeChallenge;
@@ -42,7 +42,7 @@ pub(crate) const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-u
 /// Posts a form, as an app's server does.
 pub(crate) fn post(server: &Server, path: &str, pairs: &[(&str, &str)]) -> Reply {
     let bytes = raw("POST", path, &[FORM], &form(pairs));
-    server.line().ask(&bytes).unwrap()
+    server.raw_connection().ask(&bytes).unwrap()
 }
 
 /// An app of the demo.
@@ -196,7 +196,7 @@ pub(crate) fn hidden(page: &str) -> Vec<(String, String)> {
 /// Browser with its cookies.
 pub(crate) struct Browser<'s> {
     pub(crate) server: &'s Server,
-    line: Line,
+    connection: RawConnection,
     pub(crate) cookies: BTreeMap<String, String>,
 }
 
@@ -204,7 +204,7 @@ impl<'s> Browser<'s> {
     pub(crate) fn new(server: &'s Server) -> Self {
         Self {
             server,
-            line: server.line(),
+            connection: server.raw_connection(),
             cookies: BTreeMap::new(),
         }
     }
@@ -249,9 +249,9 @@ impl<'s> Browser<'s> {
         if !jar.is_empty() {
             all.push(("Cookie", &jar));
         }
-        let reply = self.line.ask(&raw(method, path, &all, body)).unwrap();
+        let reply = self.connection.ask(&raw(method, path, &all, body)).unwrap();
         if reply.header("connection") == Some("close") {
-            self.line = self.server.line();
+            self.connection = self.server.raw_connection();
         }
         for (_, cookie) in reply
             .headers
@@ -312,7 +312,7 @@ pub(crate) fn works(server: &Server, token: &str) -> bool {
 
 pub(crate) fn status(server: &Server, token: &str, path: &str) -> u16 {
     let bytes = crate::common::request("GET", path, token, None);
-    server.line().ask(&bytes).unwrap().status
+    server.raw_connection().ask(&bytes).unwrap().status
 }
 
 /// Starts a demo whose endpoints may be called often.

@@ -58,7 +58,7 @@ fn no_secret_is_in_the_database_or_the_logs() {
             secret,
             Some(&json!({"data": {}})),
         );
-        server.line().ask(&bytes).unwrap();
+        server.raw_connection().ask(&bytes).unwrap();
         app.post(
             &server,
             "/-/oauth_revoke",

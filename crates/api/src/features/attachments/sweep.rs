@@ -1,6 +1,6 @@
 //! Files without an owner: those of uploads that failed or were cut off, and of attachments that were deleted.
 use crate::background_error::BackgroundError;
-use crate::execute::load::system_query;
+use crate::execute::load_view::system_query;
 use crate::ports::blob_store::{BlobStore, BlobStoreError, SHARDS};
 use crate::state::Api;
 use std::collections::HashSet;

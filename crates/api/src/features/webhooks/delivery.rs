@@ -204,17 +204,17 @@ impl Api {
             }
             Ok(reply) => {
                 line.status = Some(reply.status);
-                let why = if reply.content.trim().is_empty() {
+                let reason = if reply.content.trim().is_empty() {
                     format!("HTTP {}", reply.status)
                 } else {
                     reply.content
                 };
-                Err((why, reply.retry_after.map(Duration::from_secs)))
+                Err((reason, reply.retry_after.map(Duration::from_secs)))
             }
             Err(failed) => Err((failed.to_string(), None)),
         };
-        if let Err((why, _)) = &outcome {
-            line.error = why.chars().take(200).collect();
+        if let Err((reason, _)) = &outcome {
+            line.error = reason.chars().take(200).collect();
         }
         (outcome, line)
     }
@@ -254,7 +254,7 @@ impl Api {
                     .store
                     .record_attempt(id, state.clone(), Some(again))
                     .await;
-                let acknowledged = outcome.map_err(|(why, _)| RedeliveryError::Target(why));
+                let acknowledged = outcome.map_err(|(reason, _)| RedeliveryError::Target(reason));
                 kept.map_err(RedeliveryError::from)
                     .and_then(|_| acknowledged.map(|()| events))
             }

@@ -42,10 +42,10 @@ impl DeliveryBatch {
 }
 
 impl From<EventPosition> for JournalPosition {
-    fn from(place: EventPosition) -> Self {
+    fn from(position: EventPosition) -> Self {
         Self {
-            seq: place.seq,
-            facts: place.changes_seen,
+            seq: position.seq,
+            facts: position.changes_seen,
         }
     }
 }
@@ -103,11 +103,11 @@ impl Api {
         (after, end): (JournalPosition, Option<JournalPosition>),
         (events, upto): &(Vec<Arc<JournalEntry>>, u64),
     ) -> Result<DeliveryBatch, ApiError> {
-        let place = EventPosition {
+        let position = EventPosition {
             seq: after.seq,
             changes_seen: after.facts,
         };
-        let mut all = events_after(events.iter().map(AsRef::as_ref), at, place).filter(|t| {
+        let mut all = events_after(events.iter().map(AsRef::as_ref), at, position).filter(|t| {
             webhook.wants(&occurrence(t.event, t.change, &t.summary))
                 && end.is_none_or(|end| JournalPosition::from(t.next_position) <= end)
         });

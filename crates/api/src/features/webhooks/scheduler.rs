@@ -198,7 +198,7 @@ impl DeliveryScheduler {
             for id in self.by_resource.get(&at.get()).into_iter().flatten() {
                 if let Some(entry) = self.entries.get_mut(id)
                     && event.seq > entry.webhook.state.position.seq
-                    && heard.iter().any(|told| entry.webhook.wants(told))
+                    && heard.iter().any(|record| entry.webhook.wants(record))
                 {
                     entry.note(event.seq, &mut self.agenda);
                 }

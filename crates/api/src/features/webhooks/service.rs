@@ -7,11 +7,11 @@ use super::scheduler::DeliveryScheduler;
 use super::service_state::{WebhookService, server_error};
 use crate::background_error::BackgroundError;
 use crate::error::ApiError;
-use crate::execute::load::load;
-use crate::execute::pagination::PageBinding;
+use crate::execute::load_view::load;
+use crate::execute::page_position::PageBinding;
 use crate::execute::record_response::CostedResponse;
 use crate::execute::response_plan::ResponsePlan;
-use crate::execute::{pagination, record_response as answer};
+use crate::execute::{page_position, record_response as answer};
 use crate::features::webhooks::webhook_records::{answer, scene};
 use crate::state::Api;
 use bytes::Bytes;
@@ -405,7 +405,8 @@ async fn list(
         is_truncated: false,
         entries_read: 0,
     };
-    let body = pagination::finish_page(api, call, &bounds, &position, &rows, json, false, false)?;
+    let body =
+        page_position::finish_page(api, call, &bounds, &position, &rows, json, false, false)?;
     Ok(CostedResponse::new(
         200,
         body,

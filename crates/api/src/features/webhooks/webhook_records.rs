@@ -2,7 +2,7 @@
 use super::service_state::server_error;
 use crate::budget;
 use crate::error::ApiError;
-use crate::execute::load::load;
+use crate::execute::load_view::load;
 use crate::execute::record_response::CostedResponse;
 use crate::execute::response_plan::ResponsePlan;
 use crate::execute::{allowance_retry, record_response as answer};

@@ -12,7 +12,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
     let orchid = names["orchid"];
     let home_of_viewer = if viewer == "bob" { "basalt" } else { "orchid" };
     let inside = home_of_viewer == "orchid" && viewer != "robot";
-    let who = names[viewer];
+    let user = names[viewer];
     let owner = f.member(orchid, "Owner", workgraph_core::access::Role::Member);
     for (name, visibility) in [
         ("t_secret", "secret"),
@@ -27,7 +27,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         });
         names.insert(name.to_owned(), gid);
         if viewer == "mel" {
-            f.join_team(who, gid, orchid);
+            f.join_team(user, gid, orchid);
         }
     }
     let secret_seat = f.join_team(names["moe"], names["t_secret"], orchid);
@@ -36,7 +36,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         f.with(|work| {
             work.changes
                 .edge_writes
-                .retain(|l| !(l.rel == rel::TEAM_MEMBERS && l.dst == who))
+                .retain(|l| !(l.rel == rel::TEAM_MEMBERS && l.dst == user))
         });
     }
     names.insert("t_secret_seat".to_owned(), secret_seat);
@@ -62,7 +62,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         names.insert(name.to_owned(), gid);
         names.insert(format!("{name}_section"), f.section_in(gid));
         if let Some(level) = level.filter(|_| inside) {
-            f.share(gid, orchid, who, level);
+            f.share(gid, orchid, user, level);
         }
         if name == "p_team" {
             f.link(
@@ -76,9 +76,9 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
     }
     let shared = f.share(names["p_open"], orchid, names["gardeners"], Level::Editor);
     names.insert("p_open_seat".to_owned(), shared);
-    for who in ["moe", "vic"] {
-        let section = f.section_in(names[&format!("{who}_list")]);
-        names.insert(format!("{who}_section"), section);
+    for user in ["moe", "vic"] {
+        let section = f.section_in(names[&format!("{user}_list")]);
+        names.insert(format!("{user}_section"), section);
     }
 
     let tag = f.tag(orchid, "Matrix");
@@ -100,14 +100,14 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
                 draft.set(task::NAME, name);
                 draft.set(task::CREATED_AT, now);
                 draft.set(task::CREATED_BY, owner);
-                draft.set(task::ASSIGNEE, who);
+                draft.set(task::ASSIGNEE, user);
             }),
             None => f.task(orchid, name, owner),
         };
         names.insert(name.to_owned(), gid);
         f.link(gid, rel::TAGS, tag, ListPosition::Rank(0), None);
         if name.ends_with("_followed") && inside {
-            f.link(gid, rel::FOLLOWERS, who, ListPosition::Rank(0), None);
+            f.link(gid, rel::FOLLOWERS, user, ListPosition::Rank(0), None);
         }
     }
     for (name, parent) in [("k_sub", "k_open"), ("k_private_sub", "k_private")] {
@@ -116,7 +116,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
     }
     for (name, on, by) in [
         ("c_open", "k_open", owner),
-        ("c_own", "k_open", who),
+        ("c_own", "k_open", user),
         ("c_private", "k_private", owner),
     ] {
         let gid = f.node(Type::Story, Some(orchid), |draft, now| {
@@ -128,14 +128,19 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         f.link(gid, rel::STORY_OF, names[on], ListPosition::Rank(0), None);
         names.insert(name.to_owned(), gid);
     }
-    custom_fields(f, names, owner, inside.then_some(who));
+    custom_fields(f, names, owner, inside.then_some(user));
     let (public, gardeners) = (names["x_public"], names["gardeners"]);
     let shared = f.share_field(public, orchid, gardeners, Level::Editor);
     names.insert("x_public_seat".to_owned(), shared);
 }
 
 /// Adds custom fields of each kind of privacy, all on the open project.
-fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid, who: Option<Gid>) {
+fn custom_fields(
+    f: &mut Fixture,
+    names: &mut BTreeMap<String, Gid>,
+    owner: Gid,
+    user: Option<Gid>,
+) {
     let (orchid, open) = (names["orchid"], names["p_open"]);
     for (name, privacy, level, here) in [
         ("x_guests", "public_with_guests", "editor", None),
@@ -162,8 +167,8 @@ fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid,
             }
             field
         });
-        if let (Some(level), Some(who)) = (here, who) {
-            f.share_field(gid, orchid, who, level);
+        if let (Some(level), Some(user)) = (here, user) {
+            f.share_field(gid, orchid, user, level);
         }
         let setting = f.field_on(gid, open, orchid);
         if name == "x_guests" {

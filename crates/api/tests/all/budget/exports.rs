@@ -48,10 +48,10 @@ fn an_export_of_a_record_that_is_too_large_fails_and_the_next_one_is_made() {
         let fields = path("dependencies", "dependents", 7);
         let failed = export(&world, &[&fields]);
         assert_eq!(status(&world, &failed), "failed");
-        let why = reason(&world, &failed);
+        let reason = reason(&world, &failed);
         assert!(
-            why.starts_with("A record would be larger than 16777216 bytes"),
-            "{why}"
+            reason.starts_with("A record would be larger than 16777216 bytes"),
+            "{reason}"
         );
         let done = export(&world, &["name"]);
         assert_eq!(status(&world, &done), "succeeded");

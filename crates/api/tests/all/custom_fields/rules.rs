@@ -376,7 +376,7 @@ fn who_is_removed_from_the_workspace_has_no_membership_of_its_fields() {
         let field = gid(&field(&world, data));
         let mel = world.gid("mel").to_string();
         let data = json!({"parent": field, "member": mel});
-        let seat = world.post("ada", "/memberships", data).gid();
+        let membership = world.post("ada", "/memberships", data).gid();
         let at = format!("/workspaces/{}", world.gid("orchid"));
         for step in ["removeUser", "addUser"] {
             let done = world.post(
@@ -386,9 +386,9 @@ fn who_is_removed_from_the_workspace_has_no_membership_of_its_fields() {
             );
             assert_eq!(done.status, 200, "{}", done.text);
         }
-        let seats = world.get("ada", &format!("/memberships?parent={field}"));
-        assert_eq!(seats.gids(), Vec::<String>::new());
-        let gone = world.get("ada", &format!("/memberships/{seat}"));
+        let memberships = world.get("ada", &format!("/memberships?parent={field}"));
+        assert_eq!(memberships.gids(), Vec::<String>::new());
+        let gone = world.get("ada", &format!("/memberships/{membership}"));
         assert_eq!(gone.status, 404, "{}", gone.text);
         let shut = world.get("mel", &format!("/custom_fields/{field}"));
         assert_eq!(shut.status, 403, "{}", shut.text);

@@ -113,19 +113,19 @@ fn an_organization_is_exported_by_its_service_account_alone() {
         assert_eq!(begun.status, 201, "{}", begun.text);
         assert_eq!(begun.json["data"]["state"], "pending");
         assert_eq!(begun.json["data"]["download_url"], Value::Null);
-        let place = format!("/organization_exports/{}", begun.gid());
+        let path = format!("/organization_exports/{}", begun.gid());
         assert!(
             begun
                 .headers
                 .iter()
-                .any(|(n, v)| *n == "Location" && v.ends_with(&place))
+                .any(|(n, v)| *n == "Location" && v.ends_with(&path))
         );
         die_after(&world, 2);
-        assert_eq!(world.get("robot", &place).json["data"]["state"], "started");
-        assert_eq!(world.get("ada", &place).status, 403);
+        assert_eq!(world.get("robot", &path).json["data"]["state"], "started");
+        assert_eq!(world.get("ada", &path).status, 403);
         world.advance(31);
         world.work();
-        let done = world.get("robot", &place);
+        let done = world.get("robot", &path);
         assert_eq!(done.json["data"]["state"], "finished", "{}", done.text);
         assert!(done.json["data"]["download_url"].is_string());
 
@@ -134,11 +134,12 @@ fn an_organization_is_exported_by_its_service_account_alone() {
         as_shown(&world, "robot", &records);
         let text = json!(records).to_string();
         for (name, gid) in &world.names {
-            let held = all.contains(&gid.to_string()) || text.contains(&format!("\"{gid}\""));
+            let is_readable =
+                all.contains(&gid.to_string()) || text.contains(&format!("\"{gid}\""));
             // A service account has no membership, and a job belongs to its user alone.
             let left_out = ["ada_job", "orchid_export", "robot"].contains(&name.as_str());
             let expected = crate::world::is_orchid(name) && !left_out;
-            assert_eq!(held, expected, "{name}");
+            assert_eq!(is_readable, expected, "{name}");
         }
         assert!(!text.contains("Basalt"));
     }
@@ -183,7 +184,7 @@ fn a_disk_that_is_full_ends_the_export_and_nothing_else() {
     assert_eq!(shown.json["data"]["state"], "error");
     assert_eq!(shown.json["data"]["download_url"], Value::Null);
     assert!(
-        world.files.held.lock().unwrap().is_empty(),
+        world.files.files.lock().unwrap().is_empty(),
         "nothing is left"
     );
     *world.files.broken.lock().unwrap() = None;

@@ -16,9 +16,9 @@ fn finished(world: &World, token: &str, job: &Answer) -> Vec<Value> {
     let data = &job.json["data"];
     assert_eq!(data["status"], "succeeded", "{}", job.text);
     let file = Gid::parse(text(&data["new_resource_export"], "gid")).unwrap();
-    let held = world.files.held.lock().unwrap();
-    assert!(held[&file].whole);
-    let lines = std::str::from_utf8(&held[&file].bytes).unwrap();
+    let files = world.files.files.lock().unwrap();
+    assert!(files[&file].whole);
+    let lines = std::str::from_utf8(&files[&file].bytes).unwrap();
     assert!(lines.is_empty() || lines.ends_with('\n'));
     let lines = lines.lines();
     lines
@@ -86,8 +86,8 @@ fn filters_are_conditions_of_which_all_hold() {
             format!("/tasks/{}", text(found, "gid"))
         };
         world.advance(60);
-        for (n, who) in [(3, &moe), (5, &moe), (7, &mel)] {
-            world.call("ada", "PUT", &tree(n), &json!({"assignee": who}));
+        for (n, user) in [(3, &moe), (5, &moe), (7, &mel)] {
+            world.call("ada", "PUT", &tree(n), &json!({"assignee": user}));
         }
         world.post(
             "ada",

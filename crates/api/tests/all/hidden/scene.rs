@@ -137,10 +137,10 @@ fn places(world: &mut World) {
             );
         }
     }
-    let seat = json!({"parent": gid(world, "meadow"), "member": gid(world, "gus"), "access_level": "editor"});
-    makes(world, "gus_in_meadow", "/memberships", seat);
-    let seat = json!({"parent": gid(world, "h_project"), "member": gid(world, "mel"), "access_level": "viewer"});
-    makes(world, "mel_in_h_project", "/memberships", seat);
+    let membership = json!({"parent": gid(world, "meadow"), "member": gid(world, "gus"), "access_level": "editor"});
+    makes(world, "gus_in_meadow", "/memberships", membership);
+    let membership = json!({"parent": gid(world, "h_project"), "member": gid(world, "mel"), "access_level": "viewer"});
+    makes(world, "mel_in_h_project", "/memberships", membership);
     let nia = world.post(
         "ada",
         &format!("/workspaces/{orchid}/addUser"),
@@ -486,8 +486,8 @@ fn exports(world: &mut World) {
         let made = Gid::parse(made.unwrap()).unwrap();
         world.names.insert(name.to_owned(), made);
     }
-    let seat = json!({"parent": gid(world, "h_text"), "member": gid(world, "mel"), "access_level": "user"});
-    makes(world, "mel_in_h_text", "/memberships", seat);
+    let membership = json!({"parent": gid(world, "h_text"), "member": gid(world, "mel"), "access_level": "user"});
+    makes(world, "mel_in_h_text", "/memberships", membership);
 }
 
 /// Adds a task template in a hidden project; no operation can create one.

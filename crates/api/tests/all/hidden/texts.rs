@@ -145,12 +145,12 @@ fn a_comment_that_is_only_a_link_says_something_and_a_changed_link_is_told() {
     );
     assert_eq!(said.status, 201, "{}", said.text);
     assert_eq!(said.json["data"]["text"], "@Mel of Orchid");
-    for (name, told) in [("mel", 1), ("mel", 1), ("m_task", 2)] {
+    for (name, sentences_of) in [("mel", 1), ("mel", 1), ("m_task", 2)] {
         world.call("ada", "PUT", &task, &json!({"html_notes": link(name)}));
         let stories = world.get("ada", &format!("{task}/stories")).text;
         assert_eq!(
             stories.matches("changed the description").count(),
-            told,
+            sentences_of,
             "{stories}"
         );
     }
@@ -160,7 +160,7 @@ fn a_comment_that_is_only_a_link_says_something_and_a_changed_link_is_told() {
 #[test]
 fn a_link_shows_no_name_of_another_workspace() {
     let world = World::build(Kind::Memory, ApiSettings::default(), |f, names| {
-        f.seat(names["mel"], names["basalt"], Role::Member);
+        f.add_workspace_member(names["mel"], names["basalt"], Role::Member);
     });
     let at = format!("/tasks/{}", world.gid("blast"));
     let link = |name: &str| format!("<a data-asana-gid=\"{}\"/>", world.gid(name));
@@ -318,9 +318,10 @@ fn values_in_stories_are_for_those_who_see_the_custom_field() {
     let world = scene(Kind::Memory);
     let task = world.gid("shared");
     for fields in [String::new(), "&opt_fields=".to_owned() + &named.join(",")] {
-        let told = sentences(&world, "ada").into_iter();
-        let told = told.filter(|(subtype, _)| subtype.ends_with("_custom_field_changed"));
-        assert!(told.count() > TYPES.len());
+        let sentences_of = sentences(&world, "ada").into_iter();
+        let sentences_of =
+            sentences_of.filter(|(subtype, _)| subtype.ends_with("_custom_field_changed"));
+        assert!(sentences_of.count() > TYPES.len());
         let stories = world.get("moe", &format!("/tasks/{task}/stories?limit=100{fields}"));
         let plain = stories.text.replace(' ', "");
         assert!(
@@ -408,7 +409,7 @@ fn stored_before(world: &World) -> [Gid; 3] {
     edit.set(story::TEXT, "Old HIDDEN-task");
     work.save(&edit);
     // Two sentences as they were stored: the story of one has a link, the other has only its text.
-    let mut told = |kind: &str, text: &str, link: Option<Gid>| {
+    let mut sentences_of = |kind: &str, text: &str, link: Option<Gid>| {
         let mut draft = work.draft(Type::Story, old("shared").workspace);
         draft.set(story::CREATED_AT, Time::from_system(world.now()));
         draft.set(story::SUBTYPE, kind);
@@ -422,11 +423,11 @@ fn stored_before(world: &World) -> [Gid; 3] {
         workgraph_core::rules::story_rules::add_story(&mut work, &draft, world.gid("shared"))
     };
     let h_project = Some(world.gid("h_project"));
-    let placed = told("added_to_project", "added to HIDDEN-project", h_project);
+    let placed = sentences_of("added_to_project", "added to HIDDEN-project", h_project);
     let text = "changed MEMBERS-reference to \"HIDDEN-task\"";
     let field = Some(world.gid("m_reference"));
-    let changed = told("reference_custom_field_changed", text, field);
-    let cleared = told(
+    let changed = sentences_of("reference_custom_field_changed", text, field);
+    let cleared = sentences_of(
         "reference_custom_field_changed",
         "cleared MEMBERS-reference",
         field,

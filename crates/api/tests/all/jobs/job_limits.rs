@@ -27,11 +27,13 @@ fn the_sixth_job_is_429_until_one_ends_and_polling_goes_on() {
         );
         assert_eq!(world.get("ada", "/users/me").status, 200);
         // One job ends.
-        let Ok(NextJob::Job(mut held)) = world.run(world.api.lease_next_job()) else {
+        let Ok(NextJob::Job(mut leased_job)) = world.run(world.api.lease_next_job()) else {
             panic!("jobs wait");
         };
-        while let JobProgress::Continues(next) = world.run(world.api.run_job_step(&held)).unwrap() {
-            held = next;
+        while let JobProgress::Continues(next) =
+            world.run(world.api.run_job_step(&leased_job)).unwrap()
+        {
+            leased_job = next;
         }
         assert_eq!(duplicate(&world, "ada").status, 201);
         assert_eq!(duplicate(&world, "ada").status, 429);
@@ -76,7 +78,7 @@ proptest! {
     fn never_more_than_five_jobs_of_a_user(acts in prop::collection::vec(0u8..6, 1..40)) {
         let world = world(Kind::Memory, 3);
         let ada = world.gid("ada");
-        let mut held: Vec<LeasedJob> = Vec::new();
+        let mut leased_job: Vec<LeasedJob> = Vec::new();
         for act in acts {
             match act {
                 0..=2 => {
@@ -85,12 +87,12 @@ proptest! {
                     prop_assert_eq!(status, if before < 5 { 201 } else { 429 });
                 }
                 3 => if let NextJob::Job(job) = world.run(world.api.lease_next_job()).unwrap() {
-                    held.push(*job);
+                    leased_job.push(*job);
                 },
-                4 => if let Some(job) = held.pop()
+                4 => if let Some(job) = leased_job.pop()
                     && let JobProgress::Continues(job) = world.run(world.api.run_job_step(&job)).unwrap()
                 {
-                    held.insert(0, *job);
+                    leased_job.insert(0, *job);
                 },
                 _ => world.advance(20),
             }

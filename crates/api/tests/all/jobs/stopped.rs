@@ -7,7 +7,7 @@ use workgraph_core::InterruptReason;
 /// Claims a job that has not ended.
 fn take_up(world: &World) -> Box<LeasedJob> {
     match world.run(world.api.lease_next_job()).unwrap() {
-        NextJob::Job(held) => held,
+        NextJob::Job(leased_job) => leased_job,
         NextJob::Later(at) => panic!("nothing before {at:?}"),
     }
 }
@@ -15,20 +15,24 @@ fn take_up(world: &World) -> Box<LeasedJob> {
 /// Runs a job to its end, with the deadline of each step at its first check. Returns the most times that its rows were
 /// halved.
 fn carry_out(world: &World) -> u32 {
-    let (mut held, mut narrowed) = (take_up(world), 0);
+    let (mut leased_job, mut narrowed) = (take_up(world), 0);
     loop {
         // Nearly the length of a lease.
         world.advance(20);
         let late = After::new(0, InterruptReason::Deadline);
         match world
-            .run(world.api.run_job_step_interruptible(&held, Some(late)))
+            .run(
+                world
+                    .api
+                    .run_job_step_interruptible(&leased_job, Some(late)),
+            )
             .unwrap()
         {
-            JobProgress::Continues(next) => held = next,
+            JobProgress::Continues(next) => leased_job = next,
             JobProgress::Ended(_) => return narrowed,
             JobProgress::LeaseLost => panic!("nobody else has it"),
         }
-        narrowed = narrowed.max(held.halvings);
+        narrowed = narrowed.max(leased_job.halvings);
         let other = world.run(world.api.lease_next_job()).unwrap();
         assert!(matches!(other, NextJob::Later(_)), "it is leased");
     }
@@ -39,11 +43,15 @@ fn a_job_whose_step_is_abandoned_waits_for_the_end_of_its_lease() {
     for kind in KINDS {
         let world = world(kind, 130);
         let job = duplicate(&world, "ada").gid();
-        let mut held = take_up(&world);
+        let mut leased_job = take_up(&world);
         loop {
             let abandoned = After::new(0, InterruptReason::Abandoned);
-            match world.run(world.api.run_job_step_interruptible(&held, Some(abandoned))) {
-                Ok(JobProgress::Continues(next)) => held = next,
+            match world.run(
+                world
+                    .api
+                    .run_job_step_interruptible(&leased_job, Some(abandoned)),
+            ) {
+                Ok(JobProgress::Continues(next)) => leased_job = next,
                 Ok(gone) => panic!("no step of it is long: {gone:?}"),
                 Err(_) => break,
             }

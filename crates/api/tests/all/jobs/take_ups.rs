@@ -41,10 +41,12 @@ fn a_job_that_is_given_back_does_not_count_as_tried() {
     let world = world(Kind::Memory, 130);
     let job = duplicate(&world, "ada");
     for at_once in [true, false, true, false, true] {
-        let Ok(NextJob::Job(held)) = world.run(world.api.lease_next_job()) else {
+        let Ok(NextJob::Job(leased_job)) = world.run(world.api.lease_next_job()) else {
             panic!("it can be taken up");
         };
-        world.run(world.api.release_job(&held, at_once)).unwrap();
+        world
+            .run(world.api.release_job(&leased_job, at_once))
+            .unwrap();
         if !at_once {
             let early = world.run(world.api.lease_next_job());
             assert!(matches!(early, Ok(NextJob::Later(Some(_)))), "leased");
@@ -59,14 +61,14 @@ fn a_job_that_is_given_back_does_not_count_as_tried() {
 fn a_job_that_is_cancelled_ends_even_while_it_is_carried_out() {
     let world = world(Kind::Memory, 130);
     let job = duplicate(&world, "ada");
-    let Ok(NextJob::Job(held)) = world.run(world.api.lease_next_job()) else {
+    let Ok(NextJob::Job(leased_job)) = world.run(world.api.lease_next_job()) else {
         panic!("a job waits");
     };
-    world.run(world.api.cancel_job(held.gid())).unwrap();
-    let gone = world.run(world.api.run_job_step(&held)).unwrap();
+    world.run(world.api.cancel_job(leased_job.gid())).unwrap();
+    let gone = world.run(world.api.run_job_step(&leased_job)).unwrap();
     assert!(matches!(gone, JobProgress::LeaseLost), "{gone:?}");
     assert_eq!(status(&world, &job.gid()), "failed");
-    assert!(world.run(world.api.cancel_job(held.gid())).is_err());
+    assert!(world.run(world.api.cancel_job(leased_job.gid())).is_err());
 }
 
 #[test]

@@ -162,8 +162,8 @@ fn kitchen(kind: Kind) -> World {
 }
 
 /// Returns the result of the template, as ada sees it.
-fn planted(world: &World, who: &str, job: &Answer) -> Value {
-    let done = world.get(who, &format!("/jobs/{}", job.gid()));
+fn planted(world: &World, user: &str, job: &Answer) -> Value {
+    let done = world.get(user, &format!("/jobs/{}", job.gid()));
     assert_eq!(done.json["data"]["status"], "succeeded", "{}", done.text);
     let task = job.json["data"]["new_task"]["gid"].as_str().unwrap();
     let fields = "name,resource_subtype,due_on,due_at,followers.name,memberships.project.name,\
@@ -178,9 +178,9 @@ fn names<'v>(list: &'v Value, path: &str) -> Vec<&'v str> {
         .collect()
 }
 
-fn plant(world: &World, who: &str) -> Answer {
+fn plant(world: &World, user: &str) -> Answer {
     let at = format!("/task_templates/{}/instantiateTask", world.gid("plant"));
-    let job = world.post(who, &at, json!({}));
+    let job = world.post(user, &at, json!({}));
     assert_eq!(job.status, 201, "{}", job.text);
     job
 }

@@ -75,8 +75,8 @@ fn the_wait_is_the_longest_of_a_token_and_of_all_tokens_of_its_user() {
         assert_eq!(ask(&world, 2).status, 200);
     }
     world.advance(30);
-    for told in [30, 60] {
-        assert_eq!(wait(&ask(&world, 2)), told);
+    for wait_seconds in [30, 60] {
+        assert_eq!(wait(&ask(&world, 2)), wait_seconds);
     }
     world.advance(55);
     for _ in 0..2 {

@@ -38,8 +38,8 @@ fn an_app_that_reaches_one_workspace_meets_nobody_of_another() {
     for kind in KINDS {
         let world = World::build(kind, ApiSettings::default(), |f, names| {
             let (basalt, gus, vic) = (names["basalt"], names["gus"], names["vic"]);
-            f.seat(gus, basalt, Role::Guest);
-            f.seat(vic, basalt, Role::Member);
+            f.add_workspace_member(gus, basalt, Role::Guest);
+            f.add_workspace_member(vic, basalt, Role::Member);
             let project = f.private_project(basalt, "Quarry", names["ben"]);
             f.share(project, basalt, gus, Level::Viewer);
             f.share(project, basalt, vic, Level::Viewer);
@@ -50,7 +50,7 @@ fn an_app_that_reaches_one_workspace_meets_nobody_of_another() {
             (909, "gus[in both]", &["orchid", "basalt"][..]),
         ] {
             world.connect_in("gus", app, "users:read", name, reach);
-            let ask = |who: &str| world.get(name, &format!("/users/{who}")).status;
+            let ask = |user: &str| world.get(name, &format!("/users/{user}")).status;
             assert_eq!(ask("me"), 200, "{name}");
             let vic = world.gid("vic").to_string();
             assert_eq!(ask(&vic) == 200, reach.contains(&"basalt"), "{name}");
@@ -77,7 +77,7 @@ fn crowded(kind: Kind, crowd: Crowd) -> World {
         let (orchid, ada, gus) = (names["orchid"], names["ada"], names["gus"]);
         let mut member = |f: &mut Fixture, name: &str| {
             let user = f.user(name, &format!("{name}@orchid.test"));
-            f.seat(user, orchid, Role::Member);
+            f.add_workspace_member(user, orchid, Role::Member);
             names.insert(name.to_owned(), user);
             user
         };
@@ -169,7 +169,7 @@ fn a_guest_of_many_teams_is_remembered_with_few_users() {
             for nth in 0..200 {
                 let name = format!("crew-{team}-{nth}");
                 let user = f.user(&name, &format!("{name}@orchid.test"));
-                f.seat(user, orchid, Role::Member);
+                f.add_workspace_member(user, orchid, Role::Member);
                 f.join_team(user, gid, orchid);
                 names.insert(name, user);
             }

@@ -17,11 +17,11 @@ const BEN: &str = "ben@basalt.test";
 
 /// Returns all replies of the workspace about an address, before the invitation and after, with `someone` in place of
 /// the mailbox.
-fn told(world: &World, mailbox: &str) -> Vec<String> {
+fn visible_to(world: &World, mailbox: &str) -> Vec<String> {
     let address = format!("{mailbox}@basalt.test");
     let gid = |name: &str| world.gid(name).to_string();
     let (water, garden, team) = (gid("water"), gid("garden"), gid("gardeners"));
-    let place = gid("orchid");
+    let workspace = gid("orchid");
     let mut all = Vec::new();
     let mut ask = |by: &str, method: &str, path: &str, data: &Value| {
         let answer = world.call(by, method, path, data);
@@ -35,21 +35,21 @@ fn told(world: &World, mailbox: &str) -> Vec<String> {
     let look = |ask: &mut dyn FnMut(&str, &str, &str, &Value) -> crate::world::Answer| {
         for path in [
             format!("/users/{address}"),
-            format!("/users/{address}/teams?organization={place}"),
-            format!("/users/{address}/user_task_list?workspace={place}"),
+            format!("/users/{address}/teams?organization={workspace}"),
+            format!("/users/{address}/user_task_list?workspace={workspace}"),
             format!("/users/{address}/workspace_memberships"),
-            format!("/workspaces/{place}/users/{address}"),
-            format!("/workspaces/{place}/users?opt_fields=name,email,workspaces.name"),
+            format!("/workspaces/{workspace}/users/{address}"),
+            format!("/workspaces/{workspace}/users?opt_fields=name,email,workspaces.name"),
             format!(
-                "/workspaces/{place}/workspace_memberships?opt_fields=user.name,is_guest,is_active"
+                "/workspaces/{workspace}/workspace_memberships?opt_fields=user.name,is_guest,is_active"
             ),
-            format!("/workspaces/{place}/workspace_memberships?user={address}"),
-            format!("/users?workspace={place}&opt_fields=name,email"),
-            format!("/tasks?workspace={place}&assignee={address}"),
-            format!("/workspaces/{place}/tasks/search?assignee.any={address}"),
-            format!("/workspaces/{place}/typeahead?resource_type=user&query={mailbox}"),
+            format!("/workspaces/{workspace}/workspace_memberships?user={address}"),
+            format!("/users?workspace={workspace}&opt_fields=name,email"),
+            format!("/tasks?workspace={workspace}&assignee={address}"),
+            format!("/workspaces/{workspace}/tasks/search?assignee.any={address}"),
+            format!("/workspaces/{workspace}/typeahead?resource_type=user&query={mailbox}"),
             format!("/memberships?parent={garden}&member={address}"),
-            format!("/team_memberships?user={address}&workspace={place}"),
+            format!("/team_memberships?user={address}&workspace={workspace}"),
             format!("/team_memberships?team={team}"),
         ] {
             ask("ada", "GET", &path, &none);
@@ -97,7 +97,7 @@ fn told(world: &World, mailbox: &str) -> Vec<String> {
             (
                 "POST",
                 "/tasks".to_owned(),
-                json!({"workspace": place, "name": "T", "assignee": address}),
+                json!({"workspace": workspace, "name": "T", "assignee": address}),
             ),
             (
                 "PUT",
@@ -124,8 +124,8 @@ fn told(world: &World, mailbox: &str) -> Vec<String> {
 }
 
 fn differs(kind: Kind, known: &str, unknown: &str) -> Option<(String, String)> {
-    let told = |name| told(&World::new(kind), name);
-    let pairs = told(known).into_iter().zip(told(unknown));
+    let visible_to = |name| visible_to(&World::new(kind), name);
+    let pairs = visible_to(known).into_iter().zip(visible_to(unknown));
     let mut pairs = pairs.filter(|(a, b)| a != b);
     pairs.next()
 }
@@ -140,8 +140,8 @@ fn an_address_of_another_workspace_is_answered_for_like_one_that_nobody_has() {
     // An address that is visible gives a difference: the comparison notices it.
     let world = World::new(Kind::Memory);
     added(&world, "ada", "ben@basalt.test");
-    let shown = told(&world, "ben");
-    assert_ne!(shown, told(&World::new(Kind::Memory), "ben"));
+    let shown = visible_to(&world, "ben");
+    assert_ne!(shown, visible_to(&World::new(Kind::Memory), "ben"));
 }
 
 /// S116.
@@ -302,10 +302,10 @@ fn who_accepts_has_the_seat_and_all_that_was_given_to_the_invitation() {
     for kind in KINDS {
         let world = World::new(kind);
         let invited = added(&world, "mel", BEN);
-        let place = world.gid("orchid").to_string();
+        let workspace = world.gid("orchid").to_string();
         assert_ne!(invited, ben(&world).to_string());
         assert_eq!(
-            world.get("ben", &format!("/workspaces/{place}")).status,
+            world.get("ben", &format!("/workspaces/{workspace}")).status,
             403
         );
         assert_eq!(waiting(&world), [(invited.clone(), "Orchid".to_owned())]);
@@ -326,7 +326,7 @@ fn who_accepts_has_the_seat_and_all_that_was_given_to_the_invitation() {
             "a member invited"
         );
         assert_eq!(
-            world.get("ben", &format!("/workspaces/{place}")).status,
+            world.get("ben", &format!("/workspaces/{workspace}")).status,
             200
         );
         has_all(&world, &invited, &tasks);
@@ -396,12 +396,12 @@ fn accepting_goes_on_where_it_was_cut_short() {
 fn who_declines_leaves_nothing() {
     for kind in KINDS {
         let world = World::new(kind);
-        let seats = roles_of(&world);
+        let memberships = roles_of(&world);
         let invited = added(&world, "mel", BEN);
         give(&world, &invited);
         assert!(answer(&world, ben(&world), &invited, false));
         assert_eq!(waiting(&world), []);
-        assert_eq!(roles_of(&world), seats);
+        assert_eq!(roles_of(&world), memberships);
         let gid = |name: &str| world.gid(name).to_string();
         for path in [
             format!("/tasks/{}?opt_fields=followers,assignee.name", gid("water")),
@@ -416,8 +416,8 @@ fn who_declines_leaves_nothing() {
         ] {
             let shown = world.get("ada", &path);
             assert_eq!(shown.status, 200, "{path}");
-            for told in [invited.as_str(), "ben@", "Basalt"] {
-                assert!(!shown.text.contains(told), "{path}: {}", shown.text);
+            for visible_to in [invited.as_str(), "ben@", "Basalt"] {
+                assert!(!shown.text.contains(visible_to), "{path}: {}", shown.text);
             }
         }
         assert_eq!(world.get("ada", &format!("/users/{invited}")).status, 404);

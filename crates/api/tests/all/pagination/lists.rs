@@ -103,8 +103,8 @@ impl Listed {
             let (ada, mel) = (names["ada"], names["mel"]);
             // A workspace for the lists of a workspace; ada and mel belong to it too.
             let attic = f.with(|w| membership_rules::create_workspace(w, "Attic", true, false));
-            f.seat(ada, attic, Role::Admin);
-            f.seat(mel, attic, Role::Member);
+            f.add_workspace_member(ada, attic, Role::Admin);
+            f.add_workspace_member(mel, attic, Role::Member);
             let shelf = f.project(names["orchid"], "Shelf", ada);
             let upper = f.section(shelf, names["orchid"], "Upper");
             let lower = f.section_in(shelf);
@@ -143,7 +143,7 @@ impl Listed {
                     }
                     "team users" | "alphabetical users" => {
                         let user = f.user(&name, &format!("u{n}@crew.test"));
-                        f.seat(user, orchid, Role::Member);
+                        f.add_workspace_member(user, orchid, Role::Member);
                         f.join_team(user, crew, orchid);
                     }
                     "tags" => {

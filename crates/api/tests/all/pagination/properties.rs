@@ -35,8 +35,9 @@ fn p1_p2_p4_p5_p6_walks_among_changes() {
             let input = (0usize..12, limits(), prop::collection::vec(changes(), 0..8));
             let done = runner(cases).run(&input, |(size, limits, between)| {
                 let mut list = fresh(kind, shape, size);
-                walks(&mut list, &limits, &between)
-                    .map_err(|why| TestCaseError::fail(format!("{kind:?} {}: {why}", shape.name)))
+                walks(&mut list, &limits, &between).map_err(|reason| {
+                    TestCaseError::fail(format!("{kind:?} {}: {reason}", shape.name))
+                })
             });
             done.unwrap_or_else(|e| panic!("{e}"));
         }
@@ -55,8 +56,9 @@ fn p3_p11_p12_the_pages_are_the_list() {
             };
             let done = runner(cases).run(&(0usize..15, limits()), |(size, limits)| {
                 let mut list = fresh(kind, shape, size);
-                stands_still(&mut list, &limits)
-                    .map_err(|why| TestCaseError::fail(format!("{kind:?} {}: {why}", shape.name)))
+                stands_still(&mut list, &limits).map_err(|reason| {
+                    TestCaseError::fail(format!("{kind:?} {}: {reason}", shape.name))
+                })
             });
             done.unwrap_or_else(|e| panic!("{e}"));
         }
@@ -69,8 +71,9 @@ fn p5_the_row_at_the_boundary_may_go_or_change() {
         for shape in LISTS {
             for change in [Change::RemoveBoundary, Change::EditBoundary] {
                 let mut list = fresh(kind, shape, 9);
-                walks(&mut list, &[2], &vec![vec![change]; 9])
-                    .unwrap_or_else(|why| panic!("{kind:?} {} {change:?}: {why}", shape.name));
+                walks(&mut list, &[2], &vec![vec![change]; 9]).unwrap_or_else(|reason| {
+                    panic!("{kind:?} {} {change:?}: {reason}", shape.name)
+                });
             }
         }
     }
@@ -83,7 +86,8 @@ fn p6_ends_though_something_is_added_after_every_page() {
             .map(|n| (0..6).map(|m| Change::Insert(n * 7 + m)).collect())
             .collect();
         let mut list = fresh(crate::world::Kind::Memory, shape, 10);
-        walks(&mut list, &[2], &between).unwrap_or_else(|why| panic!("{}: {why}", shape.name));
+        walks(&mut list, &[2], &between)
+            .unwrap_or_else(|reason| panic!("{}: {reason}", shape.name));
     }
 }
 
@@ -97,7 +101,8 @@ fn p7_p8_p9_p10_tokens() {
             }
             for property in [bound, expires, rotates] {
                 let mut list = fresh(kind, shape, 5);
-                property(&mut list).unwrap_or_else(|why| panic!("{kind:?} {}: {why}", shape.name));
+                property(&mut list)
+                    .unwrap_or_else(|reason| panic!("{kind:?} {}: {reason}", shape.name));
             }
         }
     }
@@ -111,7 +116,7 @@ fn p13_ties_keep_their_order() {
             let mut list = Listed::new(kind, shape, 9, true, ApiSettings::default());
             for limits in [&[1][..], &[2], &[3, 1]] {
                 stands_still(&mut list, limits)
-                    .unwrap_or_else(|why| panic!("{}: {why}", shape.name));
+                    .unwrap_or_else(|reason| panic!("{}: {reason}", shape.name));
             }
         }
     }
@@ -166,6 +171,6 @@ fn p14_both_stores_give_the_same_pages() {
 #[test]
 fn p15_a_page_costs_what_it_gives_at_any_depth() {
     steps::check(steps::Reading::Keyset).unwrap();
-    let why = steps::check(steps::Reading::FromTheStart).unwrap_err();
-    assert!(why.starts_with("P15"), "{why}");
+    let reason = steps::check(steps::Reading::FromTheStart).unwrap_err();
+    assert!(reason.starts_with("P15"), "{reason}");
 }

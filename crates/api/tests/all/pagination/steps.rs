@@ -146,7 +146,7 @@ impl Snapshot for Deep {
     fn count_in(&mut self, _: Gid, _: Relation) -> Result<u64, GraphStoreError> {
         Ok(0)
     }
-    fn scan_home(
+    fn scan_workspace(
         &mut self,
         _: Gid,
         _: Type,

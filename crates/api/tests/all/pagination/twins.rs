@@ -13,10 +13,10 @@ fn the_model_without_flaws_keeps_every_property() {
 fn each_flawed_twin_is_noticed_by_its_property() {
     for (flaw, property, rule) in TWINS {
         let verdict = property(&mut Model::new(*flaw));
-        let why = verdict.expect_err(&format!("{flaw:?} is not noticed"));
+        let reason = verdict.expect_err(&format!("{flaw:?} is not noticed"));
         assert!(
-            rule.split('/').any(|r| why.starts_with(r)),
-            "{flaw:?}: {why}"
+            rule.split('/').any(|r| reason.starts_with(r)),
+            "{flaw:?}: {reason}"
         );
     }
 }

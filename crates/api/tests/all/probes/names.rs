@@ -34,7 +34,7 @@ const MEADOW: Tenant = Tenant {
     tag: "s_tag",
     story: "comment",
     list: "ada_list",
-    seat: "mel_seat",
+    membership: "mel_seat",
     in_team: "mel_in_gardeners",
     in_project: "gus_in_meadow",
     field: "m_text",
@@ -243,14 +243,14 @@ fn below(def: &FieldDef) -> Vec<String> {
 
 /// Reads these nodes by all rows, with all fields and without.
 fn read_things(
-    place: &Place,
+    scene: &Place,
     reader: &str,
     things: &BTreeMap<Type, Vec<String>>,
     each: &mut dyn FnMut(&Answer, &str),
 ) {
     for row in all().filter(|row| row.method == Method::Get) {
         let views = row.record().map(everything).unwrap_or_default();
-        let base = sample(&place.world, &MEADOW, row);
+        let base = sample(&scene.world, &MEADOW, row);
         for (at, name) in parameters(row).iter().enumerate() {
             let of_type = parameter_type(name).and_then(|ty| things.get(&ty));
             for gid in of_type.into_iter().flatten() {
@@ -259,7 +259,7 @@ fn read_things(
                     one.path[at].1.clone_from(gid);
                     let fields = fields.map(|fields| ("opt_fields", fields.clone()));
                     one.query.extend(fields);
-                    let answer = one.send(&place.world, reader, row);
+                    let answer = one.send(&scene.world, reader, row);
                     each(&answer, &format!("{reader} {}", one.target(row)));
                 }
             }
@@ -269,12 +269,12 @@ fn read_things(
 
 /// Reads by all rows in all ways, with these nodes in queries; `each` gets every reply with its request.
 fn read(
-    place: &Place,
+    scene: &Place,
     reader: &str,
     named: &BTreeMap<Type, String>,
     each: &mut dyn FnMut(&Answer, &str),
 ) {
-    let world = &place.world;
+    let world = &scene.world;
     for row in all().filter(|row| row.method == Method::Get) {
         let views = row.record().map(everything).unwrap_or_default();
         let mut send = |one: &Sample, what: &str| {
@@ -284,7 +284,7 @@ fn read(
                 &format!("{reader} {} {} {what}", row.id, one.target(row)),
             );
         };
-        let samples = place.samples(row);
+        let samples = scene.samples(row);
         for one in &samples {
             send(one, "as it is");
             for fields in &views {
@@ -364,10 +364,10 @@ fn check(answer: &Answer, words: &[&str], what: &str) {
 /// S111. Every row that reads, at every node, with all fields and by every parameter.
 #[test]
 fn no_read_gives_away_a_name() {
-    let place = Place::new();
+    let scene = Place::new();
     for (reader, words) in READERS {
-        let named = place.hidden_from(reader);
-        read(&place, reader, &named, &mut |answer, what| {
+        let named = scene.hidden_from(reader);
+        read(&scene, reader, &named, &mut |answer, what| {
             check(answer, words, what)
         });
     }
@@ -376,9 +376,9 @@ fn no_read_gives_away_a_name() {
 /// The twin: a reader who sees everything finds every name, so the test would notice a name that another reader got.
 #[test]
 fn who_sees_everything_is_given_every_name() {
-    let place = Place::new();
+    let scene = Place::new();
     let mut left: BTreeSet<&str> = HIDDEN.iter().chain(MEMBERS).copied().collect();
-    read(&place, "ada", &BTreeMap::new(), &mut |answer, _| {
+    read(&scene, "ada", &BTreeMap::new(), &mut |answer, _| {
         left.retain(|word| !answer.text.contains(word));
     });
     assert!(left.is_empty(), "{left:?}");
@@ -404,40 +404,40 @@ fn slots(row: &Operation) -> impl Iterator<Item = &'static str> {
 /// S111. Every row that writes, at every node, with hidden nodes in every field that can name one.
 #[test]
 fn no_write_gives_away_a_name() {
-    let mut place = Place::new();
+    let mut scene = Place::new();
     let named: BTreeMap<&str, BTreeMap<Type, String>> = READERS
         .iter()
-        .map(|(reader, _)| (*reader, place.hidden_from(reader)))
+        .map(|(reader, _)| (*reader, scene.hidden_from(reader)))
         .collect();
     for row in all().filter(|row| row.method != Method::Get) {
         let views = row.record().map(everything).unwrap_or_default();
         for (reader, words) in READERS {
             let named = &named[reader];
             let mut done = false;
-            let mut send = |place: &Place, mut one: Sample, what: &str| {
+            let mut send = |scene: &Place, mut one: Sample, what: &str| {
                 let fields = views.first().map(|fields| ("opt_fields", fields.clone()));
                 one.query.extend(fields);
-                let answer = one.send(&place.world, reader, row);
+                let answer = one.send(&scene.world, reader, row);
                 done |= answer.status < 300;
                 let what = format!("{reader} {} {} {what}", row.id, one.target(row));
                 check(&answer, words, &what);
             };
-            let samples = place.samples(row);
+            let samples = scene.samples(row);
             for one in samples.iter().rev() {
-                send(&place, one.clone(), "as it is");
+                send(&scene, one.clone(), "as it is");
             }
             for slot in slots(row) {
                 for name in named.values() {
-                    for form in forms(slot, &place.world.gid(name).to_string()) {
+                    for form in forms(slot, &scene.world.gid(name).to_string()) {
                         let mut one = samples[0].clone();
                         one.put(slot, form);
-                        send(&place, one, &format!("{slot}={name}"));
+                        send(&scene, one, &format!("{slot}={name}"));
                     }
                 }
             }
             if done {
-                place.world.work();
-                place = Place::new();
+                scene.world.work();
+                scene = Place::new();
             }
         }
     }
@@ -446,11 +446,11 @@ fn no_write_gives_away_a_name() {
 /// A node of each type is hidden from a reader, so that new types are tested like the others.
 #[test]
 fn of_each_type_something_is_hidden() {
-    let place = Place::new();
+    let scene = Place::new();
     let mut left: BTreeSet<Type> = Type::ALL.iter().copied().collect();
     left.retain(|ty| !UNNAMED.contains(ty));
     for (reader, _) in &READERS[..2] {
-        for ty in place.hidden_from(reader).keys() {
+        for ty in scene.hidden_from(reader).keys() {
             left.remove(ty);
         }
     }

@@ -39,8 +39,8 @@ fn every_row_answers_its_sample() {
 fn every_location_can_be_read() {
     for row in all() {
         let world = memory();
-        let who = sender(row, "ada");
-        let answer = sample(&world, &ORCHID, row).send(&world, who, row);
+        let reader = sender(row, "ada");
+        let answer = sample(&world, &ORCHID, row).send(&world, reader, row);
         let Some((_, url)) = answer.headers.iter().find(|(n, _)| *n == "Location") else {
             continue;
         };
@@ -48,7 +48,7 @@ fn every_location_can_be_read() {
             // The catalogue has no operation that reads one option.
             continue;
         }
-        let read = world.get(who, url.strip_prefix(crate::world::BASE).unwrap());
+        let read = world.get(reader, url.strip_prefix(crate::world::BASE).unwrap());
         assert_eq!((read.status, read.gid()), (200, answer.gid()), "{}", row.id);
     }
 }

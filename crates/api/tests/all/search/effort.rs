@@ -187,7 +187,7 @@ fn no_filter_alone_reads_the_workspace() {
             probe: 0,
             sort: 0,
             gather: 0,
-            peek: usize::MAX,
+            trial_scan: usize::MAX,
             ..usual
         };
         let no_order = SearchEffort {
@@ -226,7 +226,7 @@ const OTHERS: usize = 4_500;
 /// Builds a world in which all tasks of vic that are due in time were modified before all other tasks.
 fn with_due() -> World {
     World::build(Kind::Sqlite, ApiSettings::default(), |fixture, names| {
-        let (home, ada, vic) = (names["orchid"], names["ada"], names["vic"]);
+        let (workspace, ada, vic) = (names["orchid"], names["ada"], names["vic"]);
         let now = fixture.now();
         for number in 0..DUE + OTHERS {
             // Neither order is the order of the gids.
@@ -240,14 +240,14 @@ fn with_due() -> World {
             let modified = Time::from_millis(now.millis() - age * day + at);
             let due = Time::from_millis(now.millis() + days * day);
             fixture.with(|work| {
-                let mut draft = Draft::new(Type::Task, work.next_gid(), Some(home));
+                let mut draft = Draft::new(Type::Task, work.next_gid(), Some(workspace));
                 draft.set(task::NAME, "plan");
                 draft.set(task::CREATED_AT, modified);
                 draft.set(task::MODIFIED_AT, modified);
                 draft.set(task::CREATED_BY, ada);
                 draft.set(task::ASSIGNEE, Some(who));
                 draft.set(task::DUE_ON, Some(Date::of(due)));
-                work.create(&draft, Some(home))
+                work.create(&draft, Some(workspace))
             });
         }
     })

@@ -50,11 +50,11 @@ struct Maker<'m> {
 
 impl<'m> Maker<'m> {
     fn new(fixture: &'m mut Fixture, names: &'m mut BTreeMap<String, Gid>) -> Self {
-        let (home, ada) = (names["orchid"], names["ada"]);
-        let crew = fixture.team(home, "Crew", ada);
-        let crowd = fixture.project(home, "Crowd", ada);
+        let (workspace, ada) = (names["orchid"], names["ada"]);
+        let crew = fixture.team(workspace, "Crew", ada);
+        let crowd = fixture.project(workspace, "Crowd", ada);
         fixture.link(crowd, rel::TEAM, crew, ListPosition::Rank(0), None);
-        let mut field = |name, kind| fixture.custom_field(home, name, kind, &[]).0;
+        let mut field = |name, kind| fixture.custom_field(workspace, name, kind, &[]).0;
         let (size, note) = (
             field("Size", CustomFieldType::Number),
             field("Note", CustomFieldType::Text),
@@ -64,8 +64,8 @@ impl<'m> Maker<'m> {
             ("crew", crew),
             ("crowd", crowd),
             ("zone", fixture.section_in(crowd)),
-            ("mark", fixture.tag(home, "mark")),
-            ("stem", fixture.task(home, "stem", ada)),
+            ("mark", fixture.tag(workspace, "mark")),
+            ("stem", fixture.task(workspace, "stem", ada)),
             ("size", size),
             ("note", note),
             ("day", day),
@@ -98,15 +98,15 @@ impl<'m> Maker<'m> {
         let gate = usize::try_from(number - FEW)
             .ok()
             .and_then(|at| self.gates.get(at));
-        let (home, ada, gate) = (self.names["orchid"], self.names["ada"], gate.copied());
+        let (workspace, ada, gate) = (self.names["orchid"], self.names["ada"], gate.copied());
         self.fixture.with(|work| {
             let gid = gate.unwrap_or_else(|| work.next_gid());
-            let mut draft = Draft::new(Type::Task, gid, Some(home));
+            let mut draft = Draft::new(Type::Task, gid, Some(workspace));
             draft.set(task::CREATED_AT, at);
             draft.set(task::MODIFIED_AT, at);
             draft.set(task::CREATED_BY, ada);
             fill(&mut draft);
-            work.create(&draft, Some(home))
+            work.create(&draft, Some(workspace))
         })
     }
 

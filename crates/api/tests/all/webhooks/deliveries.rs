@@ -341,7 +341,8 @@ fn the_webhooks_of_an_app_end_with_its_last_refresh_token() {
             (format!("mel[{SCOPES}]"), "/echo/mel"),
         ];
         let ended = world.hook("app", "garden", "/echo/app", Value::Null);
-        let kept = kept.map(|(who, path)| (world.hook(&who, "garden", path, Value::Null), who));
+        let kept =
+            kept.map(|(reader, path)| (world.hook(&reader, "garden", path, Value::Null), reader));
         world.deliver();
         world.receiver.forget();
         let garden = world.gid("garden").to_string();
@@ -362,9 +363,9 @@ fn the_webhooks_of_an_app_end_with_its_last_refresh_token() {
         assert!(!world.receiver.got("/echo/other").is_empty());
         let path = format!("/webhooks/{ended}");
         assert_eq!(world.get(&format!("ada[{SCOPES}]"), &path).status, 404);
-        for (hook, who) in kept {
-            let status = world.get(&who, &format!("/webhooks/{hook}")).status;
-            assert_eq!(status, 200, "{who}");
+        for (hook, reader) in kept {
+            let status = world.get(&reader, &format!("/webhooks/{hook}")).status;
+            assert_eq!(status, 200, "{reader}");
         }
     }
 }

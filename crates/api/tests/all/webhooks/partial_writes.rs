@@ -111,7 +111,7 @@ fn world(kind: Kind) -> (World, Arc<Between>) {
 
 impl World {
     /// Returns the number of events that the target received.
-    fn told(&self, path: &str) -> usize {
+    fn deliveries(&self, path: &str) -> usize {
         let got = self.receiver.got(path);
         got.iter().map(|got| got.events.len()).sum()
     }
@@ -127,7 +127,7 @@ fn what_follows_the_first_webhook_before_it_is_on_the_board_is_told() {
         while let Some(taken) = world.api.take_delivery() {
             world.run(world.api.deliver(&taken)).unwrap();
         }
-        assert_eq!(world.told("/echo/a"), 1);
+        assert_eq!(world.deliveries("/echo/a"), 1);
     }
 }
 
@@ -147,7 +147,7 @@ fn of_two_changes_of_filters_the_one_that_is_kept_counts() {
         .run(world.graph.commit(renamed(&world, "water")))
         .unwrap();
     world.deliver();
-    assert_eq!(world.told("/echo/a") > 0, kept == "changed", "{kept}");
+    assert_eq!(world.deliveries("/echo/a") > 0, kept == "changed", "{kept}");
 }
 
 #[test]
@@ -162,5 +162,5 @@ fn a_webhook_that_could_not_be_deleted_goes_on() {
         .run(world.graph.commit(renamed(&world, "water")))
         .unwrap();
     world.deliver();
-    assert_eq!(world.told("/echo/a"), 1);
+    assert_eq!(world.deliveries("/echo/a"), 1);
 }

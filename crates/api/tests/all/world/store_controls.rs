@@ -32,9 +32,9 @@ impl World {
     }
 
     /// Returns the time when the token of this user was last used, after a flush of the buffered uses.
-    pub(crate) fn last_used(&self, who: &str) -> Option<SystemTime> {
+    pub(crate) fn last_used(&self, user: &str) -> Option<SystemTime> {
         self.run(self.api.flush_token_usage()).unwrap();
-        let all = self.run(self.tokens.list(self.gid(who).get())).unwrap();
+        let all = self.run(self.tokens.list(self.gid(user).get())).unwrap();
         all.first().unwrap().last_used_at
     }
 

@@ -8,20 +8,28 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
 
     let orchid = f.workspace("Orchid");
     put("orchid", orchid);
-    let seat = |f: &mut Fixture, name: &str, home: Gid, role: Role| {
+    let member = |f: &mut Fixture, name: &str, workspace: Gid, role: Role| {
         let shown = name[..1].to_uppercase() + &name[1..];
         let user = f.user(
             &format!(
                 "{shown} of {}",
-                if home == orchid { "Orchid" } else { "Basalt" }
+                if workspace == orchid {
+                    "Orchid"
+                } else {
+                    "Basalt"
+                }
             ),
             &format!(
                 "{name}@{}.test",
-                if home == orchid { "orchid" } else { "basalt" }
+                if workspace == orchid {
+                    "orchid"
+                } else {
+                    "basalt"
+                }
             ),
         );
-        let seat = f.seat(user, home, role);
-        (user, seat)
+        let membership = f.add_workspace_member(user, workspace, role);
+        (user, membership)
     };
     let mut people = BTreeMap::new();
     for (name, role) in [
@@ -31,7 +39,7 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         ("gus", Role::Guest),
         ("vic", Role::Member),
     ] {
-        let (user, membership) = seat(f, name, orchid, role);
+        let (user, membership) = member(f, name, orchid, role);
         put(name, user);
         put(&format!("{name}_seat"), membership);
         put(&format!("{name}_list"), f.task_list(user, orchid));
@@ -39,8 +47,8 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     }
     // Vic's membership is view-only.
     f.with(|work| {
-        let held = work.changes.node_writes.iter_mut().rev();
-        for put in held {
+        let writes = work.changes.node_writes.iter_mut().rev();
+        for put in writes {
             if put.node.ty == Type::WorkspaceMembership {
                 let body = put.node.body.replacen('{', "{\"is_view_only\":true,", 1);
                 put.node.body = body.into();
@@ -103,8 +111,8 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         f.task_in(f.section_in(moss), "Scrape the lichen", ada),
     );
     put("loose", f.task(orchid, "Loose leaf", ada));
-    for (task, who) in [(water, ada), (water, mel)] {
-        f.link(task, rel::FOLLOWERS, who, ListPosition::Rank(0), None);
+    for (task, person) in [(water, ada), (water, mel)] {
+        f.link(task, rel::FOLLOWERS, person, ListPosition::Rank(0), None);
     }
     let (vigor, options) =
         f.custom_field(orchid, "Vigor", CustomFieldType::Enum, &["Lush", "Wilted"]);
@@ -135,7 +143,7 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     let basalt = f.with(|work| membership::create_workspace(work, "Basalt", false, false));
     put("basalt", basalt);
     for (name, role) in [("bob", Role::Admin), ("ben", Role::Member)] {
-        let (user, membership) = seat(f, name, basalt, role);
+        let (user, membership) = member(f, name, basalt, role);
         put(name, user);
         put(&format!("{name}_seat"), membership);
         put(&format!("{name}_list"), f.task_list(user, basalt));
@@ -176,7 +184,7 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     put("coarse", options[0]);
     put("vesicular", options[1]);
     put("grain_in_quarry", f.field_on(grain, quarry, basalt));
-    for (name, title, home, who, at) in [
+    for (name, title, workspace, person, at) in [
         ("plot_plan", "Plot plan", orchid, ada, None),
         ("dig_plan", "Ramp plan", basalt, bob, None),
         ("weeding", "Weed the garden", orchid, ada, Some(garden)),
@@ -186,11 +194,11 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
             Some(_) => Type::TaskTemplate,
             None => Type::ProjectTemplate,
         };
-        let gid = f.node(ty, Some(home), |draft, now| match at {
+        let gid = f.node(ty, Some(workspace), |draft, now| match at {
             Some(project) => {
                 draft.set(task_template::NAME, title);
                 draft.set(task_template::PROJECT, project);
-                draft.set(task_template::CREATED_BY, who);
+                draft.set(task_template::CREATED_BY, person);
                 draft.set(task_template::CREATED_AT, now);
                 let recipe = format!(
                     r#"{{"name":"{title}","task_resource_subtype":"default_task","description":"By hand","relative_due_on":3,"subtasks":[{{"name":"Get the tools","task_resource_subtype":"approval_task"}}]}}"#
@@ -199,7 +207,7 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
             }
             None => {
                 draft.set(project_template::NAME, title);
-                draft.set(project_template::OWNER, who);
+                draft.set(project_template::OWNER, person);
             }
         });
         if let Some(project) = at {
@@ -207,18 +215,18 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         }
         put(name, gid);
     }
-    for (name, home, who) in [("ada_job", orchid, ada), ("bob_job", basalt, bob)] {
-        let gid = f.node(Type::Job, Some(home), |draft, _| {
-            draft.set(job::CREATED_BY, who);
+    for (name, workspace, person) in [("ada_job", orchid, ada), ("bob_job", basalt, bob)] {
+        let gid = f.node(Type::Job, Some(workspace), |draft, _| {
+            draft.set(job::CREATED_BY, person);
             draft.set(job::STATUS, "succeeded");
         });
         put(name, gid);
     }
-    for (name, title, home, by, task) in [
+    for (name, title, workspace, by, task) in [
         ("receipt", "Receipt for the roses", orchid, ada, water),
         ("blast_map", "Map of the granite", basalt, bob, blast),
     ] {
-        let gid = f.node(Type::Attachment, Some(home), |draft, now| {
+        let gid = f.node(Type::Attachment, Some(workspace), |draft, now| {
             draft.set(attachment::NAME, title);
             draft.set(attachment::SUBTYPE, attachment::EXTERNAL);
             draft.set(attachment::URL, "https://files.test/1");
@@ -228,22 +236,22 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         f.link(gid, rel::ATTACHED_TO, task, ListPosition::Rank(0), None);
         put(name, gid);
     }
-    for (name, home) in [("orchid_export", orchid), ("basalt_export", basalt)] {
-        let gid = f.node(Type::OrganizationExport, Some(home), |draft, now| {
+    for (name, workspace) in [("orchid_export", orchid), ("basalt_export", basalt)] {
+        let gid = f.node(Type::OrganizationExport, Some(workspace), |draft, now| {
             draft.set(export::CREATED_AT, now);
         });
         put(name, gid);
     }
-    for (name, project, home, who, title) in [
+    for (name, project, workspace, person, title) in [
         ("moss_status", moss, orchid, ada, "The Moss is damp"),
         ("quarry_status", quarry, basalt, bob, "The Quarry is dry"),
     ] {
         let gid = f.with(|work| {
-            let mut draft = work.draft(Type::StatusUpdate, Some(home));
+            let mut draft = work.draft(Type::StatusUpdate, Some(workspace));
             draft.set(status_update::TITLE, title);
             draft.set(status_update::SUBTYPE, "project_status_update");
             draft.set(status_update::PARENT, project);
-            draft.set(status_update::CREATED_BY, who);
+            draft.set(status_update::CREATED_BY, person);
             draft.set(status_update::CREATED_AT, work.now);
             status_rules::add_status(work, &draft, project)
         });
@@ -290,10 +298,10 @@ fn names_of(names: &BTreeMap<String, Gid>, name: &str) -> Gid {
 }
 
 /// Returns the membership that was created with a project.
-fn garden_member(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, project: Gid, who: Gid) {
+fn garden_member(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, project: Gid, user: Gid) {
     f.with(|work| {
         let mut links = work.changes.edge_writes.iter();
-        let link = links.find(|l| l.src == project && l.rel == rel::MEMBERS && l.dst == who);
+        let link = links.find(|l| l.src == project && l.rel == rel::MEMBERS && l.dst == user);
         names.insert(
             "ada_in_garden".to_owned(),
             link.and_then(|l| l.aux).unwrap(),
@@ -301,8 +309,8 @@ fn garden_member(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, project: Gi
     });
 }
 
-fn comment(f: &mut Fixture, home: Gid, on: Gid, by: Gid, text: &str) -> Gid {
-    let gid = f.node(Type::Story, Some(home), |draft, now| {
+fn comment(f: &mut Fixture, workspace: Gid, on: Gid, by: Gid, text: &str) -> Gid {
+    let gid = f.node(Type::Story, Some(workspace), |draft, now| {
         draft.set(story::CREATED_AT, now);
         draft.set(story::SUBTYPE, story::COMMENT);
         draft.set(story::CREATED_BY, by);

@@ -189,9 +189,9 @@ impl Endpoints<'_> {
             code: None,
         };
         let signed = token.sign(signer, now);
-        signed
-            .map(Some)
-            .map_err(|why| EndpointStop::ServerError(AuthStoreError::Unavailable(why.to_string())))
+        signed.map(Some).map_err(|reason| {
+            EndpointStop::ServerError(AuthStoreError::Unavailable(reason.to_string()))
+        })
     }
 }
 

@@ -37,8 +37,8 @@ impl Loader<'_> {
             }
             NodeRef::External { app, id } => {
                 let mut found = None;
-                for home in self.view.viewer.workspaces() {
-                    let task = self.snap.alias(&alias::external(*app, home, id))?;
+                for workspace in self.view.viewer.workspaces() {
+                    let task = self.snap.alias(&alias::external(*app, workspace, id))?;
                     if task.is_some() && found.is_some() {
                         return Ok(None);
                     }
@@ -99,13 +99,16 @@ impl Loader<'_> {
             return Ok(Some(person));
         }
         let viewer = Arc::clone(&self.view.viewer);
-        let seats = viewer.memberships.iter().map(|seat| seat.workspace);
-        for place in seats.chain(viewer.service_workspace) {
-            let invited = self.snap.alias(&alias::invitation(person, place))?;
+        let memberships = viewer
+            .memberships
+            .iter()
+            .map(|membership| membership.workspace);
+        for workspace in memberships.chain(viewer.service_workspace) {
+            let invited = self.snap.alias(&alias::invitation(person, workspace))?;
             let Some(invited) = invited else { continue };
             if self
                 .snap
-                .edge_between(invited, rel::WORKSPACES, place)?
+                .edge_between(invited, rel::WORKSPACES, workspace)?
                 .is_some()
             {
                 return Ok(Some(invited));

@@ -12,22 +12,22 @@ const SHARE_MIN: usize = 16;
 /// of workspaces. Rows behind the end of a list that has more wait for the next chunk.
 pub(super) fn chunk(
     snap: &mut dyn Snapshot,
-    homes: &[Gid],
+    workspaces: &[Gid],
     ty: Type,
     after: Option<i64>,
     limit: usize,
     depth: Depth,
 ) -> Result<RowChunk, GraphStoreError> {
-    let share = limit.div_ceil(homes.len().max(1)).max(SHARE_MIN);
+    let share = limit.div_ceil(workspaces.len().max(1)).max(SHARE_MIN);
     let mut rows: Vec<CandidateRow> = Vec::new();
     let mut sure = i64::MAX;
-    for home in homes {
+    for workspace in workspaces {
         let start = rows.len();
         if ty == Type::User {
             // All workspace memberships have rank 0.
             let from = after.map_or((START, START), |gid| (0, gid));
             snap.scan_in(
-                *home,
+                *workspace,
                 rel::WORKSPACES,
                 from,
                 share,
@@ -38,7 +38,7 @@ pub(super) fn chunk(
             )?;
         } else {
             let from = after.unwrap_or(START);
-            snap.scan_home(*home, ty, from, share, depth, &mut |gid, seq, node| {
+            snap.scan_workspace(*workspace, ty, from, share, depth, &mut |gid, seq, node| {
                 rows.push(CandidateRow::of_node(gid, seq, node));
             })?;
         }

@@ -36,20 +36,20 @@ impl SearchEngine<'_, '_> {
         &mut self,
         (field, prefix): (Gid, &str),
         test: &ValuePredicate,
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
-        let (mut read, most) = (0, basket.tests());
+        let (mut read, most) = (0, buffer.tests());
         for (from, to) in test.numbers(prefix) {
             let mut last = (from - 1, i64::MAX);
-            while last.0 < to && basket.fits() && read <= most {
+            while last.0 < to && buffer.fits() && read <= most {
                 let wide = usize::try_from(to.saturating_sub(last.0)).unwrap_or(usize::MAX);
-                let limit = wide.min(basket.room() + 1);
+                let limit = wide.min(buffer.free() + 1);
                 let (start, after) = (read, last);
                 let each = &mut |edge: Edge, _| {
                     read += 1;
                     last = (edge.rank, edge.src.as_i64());
                     if edge.rank <= to && test.holds(&[auto_id::key(prefix, edge.rank)]) {
-                        basket.push(edge.src);
+                        buffer.push(edge.src);
                     }
                 };
                 self.loader
@@ -61,7 +61,7 @@ impl SearchEngine<'_, '_> {
             }
         }
         self.read = self.read.saturating_add(read as u64);
-        Ok(basket.fits() && read <= most)
+        Ok(buffer.fits() && read <= most)
     }
 }
 

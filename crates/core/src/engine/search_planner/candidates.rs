@@ -36,10 +36,10 @@ pub(super) struct Candidates {
 
 impl Candidates {
     /// Returns the candidates of a source, whose condition has this index.
-    fn of(basket: CandidateBuffer, clause: usize, source: CandidateSource<'_>) -> Self {
+    fn of(buffer: CandidateBuffer, clause: usize, source: CandidateSource<'_>) -> Self {
         Self {
-            rows: basket.rows,
-            ranked: basket.ranked,
+            rows: buffer.rows,
+            ranked: buffer.ranked,
             known: source.is_exact().then_some(clause).into_iter().collect(),
         }
     }
@@ -57,7 +57,7 @@ const STARTS: usize = 1_000;
 pub(super) struct PrefixScan {
     ty: Type,
     words: WordQuery,
-    basket: CandidateBuffer,
+    buffer: CandidateBuffer,
     /// True if these are all such nodes.
     fits: bool,
 }
@@ -100,12 +100,12 @@ impl CandidateBuffer {
         (column.unwrap_or(IndexColumn::Gid), &mut self.rows)
     }
 
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn free(&self) -> usize {
         self.most.saturating_sub(self.rows.len())
     }
     /// Returns the number of keys that may be tested to fill the buffer.
     pub(super) fn tests(&self) -> usize {
-        self.room().saturating_mul(TESTED).min(TESTED_MAX)
+        self.free().saturating_mul(TESTED).min(TESTED_MAX)
     }
     pub(super) fn fits(&self) -> bool {
         self.rows.len() <= self.most
@@ -130,10 +130,10 @@ impl SearchEngine<'_, '_> {
         };
         for size in std::iter::successors(Some(first), further) {
             for (at, (clause, source)) in sources.iter().enumerate() {
-                let (basket, true) = self.fill(query, *source, size)? else {
+                let (buffer, true) = self.fill(query, *source, size)? else {
                     continue;
                 };
-                let mut gathered = Candidates::of(basket, *clause, *source);
+                let mut gathered = Candidates::of(buffer, *clause, *source);
                 for (_, (clause, other)) in sources.iter().enumerate().filter(|(n, _)| *n != at) {
                     if gathered.rows.len() < self.effort.narrow {
                         break;
@@ -160,8 +160,8 @@ impl SearchEngine<'_, '_> {
     ) -> Result<Candidates, GraphStoreError> {
         let mut first = None;
         for (clause, source) in sources {
-            let (basket, fits) = self.fill(query, *source, most)?;
-            let gathered = Candidates::of(basket, *clause, *source);
+            let (buffer, fits) = self.fill(query, *source, most)?;
+            let gathered = Candidates::of(buffer, *clause, *source);
             if fits {
                 return Ok(gathered);
             }
@@ -178,35 +178,35 @@ impl SearchEngine<'_, '_> {
         source: CandidateSource<'_>,
         most: usize,
     ) -> Result<(CandidateBuffer, bool), GraphStoreError> {
-        let mut basket = CandidateBuffer::new(query.order, most);
+        let mut buffer = CandidateBuffer::new(query.order, most);
         let fits = match source {
             CandidateSource::Words(words) if words.match_prefixes => {
                 return self.fill_starts(query, words, most);
             }
-            CandidateSource::Words(words) => self.pour_words(query.ty, words, &mut basket)?,
-            CandidateSource::Links(links) => self.pour_links(query, links, &mut basket)?,
+            CandidateSource::Words(words) => self.pour_words(query.ty, words, &mut buffer)?,
+            CandidateSource::Links(links) => self.pour_links(query, links, &mut buffer)?,
             CandidateSource::Column(column, from, to) => {
-                self.pour_list(query.ty, EntryList::Within(column, from, to), &mut basket)?
+                self.pour_list(query.ty, EntryList::Within(column, from, to), &mut buffer)?
             }
             CandidateSource::Others(column, of) => {
-                self.pour_others(query.ty, column, of, &mut basket)?
+                self.pour_others(query.ty, column, of, &mut buffer)?
             }
             CandidateSource::Shapes => {
                 let bounds = query.bounds(IndexColumn::Modified);
-                self.pour_shapes(query.ty, bounds, &mut basket, |s| query.may_have(s))?
+                self.pour_shapes(query.ty, bounds, &mut buffer, |s| query.may_have(s))?
             }
-            CandidateSource::Value(field, test) => self.pour_tested(field, test, &mut basket)?,
+            CandidateSource::Value(field, test) => self.pour_tested(field, test, &mut buffer)?,
         };
-        self.sort(&mut basket)?;
-        Ok((basket, fits))
+        self.sort(&mut buffer)?;
+        Ok((buffer, fits))
     }
 
     /// Sorts the candidates that were read by gid, each once.
-    fn sort(&mut self, basket: &mut CandidateBuffer) -> Result<(), GraphStoreError> {
-        self.read = self.read.saturating_add(basket.rows.len() as u64);
-        self.loader.steps(basket.rows.len() / SORTED)?;
-        basket.rows.sort_unstable_by_key(|row| row.1);
-        basket.rows.dedup_by_key(|row| row.1);
+    fn sort(&mut self, buffer: &mut CandidateBuffer) -> Result<(), GraphStoreError> {
+        self.read = self.read.saturating_add(buffer.rows.len() as u64);
+        self.loader.steps(buffer.rows.len() / SORTED)?;
+        buffer.rows.sort_unstable_by_key(|row| row.1);
+        buffer.rows.dedup_by_key(|row| row.1);
         Ok(())
     }
 
@@ -220,25 +220,25 @@ impl SearchEngine<'_, '_> {
     ) -> Result<(CandidateBuffer, bool), GraphStoreError> {
         let ty = query.ty;
         let is_known =
-            |s: &PrefixScan| (s.ty, &s.words) == (ty, words) && (s.fits || s.basket.most >= most);
+            |s: &PrefixScan| (s.ty, &s.words) == (ty, words) && (s.fits || s.buffer.most >= most);
         let started = match self.started.take().filter(is_known) {
             Some(started) => started,
             None => {
-                let mut basket = CandidateBuffer::new(query.order, most.max(STARTS));
-                let fits = self.pour_starts(ty, words, &mut basket)?;
-                self.sort(&mut basket)?;
+                let mut buffer = CandidateBuffer::new(query.order, most.max(STARTS));
+                let fits = self.pour_starts(ty, words, &mut buffer)?;
+                self.sort(&mut buffer)?;
                 PrefixScan {
                     ty,
                     words: words.clone(),
-                    basket,
+                    buffer,
                     fits,
                 }
             }
         };
-        let fits = started.fits && started.basket.rows.len() <= most;
-        let basket = started.basket.clone();
+        let fits = started.fits && started.buffer.rows.len() <= most;
+        let buffer = started.buffer.clone();
         self.started = Some(started);
-        Ok((basket, fits))
+        Ok((buffer, fits))
     }
 }
 

@@ -15,43 +15,43 @@ impl SearchEngine<'_, '_> {
         &mut self,
         ty: Type,
         words: &WordQuery,
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
         let longest = words.words.iter().max_by_key(|word| word.len());
         if let Some(start) = longest {
             let list = PrefixList {
-                home: self.home(ty),
+                workspace: self.workspace_of(ty),
                 ty,
                 prefix: start,
                 names: words.names_only,
-                limit: basket.room() + 1,
+                limit: buffer.free() + 1,
             };
             self.loader
                 .snap
-                .list_prefix_matches(&list, &mut |gid| basket.push(gid))?;
+                .list_prefix_matches(&list, &mut |gid| buffer.push(gid))?;
         }
-        Ok(basket.fits())
+        Ok(buffer.fits())
     }
 
     pub(super) fn pour_words(
         &mut self,
         ty: Type,
         words: &WordQuery,
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
         let scan = WordScan {
-            home: self.home(ty),
+            workspace: self.workspace_of(ty),
             ty,
             words,
             names: words.names_only,
             descending: true,
             after: None,
-            limit: basket.room() + 1,
+            limit: buffer.free() + 1,
         };
         self.loader
             .snap
-            .scan_words(&scan, &mut |gid| basket.push(gid))?;
-        Ok(basket.fits())
+            .scan_words(&scan, &mut |gid| buffer.push(gid))?;
+        Ok(buffer.fits())
     }
 
     /// Reads entries that have no value in a column, or another value than these.
@@ -60,21 +60,21 @@ impl SearchEngine<'_, '_> {
         ty: Type,
         column: IndexColumn,
         of: &[(SearchLink, Gid)],
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
         let mut values: Vec<i64> = of.iter().map(|(_, to)| to.as_i64()).collect();
         values.sort_unstable();
         let mut from = i64::MIN;
         for value in values {
             let list = EntryList::Within(column, from, value - 1);
-            if from < value && !self.pour_list(ty, list, basket)? {
+            if from < value && !self.pour_list(ty, list, buffer)? {
                 return Ok(false);
             }
             from = value + 1;
         }
         Ok(
-            self.pour_list(ty, EntryList::Within(column, from, i64::MAX), basket)?
-                && self.pour_shapes(ty, SearchQuery::UNBOUND, basket, |shape| {
+            self.pour_list(ty, EntryList::Within(column, from, i64::MAX), buffer)?
+                && self.pour_shapes(ty, SearchQuery::UNBOUND, buffer, |shape| {
                     shape.has(column) == Some(false)
                 })?,
         )
@@ -85,11 +85,11 @@ impl SearchEngine<'_, '_> {
         &mut self,
         ty: Type,
         (from, to): (i64, i64),
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
         fits: impl Fn(ColumnSet) -> bool,
     ) -> Result<bool, GraphStoreError> {
         for shape in self.shapes(ty)?.into_iter().filter(|shape| fits(*shape)) {
-            if !self.pour_list(ty, EntryList::Shaped(shape, from, to), basket)? {
+            if !self.pour_list(ty, EntryList::Shaped(shape, from, to), buffer)? {
                 return Ok(false);
             }
         }
@@ -100,10 +100,10 @@ impl SearchEngine<'_, '_> {
         &mut self,
         query: &SearchQuery,
         links: &[(SearchLink, Gid)],
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
         for (by, to) in links {
-            if !self.pour_link(query, *by, *to, basket)? {
+            if !self.pour_link(query, *by, *to, buffer)? {
                 return Ok(false);
             }
         }
@@ -114,13 +114,13 @@ impl SearchEngine<'_, '_> {
         &mut self,
         field: Gid,
         test: &ValuePredicate,
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
         if let Some(prefix) = self.prefix(field)? {
-            return self.pour_numbers((field, &prefix), test, basket);
+            return self.pour_numbers((field, &prefix), test, buffer);
         }
         for (from, to) in test.ranges() {
-            if !self.pour_values(field, test, (&from, &to), basket)? {
+            if !self.pour_values(field, test, (&from, &to), buffer)? {
                 return Ok(false);
             }
         }
@@ -132,18 +132,18 @@ impl SearchEngine<'_, '_> {
         field: Gid,
         test: &ValuePredicate,
         range: (&IndexKey, &IndexKey),
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
-        let most = basket.tests();
+        let most = buffer.tests();
         let (mut read, mut last): (usize, Option<(IndexKey, Gid)>) = (0, None);
-        while basket.fits() && read <= most {
+        while buffer.fits() && read <= most {
             // One more than fits, to find out whether there are more.
-            let limit = basket.room() + 1;
+            let limit = buffer.free() + 1;
             let (mut some, mut found) = (0, None);
             let each = &mut |key: IndexKey, gid| {
                 some += 1;
                 if test.fits(&key) {
-                    basket.push(gid);
+                    buffer.push(gid);
                 } else {
                     read += 1;
                 }
@@ -159,22 +159,22 @@ impl SearchEngine<'_, '_> {
             last = found;
         }
         self.read = self.read.saturating_add(read as u64);
-        Ok(basket.fits() && read <= most)
+        Ok(buffer.fits() && read <= most)
     }
 
     pub(super) fn pour_list(
         &mut self,
         ty: Type,
         list: EntryList,
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
-        let (home, most) = (self.home(ty), basket.room() + 1);
-        let (column, rows) = basket.of_list(&list);
+        let (workspace, most) = (self.workspace_of(ty), buffer.free() + 1);
+        let (column, rows) = buffer.of_list(&list);
         let each = &mut |gid, value| rows.push((value, gid));
         self.loader
             .snap
-            .list_index_entries(home, ty, list, column, most, each)?;
-        Ok(basket.fits())
+            .list_index_entries(workspace, ty, list, column, most, each)?;
+        Ok(buffer.fits())
     }
 
     /// Reads nodes that are linked to a node.
@@ -183,35 +183,35 @@ impl SearchEngine<'_, '_> {
         query: &SearchQuery,
         by: SearchLink,
         to: Gid,
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
         if by == SearchLink::Responsible {
             let list = EntryList::Of {
-                who: to,
+                responsible: to,
                 done: query.done(),
                 due: query.within(IndexColumn::Due),
             };
-            return self.pour_list(query.ty, list, basket);
+            return self.pour_list(query.ty, list, buffer);
         }
         if let Some(column) = by.column() {
             let list = EntryList::Within(column, to.as_i64(), to.as_i64());
-            return self.pour_list(query.ty, list, basket);
+            return self.pour_list(query.ty, list, buffer);
         }
         let through = by.through_project().filter(|_| query.ty == Type::Task);
         if let Some(through) = through {
-            let projects = self.sources_of(to, through, basket.room() + 1)?;
-            let mut fits = projects.len() <= basket.room();
+            let projects = self.sources_of(to, through, buffer.free() + 1)?;
+            let mut fits = projects.len() <= buffer.free();
             for project in projects {
-                fits = fits && self.pour_project(project, basket)?;
+                fits = fits && self.pour_project(project, buffer)?;
             }
             return Ok(fits);
         }
         match by {
-            SearchLink::Project => self.pour_project(to, basket),
-            SearchLink::Section => Ok(self.pour_edges(to, rel::SECTION, basket)?
-                && self.pour_edges(to, rel::MY_TASKS, basket)?),
+            SearchLink::Project => self.pour_project(to, buffer),
+            SearchLink::Section => Ok(self.pour_edges(to, rel::SECTION, buffer)?
+                && self.pour_edges(to, rel::MY_TASKS, buffer)?),
             by => match by.relation(query.ty) {
-                Some(rel) => self.pour_edges(to, rel, basket),
+                Some(rel) => self.pour_edges(to, rel, buffer),
                 None => Ok(false),
             },
         }
@@ -221,10 +221,10 @@ impl SearchEngine<'_, '_> {
     pub(super) fn pour_project(
         &mut self,
         project: Gid,
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
         for section in self.sources_of(project, rel::SECTION_OF, usize::MAX >> 1)? {
-            if !self.pour_edges(section, rel::SECTION, basket)? {
+            if !self.pour_edges(section, rel::SECTION, buffer)? {
                 return Ok(false);
             }
         }
@@ -235,11 +235,11 @@ impl SearchEngine<'_, '_> {
         &mut self,
         dst: Gid,
         rel: Relation,
-        basket: &mut CandidateBuffer,
+        buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
-        let found = self.sources_of(dst, rel, basket.room() + 1)?;
-        found.into_iter().for_each(|gid| basket.push(gid));
-        Ok(basket.fits())
+        let found = self.sources_of(dst, rel, buffer.free() + 1)?;
+        found.into_iter().for_each(|gid| buffer.push(gid));
+        Ok(buffer.fits())
     }
 
     fn sources_of(

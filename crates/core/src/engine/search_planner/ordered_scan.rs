@@ -1,5 +1,5 @@
 //! Scan of index entries in the order of a query, until there are enough matches.
-use super::room::{End, Room};
+use super::search_bounds::{SearchBounds, SearchEnd};
 use super::{SearchEngine, SearchFlow};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
@@ -16,13 +16,13 @@ use std::ops::ControlFlow;
 const CHUNK_MAX: usize = 1_024;
 
 /// Least number of entries of one column set that are read at once.
-const LANE_MIN: usize = 4;
+const CURSOR_MIN: usize = 4;
 
 /// Entries of one column set, in the order of the scan.
 struct ScanCursor {
     scan: EntryScan,
     /// Entries that were read but not checked yet.
-    cards: VecDeque<IndexEntry>,
+    entries: VecDeque<IndexEntry>,
 }
 
 /// Part of the entries that are scanned in an order.
@@ -46,16 +46,16 @@ impl SearchEngine<'_, '_> {
         &mut self,
         query: &SearchQuery,
         steps: usize,
-        room: &mut Room<'_>,
+        bounds: &mut SearchBounds<'_>,
     ) -> SearchFlow {
-        room.steps = steps;
+        bounds.steps = steps;
         let words = query.words().next().cloned();
         let parts: &[ScanPartition] = match (query.order, &words) {
             (SortOrder::Relevance, Some(_)) if query.ascending => {
                 &[ScanPartition::NotNamed, ScanPartition::Named]
             }
             (SortOrder::Relevance, Some(_)) => &[ScanPartition::Named, ScanPartition::NotNamed],
-            (SortOrder::Contact, _) => return self.walk_users(query, room),
+            (SortOrder::Contact, _) => return self.walk_users(query, bounds),
             (
                 SortOrder::Column(IndexColumn::Gid | IndexColumn::Created | IndexColumn::Modified),
                 _,
@@ -64,27 +64,27 @@ impl SearchEngine<'_, '_> {
             (SortOrder::Relevance, None) => &[ScanPartition::Unvalued],
         };
         for part in parts {
-            let over = match (part, &words) {
+            let flow = match (part, &words) {
                 (ScanPartition::Named | ScanPartition::NotNamed, Some(words)) => {
-                    self.walk_words(query, words, *part == ScanPartition::Named, room)?
+                    self.walk_words(query, words, *part == ScanPartition::Named, bounds)?
                 }
                 _ if query.order == SortOrder::Column(IndexColumn::Modified) => {
-                    self.walk_lanes(query, room)?
+                    self.merge_cursors(query, bounds)?
                 }
-                _ => self.walk_cards(query, *part, room)?,
+                _ => self.walk_entries(query, *part, bounds)?,
             };
-            if over.is_break() {
-                return Ok(over);
+            if flow.is_break() {
+                return Ok(flow);
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    fn walk_cards(
+    fn walk_entries(
         &mut self,
         query: &SearchQuery,
         part: ScanPartition,
-        room: &mut Room<'_>,
+        bounds: &mut SearchBounds<'_>,
     ) -> SearchFlow {
         let sorted = match query.order {
             SortOrder::Column(column) => column,
@@ -95,7 +95,7 @@ impl SearchEngine<'_, '_> {
             _ => (IndexColumn::Gid, (i64::MIN, i64::MAX)),
         };
         let mut scan = EntryScan {
-            home: self.home(query.ty),
+            workspace: self.workspace_of(query.ty),
             ty: query.ty,
             column,
             shape: None,
@@ -103,25 +103,25 @@ impl SearchEngine<'_, '_> {
             to,
             descending: !query.ascending,
             after: None,
-            limit: room.limit.clamp(1, CHUNK_MAX),
+            limit: bounds.limit.clamp(1, CHUNK_MAX),
         };
         while scan.limit > 0 {
-            for card in self.chunk(&mut scan)? {
+            for entry in self.chunk(&mut scan)? {
                 self.loader.steps(1)?;
-                if !room.step() {
-                    return Ok(ControlFlow::Break(End::Tired));
+                if !bounds.step() {
+                    return Ok(ControlFlow::Break(SearchEnd::TooLong));
                 }
                 let elsewhere = match part {
                     ScanPartition::Unvalued => {
-                        sorted != IndexColumn::Gid && card.value(sorted).is_some()
+                        sorted != IndexColumn::Gid && entry.value(sorted).is_some()
                     }
-                    ScanPartition::Strangers => self.known()?.contains_key(&card.gid),
+                    ScanPartition::Strangers => self.known()?.contains_key(&entry.gid),
                     _ => false,
                 };
                 if !elsewhere
-                    && let over @ ControlFlow::Break(_) = self.admit(query, &card, room)?
+                    && let flow @ ControlFlow::Break(_) = self.admit(query, &entry, bounds)?
                 {
-                    return Ok(over);
+                    return Ok(flow);
                 }
             }
         }
@@ -131,15 +131,15 @@ impl SearchEngine<'_, '_> {
     /// Scans the entries whose column sets may match, in the order of modification time, in either
     /// direction. The entries of each column set are in that order, so the next entry is the next
     /// one of one of the cursors.
-    fn walk_lanes(&mut self, query: &SearchQuery, room: &mut Room<'_>) -> SearchFlow {
+    fn merge_cursors(&mut self, query: &SearchQuery, bounds: &mut SearchBounds<'_>) -> SearchFlow {
         let mut shapes = self.shapes(query.ty)?;
         shapes.retain(|shape| query.may_have(*shape));
         let (from, to) = query.bounds(IndexColumn::Modified);
-        let limit = room.limit.div_ceil(shapes.len().max(1));
-        let mut lanes = Vec::with_capacity(shapes.len());
+        let limit = bounds.limit.div_ceil(shapes.len().max(1));
+        let mut cursors = Vec::with_capacity(shapes.len());
         for shape in shapes {
             let scan = EntryScan {
-                home: self.home(query.ty),
+                workspace: self.workspace_of(query.ty),
                 ty: query.ty,
                 column: IndexColumn::Modified,
                 shape: Some(shape),
@@ -147,39 +147,39 @@ impl SearchEngine<'_, '_> {
                 to,
                 descending: !query.ascending,
                 after: None,
-                limit: limit.clamp(LANE_MIN, CHUNK_MAX),
+                limit: limit.clamp(CURSOR_MIN, CHUNK_MAX),
             };
-            let mut lane = ScanCursor {
+            let mut cursor = ScanCursor {
                 scan,
-                cards: VecDeque::new(),
+                entries: VecDeque::new(),
             };
-            self.refill(&mut lane)?;
-            lanes.push(lane);
+            self.refill(&mut cursor)?;
+            cursors.push(cursor);
         }
-        let place = |lane: &ScanCursor| lane.cards.front().map(|c| (Some(c.modified), c.gid));
+        let key = |cursor: &ScanCursor| cursor.entries.front().map(|c| (Some(c.modified), c.gid));
         loop {
-            let ahead = lanes
+            let ahead = cursors
                 .iter_mut()
-                .filter_map(|lane| Some((place(lane)?, lane)));
-            let Some((_, lane)) = ahead.min_by(|(a, _), (b, _)| query.compare(*a, *b)) else {
+                .filter_map(|cursor| Some((key(cursor)?, cursor)));
+            let Some((_, cursor)) = ahead.min_by(|(a, _), (b, _)| query.compare(*a, *b)) else {
                 return Ok(ControlFlow::Continue(()));
             };
-            if let Some(card) = lane.cards.pop_front() {
-                if !room.step() {
-                    return Ok(ControlFlow::Break(End::Tired));
+            if let Some(entry) = cursor.entries.pop_front() {
+                if !bounds.step() {
+                    return Ok(ControlFlow::Break(SearchEnd::TooLong));
                 }
-                if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
-                    return Ok(over);
+                if let flow @ ControlFlow::Break(_) = self.admit(query, &entry, bounds)? {
+                    return Ok(flow);
                 }
             }
-            self.refill(lane)?;
+            self.refill(cursor)?;
         }
     }
 
     /// Reads more entries for a cursor that has none left.
-    fn refill(&mut self, lane: &mut ScanCursor) -> Result<(), GraphStoreError> {
-        if lane.cards.is_empty() && lane.scan.limit > 0 {
-            lane.cards = self.chunk(&mut lane.scan)?.into();
+    fn refill(&mut self, cursor: &mut ScanCursor) -> Result<(), GraphStoreError> {
+        if cursor.entries.is_empty() && cursor.scan.limit > 0 {
+            cursor.entries = self.chunk(&mut cursor.scan)?.into();
         }
         Ok(())
     }
@@ -187,19 +187,19 @@ impl SearchEngine<'_, '_> {
     /// Reads the next entries of a scan, and moves the scan behind them; returns nothing once the
     /// scan has ended.
     fn chunk(&mut self, scan: &mut EntryScan) -> Result<Vec<IndexEntry>, GraphStoreError> {
-        let mut cards = Vec::with_capacity(scan.limit);
-        let each = &mut |card| cards.push(card);
+        let mut entries = Vec::with_capacity(scan.limit);
+        let each = &mut |entry| entries.push(entry);
         self.loader.snap.scan_index_entries(scan, each)?;
-        self.read = self.read.saturating_add(cards.len() as u64);
-        let last = cards.last().filter(|_| cards.len() == scan.limit);
-        let after = last.and_then(|card| Some((card.value(scan.column)?, card.gid)));
+        self.read = self.read.saturating_add(entries.len() as u64);
+        let last = entries.last().filter(|_| entries.len() == scan.limit);
+        let after = last.and_then(|entry| Some((entry.value(scan.column)?, entry.gid)));
         scan.limit = if after.is_some() {
             (scan.limit * 2).min(CHUNK_MAX)
         } else {
             0
         };
         scan.after = after;
-        Ok(cards)
+        Ok(entries)
     }
 
     /// Scans the nodes that have the words: those with all words in the name, or the others.
@@ -208,10 +208,10 @@ impl SearchEngine<'_, '_> {
         query: &SearchQuery,
         words: &WordQuery,
         named: bool,
-        room: &mut Room<'_>,
+        bounds: &mut SearchBounds<'_>,
     ) -> SearchFlow {
         let mut scan = WordScan {
-            home: self.home(query.ty),
+            workspace: self.workspace_of(query.ty),
             ty: query.ty,
             words,
             names: named || words.names_only,
@@ -225,19 +225,23 @@ impl SearchEngine<'_, '_> {
                 .snap
                 .scan_words(&scan, &mut |gid| gids.push(gid))?;
             for gid in &gids {
-                if !room.step() {
-                    return Ok(ControlFlow::Break(End::Tired));
+                if !bounds.step() {
+                    return Ok(ControlFlow::Break(SearchEnd::TooLong));
                 }
                 self.read += 2;
                 self.loader.steps(1)?;
-                let Some(card) = self.loader.snap.index_entry(scan.home, query.ty, *gid)? else {
+                let Some(entry) = self
+                    .loader
+                    .snap
+                    .index_entry(scan.workspace, query.ty, *gid)?
+                else {
                     continue;
                 };
-                if !query.may_match(&card) || (query.rank(&card, self)? == Some(1)) != named {
+                if !query.may_match(&entry) || (query.rank(&entry, self)? == Some(1)) != named {
                     continue;
                 }
-                if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
-                    return Ok(over);
+                if let flow @ ControlFlow::Break(_) = self.admit(query, &entry, bounds)? {
+                    return Ok(flow);
                 }
             }
             scan.after = gids.last().copied();
@@ -249,17 +253,17 @@ impl SearchEngine<'_, '_> {
 
     /// Scans users: those to whom the viewer assigned tasks lately first, or last if ascending, and
     /// the others.
-    fn walk_users(&mut self, query: &SearchQuery, room: &mut Room<'_>) -> SearchFlow {
+    fn walk_users(&mut self, query: &SearchQuery, bounds: &mut SearchBounds<'_>) -> SearchFlow {
         let known: Vec<Gid> = self.known()?.keys().copied().collect();
         let known_first = !query.ascending;
         for part in [known_first, !known_first] {
-            let over = if part {
-                self.sorted(query, known.iter().copied(), room)?
+            let flow = if part {
+                self.sorted(query, known.iter().copied(), bounds)?
             } else {
-                self.walk_cards(query, ScanPartition::Strangers, room)?
+                self.walk_entries(query, ScanPartition::Strangers, bounds)?
             };
-            if over.is_break() {
-                return Ok(over);
+            if flow.is_break() {
+                return Ok(flow);
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -271,7 +275,7 @@ impl SearchEngine<'_, '_> {
         if self.contacts.is_none() {
             let me = self.loader.view.viewer.user.as_i64();
             let scan = EntryScan {
-                home: Some(self.place),
+                workspace: Some(self.workspace),
                 ty: Type::Task,
                 column: IndexColumn::Assigner,
                 shape: None,
@@ -282,8 +286,8 @@ impl SearchEngine<'_, '_> {
                 limit: CONTACTS,
             };
             let mut counts = FxHashMap::default();
-            self.loader.snap.scan_index_entries(&scan, &mut |card| {
-                if let Some(user) = card.responsible {
+            self.loader.snap.scan_index_entries(&scan, &mut |entry| {
+                if let Some(user) = entry.responsible {
                     *counts.entry(user).or_insert(0) += 1;
                 }
             })?;

@@ -181,29 +181,29 @@ impl<'s> Copier<'s> {
         let mut followers = Vec::new();
         if parts.has("followers") {
             let edges = self.view.links(old.gid, rel::FOLLOWERS).iter();
-            followers.extend(edges.map(|e| e.dst).filter(|who| self.is_there(*who)));
+            followers.extend(edges.map(|e| e.dst).filter(|user| self.is_there(*user)));
         }
         if self.plot.kind == CopyKind::ProjectToTemplate {
             draft.take(task::ASSIGNEE, old);
         } else if parts.has("assignee")
-            && let Some(who) = self.plot.assignee(old)
-            && let Some(home) = old.workspace
-            && self.more.link(who, rel::WORKSPACES, home).is_some()
+            && let Some(user) = self.plot.assignee(old)
+            && let Some(workspace) = old.workspace
+            && self.more.link(user, rel::WORKSPACES, workspace).is_some()
         {
-            draft.set(task::ASSIGNEE, who);
-            let other = work.changes.actor.filter(|me| *me != who);
+            draft.set(task::ASSIGNEE, user);
+            let other = work.changes.actor.filter(|me| *me != user);
             draft.set(task::ASSIGNED_BY, other);
-            let list = self.list_of(who);
+            let list = self.list_of(user);
             let section = list.and_then(|l| self.more.sources(l, rel::SECTION_OF).first());
             if let Some(edge) = section {
                 work.link(new, rel::MY_TASKS, edge.src, ListPosition::First, list);
             }
-            if !followers.contains(&who) {
-                followers.push(who);
+            if !followers.contains(&user) {
+                followers.push(user);
             }
         }
-        for who in followers {
-            work.link(new, rel::FOLLOWERS, who, ListPosition::Rank(0), None);
+        for user in followers {
+            work.link(new, rel::FOLLOWERS, user, ListPosition::Rank(0), None);
         }
         if parts.has("tags") {
             let to = CopyKind::tags(draft.ty);
@@ -217,12 +217,12 @@ impl<'s> Copier<'s> {
     }
 
     /// Returns the task list of a user, found by any reference to that user.
-    fn list_of(&self, who: Gid) -> Option<Gid> {
+    fn list_of(&self, member: Gid) -> Option<Gid> {
         self.more
             .resolved_refs
             .iter()
             .find_map(|(name, list)| match name {
-                NodeRef::TaskList { user, .. } if self.named(user) == Some(who) => *list,
+                NodeRef::TaskList { user, .. } if self.named(user) == Some(member) => *list,
                 _ => None,
             })
     }

@@ -144,25 +144,25 @@ impl Duplication {
         if !self.parts.has("assignee") {
             return want;
         }
-        let Some(who) = view.node(row).and_then(|n| self.assignee(n)) else {
+        let Some(user) = view.node(row).and_then(|n| self.assignee(n)) else {
             return want;
         };
-        want.edges(who, rel::WORKSPACES)
-            .into(list_of(who, self.copy), rel::SECTION_OF, 1)
+        want.edges(user, rel::WORKSPACES)
+            .into(list_of(user, self.copy), rel::SECTION_OF, 1)
     }
 
     /// Returns the assignee of the copy.
     pub(super) fn assignee(&self, old: &Node) -> Option<Gid> {
-        let who = old.get(task::ASSIGNEE)?;
-        let role = self.roles.iter().find(|(from, _)| *from == who);
-        Some(role.map_or(who, |(_, to)| *to))
+        let user = old.get(task::ASSIGNEE)?;
+        let role = self.roles.iter().find(|(from, _)| *from == user);
+        Some(role.map_or(user, |(_, to)| *to))
     }
 }
 
 /// Returns a reference to the task list of a user in the workspace of a node.
-fn list_of(who: Gid, near: Gid) -> NodeRef {
+fn list_of(user: Gid, near: Gid) -> NodeRef {
     NodeRef::TaskList {
-        user: Box::new(NodeRef::Gid(who)),
+        user: Box::new(NodeRef::Gid(user)),
         within_workspace_of: Box::new(NodeRef::Gid(near)),
     }
 }

@@ -116,7 +116,7 @@ impl TypedField<()> {
     }
     /// Returns a field with the workspace of a node.
     #[must_use]
-    pub const fn home(name: &'static str) -> TypedField<LinkOne> {
+    pub const fn workspace(name: &'static str) -> TypedField<LinkOne> {
         TypedField {
             def: def(
                 name,

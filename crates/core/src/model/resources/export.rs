@@ -38,7 +38,7 @@ pub const STATE: TypedField<Opaque> = TypedField::other(
 .compact()
 .doc("The progress of the export.");
 /// Organization that was exported.
-pub const ORGANIZATION: TypedField<LinkOne> = TypedField::home("organization")
+pub const ORGANIZATION: TypedField<LinkOne> = TypedField::workspace("organization")
     .compact()
     .doc("The exported organization.");
 

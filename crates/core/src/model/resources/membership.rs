@@ -14,7 +14,7 @@ pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
     .compact()
     .doc("The user who belongs to the parent.");
 /// The workspace of a workspace membership.
-pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .compact()
     .doc("The workspace the user belongs to.");
 /// The user's task list in that workspace.

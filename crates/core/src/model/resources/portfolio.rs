@@ -68,7 +68,7 @@ pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User]
     .current()
     .doc("The user responsible for it.");
 /// The workspace it belongs to.
-pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace it belongs to.");
 /// Old flag for the visibility.

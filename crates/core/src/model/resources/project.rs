@@ -215,7 +215,7 @@ pub const CREATED_FROM_TEMPLATE: TypedField<LinkOne> =
     TypedField::inline("created_from_template", &[Type::ProjectTemplate])
         .doc("The template the project was made from, or null.");
 /// The workspace it belongs to.
-pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace the project belongs to.");
 /// User who created it; not part of the public record.

@@ -31,7 +31,7 @@ pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
 .on_create()
 .doc("The users following the tag.");
 /// The workspace it belongs to.
-pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace the tag belongs to.");
 

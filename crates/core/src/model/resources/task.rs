@@ -221,7 +221,7 @@ pub const TAGS: TypedField<LinkMany> =
         .on_create()
         .doc("The tags of the task.");
 /// The workspace it belongs to.
-pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace the task belongs to.");
 

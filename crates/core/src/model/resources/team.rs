@@ -25,7 +25,7 @@ pub const HTML_DESCRIPTION: TypedField<str> = TypedField::html("html_description
     .writable()
     .doc("The description as rich text.");
 /// The organization it belongs to.
-pub const ORGANIZATION: TypedField<LinkOne> = TypedField::home("organization")
+pub const ORGANIZATION: TypedField<LinkOne> = TypedField::workspace("organization")
     .on_create()
     .doc("The organization the team belongs to.");
 /// Users who can find and join it, as a word.

@@ -11,7 +11,7 @@ pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User]
     .compact()
     .doc("The user whose list it is.");
 /// The workspace it belongs to.
-pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .compact()
     .doc("The workspace the list belongs to.");
 

@@ -180,8 +180,8 @@ fn changed(node: &Node, kind: CustomFieldType, view: &ReadView) -> String {
 /// Returns true if a story without a value means that the value was cleared. Earlier versions kept references in the
 /// stored sentence alone.
 fn is_cleared(node: &Node, kind: CustomFieldType) -> bool {
-    let told = node.raw(key(&story::TEXT)).map(decode_json_string);
-    kind != CustomFieldType::Reference || told.is_none_or(|told| told.starts_with("cleared "))
+    let text = node.raw(key(&story::TEXT)).map(decode_json_string);
+    kind != CustomFieldType::Reference || text.is_none_or(|text| text.starts_with("cleared "))
 }
 
 /// Returns the value after the change, in the form in which tasks store it.

@@ -301,7 +301,7 @@ const SEEDS: std::ops::Range<u64> = 1..60;
 fn a_projection_stays_within_its_budget_and_what_is_copied_counts_like_what_is_written() {
     let mut exceeded = 0;
     for seed in SEEDS {
-        exceeded += laws(seed, None).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        exceeded += laws(seed, None).unwrap_or_else(|reason| panic!("seed {seed}: {reason}"));
     }
     assert!(exceeded > 50, "{exceeded} projections were too large");
 }

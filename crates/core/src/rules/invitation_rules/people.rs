@@ -45,7 +45,7 @@ pub fn people_fields(found: &ReadView) -> Vec<Gid> {
 #[must_use]
 pub fn naming(it: &Invitation, fields: &[Gid]) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
-    let place = want.add_ref(it.workspace);
+    let workspace = want.add_ref(it.workspace);
     let key = IndexKey::gid(it.invited);
     let mut query = |field: &Gid| SearchQuery {
         ty: Type::Task,
@@ -58,7 +58,7 @@ pub fn naming(it: &Invitation, fields: &[Gid]) -> ReadQuery {
     };
     let queries = fields.iter().map(&mut query).collect();
     want.search = Some(Search {
-        workspace: place,
+        workspace,
         queries,
         limit: OBJECTS,
         cap: usize::MAX >> 1,

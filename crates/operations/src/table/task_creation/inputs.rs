@@ -119,7 +119,7 @@ pub(in crate::table) struct CreateTask {
     pub(super) parent: Option<Named<Gid>>,
     pub(super) placements: Vec<ProjectPlacement>,
     /// The first node that gives the workspace of the task.
-    pub(super) home: Gid,
+    pub(super) workspace_source: Gid,
     pub(super) tags: Vec<Named<Gid>>,
     pub(super) followers: Vec<Named<NodeRef>>,
 }
@@ -139,8 +139,8 @@ impl OperationInput for CreateTask {
         let workspace = inputs.optional(&WORKSPACE)?;
         let parent = inputs.optional(&PARENT)?;
         let placements = placements(inputs)?;
-        let home = workspace.as_ref().map(|named| named.node);
-        let home = home
+        let workspace_source = workspace.as_ref().map(|named| named.node);
+        let workspace_source = workspace_source
             .or_else(|| placements.first().map(|p| p.project))
             .or_else(|| parent.as_ref().map(|named| named.node))
             .ok_or_else(|| DomainError::invalid(workgraph_wire::messages::TASK_HOME))?;
@@ -149,7 +149,7 @@ impl OperationInput for CreateTask {
             workspace,
             parent,
             placements,
-            home,
+            workspace_source,
             tags: inputs.or_default(&TAGS)?,
             followers: inputs.or_default(&FOLLOWERS)?,
         })

@@ -12,7 +12,7 @@ use workgraph_core::storage::snapshot::Transaction;
 fn found(conn: &Connection, text: &str) -> Vec<u64> {
     let words = WordQuery::new(text, false, false);
     let scan = WordScan {
-        home: Gid::new(1),
+        workspace: Gid::new(1),
         ty: Type::Task,
         words: &words,
         names: false,

@@ -15,7 +15,7 @@ impl Transaction for MemoryGraph {
         // The next version of a trashed node is trashed too.
         let (created, trashed) = old
             .as_ref()
-            .map_or((seq, false), |held| (held.created, held.trashed));
+            .map_or((seq, false), |stored| (stored.created, stored.trashed));
         self.nodes.insert(
             node.gid,
             StoredNode {
@@ -29,25 +29,25 @@ impl Transaction for MemoryGraph {
     }
 
     fn trash_node(&mut self, gid: Gid, _seq: Seq) -> Result<(), GraphStoreError> {
-        if let Some(held) = self.nodes.get_mut(&gid).filter(|held| !held.trashed) {
-            held.trashed = true;
+        if let Some(stored) = self.nodes.get_mut(&gid).filter(|stored| !stored.trashed) {
+            stored.trashed = true;
             self.undo.push(Undo::Trash(gid));
-            let card = self.cards.remove(&gid);
-            self.undo.push(Undo::Card(gid, card));
+            let entry = self.entries.remove(&gid);
+            self.undo.push(Undo::Entry(gid, entry));
         }
         Ok(())
     }
 
     fn put_index_entry(
         &mut self,
-        card: &IndexEntry,
+        entry: &IndexEntry,
         text: &NodeWords,
     ) -> Result<(), GraphStoreError> {
-        if self.old_cards && self.cards.contains_key(&card.gid) {
+        if self.old_entries && self.entries.contains_key(&entry.gid) {
             return Ok(());
         }
-        let old = self.cards.insert(card.gid, (*card, text.clone()));
-        self.undo.push(Undo::Card(card.gid, old));
+        let old = self.entries.insert(entry.gid, (*entry, text.clone()));
+        self.undo.push(Undo::Entry(entry.gid, old));
         Ok(())
     }
 

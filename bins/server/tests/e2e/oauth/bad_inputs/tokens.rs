@@ -17,7 +17,7 @@ fn the_token_endpoint_refuses_what_is_not_right() {
         }
     };
     let invalid = "invalid_request";
-    let ask = |bytes: Vec<u8>| server.line().ask(&bytes).unwrap();
+    let ask = |bytes: Vec<u8>| server.raw_connection().ask(&bytes).unwrap();
     expect("71", &ask(raw("GET", TOKEN, &[], "")), 404, "");
     let json = ("Content-Type", "application/json");
     expect("72", &ask(raw("POST", TOKEN, &[json], "{}")), 400, invalid);
@@ -224,16 +224,24 @@ fn revocation_and_introspection_tell_what_they_should() {
     let mut browser = Browser::signed_in(&server, 0);
     let [access, refresh] = app.tokens(&mut browser, &[]);
     let revoke = |app: &App, pairs: &[(&str, &str)]| app.post(&server, REVOKE, pairs);
-    let told = |reply: &Reply| (reply.status, error(reply));
+    let status_and_error = |reply: &Reply| (reply.status, error(reply));
     let is = |status: u16, code: &str| (status, code.to_owned());
-    assert_eq!(told(&revoke(&app, &[])), is(400, "invalid_request"), "85");
+    assert_eq!(
+        status_and_error(&revoke(&app, &[])),
+        is(400, "invalid_request"),
+        "85"
+    );
     for field in ["client_id", "client_secret"] {
         let reply = revoke(&app, &[(field, ""), ("token", &refresh)]);
-        assert_eq!(told(&reply), is(400, "invalid_request"), "B44 {field}");
+        assert_eq!(
+            status_and_error(&reply),
+            is(400, "invalid_request"),
+            "B44 {field}"
+        );
     }
     for token in [&access, server.token()] {
         assert_eq!(
-            told(&revoke(&app, &[("token", token)])),
+            status_and_error(&revoke(&app, &[("token", token)])),
             is(400, "unsupported_token_type"),
             "86"
         );
@@ -248,14 +256,18 @@ fn revocation_and_introspection_tell_what_they_should() {
     for token in &garbage {
         assert_eq!(revoke(&app, &[("token", token)]).status, 200, "87");
     }
-    assert_eq!(told(&revoke(&scoped, &[("token", &refresh)])).0, 400, "88");
+    assert_eq!(
+        status_and_error(&revoke(&scoped, &[("token", &refresh)])).0,
+        400,
+        "88"
+    );
     assert_eq!(app.refresh(&server, &refresh, &[]).status, 200, "88");
     let wrong = revoke(&app, &[("token", &refresh), ("client_secret", "wrong")]);
-    assert_eq!(told(&wrong), is(401, "invalid_client"), "89");
+    assert_eq!(status_and_error(&wrong), is(401, "invalid_client"), "89");
 
     let info = |token: &str| post(&server, INFO, &[("token", token)]);
     assert_eq!(
-        told(&post(&server, INFO, &[])),
+        status_and_error(&post(&server, INFO, &[])),
         is(400, "invalid_request"),
         "90"
     );

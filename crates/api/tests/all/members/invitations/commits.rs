@@ -30,22 +30,22 @@ fn tasks_come_to_the_list_of_who_was_let_in_meanwhile() {
 /// Assigns more tasks to the invited user, and adds it to more teams, than one commit can take back; returns the tasks
 /// and the memberships.
 fn give_much(world: &World, it: &Invitation) -> (Vec<Gid>, Vec<Gid>) {
-    let home = Some(it.workspace);
+    let workspace = Some(it.workspace);
     writes(world, world.gid("ada"), |work| {
         let tasks = (0..150).map(|_| {
-            let mut draft = work.draft(Type::Task, home);
+            let mut draft = work.draft(Type::Task, workspace);
             draft.set(task::NAME, "One of many");
             draft.set(task::CREATED_AT, work.now);
             draft.set(task::ASSIGNEE, it.invited);
             work.create(&draft, None)
         });
         let tasks = tasks.collect();
-        let seats = (0..1_001).map(|_| {
-            let draft = work.draft(Type::Team, home);
+        let memberships = (0..1_001).map(|_| {
+            let draft = work.draft(Type::Team, workspace);
             let team = create_team(work, draft, None);
             join_team(work, it.invited, team, it.workspace, false)
         });
-        (tasks, seats.collect())
+        (tasks, memberships.collect())
     })
 }
 
@@ -56,7 +56,7 @@ fn declining_takes_back_more_than_fits_one_commit() {
         let world = World::new(kind);
         let invited = added(&world, "ada", BEN);
         let it = invitation(&world, &invited);
-        let (tasks, seats) = give_much(&world, &it);
+        let (tasks, memberships) = give_much(&world, &it);
         cut_short(&world, &it, decline);
         assert_eq!(waiting(&world), []);
         world.run(world.api.finish_invitations(it.person)).unwrap();
@@ -66,13 +66,17 @@ fn declining_takes_back_more_than_fits_one_commit() {
         };
         let mut want = ReadQuery::of(key).node(it.invited);
         want = want.into(it.person, rel::DECLINED, 1);
-        want.node_refs
-            .extend(tasks.iter().chain(&seats).map(|gid| NodeRef::Gid(*gid)));
+        want.node_refs.extend(
+            tasks
+                .iter()
+                .chain(&memberships)
+                .map(|gid| NodeRef::Gid(*gid)),
+        );
         let view = world.run(world.graph.load(&want)).unwrap();
         for gid in tasks {
             assert_eq!(view.node(gid).unwrap().get(task::ASSIGNEE), None);
         }
-        assert!(seats.iter().all(|gid| view.node(*gid).is_none()));
+        assert!(memberships.iter().all(|gid| view.node(*gid).is_none()));
         assert!(view.node(it.invited).is_none());
         assert!(view.sources(it.person, rel::DECLINED).is_empty());
     }

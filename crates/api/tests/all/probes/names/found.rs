@@ -37,8 +37,8 @@ fn targets(world: &World) -> Vec<String> {
 
 /// Returns the names of all nodes that a reader may not see, by node. Names that are part of a visible one are left
 /// out.
-fn hidden_names(place: &Place, (reader, words): (&str, &[&str])) -> BTreeMap<String, Option<Type>> {
-    let levels = place.levels(reader);
+fn hidden_names(scene: &Place, (reader, words): (&str, &[&str])) -> BTreeMap<String, Option<Type>> {
+    let levels = scene.levels(reader);
     let seen: Vec<String> = levels
         .iter()
         .filter(|(_, _, level)| *level > Level::None)
@@ -79,13 +79,13 @@ fn shown(world: &World, reader: &str, target: &str, words: &str) -> (u16, String
 /// node.
 #[test]
 fn no_result_depends_on_a_hidden_name() {
-    let place = Place::new();
-    let world = &place.world;
+    let scene = Place::new();
+    let world = &scene.world;
     let targets = targets(world);
     let mut found: BTreeSet<Type> = BTreeSet::new();
     let mut named: BTreeSet<Type> = BTreeSet::new();
     for (reader, words) in READERS {
-        let names = hidden_names(&place, (reader, words));
+        let names = hidden_names(&scene, (reader, words));
         for target in &targets {
             let nothing = shown(world, reader, target, NOWHERE);
             let nothing_for_all = shown(world, "ada", target, NOWHERE);
@@ -119,8 +119,8 @@ fn no_result_depends_on_a_hidden_name() {
 /// S111. No search by the values of a custom field that the reader may not see.
 #[test]
 fn no_result_depends_on_a_hidden_value() {
-    let place = Place::new();
-    let world = &place.world;
+    let scene = Place::new();
+    let world = &scene.world;
     let orchid = world.gid("orchid");
     let date = world.gid("h_date");
     let ask = |reader: &str, day: &str| {

@@ -9,10 +9,10 @@ struct Feeds {
 }
 
 /// Subscribes a reader to the events of every node, where the reader may.
-fn feeds(place: &Place, nth: usize, (reader, words): (&str, &[&str])) -> Feeds {
-    let world = &place.world;
+fn feeds(scene: &Place, nth: usize, (reader, words): (&str, &[&str])) -> Feeds {
+    let world = &scene.world;
     let (mut polls, mut targets) = (Vec::new(), Vec::new());
-    for gid in place.things.values().flatten() {
+    for gid in scene.things.values().flatten() {
         let poll = format!("/events?resource={gid}");
         let begun = world.get(reader, &poll);
         check(&begun, words, &format!("{reader} {poll}"));
@@ -28,8 +28,8 @@ fn feeds(place: &Place, nth: usize, (reader, words): (&str, &[&str])) -> Feeds {
 }
 
 /// Returns all events that a reader gets, each with its request.
-fn tidings(place: &Place, reader: &str, feeds: &Feeds) -> Vec<(String, String)> {
-    let world = &place.world;
+fn tidings(scene: &Place, reader: &str, feeds: &Feeds) -> Vec<(String, String)> {
+    let world = &scene.world;
     let mut all = Vec::new();
     for target in &feeds.targets {
         let got = world.receiver.got(target);
@@ -51,12 +51,12 @@ fn tidings(place: &Place, reader: &str, feeds: &Feeds) -> Vec<(String, String)> 
 /// S111. Events and deliveries, by every reader, at every node: neither a name nor a gid.
 #[test]
 fn no_event_and_no_delivery_gives_away_a_name() {
-    let place = Place::new();
-    let world = &place.world;
+    let scene = Place::new();
+    let world = &scene.world;
     let readers = READERS.iter().chain(ADA);
     let all: Vec<_> = readers
         .enumerate()
-        .map(|(nth, (reader, words))| (*reader, *words, feeds(&place, nth, (reader, words))))
+        .map(|(nth, (reader, words))| (*reader, *words, feeds(&scene, nth, (reader, words))))
         .collect();
     history(world, "second");
     let second = format!("/tasks/{}/setParent", world.gid("second"));
@@ -64,9 +64,9 @@ fn no_event_and_no_delivery_gives_away_a_name() {
     assert_eq!(world.post("ada", &second, below).status, 200);
     world.deliver();
     for (reader, words, feeds) in &all {
-        let told = tidings(&place, reader, feeds);
-        let size: usize = told.iter().map(|(_, text)| text.len()).sum();
-        let hidden: Vec<String> = place
+        let texts = tidings(&scene, reader, feeds);
+        let size: usize = texts.iter().map(|(_, text)| text.len()).sum();
+        let hidden: Vec<String> = scene
             .levels(reader)
             .into_iter()
             // A reader who sees a link sees the user or tag at its end.
@@ -75,7 +75,7 @@ fn no_event_and_no_delivery_gives_away_a_name() {
             })
             .map(|(_, n, _)| format!("\"{}\"", n.gid))
             .collect();
-        for (what, text) in &told {
+        for (what, text) in &texts {
             for word in words
                 .iter()
                 .copied()
@@ -94,12 +94,13 @@ fn no_event_and_no_delivery_gives_away_a_name() {
                 let gid = format!("\"{}\"", world.gid(name));
                 let of = |is_poll: bool| {
                     let kind = |what: &str| what.starts_with("/events") == is_poll;
-                    told.iter()
+                    texts
+                        .iter()
                         .any(|(what, text)| kind(what) && text.contains(&gid))
                 };
                 assert!(of(true) && of(false), "{name}");
             }
-            assert!(told.iter().any(|(_, text)| text.contains("HIDDEN-task")));
+            assert!(texts.iter().any(|(_, text)| text.contains("HIDDEN-task")));
         }
     }
 }
@@ -119,7 +120,7 @@ const ENDS: &[AccessEnd] = &[
         true,
     ),
     (
-        "the end of the seat",
+        "the end of the membership",
         |world| {
             let at = format!("/workspaces/{}/removeUser", world.gid("orchid"));
             let gus = json!({"user": world.gid("gus").to_string()});
@@ -150,8 +151,8 @@ const ENDS: &[AccessEnd] = &[
 #[test]
 fn events_from_before_an_access_ended_are_not_told_after_it() {
     for (what, end, is_all) in ENDS {
-        let place = Place::new();
-        let world = &place.world;
+        let scene = Place::new();
+        let world = &scene.world;
         let gid = |name: &str| world.gid(name).to_string();
         let second = gid("second");
         let mut feeds = Feeds {
@@ -189,10 +190,10 @@ fn events_from_before_an_access_ended_are_not_told_after_it() {
         }
         end(world);
         world.deliver();
-        let told = tidings(&place, "gus", &feeds);
+        let texts = tidings(&scene, "gus", &feeds);
         let is_open = *what == "nothing";
-        let read = told.iter().any(|(_, text)| text.contains("LATER"));
-        assert_eq!(read, is_open, "{what}: {told:?}");
+        let read = texts.iter().any(|(_, text)| text.contains("LATER"));
+        assert_eq!(read, is_open, "{what}: {texts:?}");
         let got: Vec<Value> = feeds
             .targets
             .iter()
@@ -217,12 +218,12 @@ fn events_from_before_an_access_ended_are_not_told_after_it() {
 /// S109. The error for a name that is taken is about fields that everybody sees.
 #[test]
 fn the_name_of_a_private_custom_field_is_free() {
-    let place = Place::new();
-    let world = &place.world;
-    let field = |who: &str, name: &str, privacy: &str| {
+    let scene = Place::new();
+    let world = &scene.world;
+    let field = |user: &str, name: &str, privacy: &str| {
         let data = json!({"workspace": world.gid("orchid").to_string(), "name": name,
             "resource_subtype": "text", "privacy_setting": privacy});
-        world.post(who, "/custom_fields", data)
+        world.post(user, "/custom_fields", data)
     };
     assert_eq!(field("moe", "HIDDEN-text", "public").status, 201);
     assert_eq!(field("moe", "HIDDEN-text", "private").status, 201);
@@ -250,8 +251,8 @@ fn the_name_of_a_private_custom_field_is_free() {
 /// S110. The users and tags that guests see by themselves, and the part of them that they see where these are shared.
 #[test]
 fn guests_see_the_users_and_tags_that_they_share_something_with() {
-    let place = Place::new();
-    let world = &place.world;
+    let scene = Place::new();
+    let world = &scene.world;
     let (orchid, meadow) = (world.gid("orchid"), world.gid("meadow"));
     let users = [
         format!("/users?workspace={orchid}"),
@@ -269,11 +270,11 @@ fn guests_see_the_users_and_tags_that_they_share_something_with() {
         );
         assert!(of("moe").contains(&gid("nia")), "{target}");
     }
-    let seats = world.get(
+    let memberships = world.get(
         "gus",
         &format!("/workspaces/{orchid}/workspace_memberships"),
     );
-    assert_eq!(seats.gids(), [gid("gus_seat")]);
+    assert_eq!(memberships.gids(), [gid("gus_seat")]);
     assert_eq!(
         world.get("gus", &format!("/users/{}", gid("nia"))).status,
         403
@@ -286,9 +287,9 @@ fn guests_see_the_users_and_tags_that_they_share_something_with() {
     for (member, name) in [("moe", "moe"), ("gardeners", "mel")] {
         let at = format!("/users/{}", gid(name));
         assert_eq!(world.get("gus", &at).status, 403, "{name}");
-        let seat =
+        let membership =
             json!({"parent": meadow.to_string(), "member": gid(member), "access_level": "viewer"});
-        assert_eq!(world.post("ada", "/memberships", seat).status, 201);
+        assert_eq!(world.post("ada", "/memberships", membership).status, 201);
         assert_eq!(world.get("gus", &at).status, 200, "{name}");
     }
     let shared = gid("shared");

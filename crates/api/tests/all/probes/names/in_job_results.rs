@@ -12,13 +12,13 @@ fn starts(row: &Operation) -> bool {
 }
 
 /// Returns the row's sample at every node, with all parts that can be copied or exported.
-fn whole(place: &Place, row: &Operation) -> Vec<Sample> {
-    let mut all = place.samples(row);
+fn whole(scene: &Place, row: &Operation) -> Vec<Sample> {
+    let mut all = scene.samples(row);
     for slot in ["parent", "organization", "workspace"] {
         if !row.required_body().any(|(name, _)| name == slot) {
             continue;
         }
-        for gid in place.things.values().flatten() {
+        for gid in scene.things.values().flatten() {
             let mut one = all[0].clone();
             one.put(slot, json!(gid));
             all.push(one);
@@ -30,7 +30,7 @@ fn whole(place: &Place, row: &Operation) -> Vec<Sample> {
         "export_request_parameters",
         json!([{"resource_type": "no-such-type"}]),
     );
-    let parts = allowed_words(&wrong.send(&place.world, "ada", row));
+    let parts = allowed_words(&wrong.send(&scene.world, "ada", row));
     for one in &mut all {
         if (row.required_body()).any(|(name, _)| name == "export_request_parameters") {
             let fields = everything(Type::Task).swap_remove(0);
@@ -49,11 +49,11 @@ fn whole(place: &Place, row: &Operation) -> Vec<Sample> {
 
 /// Reads all results of a job, as a reader: its record, the records that it created and the file that it wrote.
 fn results(
-    place: &Place,
+    scene: &Place,
     (reader, job, after): (&str, &str, u64),
     each: &mut dyn FnMut(&str, &str),
 ) {
-    let world = &place.world;
+    let world = &scene.world;
     let mut things: BTreeMap<Type, Vec<String>> = BTreeMap::new();
     things.insert(Type::Job, vec![job.to_owned()]);
     let facts = world
@@ -66,7 +66,7 @@ fn results(
             of_type.push(gid);
         }
     }
-    read_things(place, reader, &things, &mut |answer, what| {
+    read_things(scene, reader, &things, &mut |answer, what| {
         each(&answer.text, what)
     });
     let job = world.get(reader, &format!("/jobs/{job}"));
@@ -88,19 +88,19 @@ fn no_job_makes_what_gives_away_a_name() {
         .filter(|row| starts(row))
         .flat_map(|row| readers.clone().map(move |reader| (row, reader)))
     {
-        let mut place = Place::new();
-        for one in whole(&place, row) {
-            let after = place.world.events(0).len() as u64;
-            let answer = one.send(&place.world, reader, row);
+        let mut scene = Place::new();
+        for one in whole(&scene, row) {
+            let after = scene.world.events(0).len() as u64;
+            let answer = one.send(&scene.world, reader, row);
             let what = format!("{reader} {} {}", row.id, one.target(row));
             check(&answer, words, &what);
             if answer.status != 201 {
                 continue;
             }
             begun.insert((*reader, row.id));
-            place.world.work();
+            scene.world.work();
             results(
-                &place,
+                &scene,
                 (reader, &answer.gid(), after),
                 &mut |text, target| {
                     for word in *words {
@@ -111,7 +111,7 @@ fn no_job_makes_what_gives_away_a_name() {
                     }
                 },
             );
-            place = Place::new();
+            scene = Place::new();
         }
     }
     // The readers who may start a job did so, and the twin, who sees everything, got the names.
@@ -139,8 +139,8 @@ fn no_job_makes_what_gives_away_a_name() {
 /// S111. The files and the copy of a member without access, in their stored form.
 #[test]
 fn a_copy_is_stored_without_the_names_of_what_its_maker_does_not_see() {
-    let place = Place::new();
-    let world = &place.world;
+    let scene = Place::new();
+    let world = &scene.world;
     let gid = |name: &str| world.gid(name).to_string();
     let made = |target: &str, data: Value| {
         let job = world.post("moe", target, data);

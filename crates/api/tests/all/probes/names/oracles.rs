@@ -17,8 +17,8 @@ struct Ground {
 }
 
 impl Ground {
-    fn new(place: &Place, row: &Operation) -> Self {
-        let prepared = place.again();
+    fn new(scene: &Place, row: &Operation) -> Self {
+        let prepared = scene.again();
         let base = sample(&prepared.world, &MEADOW, row);
         Self {
             prepared,
@@ -29,10 +29,10 @@ impl Ground {
 
     /// Sends a request to a copy in which none had an effect.
     fn send(&mut self, row: &Operation, reader: &str, one: &Sample) -> Answer {
-        let place = self.fresh.take().unwrap_or_else(|| self.prepared.again());
-        let answer = one.send(&place.world, reader, row);
+        let scene = self.fresh.take().unwrap_or_else(|| self.prepared.again());
+        let answer = one.send(&scene.world, reader, row);
         if row.method == Method::Get || answer.status >= 300 {
-            self.fresh = Some(place);
+            self.fresh = Some(scene);
         }
         answer
     }
@@ -106,7 +106,7 @@ fn plain(answer: &Answer, value: &str) -> (u16, String, String) {
 }
 
 /// Returns the row's sample with a value in place of each of its inputs.
-fn cases(place: &Place, base: &Sample, row: &Operation, value: &str) -> Vec<(String, Sample)> {
+fn cases(scene: &Place, base: &Sample, row: &Operation, value: &str) -> Vec<(String, Sample)> {
     let is_address = value.contains('@');
     let mut all = Vec::new();
     for (at, (name, _)) in base.path.iter().enumerate() {
@@ -123,12 +123,12 @@ fn cases(place: &Place, base: &Sample, row: &Operation, value: &str) -> Vec<(Str
         if slot == "assignee" {
             one.query.retain(|(name, _)| *name != "project");
             one.query
-                .push(("workspace", place.world.gid("orchid").to_string()));
+                .push(("workspace", scene.world.gid("orchid").to_string()));
         }
         all.push((slot.to_owned(), one));
     }
     for slot in slots(row) {
-        for form in values(place, slot, value) {
+        for form in values(scene, slot, value) {
             let mut one = base.clone();
             let what = format!("{slot} as {form}");
             one.put(slot, form);
@@ -139,11 +139,11 @@ fn cases(place: &Place, base: &Sample, row: &Operation, value: &str) -> Vec<(Str
 }
 
 /// Returns the forms in which a body field can name a node, those in values of custom fields included.
-fn values(place: &Place, slot: &str, name: &str) -> Vec<Value> {
+fn values(scene: &Place, slot: &str, name: &str) -> Vec<Value> {
     let mut values = forms(slot, name);
     if slot == "custom_fields" {
         for field in ["m_people", "m_reference", "m_enum"] {
-            let field = place.world.gid(field).to_string();
+            let field = scene.world.gid(field).to_string();
             values.push(json!({ &field: [name] }));
             values.push(json!({ &field: name }));
         }
@@ -155,10 +155,10 @@ fn values(place: &Place, slot: &str, name: &str) -> Vec<Value> {
 /// their own, if they do not know the user.
 #[test]
 fn no_row_tells_an_address_that_the_caller_does_not_know_from_one_that_nobody_has() {
-    let place = Place::new();
-    let mut told = 0;
+    let scene = Place::new();
+    let mut revealing = 0;
     for row in all() {
-        let mut ground = Ground::new(&place, row);
+        let mut ground = Ground::new(&scene, row);
         for (reader, pairs) in [
             ("ada", &[("ben@basalt.test", "bex@basalt.test")][..]),
             ("moe", &[("ben@basalt.test", "bex@basalt.test")]),
@@ -176,9 +176,12 @@ fn no_row_tells_an_address_that_the_caller_does_not_know_from_one_that_nobody_ha
             }
         }
         // The twin: who is known is told from nobody.
-        told += ground
+        revealing += ground
             .differences(row, "ada", ("mel@orchid.test", "mex@orchid.test"))
             .len();
     }
-    assert!(told > 20, "{told} cases tell a member from nobody");
+    assert!(
+        revealing > 20,
+        "{revealing} cases tell a member from nobody"
+    );
 }

@@ -22,7 +22,7 @@ enum Input {
 
 impl Input {
     /// Returns the inputs of a row.
-    fn all(place: &Place, base: &Sample, row: &Operation) -> Vec<Self> {
+    fn all(scene: &Place, base: &Sample, row: &Operation) -> Vec<Self> {
         let mut all: Vec<Self> = (0..base.path.len()).map(Self::Path).collect();
         for slot in query_slots(row) {
             all.extend([false, true].map(|alone| Self::Query(slot, alone)));
@@ -31,14 +31,14 @@ impl Input {
             all.extend(["is_set=true", "value=1"].map(Self::Condition));
         }
         for slot in body_slots(row) {
-            let count = values(place, slot, MALFORMED).len();
+            let count = values(scene, slot, MALFORMED).len();
             all.extend((0..count).map(|form| Self::Body(slot, form)));
         }
         all
     }
 
     /// Returns a row's sample with a gid in this input.
-    fn fill(&self, place: &Place, base: &Sample, row: &Operation, gid: &str) -> Sample {
+    fn fill(&self, scene: &Place, base: &Sample, row: &Operation, gid: &str) -> Sample {
         let mut one = base.clone();
         match self {
             Self::Path(at) => one.path[*at].1 = gid.to_owned(),
@@ -48,7 +48,7 @@ impl Input {
                 });
                 one.query.push((slot, gid.to_owned()));
                 if *slot == "assignee" {
-                    let orchid = place.world.gid("orchid").to_string();
+                    let orchid = scene.world.gid("orchid").to_string();
                     one.query.push(("workspace", orchid));
                 }
             }
@@ -63,7 +63,7 @@ impl Input {
                         one.body.remove(&slot.replace(a, b));
                     }
                 }
-                one.put(slot, values(place, slot, gid).swap_remove(*form));
+                one.put(slot, values(scene, slot, gid).swap_remove(*form));
             }
         }
         one
@@ -105,17 +105,17 @@ struct Hidden {
 }
 
 impl Hidden {
-    fn of(place: &Place, reader: &str) -> Vec<Self> {
-        let mut names: Vec<String> = place.hidden_from(reader).into_values().collect();
+    fn of(scene: &Place, reader: &str) -> Vec<Self> {
+        let mut names: Vec<String> = scene.hidden_from(reader).into_values().collect();
         names.push("h_hook".to_owned());
-        let taken: BTreeSet<Gid> = place.world.names.values().copied().collect();
+        let taken: BTreeSet<Gid> = scene.world.names.values().copied().collect();
         let one = |name: String| {
-            let gid = place.world.gid(&name);
+            let gid = scene.world.gid(&name);
             let mut others = (1..).filter_map(|more| Gid::new(gid.get() ^ (more << 5)));
             let missing = others.find(|other| {
                 !taken.contains(other)
                     && other.to_string().len() == gid.to_string().len()
-                    && !place.has(*other)
+                    && !scene.has(*other)
             });
             Self {
                 name,
@@ -138,10 +138,10 @@ impl Place {
 
 /// Tries every `stride`th case; returns their number, and those in which the replies differ.
 fn run(settings: ApiSettings, stride: usize) -> (usize, Vec<String>) {
-    let place = Place::with(settings);
+    let scene = Place::with(settings);
     let readers: Vec<(&str, Vec<Hidden>)> = READERS
         .iter()
-        .map(|(reader, _)| (*reader, Hidden::of(&place, reader)))
+        .map(|(reader, _)| (*reader, Hidden::of(&scene, reader)))
         .collect();
     let each: usize = readers.iter().map(|(_, hidden)| hidden.len()).sum();
     assert!(
@@ -150,8 +150,8 @@ fn run(settings: ApiSettings, stride: usize) -> (usize, Vec<String>) {
     );
     let (mut nth, mut tried, mut found) = (0, 0, Vec::new());
     for row in all() {
-        let mut ground = Ground::new(&place, row);
-        for input in Input::all(&place, &ground.base, row) {
+        let mut ground = Ground::new(&scene, row);
+        for input in Input::all(&scene, &ground.base, row) {
             if !input.is_read(&mut ground, row) {
                 continue;
             }

@@ -84,12 +84,12 @@ impl Reply {
 
 /// Connection, kept alive between requests.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct RawConnection {
     stream: TcpStream,
     ahead: Vec<u8>,
 }
 
-impl Line {
+impl RawConnection {
     pub(crate) fn open(port: u16) -> std::io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;

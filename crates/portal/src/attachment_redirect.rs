@@ -5,9 +5,9 @@ use workgraph_api::ApiResponse;
 use workgraph_core::Gid;
 
 use crate::common_responses::{failure, see_other};
-use crate::console::router::sign_in_first;
+use crate::console::console_router::sign_in_first;
 use crate::portal::{Portal, PortalError};
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 use crate::route::ATTACHMENTS;
 
 impl Portal {

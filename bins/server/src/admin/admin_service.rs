@@ -160,19 +160,19 @@ impl AdminService {
         let view = self
             .read(|want| *want = want.clone().edges(user, rel::WORKSPACES))
             .await?;
-        let seats = view.links(user, rel::WORKSPACES).iter();
-        Ok(seats.map(|edge| edge.dst).collect())
+        let memberships = view.links(user, rel::WORKSPACES).iter();
+        Ok(memberships.map(|edge| edge.dst).collect())
     }
 
     /// Returns the members of a workspace.
-    pub(crate) async fn members(&self, place: Gid) -> Result<Vec<Gid>> {
+    pub(crate) async fn members(&self, workspace: Gid) -> Result<Vec<Gid>> {
         let view = self.read(|want| {
-            let at = want.add_ref(place);
+            let at = want.add_ref(workspace);
             want.into.push((at, rel::WORKSPACES, usize::MAX >> 1));
         });
         Ok(view
             .await?
-            .sources(place, rel::WORKSPACES)
+            .sources(workspace, rel::WORKSPACES)
             .iter()
             .map(|e| e.src)
             .collect())
@@ -207,17 +207,17 @@ impl AdminService {
     }
 
     /// Changes the plan of a workspace, and with it the quotas of its members.
-    pub(crate) async fn set_plan(&self, place: &Node, paid: bool) -> Result<()> {
-        let mut draft = workgraph_core::model::draft::Draft::edit(place);
+    pub(crate) async fn set_plan(&self, workspace: &Node, paid: bool) -> Result<()> {
+        let mut draft = workgraph_core::model::draft::Draft::edit(workspace);
         draft.set(workspace::PLAN, if paid { "paid" } else { "free" });
         let saved = self.commit(|work, _| work.save(&draft));
         saved
             .await
-            .with_context(|| format!("{}: its plan can't be changed", place.gid))?;
-        for gid in self.members(place.gid).await? {
+            .with_context(|| format!("{}: its plan can't be changed", workspace.gid))?;
+        for gid in self.members(workspace.gid).await? {
             self.refresh_account(gid).await?;
         }
-        for gid in self.numbered_nodes(&service_prefix(place.gid)).await? {
+        for gid in self.numbered_nodes(&service_prefix(workspace.gid)).await? {
             let done = self.as_operator().set_tier(gid.get(), tier(paid)).await;
             done.with_context(|| format!("the tier of service account {gid} can't be changed"))?;
         }
@@ -231,11 +231,11 @@ impl AdminService {
     }
 
     /// Ties e-mail domains to an organization, in place of those it has.
-    pub(crate) async fn tie_domains(&self, place: &Node, texts: &[String]) -> Result<()> {
-        if !place.get(workspace::IS_ORGANIZATION) {
+    pub(crate) async fn tie_domains(&self, workspace: &Node, texts: &[String]) -> Result<()> {
+        if !workspace.get(workspace::IS_ORGANIZATION) {
             bail!(
                 "{}: this workspace is not an organization, so it has no domains",
-                place.gid
+                workspace.gid
             );
         }
         let mut domains = Vec::with_capacity(texts.len());
@@ -246,28 +246,28 @@ impl AdminService {
                 domains.push(domain);
             }
         }
-        let tied = self.commit(|work, _| membership_roles::set_domains(work, place, &domains));
+        let tied = self.commit(|work, _| membership_roles::set_domains(work, workspace, &domains));
         tied.await
-            .with_context(|| format!("{}: its domains can't be changed", place.gid))
+            .with_context(|| format!("{}: its domains can't be changed", workspace.gid))
     }
 
     /// Makes a team of an organization.
     pub(crate) async fn create_team(
         &self,
         name: &str,
-        place: &Node,
+        workspace: &Node,
         admin: Option<Gid>,
         visibility: &str,
     ) -> Result<Gid> {
         require_name(name)?;
-        if !place.get(workspace::IS_ORGANIZATION) {
+        if !workspace.get(workspace::IS_ORGANIZATION) {
             bail!(
                 "{}: this workspace is not an organization, so it has no teams",
-                place.gid
+                workspace.gid
             );
         }
         let made = self.commit(|work, _| {
-            let mut draft = work.draft(Type::Team, Some(place.gid));
+            let mut draft = work.draft(Type::Team, Some(workspace.gid));
             draft.set(team::NAME, name);
             draft.set(team::VISIBILITY, visibility);
             membership_rules::create_team(work, draft, admin)
@@ -277,26 +277,26 @@ impl AdminService {
     }
 
     /// Puts a user into a team.
-    pub(crate) async fn join_team(&self, who: Gid, place: &Node, admin: bool) -> Result<Gid> {
-        let home = place.workspace.context("the team has no workspace")?;
+    pub(crate) async fn join_team(&self, user: Gid, team: &Node, admin: bool) -> Result<Gid> {
+        let workspace = team.workspace.context("the team has no workspace")?;
         let view = self
             .read(|want| {
-                *want = want.clone().edge(who, rel::WORKSPACES, home).edge(
-                    place.gid,
+                *want = want.clone().edge(user, rel::WORKSPACES, workspace).edge(
+                    team.gid,
                     rel::TEAM_MEMBERS,
-                    who,
+                    user,
                 )
             })
             .await?;
-        if view.link(who, rel::WORKSPACES, home).is_none() {
-            bail!("{who}: this user does not belong to the team's workspace");
+        if view.link(user, rel::WORKSPACES, workspace).is_none() {
+            bail!("{user}: this user does not belong to the team's workspace");
         }
-        if view.link(place.gid, rel::TEAM_MEMBERS, who).is_some() {
-            bail!("{who}: this user is in the team already");
+        if view.link(team.gid, rel::TEAM_MEMBERS, user).is_some() {
+            bail!("{user}: this user is in the team already");
         }
-        self.commit(|work, _| membership_rules::join_team(work, who, place.gid, home, admin))
+        self.commit(|work, _| membership_rules::join_team(work, user, team.gid, workspace, admin))
             .await
-            .with_context(|| format!("{who}: this user can't be put into team {}", place.gid))
+            .with_context(|| format!("{user}: this user can't be put into team {}", team.gid))
     }
 }
 
@@ -308,8 +308,8 @@ pub(crate) fn require_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn service_prefix(place: Gid) -> String {
-    format!("service:{place}")
+pub(crate) fn service_prefix(workspace: Gid) -> String {
+    format!("service:{workspace}")
 }
 
 pub(crate) fn tier(paid: bool) -> Tier {

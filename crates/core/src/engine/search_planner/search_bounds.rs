@@ -2,19 +2,19 @@
 use crate::storage::PageRows;
 
 /// Rows found so far, and the limits of finding more.
-pub(super) struct Room<'r> {
+pub(super) struct SearchBounds<'r> {
     pub(super) rows: &'r mut PageRows,
     pub(super) limit: usize,
     pub(super) cap: usize,
     /// Number of entries that may still be scanned.
     pub(super) steps: usize,
     /// Set while a scan is only to show whether enough matches are near.
-    pub(super) peek: Option<Peek>,
+    pub(super) trial_scan: Option<TrialScan>,
 }
 
 /// Beginning of a scan that is given up as soon as too few of its entries match.
 #[derive(Clone, Copy)]
-pub(super) struct Peek {
+pub(super) struct TrialScan {
     /// Greatest number of entries that it scans.
     pub(super) steps: usize,
     /// Number of rows that had been found before it.
@@ -25,7 +25,7 @@ pub(super) struct Peek {
 /// frequent as it needs, half of that number is met nearly always.
 const JUDGED: usize = 4;
 
-impl Room<'_> {
+impl SearchBounds<'_> {
     pub(super) fn is_full(&self) -> bool {
         self.rows.gids.len() >= self.limit || self.rows.rows_seen as usize >= self.cap
     }
@@ -42,23 +42,26 @@ impl Room<'_> {
 
     /// Returns true if matches were so few that a scan of all its steps would hardly find enough.
     fn is_vain(&self) -> bool {
-        let Some(peek) = self.peek else {
+        let Some(trial_scan) = self.trial_scan else {
             return false;
         };
-        let found = self.rows.gids.len().saturating_sub(peek.found);
-        let taken = peek.steps.saturating_sub(self.steps);
+        let found = self.rows.gids.len().saturating_sub(trial_scan.found);
+        let taken = trial_scan.steps.saturating_sub(self.steps);
         // Compares the matches due by now with twice the matches met; both are multiplied by all steps.
-        let wanted = self.limit.saturating_sub(peek.found).saturating_mul(taken);
-        let met = found.saturating_mul(2).saturating_mul(peek.steps);
-        wanted >= peek.steps.saturating_mul(JUDGED) && met < wanted
+        let wanted = self
+            .limit
+            .saturating_sub(trial_scan.found)
+            .saturating_mul(taken);
+        let met = found.saturating_mul(2).saturating_mul(trial_scan.steps);
+        wanted >= trial_scan.steps.saturating_mul(JUDGED) && met < wanted
     }
 }
 
 /// Reason for which a search ends before its candidates do.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum SearchEnd {
     /// The search has found, or looked at, as many rows as it may.
     Full,
     /// The scan became too long.
-    Tired,
+    TooLong,
 }

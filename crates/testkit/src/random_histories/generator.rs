@@ -138,7 +138,7 @@ impl ModelWorld {
                 src,
                 rel,
                 dst,
-                place,
+                position,
                 beside,
             } => {
                 // Only tasks are subtasks: trashing goes along that edge.
@@ -146,7 +146,7 @@ impl ModelWorld {
                     rel::PARENT if self.pick(src).ty != Type::Task => rel::FOLLOWERS,
                     rel => rel,
                 };
-                let place = match place % 6 {
+                let position = match position % 6 {
                     0 => ListPosition::First,
                     1 => ListPosition::Before(self.gid(beside)),
                     2 => ListPosition::After(self.gid(beside)),
@@ -159,7 +159,7 @@ impl ModelWorld {
                     src: self.gid(src),
                     rel,
                     dst: self.gid(dst),
-                    position: place,
+                    position,
                     aux,
                 });
             }

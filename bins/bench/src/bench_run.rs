@@ -8,15 +8,20 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::cli::RunArgs;
+use crate::bench_cli::RunArgs;
+use crate::bench_clock;
+use crate::bench_rows::BenchResult;
+use crate::bench_rows::BenchRow;
+use crate::bench_rows::Bound;
+use crate::bench_rows::ROWS;
+use crate::graph_builder;
 use crate::graph_builder::{Graph, NESTED};
 use crate::http_client::BenchClient;
 use crate::measure::median;
+use crate::procfs;
 use crate::report::ReportLine;
-use crate::rows::{BenchResult, BenchRow, Bound, ROWS};
 use crate::server_process::ServerProcess;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
-use crate::{clock, graph_builder, procfs};
 
 /// Limits far above any load, so that the limiter works on every request and refuses none; and permission for a
 /// receiver of webhooks on this machine.
@@ -277,15 +282,15 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 
 /// Returns the memory of an idle server in MiB.
 fn idle(server: ServerProcess) -> Result<f64> {
-    clock::pause(Duration::from_secs(1));
+    bench_clock::pause(Duration::from_secs(1));
     procfs::resident_mib(server.pid())
 }
 
 /// Returns the number of times a second that the threads of an idle server are woken.
 fn wake_ups(server: &ServerProcess) -> Result<f64> {
-    clock::pause(Duration::from_secs(2));
+    bench_clock::pause(Duration::from_secs(2));
     let before = procfs::wake_ups(server.pid())?;
-    clock::pause(IDLE);
+    bench_clock::pause(IDLE);
     let after = procfs::wake_ups(server.pid())?;
     Ok(after.saturating_sub(before) as f64 / IDLE.as_secs_f64())
 }

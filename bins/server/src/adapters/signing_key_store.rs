@@ -153,9 +153,9 @@ mod tests {
     use std::sync::Mutex;
     use workgraph_auth::oidc::signing_keys::{KEY_RETENTION, KEY_SET_LIFETIME};
 
-    struct Turned(Mutex<SystemTime>);
+    struct SettableClock(Mutex<SystemTime>);
 
-    impl Clock for Turned {
+    impl Clock for SettableClock {
         fn now(&self) -> SystemTime {
             *self.0.lock().unwrap()
         }
@@ -168,7 +168,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("workgraph-signing-{}", std::process::id()));
         crate::adapters::data_dir::create_data_dir(&folder).unwrap();
         let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        let clock = Arc::new(Turned(Mutex::new(start)));
+        let clock = Arc::new(SettableClock(Mutex::new(start)));
         let keys = SigningKeyStore::new(&folder, 90 * DAY, clock.clone());
         let at = |after: Duration| *clock.0.lock().unwrap() = start + after;
         let kids = |ring: &SigningKeyRing| {

@@ -292,11 +292,11 @@ mod tests {
         let data = Data::new("exports-fail");
         std::fs::write(data.0.join("exports"), "in the way").unwrap();
         let folder = ExportFolder::new(&data.0);
-        let told = folder
+        let refused = folder
             .append(output(FileEnd::default(), 1, b"x", false))
             .await;
         assert!(
-            matches!(told, Err(ExportWriteError::Failed(why)) if why.contains("can't be written"))
+            matches!(refused, Err(ExportWriteError::Failed(reason)) if reason.contains("can't be written"))
         );
         std::fs::remove_file(data.0.join("exports")).unwrap();
         let one = folder
@@ -304,8 +304,8 @@ mod tests {
             .await
             .unwrap();
         folder.remove(FILE).await;
-        let told = folder.append(output(one, 1, b"y", false)).await;
-        assert!(matches!(told, Err(ExportWriteError::Failed(_))));
+        let refused = folder.append(output(one, 1, b"y", false)).await;
+        assert!(matches!(refused, Err(ExportWriteError::Failed(_))));
         folder.remove(FILE).await;
         assert!(folder.fences.lock().is_empty(), "nothing is kept of it");
     }

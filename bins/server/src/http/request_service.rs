@@ -102,14 +102,12 @@ struct RequestMeta {
 impl RequestMeta {
     fn new(peer: &ConnectionContext, head: &Parts, client: Option<ProxiedRequestGuard>) -> Self {
         let ConnectionContext {
-            edge,
-            connection: line,
-            ..
+            edge, connection, ..
         } = peer;
         let old = head.version <= Version::HTTP_11;
         // After a chunked body of HTTP/1, or a head with bare line feeds, nothing is read from the connection any more,
         // lest a proxy saw its end elsewhere.
-        let last = line.is_loose() || head.headers.contains_key(header::TRANSFER_ENCODING);
+        let last = connection.is_loose() || head.headers.contains_key(header::TRANSFER_ENCODING);
         let id = peer.next_id();
         let span = tracing::debug_span!(
             "request",
@@ -121,7 +119,7 @@ impl RequestMeta {
             bytes = field::Empty,
         );
         Self {
-            guard: line.begin_request(client),
+            guard: connection.begin_request(client),
             started_at: edge.clock.uptime(),
             id,
             span,
@@ -135,9 +133,7 @@ impl RequestMeta {
     /// Counts and logs the request, and returns hyper's response.
     fn finish(self, peer: &ConnectionContext, answer: RoutedResponse) -> Response<ResponseBody> {
         let ConnectionContext {
-            edge,
-            connection: line,
-            ..
+            edge, connection, ..
         } = peer;
         let RoutedResponse {
             mut reply,
@@ -147,7 +143,7 @@ impl RequestMeta {
         } = answer;
         let took = edge.clock.uptime().saturating_sub(self.started_at);
         let read = self.method == hyper::Method::GET || self.method == hyper::Method::HEAD;
-        let number = line.number();
+        let number = connection.number();
         edge.metrics
             .count(number, reply.operation, read, reply.status, took);
         // A request that failed inside has other lines in the log, which this one explains.
@@ -160,7 +156,7 @@ impl RequestMeta {
         }
         let bytes = std::mem::take(&mut reply.body);
         let left = edge.http.request_timeout.saturating_sub(took);
-        let slot = line.begin_response(reply.permit.take(), left);
+        let slot = connection.begin_response(reply.permit.take(), left);
         let body = BodyBytes::new(bytes, Some(slot));
         let empty = reply.status == 204;
         let content = match file {
@@ -184,15 +180,15 @@ impl RequestMeta {
         response
     }
 
-    /// Notes the outcome of the request in its span and, if `line` is set, as a line of its own.
+    /// Notes the outcome of the request in its span and, if `is_logged` is set, as a line of its own.
     #[cold]
-    fn log_outcome(&self, reply: &ApiResponse, took: Duration, bytes: u64, line: bool) {
+    fn log_outcome(&self, reply: &ApiResponse, took: Duration, bytes: u64, is_logged: bool) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.span.record("operation", reply.operation);
         self.span.record("status", reply.status);
         self.span.record("micros", micros);
         self.span.record("bytes", bytes);
-        if line {
+        if is_logged {
             tracing::info!(
                 method = self.method.as_str(),
                 operation = reply.operation,
@@ -253,17 +249,15 @@ fn client(
     head: &Parts,
 ) -> Result<Option<ProxiedRequestGuard>, TooManyClientRequests> {
     let ConnectionContext {
-        edge,
-        connection: line,
-        ..
+        edge, connection, ..
     } = peer;
-    if !line.is_proxied() {
+    if !connection.is_proxied() {
         return Ok(None);
     }
     let address = edge
         .http
         .trusted_proxies
-        .client_ip(line.ip(), &head.headers);
+        .client_ip(connection.ip(), &head.headers);
     edge.connections
         .admit_proxied_request(address)
         .map(Some)

@@ -1,9 +1,10 @@
-//! The lanes of requests, jobs and deliveries: each has that of its token, its job or its webhook.
-use crate::adapters::clock::{SystemEntropy, WallClock};
-use crate::http::app_state::lane_of;
+//! Flows of requests, jobs and deliveries: each has that of its token, its job or its webhook.
+use crate::adapters::system_clock::SystemEntropy;
+use crate::adapters::system_clock::WallClock;
+use crate::http::app_state::flow_of;
 use crate::metrics::Metrics;
 use crate::workers::job_workers;
-use crate::workers::offload::{Offload, OffloadLane};
+use crate::workers::offload::{Offload, OffloadFlow};
 use crate::workers::webhook_worker::DeliveryWorker;
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -23,10 +24,10 @@ use workgraph_webhooks::{
 };
 
 /// Target that accepts every delivery.
-struct Willing;
+struct AcceptingClient;
 
 #[async_trait]
-impl WebhookClient for Willing {
+impl WebhookClient for AcceptingClient {
     async fn post(&self, _: DeliveryRequest) -> Result<TargetReply, DeliveryError> {
         Ok(TargetReply {
             status: 200,
@@ -83,18 +84,18 @@ impl World {
         }
     }
 
-    /// Waits until the first work takes a lane, and returns that.
-    async fn first_lane(&self) -> OffloadLane {
+    /// Waits until the first work takes a flow, and returns that.
+    async fn first_flow(&self) -> OffloadFlow {
         let taken = async {
             loop {
-                if let Some(lane) = self.offload.lanes().first() {
-                    return *lane;
+                if let Some(flow) = self.offload.flows().first() {
+                    return *flow;
                 }
                 tokio::task::yield_now().await;
             }
         };
         let taken = tokio::time::timeout(Duration::from_secs(20), taken).await;
-        taken.expect("nothing takes a lane")
+        taken.expect("nothing takes a flow")
     }
 }
 
@@ -112,16 +113,16 @@ fn request(authorization: &[&str], path: &str) -> ApiRequest {
 
 #[test]
 fn requests_take_turns_by_their_tokens() {
-    let lane = |authorization: &[&str], path: &str| lane_of(&request(authorization, path));
-    let own = lane(&["Bearer one"], "/tasks");
-    assert!(matches!(own, OffloadLane::Token(_)));
-    assert_eq!(lane(&["bearer one"], "/projects"), own, "whatever is asked");
-    assert_ne!(lane(&["Bearer two"], "/tasks"), own);
-    assert_ne!(lane(&[], "/tasks"), own);
+    let flow = |authorization: &[&str], path: &str| flow_of(&request(authorization, path));
+    let own = flow(&["Bearer one"], "/tasks");
+    assert!(matches!(own, OffloadFlow::Token(_)));
+    assert_eq!(flow(&["bearer one"], "/projects"), own, "whatever is asked");
+    assert_ne!(flow(&["Bearer two"], "/tasks"), own);
+    assert_ne!(flow(&[], "/tasks"), own);
 }
 
 #[tokio::test]
-async fn the_steps_of_a_job_take_the_lane_of_the_job() {
+async fn the_steps_of_a_job_take_the_flow_of_the_job() {
     let world = World::new().await;
     let authorization = format!("Bearer {}", world.token);
     let path = format!("/projects/{}/duplicate", world.project);
@@ -129,22 +130,22 @@ async fn the_steps_of_a_job_take_the_lane_of_the_job() {
     let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
     let job = body["data"]["gid"].as_str();
     let job = job.unwrap_or_else(|| panic!("no job: {body}"));
-    assert_eq!(world.offload.lanes(), [], "nothing was long");
+    assert_eq!(world.offload.flows(), [], "nothing was long");
     let metrics = Arc::new(Metrics::new());
     let workers = job_workers::start(&world.api, &world.clock, &metrics, &world.offload);
     let workers = workers.await.unwrap();
     assert_eq!(
-        world.first_lane().await,
-        OffloadLane::Job(job.parse().unwrap())
+        world.first_flow().await,
+        OffloadFlow::Job(job.parse().unwrap())
     );
     workers.stop().await;
-    let jobs = world.offload.lanes();
-    let is_of_a_job = |lane: &OffloadLane| matches!(lane, OffloadLane::Job(_));
+    let jobs = world.offload.flows();
+    let is_of_a_job = |flow: &OffloadFlow| matches!(flow, OffloadFlow::Job(_));
     assert!(jobs.iter().all(is_of_a_job), "{jobs:?}");
 }
 
 #[tokio::test]
-async fn the_deliveries_of_a_webhook_take_the_lane_of_the_webhook() {
+async fn the_deliveries_of_a_webhook_take_the_flow_of_the_webhook() {
     let world = World::new().await;
     let now = world.clock.now();
     let hook = Webhook {
@@ -165,7 +166,7 @@ async fn the_deliveries_of_a_webhook_take_the_lane_of_the_webhook() {
     assert!(matches!(inserted.await.unwrap(), InsertOutcome::Done(_)));
     let set = world.api.set_webhooks(
         world.store.clone(),
-        Arc::new(Willing),
+        Arc::new(AcceptingClient),
         WebhookSettings::default(),
     );
     set.await.unwrap();
@@ -175,6 +176,6 @@ async fn the_deliveries_of_a_webhook_take_the_lane_of_the_webhook() {
         offload: Arc::clone(&world.offload),
     };
     let delivering = tokio::spawn(delivery_worker.deliver(2));
-    assert_eq!(world.first_lane().await, OffloadLane::Webhook(4_711));
+    assert_eq!(world.first_flow().await, OffloadFlow::Webhook(4_711));
     delivering.abort();
 }

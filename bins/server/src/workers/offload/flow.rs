@@ -1,8 +1,8 @@
-//! The lanes of long work.
+//! Flows of the fair queue for long work.
 
-/// The lanes of long work, which take turns.
+/// Flow of fair queueing: long work that shares one queue, and so one turn in each round.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum OffloadLane {
+pub(crate) enum OffloadFlow {
     /// Requests with one token, by a hash of it.
     Token(u64),
     /// Steps of one job, by its gid.

@@ -8,10 +8,10 @@ use workgraph_wire::percent::encode_component;
 
 use crate::common_responses::{invalid_form, page, see_other};
 use crate::console::{Console, ConsoleResponse, ConsoleUser, WriteContext};
-use crate::form;
+use crate::form_decoding;
 use crate::pages::paths;
 use crate::portal::{Portal, PortalError};
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 use crate::session::AuthenticatedSession;
 
 impl Portal {
@@ -37,7 +37,7 @@ impl Portal {
         let Some(visit) = self.authenticated_session(request, now).await? else {
             return Ok(sign_in_first(request));
         };
-        let query = form::decode(&request.query).unwrap_or_default();
+        let query = form_decoding::decode(&request.query).unwrap_or_default();
         let acting = request.actor_context(Some(visit.session.user));
         let answer = self
             .console(&*self.store, &acting)
@@ -55,7 +55,7 @@ impl Portal {
             return Ok(invalid_form());
         }
         let (Ok(body), Some(visit)) = (
-            form::read(request),
+            form_decoding::read(request),
             self.authenticated_session(request, now).await?,
         ) else {
             return Ok(invalid_form());

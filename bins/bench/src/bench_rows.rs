@@ -58,7 +58,7 @@ const fn row(
     }
 }
 
-/// Every row with a ratio. Start-up and idle memory are absolute and are measured in `session.rs`.
+/// Every row with a ratio. Start-up and idle memory are absolute and are measured in `bench_run.rs`.
 pub(crate) const ROWS: &[BenchRow] = &[
     row(
         "task-random",
@@ -310,11 +310,11 @@ impl BenchResult {
     /// Returns the failures of both sides as text, if there are any.
     fn failed(&self) -> Option<String> {
         let errors = [self.ours(), self.ceiling()].map(|figure| figure.errors);
-        let told = errors.iter().flatten();
-        let told: Vec<_> = told
+        let messages = errors.iter().flatten();
+        let messages: Vec<_> = messages
             .map(|(what, count)| format!("{count} x {what}"))
             .collect();
-        (!told.is_empty()).then(|| format!("errors: {}", told.join(", ")))
+        (!messages.is_empty()).then(|| format!("errors: {}", messages.join(", ")))
     }
 
     /// Returns the verdict of the table on the share of the ratio that is kept.

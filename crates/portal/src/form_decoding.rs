@@ -2,7 +2,7 @@
 use workgraph_auth::Param;
 use workgraph_wire::query_params::QueryParams;
 
-use crate::request::PortalRequest;
+use crate::portal_request::PortalRequest;
 
 /// Media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";

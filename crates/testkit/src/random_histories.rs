@@ -2,7 +2,8 @@
 mod compare;
 mod generator;
 
-use self::compare::{Observation, looks};
+use self::compare::Observation;
+use self::compare::looks;
 use self::generator::ModelWorld;
 use proptest::prelude::*;
 use workgraph_auth::conformance::block_on;
@@ -31,7 +32,7 @@ pub enum ModelStep {
         /// Number of the target node.
         dst: u8,
         /// Kind of position: first, last, beside another, or at a rank.
-        place: u8,
+        position: u8,
         /// Number of the node beside it, or the rank.
         beside: u8,
     },
@@ -77,9 +78,9 @@ fn steps() -> impl Strategy<Value = ModelStep> {
         3 => (n(), 1..4u8, n()).prop_map(|(node, version, values)| ModelStep::Write { node, version, values }),
         1 => n().prop_map(ModelStep::Trash),
         4 => (n(), n(), n(), n(), n())
-            .prop_map(|(src, rel, dst, place, beside)| ModelStep::Link { src, rel, dst, place, beside }),
-        4 => (n(), few(), few(), n(), n()).prop_map(|(src, rel, dst, place, beside)| {
-            ModelStep::Link { src, rel: 2 + rel % 2, dst, place, beside }
+            .prop_map(|(src, rel, dst, position, beside)| ModelStep::Link { src, rel, dst, position, beside }),
+        4 => (n(), few(), few(), n(), n()).prop_map(|(src, rel, dst, position, beside)| {
+            ModelStep::Link { src, rel: 2 + rel % 2, dst, position, beside }
         }),
         1 => (n(), n(), n()).prop_map(|(src, rel, dst)| ModelStep::Unlink { src, rel, dst }),
         1 => (0..6u8, n()).prop_map(|(key, node)| ModelStep::Name { key, node }),

@@ -16,20 +16,20 @@ pub(crate) async fn load(api: &Api, want: &ReadQuery) -> Result<ReadView, ApiErr
     let view = allowance_retry::load(&*api.graph, want).await?;
     if view.viewer.memberships.is_empty() && view.viewer.service_workspace.is_none() {
         // A user who was removed from every workspace has no use for a token.
-        let why = if view.viewer.excluded_workspaces.is_empty() {
+        let reason = if view.viewer.excluded_workspaces.is_empty() {
             messages::NOT_AUTHORIZED
         } else {
             messages::APP_DISABLED
         };
-        return Err(ApiError::Unauthorized(why, Some("invalid_token")));
+        return Err(ApiError::Unauthorized(reason, Some("invalid_token")));
     }
     if !view.viewer.excluded_workspaces.is_empty() {
         let gids = view.resolved_refs.iter().filter_map(|(_, gid)| *gid);
-        let mut homes = gids.filter_map(|gid| match view.node(gid) {
+        let mut workspaces = gids.filter_map(|gid| match view.node(gid) {
             Some(node) if node.ty == Type::Workspace => Some(gid),
             node => node?.workspace,
         });
-        if homes.any(|home| view.viewer.excluded_workspaces.contains(&home)) {
+        if workspaces.any(|workspace| view.viewer.excluded_workspaces.contains(&workspace)) {
             return Err(ApiError::Unauthorized(
                 messages::APP_DISABLED,
                 Some("invalid_token"),
