@@ -352,7 +352,10 @@ mod tests {
         assert_eq!(folder.list(0x4d).await.unwrap(), []);
         let writer = write(&folder, &["one ", "two"]).await;
         assert_eq!(text(&folder, 0).await, None);
-        assert_eq!(folder.list(0x4d).await.unwrap(), [FILE]);
+        // The thread that writes begins by itself.
+        while folder.list(0x4d).await.unwrap() != [FILE] {
+            tokio::task::yield_now().await;
+        }
         writer.finish().await.unwrap();
         assert_eq!(text(&folder, 0).await, Some(("one two".to_owned(), 7)));
         assert_eq!(text(&folder, 4).await, Some(("two".to_owned(), 7)));
