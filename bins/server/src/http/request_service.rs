@@ -157,7 +157,7 @@ impl RequestMeta {
         let bytes = std::mem::take(&mut reply.body);
         let left = edge.http.request_timeout.saturating_sub(took);
         let slot = connection.begin_response(reply.permit.take(), left);
-        let body = BodyBytes::new(bytes, Some(slot));
+        let body = BodyBytes::new(bytes, Some(slot), self.is_http1);
         let empty = reply.status == 204;
         let content = match file {
             Some(file) => BodyContent::File(file),
@@ -232,7 +232,11 @@ pub(crate) async fn serve_metrics(
         media_type: kind,
         ..
     } = answer.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE));
-    let content = BodyContent::Bytes(Some(BodyBytes::new(std::mem::take(&mut reply.body), None)));
+    let content = BodyContent::Bytes(Some(BodyBytes::new(
+        std::mem::take(&mut reply.body),
+        None,
+        true,
+    )));
     let mut response = Response::new(ResponseBody::new(content, None));
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

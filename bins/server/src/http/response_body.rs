@@ -33,7 +33,8 @@ pub(crate) enum BodyContent {
     File(Box<Download>),
 }
 
-/// Bytes of a body that surely fit into the buffer of a socket: they are sent as soon as hyper has them.
+/// Bytes of a body that surely fit into the buffer of a socket: over HTTP/1 they are sent as soon as hyper has them. A
+/// stream of HTTP/2 may have no room for them.
 const SENT_AT_ONCE: usize = 64 * 1024;
 
 /// Bytes of a body with the guard of its response and permit. hyper keeps them until they are written, or the
@@ -42,18 +43,24 @@ const SENT_AT_ONCE: usize = 64 * 1024;
 pub(crate) struct BodyBytes {
     bytes: Vec<u8>,
     guard: Option<ResponseGuard>,
+    is_http1: bool,
 }
 
 impl BodyBytes {
     /// Returns the bytes with their guard.
-    pub(crate) fn new(bytes: Vec<u8>, guard: Option<ResponseGuard>) -> Self {
-        Self { bytes, guard }
+    pub(crate) fn new(bytes: Vec<u8>, guard: Option<ResponseGuard>, is_http1: bool) -> Self {
+        Self {
+            bytes,
+            guard,
+            is_http1,
+        }
     }
 
     /// Returns the bytes for hyper. The permit of a response that is sent at once is free before the client can read
     /// it: the client's next request may come before hyper drops the bytes.
     fn hand_over(self) -> Bytes {
         if let Some(guard) = &self.guard
+            && self.is_http1
             && self.bytes.len() <= SENT_AT_ONCE
         {
             guard.release_permit();

@@ -96,10 +96,10 @@ fn a_small_response_frees_its_permit_before_the_client_can_read_it() {
     let now = std::time::SystemTime::UNIX_EPOCH;
     let running = || limiter.state(&[1; 16], 9, now).reads.running;
     let connection = Arc::new(ClientConnection::default());
-    for (size, left) in [(100, 0), (1 << 20, 1)] {
+    for (size, is_http1, left) in [(100, true, 0), (1 << 20, true, 1), (100, false, 1)] {
         let permit = limiter.admit(&READ, now).ok();
         let guard = connection.begin_response(permit, Duration::from_secs(60));
-        let bytes = BodyBytes::new(vec![b' '; size], Some(guard));
+        let bytes = BodyBytes::new(vec![b' '; size], Some(guard), is_http1);
         let mut body = ResponseBody::new(BodyContent::Bytes(Some(bytes)), None);
         assert_eq!(running(), 1);
         let mut context = Context::from_waker(Waker::noop());
