@@ -131,7 +131,7 @@ const FOLDERS: &[(&str, &str)] = &[
         "the store holds the webhooks, whose port it implements there",
     ),
     (
-        "testkit::model",
+        "testkit::random_histories",
         "the steps of the model are generated and compared apart",
     ),
 ];
