@@ -264,9 +264,11 @@ fn in_project(
         _ => Level::None,
     };
     let given = shared.max(open);
-    let portfolios = match node.raw(project::ACCESS_FROM.def.name) {
-        Some(portfolios) if given < Level::Editor => portfolios,
-        _ => return Ok(given),
+    if given >= Level::Editor {
+        return Ok(given);
+    }
+    let Some(portfolios) = node.raw(project::ACCESS_FROM.def.name) else {
+        return Ok(given);
     };
     // Members of a portfolio never administer its projects.
     let levels = gids(portfolios).filter_map(|gid| viewer.shared_levels.get(&gid));

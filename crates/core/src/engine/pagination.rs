@@ -3,6 +3,7 @@
 //! A page reads its list in chunks until it has one row more than asked for, the list ends, or the walk has read
 //! [`crate::storage::PageQuery::row_cap`] rows: that cap bounds the work of any walk.
 mod alphabetical;
+mod row_admission;
 mod viewer_workspaces;
 
 use crate::access::Level;
@@ -11,14 +12,13 @@ use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::{Edge, Seq};
 use crate::model::gid::Gid;
 use crate::model::node::Node;
-use crate::model::readable::Readable;
 use crate::model::registry::{Direction, Relation, Type, rel};
-use crate::model::resources::{section, task};
-use crate::model::time::{Date, Time};
+use crate::model::resources::section;
 use crate::model::time_periods::TimePeriod;
 use crate::plan::Plan;
 use crate::storage::snapshot::{Depth, InOutItem, Snapshot};
-use crate::storage::{EdgeEnd, ListSource, PageQuery, PageRows, RowFilter};
+use crate::storage::{EdgeEnd, ListSource, PageQuery, PageRows};
+use row_admission::admit;
 use std::sync::Arc;
 
 /// A row of a list before it is filtered.
@@ -200,95 +200,6 @@ fn of_task_list(loader: &Loader<'_>, from: &ListSource, anchor: Gid) -> ListSour
         },
         other => other.clone(),
     }
-}
-
-/// Returns true if the row belongs to the page: it passes the filters and the viewer may see it.
-fn admit(
-    loader: &mut Loader<'_>,
-    (page, open): (&PageQuery, bool),
-    anchor: Gid,
-    row: &CandidateRow,
-) -> Result<bool, GraphStoreError> {
-    for filter in &page.filters {
-        if let RowFilter::OtherEnd(gid) = filter {
-            let far = row
-                .edge
-                .map(|e| if e.src == anchor { e.dst } else { e.src });
-            if far != Some(*gid) {
-                return Ok(false);
-            }
-            continue;
-        }
-        if let RowFilter::Linked(rel, to) = filter {
-            if loader.snap.edge_between(row.gid, *rel, *to)?.is_none() {
-                return Ok(false);
-            }
-            continue;
-        }
-        if let RowFilter::LinksTo(link) = filter {
-            let wanted = loader.view.resolve(&link.node);
-            let node = row.node.as_deref();
-            let linked = node.and_then(|node| match link.key {
-                Some(key) => node.link(key),
-                None => node.workspace,
-            });
-            if linked.is_none() || linked != wanted {
-                return Ok(false);
-            }
-            continue;
-        }
-        let passes = match &row.node {
-            Some(node) => passes(filter, node),
-            None => {
-                loader.load_full(row.gid)?
-                    && loader.view.node(row.gid).is_some_and(|n| passes(filter, n))
-            }
-        };
-        if !passes {
-            return Ok(false);
-        }
-    }
-    if open {
-        loader.seen_through(row.gid, Level::Viewer);
-        return Ok(true);
-    }
-    if let Some(node) = &row.node {
-        loader.keep_node(Arc::clone(node))?;
-    }
-    Ok(loader.level_of(row.gid)? > Level::None)
-}
-
-fn passes(filter: &RowFilter, node: &Node) -> bool {
-    match filter {
-        RowFilter::Is(ty) => node.ty == *ty,
-        RowFilter::InWorkspace(workspace) => node.workspace == Some(*workspace),
-        RowFilter::CompletedSince(at) => {
-            !node.get(task::COMPLETED)
-                || node
-                    .get(task::COMPLETED_AT)
-                    .is_none_or(|done: Time| done >= *at)
-        }
-        RowFilter::ModifiedSince(at) => node.get(task::MODIFIED_AT).is_some_and(|t: Time| t >= *at),
-        RowFilter::CreatedSince(at) => node.get(task::CREATED_AT).is_some_and(|t: Time| t >= *at),
-        RowFilter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
-        RowFilter::Unset(key) => node.raw(key).is_none(),
-        RowFilter::DayFrom(key, first) => day(node, key).is_some_and(|day| day >= *first),
-        RowFilter::DayUntil(key, last) => day(node, key).is_some_and(|day| day <= *last),
-        RowFilter::OneOf {
-            key,
-            default,
-            values,
-        } => {
-            let value = node.raw(key).unwrap_or(default);
-            values.iter().any(|wanted| wanted == value)
-        }
-        RowFilter::OtherEnd(_) | RowFilter::Linked(..) | RowFilter::LinksTo(_) => true,
-    }
-}
-
-/// Returns the day stored under a key.
-fn day(node: &Node, key: &str) -> Option<Date> {
-    Date::read(node.raw(key)?)
 }
 
 /// Depth to which rows are read.

@@ -1,6 +1,6 @@
 //! Allocations: users who work on a project for some days, with their effort.
 use super::record_family::{RecordChange, RecordFamily, Rows, check_days};
-use super::record_list::{ListAnchor, Lists, RecordList};
+use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
 use crate::operation::Operation;
 use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
 use serde_json::Value;
@@ -46,7 +46,7 @@ impl RecordFamily for Allocations {
 
     fn complete(change: &mut RecordChange<'_>, fields: &CheckedInputs) -> Result<(), DomainError> {
         let draft = &mut change.draft;
-        check_days(draft, capacity::START_DATE, capacity::END_DATE)?;
+        check_days(draft)?;
         for field in [capacity::ASSIGNEE, capacity::PARENT] {
             if draft.get(field).is_none() {
                 return Err(DomainError::missing(field.def.name));
@@ -85,23 +85,14 @@ fn checked(effort: &Value) -> Result<String, DomainError> {
     }
 }
 
-/// Returns a parameter of the list that names a node.
-const fn anchor(
-    name: &'static str,
-    types: &'static [Type],
-    doc: &'static str,
-) -> Input<Named<NodeRef>> {
-    Input::node(InputPlace::Query, name, types, doc)
-}
-
-const PARENT: Input<Named<NodeRef>> = anchor(
+const PARENT: Input<Named<NodeRef>> = list_anchor(
     "parent",
     &[Type::Project],
     "Only allocations to this project.",
 );
 const ASSIGNEE: Input<Named<NodeRef>> =
-    anchor("assignee", &[Type::User], "Only allocations of this user.");
-const WORKSPACE: Input<Named<NodeRef>> = anchor(
+    list_anchor("assignee", &[Type::User], "Only allocations of this user.");
+const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
     "workspace",
     &[Type::Workspace],
     "Only allocations in this workspace.",

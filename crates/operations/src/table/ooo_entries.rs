@@ -1,7 +1,7 @@
 //! Out-of-office entries of users.
 use super::list_filters::day_filter;
 use super::record_family::{RecordChange, RecordFamily, Rows, check_days};
-use super::record_list::{ListAnchor, Lists, RecordList};
+use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
 use crate::operation::Operation;
 use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
 use crate::request_context::RequestContext;
@@ -9,7 +9,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::model::resources::ooo_entry;
+use workgraph_core::model::resources::{self, ooo_entry};
 use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::rules::vacation_rules;
@@ -69,7 +69,7 @@ impl RecordFamily for OooEntries {
     }
 
     fn complete(change: &mut RecordChange<'_>, _fields: &CheckedInputs) -> Result<(), DomainError> {
-        check_days(&change.draft, ooo_entry::START_DATE, ooo_entry::END_DATE)?;
+        check_days(&change.draft)?;
         if change.draft.is_new() {
             let me = change.call.user_gid();
             let (user, home) = (change.draft.get(ooo_entry::USER), change.parent()?.gid);
@@ -83,8 +83,8 @@ impl RecordFamily for OooEntries {
             change.draft.set(ooo_entry::CREATED_BY, me);
         }
         let days = (
-            change.draft.get(ooo_entry::START_DATE),
-            change.draft.get(ooo_entry::END_DATE),
+            change.draft.get(resources::START_DATE),
+            change.draft.get(resources::END_DATE),
         );
         keep_vacation_dates(change, days)
     }
@@ -108,15 +108,9 @@ fn keep_vacation_dates(
     vacation_rules::keep_vacation_dates(&mut change.work, seat, change.draft.gid, days)
 }
 
-const USER: Input<Named<NodeRef>> = Input::node(
-    InputPlace::Query,
-    "user",
-    &[Type::User],
-    "The user whose entries are listed.",
-)
-.required();
-const WORKSPACE: Input<Named<NodeRef>> = Input::node(
-    InputPlace::Query,
+const USER: Input<Named<NodeRef>> =
+    list_anchor("user", &[Type::User], "The user whose entries are listed.").required();
+const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
     "workspace",
     &[Type::Workspace],
     "The workspace of the entries.",
@@ -141,12 +135,12 @@ impl RecordList for OooEntries {
 const START_DATE: Input<RowFilter> = day_filter!(
     "start_date",
     DayFrom,
-    ooo_entry::END_DATE,
+    resources::END_DATE,
     "Only entries that end on this day or later."
 );
 const END_DATE: Input<RowFilter> = day_filter!(
     "end_date",
     DayUntil,
-    ooo_entry::START_DATE,
+    resources::START_DATE,
     "Only entries that begin on this day or earlier."
 );

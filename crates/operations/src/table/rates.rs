@@ -1,6 +1,6 @@
 //! Rates: the money for an hour of a user's time on a project.
 use super::record_family::{RecordChange, RecordFamily, Rows};
-use super::record_list::{ListAnchor, Lists, RecordList};
+use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
 use crate::operation::Operation;
 use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
 use serde_json::Value;
@@ -97,18 +97,10 @@ fn checked(rate: &InputValue) -> Result<String, DomainError> {
     )
 }
 
-const PARENT: Input<Named<NodeRef>> = Input::node(
-    InputPlace::Query,
-    "parent",
-    &[Type::Project],
-    "Only rates of this project.",
-);
-const RESOURCE: Input<Named<NodeRef>> = Input::node(
-    InputPlace::Query,
-    "resource",
-    &[Type::User],
-    "Only rates of this user.",
-);
+const PARENT: Input<Named<NodeRef>> =
+    list_anchor("parent", &[Type::Project], "Only rates of this project.");
+const RESOURCE: Input<Named<NodeRef>> =
+    list_anchor("resource", &[Type::User], "Only rates of this user.");
 
 impl RecordList for Rates {
     const LISTED: Type = Self::TYPE;

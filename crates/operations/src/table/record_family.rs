@@ -17,8 +17,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{LinkOne, Type, TypedField};
-use workgraph_core::model::resources::resource;
-use workgraph_core::model::time::Date;
+use workgraph_core::model::resources::{END_DATE, START_DATE, resource};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::rich_texts;
 use workgraph_core::storage::change_builder::ChangeBuilder;
@@ -374,17 +373,13 @@ impl<'c> RecordChange<'c> {
 ///
 /// # Errors
 /// Fails when one is missing, or the last is before the first.
-pub(super) fn check_days(
-    draft: &Draft,
-    start: TypedField<Date>,
-    end: TypedField<Date>,
-) -> Result<(), DomainError> {
-    let (first, last) = (draft.get(start), draft.get(end));
-    let first = first.ok_or_else(|| DomainError::missing(start.def.name))?;
-    let last = last.ok_or_else(|| DomainError::missing(end.def.name))?;
+pub(super) fn check_days(draft: &Draft) -> Result<(), DomainError> {
+    let (first, last) = (draft.get(START_DATE), draft.get(END_DATE));
+    let first = first.ok_or_else(|| DomainError::missing(START_DATE.def.name))?;
+    let last = last.ok_or_else(|| DomainError::missing(END_DATE.def.name))?;
     if last < first {
-        let reason = format_args!("{last} is before {} {first}", start.def.name);
-        return Err(DomainError::field(end.def.name, reason));
+        let reason = format_args!("{last} is before {} {first}", START_DATE.def.name);
+        return Err(DomainError::field(END_DATE.def.name, reason));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! A list declares its anchors, the narrowest first. The rows come from the first anchor that a request has; each other
 //! anchor keeps the rows that link to its node. Without any anchor they come from all workspaces of the user.
-use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput};
+use crate::operation::inputs::{Input, InputDef, InputPlace, InputReader, Named, OperationInput};
 use crate::operation::steps::Description;
 use crate::operation::{ListRequest, Operation, rows};
 use crate::request_context::RequestContext;
@@ -17,6 +17,15 @@ pub(super) struct ListAnchor {
     pub(super) input: &'static Input<Named<NodeRef>>,
     /// The field of the rows that links to the node; `None` if that is the workspace of the rows.
     pub(super) field: Option<TypedField<LinkOne>>,
+}
+
+/// Returns a query parameter of a list that names a node.
+pub(super) const fn list_anchor(
+    name: &'static str,
+    types: &'static [Type],
+    doc: &'static str,
+) -> Input<Named<NodeRef>> {
+    Input::node(InputPlace::Query, name, types, doc)
 }
 
 /// A list of records.

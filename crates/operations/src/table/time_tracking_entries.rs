@@ -1,10 +1,8 @@
 //! Entries of tracked time: minutes that users spent on tasks.
 use super::list_filters::day_filter;
 use super::record_family::{RecordChange, RecordFamily, Rows};
-use super::record_list::{ListAnchor, Lists, RecordList};
-use crate::operation::inputs::{
-    Input, InputDef, InputPlace, InputType, Named, RecordUpdate, one_of, path,
-};
+use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
+use crate::operation::inputs::{Input, InputDef, InputType, Named, RecordUpdate, one_of, path};
 use crate::operation::{ListDefinition, Operation, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
@@ -123,23 +121,16 @@ fn named_categories(fields: &CheckedInputs) -> impl Iterator<Item = Gid> {
     texts.iter().filter_map(|text| Gid::parse(text))
 }
 
-/// Returns a parameter of the list that names a node.
-const fn anchor(
-    name: &'static str,
-    types: &'static [Type],
-    doc: &'static str,
-) -> Input<Named<NodeRef>> {
-    Input::node(InputPlace::Query, name, types, doc)
-}
-
-const TASK: Input<Named<NodeRef>> = anchor("task", &[Type::Task], "Only entries of this task.");
-const PROJECT: Input<Named<NodeRef>> = anchor(
+const TASK: Input<Named<NodeRef>> =
+    list_anchor("task", &[Type::Task], "Only entries of this task.");
+const PROJECT: Input<Named<NodeRef>> = list_anchor(
     "attributable_to",
     &[Type::Project],
     "Only entries that are attributed to this project.",
 );
-const USER: Input<Named<NodeRef>> = anchor("user", &[Type::User], "Only entries of this user.");
-const WORKSPACE: Input<Named<NodeRef>> = anchor(
+const USER: Input<Named<NodeRef>> =
+    list_anchor("user", &[Type::User], "Only entries of this user.");
+const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
     "workspace",
     &[Type::Workspace],
     "Only entries in this workspace.",

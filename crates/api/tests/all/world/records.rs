@@ -1,6 +1,8 @@
 //! Records of plain families, one of each in both tenants: `orchid_…` and `basalt_…`.
 use super::*;
-use workgraph_core::model::resources::{capacity, ooo_entry, project_brief, task, time_tracking};
+use workgraph_core::model::resources::{
+    self, capacity, ooo_entry, project_brief, task, time_tracking,
+};
 
 /// Builds the records. Their parents are nodes that few users see.
 pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
@@ -38,16 +40,16 @@ pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         put("brief", brief);
         let days = ["2026-03-02", "2026-03-06"].map(|day| Date::parse(day).ok());
         let ooo = f.node(Type::OooEntry, Some(home), |draft, _| {
-            draft.set(ooo_entry::START_DATE, days[0]);
-            draft.set(ooo_entry::END_DATE, days[1]);
+            draft.set(resources::START_DATE, days[0]);
+            draft.set(resources::END_DATE, days[1]);
             draft.set(ooo_entry::USER, who);
             draft.set(ooo_entry::CREATED_BY, who);
             draft.set(ooo_entry::MEMBERSHIP, seat);
         });
         put("ooo", ooo);
         let allocation = f.node(Type::Allocation, Some(home), |draft, _| {
-            draft.set(capacity::START_DATE, days[0]);
-            draft.set(capacity::END_DATE, days[1]);
+            draft.set(resources::START_DATE, days[0]);
+            draft.set(resources::END_DATE, days[1]);
             draft.set(capacity::ASSIGNEE, who);
             draft.set(capacity::CREATED_BY, who);
             draft.set(capacity::PARENT, project);

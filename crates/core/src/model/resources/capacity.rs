@@ -1,20 +1,9 @@
 //! Planning of the capacity of projects: allocations of users, and rates of their time.
-use super::{GID, RESOURCE_TYPE};
+use super::{END_DATE, GID, RESOURCE_TYPE, START_DATE};
 use crate::model::registry::{
     FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType, rel,
 };
-use crate::model::time::Date;
 
-/// First day of an allocation.
-pub const START_DATE: TypedField<Date> = TypedField::date("start_date")
-    .compact()
-    .writable()
-    .doc("The first day.");
-/// Last day of an allocation.
-pub const END_DATE: TypedField<Date> = TypedField::date("end_date")
-    .compact()
-    .writable()
-    .doc("The last day.");
 /// Units of efforts.
 pub const EFFORT_TYPES: &[&str] = &["hours", "percent"];
 /// Effort of an allocation: an object with `type` and `value`.

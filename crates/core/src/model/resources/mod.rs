@@ -32,6 +32,7 @@ use crate::model::node::{Node, write_json_string};
 use crate::model::registry::{
     FieldDef, FieldSource, Opaque, Resource, Type, TypedField, ValueType,
 };
+use crate::model::time::Date;
 
 /// Declarations of every resource type.
 pub static ALL: &[&Resource] = &[
@@ -147,6 +148,17 @@ pub const PERMALINK: TypedField<Opaque> = TypedField::other(
     FieldSource::Computed(permalink),
 )
 .doc("Address of the object's page in the browser.");
+
+/// First day of a record that is about some days.
+pub const START_DATE: TypedField<Date> = TypedField::date("start_date")
+    .compact()
+    .writable()
+    .doc("The first day.");
+/// Last day of a record that is about some days.
+pub const END_DATE: TypedField<Date> = TypedField::date("end_date")
+    .compact()
+    .writable()
+    .doc("The last day.");
 
 /// The gid of a like, which is an edge rather than a node.
 const LIKE_GID: TypedField<Opaque> =

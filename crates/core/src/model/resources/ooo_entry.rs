@@ -1,18 +1,7 @@
 //! Out-of-office entries: days on which a user does not work.
-use super::{GID, RESOURCE_TYPE};
+use super::{END_DATE, GID, RESOURCE_TYPE, START_DATE};
 use crate::model::registry::{LinkOne, Resource, Type, TypedField, rel};
-use crate::model::time::Date;
 
-/// First day.
-pub const START_DATE: TypedField<Date> = TypedField::date("start_date")
-    .compact()
-    .writable()
-    .doc("The first day.");
-/// Last day.
-pub const END_DATE: TypedField<Date> = TypedField::date("end_date")
-    .compact()
-    .writable()
-    .doc("The last day.");
 /// User who is out of office.
 pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
     .compact()

@@ -1,0 +1,109 @@
+//! The rows that belong to a page: those that pass its filters and that the viewer may see.
+use super::CandidateRow;
+use crate::access::Level;
+use crate::engine::loader::Loader;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::readable::Readable;
+use crate::model::resources::task;
+use crate::model::time::{Date, Time};
+use crate::storage::{PageQuery, RowFilter};
+use std::sync::Arc;
+
+/// Returns true if the row belongs to the page: it passes the filters and the viewer may see it.
+pub(super) fn admit(
+    loader: &mut Loader<'_>,
+    (page, open): (&PageQuery, bool),
+    anchor: Gid,
+    row: &CandidateRow,
+) -> Result<bool, GraphStoreError> {
+    for filter in &page.filters {
+        if !admits(loader, filter, anchor, row)? {
+            return Ok(false);
+        }
+    }
+    if open {
+        loader.seen_through(row.gid, Level::Viewer);
+        return Ok(true);
+    }
+    if let Some(node) = &row.node {
+        loader.keep_node(Arc::clone(node))?;
+    }
+    Ok(loader.level_of(row.gid)? > Level::None)
+}
+
+/// Returns true if the row passes a filter.
+fn admits(
+    loader: &mut Loader<'_>,
+    filter: &RowFilter,
+    anchor: Gid,
+    row: &CandidateRow,
+) -> Result<bool, GraphStoreError> {
+    match filter {
+        RowFilter::OtherEnd(gid) => {
+            let far = row
+                .edge
+                .map(|e| if e.src == anchor { e.dst } else { e.src });
+            Ok(far == Some(*gid))
+        }
+        RowFilter::Linked(rel, to) => Ok(loader.snap.edge_between(row.gid, *rel, *to)?.is_some()),
+        RowFilter::LinksTo(link) => {
+            let wanted = loader.view.resolve(&link.node);
+            with_node(loader, row, |node| {
+                let linked = match link.key {
+                    Some(key) => node.link(key),
+                    None => node.workspace,
+                };
+                linked.is_some() && linked == wanted
+            })
+        }
+        filter => with_node(loader, row, |node| passes(filter, node)),
+    }
+}
+
+/// Returns the answer of a test for the node of a row; false if there is none.
+fn with_node(
+    loader: &mut Loader<'_>,
+    row: &CandidateRow,
+    test: impl FnOnce(&Node) -> bool,
+) -> Result<bool, GraphStoreError> {
+    match &row.node {
+        Some(node) => Ok(test(node)),
+        None => Ok(loader.load_full(row.gid)? && loader.view.node(row.gid).is_some_and(test)),
+    }
+}
+
+/// Returns true if a node passes a filter on its own fields.
+fn passes(filter: &RowFilter, node: &Node) -> bool {
+    match filter {
+        RowFilter::Is(ty) => node.ty == *ty,
+        RowFilter::InWorkspace(workspace) => node.workspace == Some(*workspace),
+        RowFilter::CompletedSince(at) => {
+            !node.get(task::COMPLETED)
+                || node
+                    .get(task::COMPLETED_AT)
+                    .is_none_or(|done: Time| done >= *at)
+        }
+        RowFilter::ModifiedSince(at) => node.get(task::MODIFIED_AT).is_some_and(|t: Time| t >= *at),
+        RowFilter::CreatedSince(at) => node.get(task::CREATED_AT).is_some_and(|t: Time| t >= *at),
+        RowFilter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
+        RowFilter::Unset(key) => node.raw(key).is_none(),
+        RowFilter::DayFrom(key, first) => day(node, key).is_some_and(|day| day >= *first),
+        RowFilter::DayUntil(key, last) => day(node, key).is_some_and(|day| day <= *last),
+        RowFilter::OneOf {
+            key,
+            default,
+            values,
+        } => {
+            let value = node.raw(key).unwrap_or(default);
+            values.iter().any(|wanted| wanted == value)
+        }
+        RowFilter::OtherEnd(_) | RowFilter::Linked(..) | RowFilter::LinksTo(_) => true,
+    }
+}
+
+/// Returns the day stored under a key.
+fn day(node: &Node, key: &str) -> Option<Date> {
+    Date::read(node.raw(key)?)
+}
