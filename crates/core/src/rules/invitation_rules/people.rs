@@ -41,14 +41,18 @@ pub fn people_fields(found: &ReadView) -> Vec<Gid> {
     fields.filter(is_of_people).collect()
 }
 
-/// Returns the read query of some tasks in which values of these fields name the invited user.
+/// Types of the objects that have values of custom fields.
+const VALUED: [Type; 3] = [Type::Task, Type::Project, Type::Portfolio];
+
+/// Returns the read query of some objects in which values of these fields name the invited user.
 #[must_use]
 pub fn naming(it: &Invitation, fields: &[Gid]) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
     let workspace = want.add_ref(it.workspace);
     let key = IndexKey::gid(it.invited);
-    let mut query = |field: &Gid| SearchQuery {
-        ty: Type::Task,
+    let pairs = fields.iter().flat_map(|field| VALUED.map(|ty| (field, ty)));
+    let query = |(field, ty): (&Gid, Type)| SearchQuery {
+        ty,
         clauses: vec![Clause::Value(
             want.add_ref(*field),
             ValuePredicate::Within(vec![(key.clone(), key.clone())]),
@@ -56,7 +60,7 @@ pub fn naming(it: &Invitation, fields: &[Gid]) -> ReadQuery {
         order: SortOrder::Relevance,
         ascending: true,
     };
-    let queries = fields.iter().map(&mut query).collect();
+    let queries = pairs.map(query).collect();
     want.search = Some(Search {
         workspace,
         queries,
@@ -84,8 +88,8 @@ pub fn pass_on(
     (found, full): (&ReadView, &ReadView),
 ) -> bool {
     let mut any = false;
-    for task in found.rows.gids.iter().filter_map(|gid| full.node(*gid)) {
-        let before = task.raw(task::CUSTOM_FIELDS.def.name);
+    for object in found.rows.gids.iter().filter_map(|gid| full.node(*gid)) {
+        let before = object.raw(task::CUSTOM_FIELDS.def.name);
         let named = before
             .into_iter()
             .flat_map(custom_field_values::stored_values);
@@ -93,10 +97,10 @@ pub fn pass_on(
             fields.contains(field) && custom_field_values::gids(value).any(|gid| gid == it.invited)
         });
         let given = named.map(|(field, value)| (field, passed(value, it.invited, heir)));
-        let (object, changes) = custom_field_rules::merge(before, given.collect());
+        let (values, changes) = custom_field_rules::merge(before, given.collect());
         if !changes.is_empty() {
             any = true;
-            write(work, task, object, full, &changes);
+            write(work, object, values, full, &changes);
         }
     }
     any
@@ -104,16 +108,16 @@ pub fn pass_on(
 
 fn write(
     work: &mut ChangeBuilder<'_>,
-    task: &Node,
-    object: String,
+    object: &Node,
+    values: String,
     full: &ReadView,
     changes: &[custom_field_rules::ValueChange],
 ) {
-    let mut draft = Draft::edit(task);
-    draft.set(task::CUSTOM_FIELDS, object);
-    custom_field_rules::index_value_changes(work, task.gid, full, changes);
+    let mut draft = Draft::edit(object);
+    draft.set(task::CUSTOM_FIELDS, values);
+    custom_field_rules::index_value_changes(work, object.gid, full, changes);
     work.save(&draft);
-    custom_field_rules::record_value_changes(work, (task.gid, task.ty), changes);
+    custom_field_rules::record_value_changes(work, (object.gid, object.ty), changes);
 }
 
 /// Returns a stored value with the heir in place of the invited user, each person once; `None` if

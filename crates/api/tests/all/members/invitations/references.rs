@@ -20,10 +20,36 @@ fn helped(world: &World, field: &str, people: &[&str]) -> String {
     world.post("ada", "/tasks", data).gid()
 }
 
+/// Puts the garden into a portfolio with the people field, and these users into its value there.
+fn helped_project(world: &World, field: &str, people: &[&str]) -> String {
+    let (orchid, garden) = (world.gid("orchid"), world.gid("garden"));
+    let data = json!({"workspace": orchid.to_string(), "name": "Spring"});
+    let portfolio = format!(
+        "/portfolios/{}",
+        world.post("ada", "/portfolios", data).gid()
+    );
+    for (action, data) in [
+        ("addItem", json!({"item": garden.to_string()})),
+        ("addCustomFieldSetting", json!({ "custom_field": field })),
+    ] {
+        let done = world.post("ada", &format!("{portfolio}/{action}"), data);
+        assert_eq!(done.status, 200, "{}", done.text);
+    }
+    let project = format!("/projects/{garden}");
+    let data = json!({"custom_fields": {field: people}});
+    let done = world.call("ada", "PUT", &project, &data);
+    assert_eq!(done.status, 200, "{}", done.text);
+    project
+}
+
 fn helpers(world: &World, task: &str, field: &str) -> Vec<String> {
+    helpers_of(world, &format!("/tasks/{task}"), field)
+}
+
+fn helpers_of(world: &World, object: &str, field: &str) -> Vec<String> {
     let fields = "custom_fields.people_value.name";
-    let task = world.get("ada", &format!("/tasks/{task}?opt_fields={fields}"));
-    let all = task.json["data"]["custom_fields"]
+    let object = world.get("ada", &format!("{object}?opt_fields={fields}"));
+    let all = object.json["data"]["custom_fields"]
         .as_array()
         .unwrap()
         .iter();
@@ -54,7 +80,10 @@ fn who_accepts_takes_the_places_of_the_invitation_in_people_fields() {
             .map(|_| helped(&world, &field, &[&invited]))
             .collect();
         tasks.push(helped(&world, &field, &[&other, &invited]));
+        let project = helped_project(&world, &field, &[&other, &invited]);
         assert!(answer(&world, ben(&world), &invited, true));
+        let both = [other.clone(), person.clone()];
+        assert_eq!(helpers_of(&world, &project, &field), both);
         let last = tasks.pop().unwrap();
         assert_eq!(helpers(&world, &last, &field), [other, person.clone()]);
         for task in tasks {
