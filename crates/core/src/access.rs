@@ -15,7 +15,7 @@ use crate::model::registry::{Type, rel};
 use crate::model::resources::{
     custom_field, custom_field_setting, enum_option, job, membership, ooo_entry, portfolio,
     project, project_template, resource, section, status_update, task, task_template, team,
-    time_tracking, user_task_list,
+    time_tracking, timesheet, user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -138,7 +138,7 @@ fn at_depth(
         }
         Type::ProjectBrief | Type::Allocation => of_container(viewer, node, facts, depth)?,
         // The admins of a project alone see what the time of its users costs.
-        Type::Rate => match of_container(viewer, node, facts, depth)? {
+        Type::Rate | Type::Budget => match of_container(viewer, node, facts, depth)? {
             Level::Admin => Level::Admin,
             _ => Level::None,
         },
@@ -146,10 +146,15 @@ fn at_depth(
             by_role(Level::Editor).max(Level::Editor)
         }
         Type::OooEntry => by_role(Level::Viewer),
+        Type::TimesheetApprovalStatus if node.get(timesheet::USER) == Some(viewer.user) => {
+            by_role(Level::Editor).max(Level::Editor)
+        }
+        Type::TimesheetApprovalStatus => by_role(Level::None),
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
         // Only the organization's service account sees the export of the organization. The last three are never nodes of
         // a store.
         Type::User
+        | Type::ProjectTotals
         | Type::TimePeriod
         | Type::Job
         | Type::GraphExport

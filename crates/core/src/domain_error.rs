@@ -53,6 +53,14 @@ impl DomainError {
     pub fn field(parameter: &str, message: impl fmt::Display) -> Self {
         Self::invalid(format!("{parameter}: {message}"))
     }
+    /// Returns the error with the name of the parameter that has the part at fault.
+    #[must_use]
+    pub fn within(self, parameter: &str) -> Self {
+        Self {
+            message: format!("{parameter}.{}", self.message),
+            ..self
+        }
+    }
     /// Returns the error of a property that other operations write.
     #[must_use]
     pub fn unwritable(parameter: &str) -> Self {

@@ -21,7 +21,7 @@ pub use node_ref::{LinkSelector, NodeRef};
 pub use page_query::{
     ALPHABETICAL_CAP, EdgeEnd, LinkFilter, ListSource, PageQuery, PageRows, RowFilter,
 };
-pub use read_query::{ReadQuery, ViewerKey, alias};
+pub use read_query::{EdgesOnDays, ReadQuery, ViewerKey, alias};
 pub(crate) use read_view::EdgeBand;
 pub use read_view::ReadView;
 

@@ -112,3 +112,48 @@ fn an_entry_is_an_event_of_its_task_and_project() {
         assert!(changed, "{events:?}");
     }
 }
+
+/// S264.
+#[test]
+fn the_entries_of_a_portfolio_are_those_of_its_projects() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let [orchid, garden, moss, rake, ada] =
+            ["orchid", "garden", "moss", "rake", "ada"].map(|name| world.gid(name).to_string());
+        let add = |user: &str, project: Option<&str>| {
+            let data = json!({"duration_minutes": 10, "attributable_to": project});
+            let at = format!("/tasks/{rake}/time_tracking_entries");
+            world.post(user, &at, data).gid()
+        };
+        let own = add("ada", Some(&garden));
+        let other = add("moe", Some(&garden));
+        add("ada", None);
+        let late = add("ada", Some(&moss));
+        let data = json!({"workspace": orchid, "name": "Spring"});
+        let portfolio = world.post("ada", "/portfolios", data).gid();
+        let list = |filter: &str| {
+            let of = format!("/time_tracking_entries?portfolio={portfolio}{filter}");
+            let mut gids = world.get("ada", &of).gids();
+            gids.retain(|gid| [&own, &other, &late].contains(&gid));
+            gids
+        };
+        assert_eq!(list("&limit=100"), Vec::<String>::new());
+        for item in [&garden, &moss] {
+            let to = format!("/portfolios/{portfolio}/addItem");
+            assert_eq!(world.post("ada", &to, json!({ "item": item })).status, 200);
+        }
+        assert_eq!(list("&limit=100"), [&*own, &*other, &*late]);
+        assert_eq!(list(&format!("&limit=100&user={ada}")), [&*own, &*late]);
+        // Beside a narrower one, the portfolio keeps the entries of its projects.
+        let narrow = format!("&limit=100&task={rake}");
+        assert_eq!(list(&narrow), [&*own, &*other, &*late]);
+        assert_eq!(list(&format!("&attributable_to={moss}")), [&*late]);
+        let to = format!("/portfolios/{portfolio}/removeItem");
+        assert_eq!(world.post("ada", &to, json!({ "item": moss })).status, 200);
+        assert_eq!(list(&narrow), [&*own, &*other]);
+        assert_eq!(
+            list(&format!("&attributable_to={moss}")),
+            Vec::<String>::new()
+        );
+    }
+}

@@ -44,6 +44,8 @@ const FILES: &[&str] = &[
     "29-portfolios",
     "32-project-records",
     "33-portfolio-fields",
+    "35-budgets",
+    "36-timesheets",
 ];
 
 /// A part of a transcript.

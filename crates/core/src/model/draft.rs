@@ -130,6 +130,22 @@ impl Draft {
         K::read(raw.unwrap_or(field.def.default))
     }
 
+    /// Returns the draft without its changes; `None` for a new node.
+    #[must_use]
+    pub fn previous(&self) -> Option<Self> {
+        if self.is_new() {
+            return None;
+        }
+        let mut previous = self.clone();
+        for (key, value) in std::mem::take(&mut previous.before) {
+            match value {
+                Some(value) => previous.values.insert(key, value),
+                None => previous.values.remove(key),
+            };
+        }
+        Some(previous)
+    }
+
     /// Returns the stored keys that differ from before.
     pub fn changed_keys(&self) -> impl Iterator<Item = &'static str> {
         self.before.keys().copied()

@@ -84,6 +84,12 @@ pub enum Type {
     Allocation = 40,
     /// Money for an hour of a user's time on a project.
     Rate = 42,
+    /// The time or cost that a project may take.
+    Budget = 48,
+    /// Minutes and rates of the users of a project, from which the figures of its budgets follow. Never sent.
+    ProjectTotals = 49,
+    /// The approval of the time that a user tracked in a week.
+    TimesheetApprovalStatus = 50,
 }
 
 impl Type {
@@ -127,6 +133,9 @@ impl Type {
         Self::OooEntry,
         Self::Allocation,
         Self::Rate,
+        Self::Budget,
+        Self::ProjectTotals,
+        Self::TimesheetApprovalStatus,
     ];
 
     /// Returns the type with this stored number.

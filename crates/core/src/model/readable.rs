@@ -1,7 +1,7 @@
 //! Typed reading of the fields of a node.
 use crate::model::gid::Gid;
 use crate::model::node::{Node, decode_json_string};
-use crate::model::registry::{LinkOne, TypedField};
+use crate::model::registry::{LinkOne, Opaque, TypedField};
 use crate::model::time::{Date, Time};
 use std::borrow::Cow;
 
@@ -26,6 +26,12 @@ impl Readable for str {
     type Value<'a> = Option<Cow<'a, str>>;
     fn read(raw: &str) -> Self::Value<'_> {
         raw.starts_with('"').then(|| decode_json_string(raw))
+    }
+}
+impl Readable for Opaque {
+    type Value<'a> = &'a str;
+    fn read(raw: &str) -> Self::Value<'_> {
+        raw
     }
 }
 impl Readable for bool {

@@ -65,6 +65,8 @@ pub enum ValueType {
     Flag,
     /// An integer.
     Int,
+    /// A number.
+    Number,
     /// An instant, RFC 3339 in UTC.
     Time,
     /// A calendar day, `YYYY-MM-DD`.

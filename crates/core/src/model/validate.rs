@@ -1,10 +1,11 @@
 //! Checks of request bodies: JSON values are brought into the form in which fields are stored.
 use crate::domain_error::DomainError;
 use crate::model::draft::Draft;
+use crate::model::gid::Gid;
 use crate::model::node::json_string;
 use crate::model::registry::{FieldDef, FieldSource, Resource, ValueType, Writability};
 use crate::model::time::{Date, Time};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use std::fmt;
 use workgraph_richtext::clean_text;
 
@@ -39,6 +40,14 @@ impl CheckedInputs {
             .iter()
             .find(|(n, _)| *n == name)
             .map(|(_, g)| g)
+    }
+    /// Returns the gid that a link is given.
+    #[must_use]
+    pub fn gid(&self, name: &str) -> Option<Gid> {
+        match self.get(name) {
+            Some(InputValue::Ref(text)) => Gid::parse(text),
+            _ => None,
+        }
     }
     /// Returns true if there is any input for a field.
     #[must_use]
@@ -194,6 +203,13 @@ fn value_of(def: &FieldDef, value: &Value) -> Result<InputValue, DomainError> {
                 format_args!("Not an integer: {}", shown(value)),
             )),
         },
+        ValueType::Number => match number(value) {
+            Some(number) => Ok(InputValue::Stored(number.to_string())),
+            None => Err(DomainError::field(
+                def.name,
+                format_args!("Not a number: {}", shown(value)),
+            )),
+        },
         ValueType::Time => {
             let t = Time::parse(string(def.name, value)?)
                 .map_err(|e| DomainError::field(def.name, e))?;
@@ -230,6 +246,43 @@ fn value_of(def: &FieldDef, value: &Value) -> Result<InputValue, DomainError> {
 /// Reads an integer, as JSON or as form text.
 fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Reads a number, as JSON or as form text.
+fn number(value: &Value) -> Option<Number> {
+    match value {
+        Value::Number(number) => Some(number.clone()),
+        _ => value.as_str()?.parse().ok(),
+    }
+}
+
+/// Puts the parts of a group that a client gives into the object that is stored.
+///
+/// # Errors
+/// Returns an error if the value is not an object, or one of its members is not one that the part takes.
+pub fn merge_group(
+    group: &FieldDef,
+    value: &Value,
+    stored: &mut Map<String, Value>,
+) -> Result<(), DomainError> {
+    let ValueType::Group(parts) = group.value_type else {
+        return Ok(());
+    };
+    let given = value.as_object();
+    let given = given.ok_or_else(|| not_an_object(group.name, value))?;
+    for part in parts.iter().filter(|d| d.write == Writability::Always) {
+        let Some(value) = given.get(part.name) else {
+            continue;
+        };
+        let named = |error: DomainError| error.within(group.name);
+        let raw = match value_of(part, value).map_err(named)? {
+            InputValue::Stored(raw) => raw,
+            _ => part.default.to_owned(),
+        };
+        let value = serde_json::from_str(&raw).unwrap_or_default();
+        stored.insert(part.name.to_owned(), value);
+    }
+    Ok(())
 }
 
 /// Reads a string.

@@ -144,6 +144,8 @@ pub struct LinkFilter {
     pub node: NodeRef,
     /// Key under which the rows store the link; `None` if it is the workspace of the rows.
     pub key: Option<&'static str>,
+    /// Relation of the edge from the linked node to the node of the parameter; `None` if the two are the same.
+    pub through: Option<Relation>,
 }
 
 /// A page of a list.

@@ -63,6 +63,21 @@ pub struct ViewerKey {
     pub service: Option<Gid>,
 }
 
+/// Edges whose ranks are days.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgesOnDays {
+    /// Index of the node at which the edges end.
+    pub node: usize,
+    /// Relation of the edges.
+    pub rel: Relation,
+    /// Index of the node that has the first and the last day.
+    pub days_of: usize,
+    /// Keys under which it has them.
+    pub keys: [&'static str; 2],
+    /// Most edges to read.
+    pub limit: usize,
+}
+
 /// Everything that a request needs from the store, read from one snapshot in one trip.
 #[derive(Clone, Debug)]
 pub struct ReadQuery {
@@ -78,6 +93,8 @@ pub struct ReadQuery {
     pub out: Vec<(usize, Relation)>,
     /// For rules: edges into the node references (by index), at most this many.
     pub into: Vec<(usize, Relation, usize)>,
+    /// For rules: edges with days as ranks into the node references, and their sources in full.
+    pub on_days: Vec<EdgesOnDays>,
     /// For rules: one edge between two node references (by index), if it exists.
     pub linked: Vec<(usize, Relation, usize)>,
     /// For rules: the chain of parents of these node references, with the viewer's levels.
@@ -119,6 +136,7 @@ impl ReadQuery {
             node_refs: Vec::new(),
             out: Vec::new(),
             into: Vec::new(),
+            on_days: Vec::new(),
             linked: Vec::new(),
             ancestors: Vec::new(),
             heights: Vec::new(),
@@ -162,6 +180,26 @@ impl ReadQuery {
     pub fn into(mut self, node: impl Into<NodeRef>, rel: Relation, limit: usize) -> Self {
         let at = self.add_ref(node);
         self.into.push((at, rel, limit));
+        self
+    }
+    /// Adds the first edges of a relation that end at a node, from the day that another node has under the first key to
+    /// that under the second; and their sources.
+    #[must_use]
+    pub fn on_days(
+        mut self,
+        node: impl Into<NodeRef>,
+        rel: Relation,
+        (days_of, keys): (NodeRef, [&'static str; 2]),
+        limit: usize,
+    ) -> Self {
+        let (node, days_of) = (self.add_ref(node), self.add_ref(days_of));
+        self.on_days.push(EdgesOnDays {
+            node,
+            rel,
+            days_of,
+            keys,
+            limit,
+        });
         self
     }
     /// Adds the edge between two nodes, if it exists.

@@ -141,6 +141,7 @@ fn plain_value(def: &FieldDef, written: bool) -> Value {
         ValueType::Text(_) | ValueType::Html => json!({ "type": "string" }),
         ValueType::Flag => json!({ "type": "boolean" }),
         ValueType::Int => json!({ "type": "integer" }),
+        ValueType::Number => json!({ "type": "number" }),
         ValueType::Time => json!({ "type": "string", "format": "date-time" }),
         ValueType::Date => json!({ "type": "string", "format": "date" }),
         ValueType::Word(words) | ValueType::WordOrNull(words) => {

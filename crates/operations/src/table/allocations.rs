@@ -1,15 +1,18 @@
 //! Allocations: users who work on a project for some days, with their effort.
-use super::record_family::{RecordChange, RecordFamily, Rows, check_days};
+use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, check_days};
 use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
 use crate::operation::Operation;
 use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use crate::request_context::RequestContext;
 use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::Type;
-use workgraph_core::model::resources::capacity;
+use workgraph_core::model::resources::{END_DATE, START_DATE, capacity};
 use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
-use workgraph_core::storage::NodeRef;
+use workgraph_core::rules::budget_rules::{self, CountedMinutes, MinutesKind};
+use workgraph_core::storage::{NodeRef, ReadQuery};
 
 /// Operations on allocations.
 pub static ALLOCATIONS: &[Operation] = &[
@@ -44,6 +47,19 @@ impl RecordFamily for Allocations {
     const CHANGED: &'static Input<RecordUpdate> =
         &Input::updated_record(Self::TYPE, "The fields of the allocation to change.");
 
+    fn needs(
+        _call: &RequestContext<'_>,
+        at: &RecordRefs,
+        fields: Option<&CheckedInputs>,
+        query: ReadQuery,
+    ) -> ReadQuery {
+        let query = budget_rules::needs(&at.parent, query);
+        match fields.and_then(|fields| fields.gid("parent")) {
+            Some(project) => budget_rules::needs(&NodeRef::Gid(project), query),
+            None => query,
+        }
+    }
+
     fn complete(change: &mut RecordChange<'_>, fields: &CheckedInputs) -> Result<(), DomainError> {
         let draft = &mut change.draft;
         check_days(draft)?;
@@ -60,8 +76,29 @@ impl RecordFamily for Allocations {
         if draft.is_new() {
             draft.set(capacity::CREATED_BY, change.call.user_gid());
         }
-        change.require_new_parent(capacity::PARENT)
+        change.require_new_parent(capacity::PARENT)?;
+        let (draft, view) = (&change.draft, change.view);
+        let before = draft.previous().as_ref().and_then(planned);
+        budget_rules::replace_minutes(&mut change.work, view, before, planned(draft));
+        Ok(())
     }
+
+    fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
+        let before = planned(&change.draft);
+        budget_rules::replace_minutes(&mut change.work, change.view, before, None);
+        Ok(())
+    }
+}
+
+/// Returns the minutes of an allocation that count to its project.
+fn planned(allocation: &Draft) -> Option<CountedMinutes> {
+    let days = (allocation.get(START_DATE), allocation.get(END_DATE));
+    Some(CountedMinutes {
+        project: allocation.get(capacity::PARENT)?,
+        user: allocation.get(capacity::ASSIGNEE)?,
+        kind: MinutesKind::Planned,
+        minutes: budget_rules::planned_minutes(days, allocation.get(capacity::EFFORT)),
+    })
 }
 
 /// Returns an effort in its stored form.
@@ -104,14 +141,17 @@ impl RecordList for Allocations {
         ListAnchor {
             input: &PARENT,
             field: Some(capacity::PARENT),
+            through: None,
         },
         ListAnchor {
             input: &ASSIGNEE,
             field: Some(capacity::ASSIGNEE),
+            through: None,
         },
         ListAnchor {
             input: &WORKSPACE,
             field: None,
+            through: None,
         },
     ];
     const INPUTS: &'static [&'static InputDef] = &[&PARENT.def, &ASSIGNEE.def, &WORKSPACE.def];

@@ -3,6 +3,7 @@ pub mod allocations;
 pub mod attachments;
 pub mod audit;
 pub mod batch;
+pub mod budgets;
 pub mod custom_field_settings;
 pub mod custom_fields;
 pub mod custom_ids;
@@ -50,6 +51,7 @@ pub mod templates;
 pub mod time_periods;
 pub mod time_tracking_categories;
 pub mod time_tracking_entries;
+pub mod timesheets;
 pub mod typeahead;
 pub mod users;
 pub mod webhooks;
@@ -89,8 +91,10 @@ pub static TABLES: &[&[Operation]] = &[
     audit::AUDIT,
     time_tracking_categories::TIME_TRACKING_CATEGORIES,
     time_tracking_entries::TIME_TRACKING_ENTRIES,
+    timesheets::TIMESHEETS,
     time_periods::TIME_PERIODS,
     rates::RATES,
+    budgets::BUDGETS,
     project_briefs::PROJECT_BRIEFS,
     ooo_entries::OOO_ENTRIES,
     allocations::ALLOCATIONS,

@@ -1,6 +1,6 @@
 //! Out-of-office entries of users.
 use super::list_filters::day_filter;
-use super::record_family::{RecordChange, RecordFamily, Rows, check_days};
+use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, check_days};
 use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
 use crate::operation::Operation;
 use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
@@ -52,7 +52,7 @@ impl RecordFamily for OooEntries {
 
     fn needs(
         call: &RequestContext<'_>,
-        parent: &NodeRef,
+        at: &RecordRefs,
         fields: Option<&CheckedInputs>,
         query: ReadQuery,
     ) -> ReadQuery {
@@ -60,7 +60,7 @@ impl RecordFamily for OooEntries {
             Some(InputValue::Ref(user)) => call.parse_user_ref("user", user).ok(),
             _ => None,
         };
-        match (user, parent) {
+        match (user, &at.parent) {
             (Some(user), NodeRef::Gid(workspace)) => {
                 query.node(user.of(LinkSelector::Aux(rel::WORKSPACES, *workspace)))
             }
@@ -123,10 +123,12 @@ impl RecordList for OooEntries {
         ListAnchor {
             input: &USER,
             field: Some(ooo_entry::USER),
+            through: None,
         },
         ListAnchor {
             input: &WORKSPACE,
             field: None,
+            through: None,
         },
     ];
     const INPUTS: &'static [&'static InputDef] = &[&USER.def, &WORKSPACE.def];

@@ -158,6 +158,7 @@ fn owned_by(query: &mut ReadQuery, owner: NodeRef) -> RowFilter {
         types: OWNER.def.types(),
         node: owner,
         key: Some(portfolio::OWNER.def.name),
+        through: None,
     })
 }
 

@@ -1,8 +1,9 @@
 //! Rates: the money for an hour of a user's time on a project.
-use super::record_family::{RecordChange, RecordFamily, Rows};
+use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows};
 use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
 use crate::operation::Operation;
 use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use crate::request_context::RequestContext;
 use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -11,7 +12,8 @@ use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::capacity;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
-use workgraph_core::storage::{NodeRef, alias};
+use workgraph_core::rules::budget_rules::{self, ProjectTotals};
+use workgraph_core::storage::{NodeRef, ReadQuery, alias};
 
 /// Operations on rates.
 pub static RATES: &[Operation] = &[
@@ -47,6 +49,15 @@ impl RecordFamily for Rates {
     const CHANGED: &'static Input<RecordUpdate> =
         &Input::updated_record(Self::TYPE, "The fields of the rate to change: its value.");
 
+    fn needs(
+        _call: &RequestContext<'_>,
+        at: &RecordRefs,
+        _fields: Option<&CheckedInputs>,
+        query: ReadQuery,
+    ) -> ReadQuery {
+        budget_rules::needs(&at.parent, query)
+    }
+
     fn complete(change: &mut RecordChange<'_>, fields: &CheckedInputs) -> Result<(), DomainError> {
         let draft = &mut change.draft;
         if let Some(rate) = fields.get("rate") {
@@ -57,14 +68,26 @@ impl RecordFamily for Rates {
             let unique = alias_of(draft).map(|alias| (alias, draft.gid));
             change.work.changes.add_aliases.extend(unique);
         }
-        Ok(())
+        let rate = change.draft.get(capacity::RATE_VALUE).parse().ok();
+        set_rate(change, rate)
     }
 
     fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
         let unique = alias_of(&change.draft).map(|alias| (alias, change.draft.gid));
         change.work.changes.remove_aliases.extend(unique);
-        Ok(())
+        set_rate(change, None)
     }
+}
+
+/// Sets the rate of a user in the totals of the project.
+fn set_rate(change: &mut RecordChange<'_>, rate: Option<f64>) -> Result<(), DomainError> {
+    let project = change.parent()?;
+    let mut totals = ProjectTotals::read(&mut change.work, change.view, project);
+    if let Some(user) = change.draft.get(capacity::RATE_RESOURCE) {
+        totals.set_rate(user, rate);
+    }
+    totals.save(&mut change.work, change.view);
+    Ok(())
 }
 
 /// Returns the alias that makes a rate the only one of its user in its project.
@@ -108,10 +131,12 @@ impl RecordList for Rates {
         ListAnchor {
             input: &PARENT,
             field: Some(capacity::RATE_PARENT),
+            through: None,
         },
         ListAnchor {
             input: &RESOURCE,
             field: Some(capacity::RATE_RESOURCE),
+            through: None,
         },
     ];
     const INPUTS: &'static [&'static InputDef] = &[&PARENT.def, &RESOURCE.def];

@@ -36,7 +36,8 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     /// Fields of a new record.
     const NEW: &'static Input<CheckedInputs>;
     /// Fields of a record that change.
-    const CHANGED: &'static Input<RecordUpdate>;
+    const CHANGED: &'static Input<RecordUpdate> =
+        &Input::updated_record(Self::TYPE, "The fields of the record to change.");
     /// The text that a body gives as plain or as rich text, if there is one.
     const TEXTS: Option<RecordTexts> = None;
 
@@ -44,7 +45,7 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     /// container has no parent when it is changed.
     fn needs(
         _call: &RequestContext<'_>,
-        _parent: &NodeRef,
+        _at: &RecordRefs,
         _fields: Option<&CheckedInputs>,
         query: ReadQuery,
     ) -> ReadQuery {
@@ -71,6 +72,14 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     }
 }
 
+/// References to a record and to the node to which it belongs.
+pub(super) struct RecordRefs {
+    /// The record; `None` if it is new.
+    pub(super) record: Option<NodeRef>,
+    /// The node to which it belongs.
+    pub(super) parent: NodeRef,
+}
+
 /// The two forms of a text.
 pub(super) struct RecordTexts {
     /// The plain form.
@@ -89,14 +98,28 @@ pub(super) struct RecordChange<'c> {
     pub(super) work: ChangeBuilder<'c>,
     /// Node to which the record belongs; `None` if that is its workspace and the record is not new.
     pub(super) parent: Option<&'c Node>,
+    /// References with which the query names the two; `None` for a record without container that is not new.
+    pub(super) at: Option<RecordRefs>,
     /// The record.
     pub(super) draft: Draft,
 }
 
-/// Returns the reference to the node to which a record belongs.
-fn parent_of<R: RecordFamily>(record: &NodeRef) -> Option<NodeRef> {
-    let container = resource(R::TYPE).container?;
-    Some(record.clone().of(LinkSelector::Key(container)))
+impl RecordRefs {
+    /// Returns the references of a record that exists; `None` if it has no container.
+    fn of<R: RecordFamily>(record: &NodeRef) -> Option<Self> {
+        let container = resource(R::TYPE).container?;
+        Some(Self {
+            record: Some(record.clone()),
+            parent: record.clone().of(LinkSelector::Key(container)),
+        })
+    }
+    /// Returns the references of a new record.
+    const fn of_new(parent: NodeRef) -> Self {
+        Self {
+            record: None,
+            parent,
+        }
+    }
 }
 
 /// Inputs of a new record.
@@ -186,7 +209,7 @@ fn create_needs<R: RecordFamily>(
     // Errors of the body are reported after the checks of access.
     let fields = input.fields.get().ok();
     let query = named_nodes::<R>(call, None, fields, query)?;
-    Ok(R::needs(call, &parent, fields, query))
+    Ok(R::needs(call, &RecordRefs::of_new(parent), fields, query))
 }
 
 fn create<R: RecordFamily>(
@@ -213,6 +236,7 @@ fn create<R: RecordFamily>(
         view,
         work,
         parent: Some(parent),
+        at: Some(RecordRefs::of_new(input.parent.node_ref())),
         draft,
     };
     change.work.require_live(parent.gid);
@@ -263,8 +287,8 @@ fn with_parent<R: RecordFamily>(
     fields: Option<&CheckedInputs>,
     query: ReadQuery,
 ) -> ReadQuery {
-    match parent_of::<R>(record) {
-        Some(parent) => R::needs(call, &parent, fields, query.node(parent.clone())),
+    match RecordRefs::of::<R>(record) {
+        Some(at) => R::needs(call, &at, fields, query.node(at.parent.clone())),
         None => query,
     }
 }
@@ -276,7 +300,7 @@ fn update<R: RecordFamily>(
 ) -> Result<Decision, DomainError> {
     let node = call.named_node(view, &input.record, Level::Editor)?;
     let fields = input.fields.checked(view, node)?;
-    let mut change = RecordChange::of(call, view, node);
+    let mut change = RecordChange::of::<R>(call, view, &input.record, node);
     change.fill::<R>(fields)?;
     R::complete(&mut change, fields)?;
     let RecordChange {
@@ -301,7 +325,7 @@ fn delete<R: RecordFamily>(
     input: &DeleteRecord<R>,
 ) -> Result<Decision, DomainError> {
     let node = call.named_node(view, &input.record, Level::Editor)?;
-    let mut change = RecordChange::of(call, view, node);
+    let mut change = RecordChange::of::<R>(call, view, &input.record, node);
     R::remove(&mut change)?;
     let mut work = change.work;
     work.trash(node.gid, node.ty);
@@ -310,13 +334,19 @@ fn delete<R: RecordFamily>(
 
 impl<'c> RecordChange<'c> {
     /// Returns the change of a record that exists.
-    fn of(call: &'c RequestContext<'c>, view: &'c ReadView, node: &'c Node) -> Self {
+    fn of<R: RecordFamily>(
+        call: &'c RequestContext<'c>,
+        view: &'c ReadView,
+        record: &Named<Gid>,
+        node: &'c Node,
+    ) -> Self {
         let container = resource(node.ty).container;
         Self {
             call,
             view,
             work: call.change_builder(),
             parent: container.and_then(|key| view.node(node.link(key)?)),
+            at: RecordRefs::of::<R>(&record.node_ref()),
             draft: Draft::edit(node),
         }
     }

@@ -8,7 +8,7 @@ use crate::operation::{ListRequest, Operation, rows};
 use crate::request_context::RequestContext;
 use std::marker::PhantomData;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::registry::{Direction, LinkOne, Type, TypedField};
+use workgraph_core::model::registry::{Direction, LinkOne, Relation, Type, TypedField};
 use workgraph_core::storage::{EdgeEnd, LinkFilter, ListSource, NodeRef, PageQuery, RowFilter};
 
 /// A parameter of a list that names a node to which the rows belong.
@@ -17,6 +17,8 @@ pub(super) struct ListAnchor {
     pub(super) input: &'static Input<Named<NodeRef>>,
     /// The field of the rows that links to the node; `None` if that is the workspace of the rows.
     pub(super) field: Option<TypedField<LinkOne>>,
+    /// Relation from the node to which the field links to the node of the parameter; `None` if the two are the same.
+    pub(super) through: Option<Relation>,
 }
 
 /// Returns a query parameter of a list that names a node.
@@ -85,14 +87,20 @@ fn describe<L: RecordList>(
         });
     };
     let anchor = query.add_ref(named.node.clone());
-    let source = match first.field.and_then(|field| field.def.listed_by) {
-        Some(rel) => ListSource::Edges {
+    let listed_by = first.field.and_then(|field| field.def.listed_by);
+    let source = match (listed_by, first.through) {
+        (Some(inner), Some(outer)) => ListSource::TwoStep {
+            anchor,
+            outer,
+            inner,
+        },
+        (Some(rel), None) => ListSource::Edges {
             anchor,
             rel,
             dir: Direction::In,
             give: EdgeEnd::OtherEnd,
         },
-        None => ListSource::InWorkspace {
+        (None, _) => ListSource::InWorkspace {
             anchor,
             ty: L::LISTED,
         },
@@ -105,6 +113,7 @@ fn describe<L: RecordList>(
             types: named.input.types(),
             node: named.node.clone(),
             key: other.field.map(|field| field.def.name),
+            through: other.through,
         }));
     }
     Ok(ListRequest {

@@ -74,6 +74,7 @@ impl RecordList for Categories {
     const ANCHORS: &'static [ListAnchor] = &[ListAnchor {
         input: &WORKSPACE,
         field: None,
+        through: None,
     }];
     const INPUTS: &'static [&'static InputDef] = &[&WORKSPACE.def];
 }

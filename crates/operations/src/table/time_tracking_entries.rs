@@ -1,18 +1,21 @@
 //! Entries of tracked time: minutes that users spent on tasks.
 use super::list_filters::day_filter;
-use super::record_family::{RecordChange, RecordFamily, Rows};
+use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows};
 use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
 use crate::operation::inputs::{Input, InputDef, InputType, Named, RecordUpdate, one_of, path};
 use crate::operation::{ListDefinition, Operation, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::model::resources::time_tracking;
+use workgraph_core::model::resources::{section, time_tracking, timesheet};
 use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::budget_rules::{self, CountedMinutes, MinutesKind};
 use workgraph_core::rules::time_tracking_rules::add_minutes;
-use workgraph_core::storage::{EdgeEnd, NodeRef, ReadQuery, RowFilter};
+use workgraph_core::rules::timesheet_rules::WeekRef;
+use workgraph_core::storage::{EdgeEnd, LinkSelector, NodeRef, ReadQuery, RowFilter};
 
 /// Operations on time tracking entries.
 pub static TIME_TRACKING_ENTRIES: &[Operation] = &[
@@ -57,12 +60,28 @@ impl RecordFamily for Entries {
         &Input::updated_record(Self::TYPE, "The fields of the entry to change.");
 
     fn needs(
-        _call: &RequestContext<'_>,
-        task: &NodeRef,
-        _fields: Option<&CheckedInputs>,
+        call: &RequestContext<'_>,
+        at: &RecordRefs,
+        fields: Option<&CheckedInputs>,
         query: ReadQuery,
     ) -> ReadQuery {
-        query.edges(task.clone(), rel::SECTION)
+        let query = query.edges(at.parent.clone(), rel::SECTION);
+        let project = LinkSelector::Key(time_tracking::ATTRIBUTABLE_TO.def.name);
+        let before = at.record.as_ref().map(|record| record.clone().of(project));
+        let by_default = || {
+            let section = at.parent.clone().of(LinkSelector::FirstEdge(rel::SECTION));
+            section.of(LinkSelector::Key(section::PROJECT.def.name))
+        };
+        let now = match fields.and_then(|fields| fields.gid("attributable_to")) {
+            Some(project) => Some(NodeRef::Gid(project)),
+            None => before.is_none().then(by_default),
+        };
+        let query = match week(call, Some(at), entered_on(call, at, fields)) {
+            Some(week) => week.needs(query),
+            None => query,
+        };
+        let projects = before.iter().chain(&now);
+        projects.fold(query, |query, project| budget_rules::needs(project, query))
     }
 
     fn complete(change: &mut RecordChange<'_>, fields: &CheckedInputs) -> Result<(), DomainError> {
@@ -86,6 +105,20 @@ impl RecordFamily for Entries {
         if draft.get(time_tracking::ENTERED_ON).is_none() {
             draft.set(time_tracking::ENTERED_ON, Some(Date::of(call.now)));
         }
+        if draft.changed(time_tracking::ENTERED_ON)
+            && let Some(week) = week(
+                call,
+                change.at.as_ref(),
+                draft.get(time_tracking::ENTERED_ON),
+            )
+        {
+            let state = week.read(&mut change.work, view);
+            let state = state.and_then(|week| week.get(timesheet::APPROVAL_STATUS));
+            draft.set(
+                time_tracking::APPROVAL_STATUS,
+                state.as_deref().unwrap_or("DRAFT"),
+            );
+        }
         let before = if draft.is_new() {
             draft.set(time_tracking::CREATED_BY, call.user_gid());
             draft.set(time_tracking::CREATED_AT, call.now);
@@ -100,7 +133,10 @@ impl RecordFamily for Entries {
         } else {
             draft.before(time_tracking::DURATION)
         };
-        add_minutes(&mut change.work, task, minutes - before);
+        let (work, now) = (&mut change.work, counted(draft));
+        add_minutes(work, task, minutes - before);
+        let before = draft.previous().as_ref().and_then(counted);
+        budget_rules::replace_minutes(work, view, before, now);
         Ok(())
     }
 
@@ -108,8 +144,50 @@ impl RecordFamily for Entries {
         let minutes = change.draft.get(time_tracking::DURATION);
         let task = change.parent()?;
         add_minutes(&mut change.work, task, -minutes);
+        let before = counted(&change.draft);
+        budget_rules::replace_minutes(&mut change.work, change.view, before, None);
         Ok(())
     }
+}
+
+/// Returns the day that an entry gets from a body; `None` if it keeps its day.
+fn entered_on(
+    call: &RequestContext<'_>,
+    at: &RecordRefs,
+    fields: Option<&CheckedInputs>,
+) -> Option<Date> {
+    let by_default = Some(Date::of(call.now));
+    match fields.and_then(|fields| fields.get(time_tracking::ENTERED_ON.def.name)) {
+        Some(InputValue::Stored(day)) => Date::parse(day.trim_matches('"')).ok(),
+        Some(_) => by_default,
+        None => by_default.filter(|_| at.record.is_none()),
+    }
+}
+
+/// Returns the week around a day of the user who spent the time.
+fn week(call: &RequestContext<'_>, at: Option<&RecordRefs>, day: Option<Date>) -> Option<WeekRef> {
+    let (user, within) = match at? {
+        RecordRefs {
+            record: Some(record),
+            ..
+        } => {
+            let user = LinkSelector::Key(time_tracking::CREATED_BY.def.name);
+            (record.clone().of(user), record.clone())
+        }
+        RecordRefs { parent, .. } => (NodeRef::Gid(call.user_gid()), parent.clone()),
+    };
+    WeekRef::of(user, within, day?)
+}
+
+/// Returns the minutes of an entry that count to a project.
+fn counted(entry: &Draft) -> Option<CountedMinutes> {
+    let billing = entry.get(time_tracking::BILLABLE_STATUS);
+    Some(CountedMinutes {
+        project: entry.get(time_tracking::ATTRIBUTABLE_TO)?,
+        user: entry.get(time_tracking::CREATED_BY)?,
+        kind: MinutesKind::of_billing(billing.as_deref()),
+        minutes: entry.get(time_tracking::DURATION),
+    })
 }
 
 /// Returns the gids of the categories in a body.
@@ -128,6 +206,11 @@ const PROJECT: Input<Named<NodeRef>> = list_anchor(
     &[Type::Project],
     "Only entries that are attributed to this project.",
 );
+const PORTFOLIO: Input<Named<NodeRef>> = list_anchor(
+    "portfolio",
+    &[Type::Portfolio],
+    "Only entries that are attributed to a project in this portfolio.",
+);
 const USER: Input<Named<NodeRef>> =
     list_anchor("user", &[Type::User], "Only entries of this user.");
 const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
@@ -138,27 +221,40 @@ const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
 
 impl RecordList for Entries {
     const LISTED: Type = Self::TYPE;
-    // The parameter `portfolio` gets its place here, before the user, when there are portfolios.
     const ANCHORS: &'static [ListAnchor] = &[
         ListAnchor {
             input: &TASK,
             field: Some(time_tracking::TASK),
+            through: None,
         },
         ListAnchor {
             input: &PROJECT,
             field: Some(time_tracking::ATTRIBUTABLE_TO),
+            through: None,
+        },
+        ListAnchor {
+            input: &PORTFOLIO,
+            field: Some(time_tracking::ATTRIBUTABLE_TO),
+            through: Some(rel::ITEM_OF),
         },
         ListAnchor {
             input: &USER,
             field: Some(time_tracking::CREATED_BY),
+            through: None,
         },
         ListAnchor {
             input: &WORKSPACE,
             field: None,
+            through: None,
         },
     ];
-    const INPUTS: &'static [&'static InputDef] =
-        &[&TASK.def, &PROJECT.def, &USER.def, &WORKSPACE.def];
+    const INPUTS: &'static [&'static InputDef] = &[
+        &TASK.def,
+        &PROJECT.def,
+        &PORTFOLIO.def,
+        &USER.def,
+        &WORKSPACE.def,
+    ];
 }
 
 const FIRST_DAY: Input<RowFilter> = day_filter!(

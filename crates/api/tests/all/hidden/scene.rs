@@ -458,10 +458,15 @@ fn project_records(world: &mut World) {
         makes(world, &format!("{prefix}_allocation"), "/allocations", days);
         let rate = json!({"parent": project, "resource": mel, "rate": 80});
         makes(world, &format!("{prefix}_rate"), "/rates", rate);
+        let budget = json!({"parent": project, "budget_type": "cost"});
+        makes(world, &format!("{prefix}_budget"), "/budgets", budget);
     }
     let days = json!({"workspace": orchid, "user": mel, "start_date": "2026-03-02",
         "end_date": "2026-03-06"});
     makes(world, "m_ooo", "/ooo_entries", days);
+    let week = json!({"workspace": orchid, "user": gid(world, "ada"), "start_date": "2026-03-02",
+        "end_date": "2026-03-08"});
+    makes(world, "h_week", "/timesheet_approval_statuses", week);
 }
 
 /// Makes exports of ada's, and gives a user a membership in a custom field.

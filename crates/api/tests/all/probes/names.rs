@@ -73,6 +73,7 @@ const ADA: &[(&str, &[&str])] = &[("ada", &[])];
 const UNNAMED: &[Type] = &[
     Type::Event,
     Type::TemplateTask,
+    Type::ProjectTotals,
     Type::TimePeriod,
     Type::Webhook,
     Type::ProjectStatus,

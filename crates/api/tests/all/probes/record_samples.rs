@@ -12,6 +12,8 @@ pub(super) const RECORDS: &[(&str, &str)] = &[
     ("ooo_entry_gid", "ooo"),
     ("allocation_gid", "allocation"),
     ("rate_gid", "rate"),
+    ("budget_gid", "budget"),
+    ("timesheet_approval_status_gid", "week"),
 ];
 
 /// Returns the name of a tenant's record that fits a path parameter.
@@ -34,6 +36,8 @@ pub(super) fn required(world: &World, tenant: &Tenant, name: &str) -> Option<Val
         "start_date" => json!("2026-03-02"),
         "end_date" => json!("2026-03-08"),
         "rate" => json!(80),
+        "budget_type" => json!("time"),
+        "approval_status" => json!("submitted"),
         "assignee" => json!(world.gid(tenant.member).to_string()),
         "duration_minutes" => json!(30),
         _ => return None,
@@ -61,6 +65,8 @@ pub(super) fn complete(
         }
         "updateProjectBrief" => drop(put("title", json!("Probe"))),
         "updateOooEntry" | "updateAllocation" => drop(put("end_date", json!("2026-04-09"))),
+        "createBudget" => drop(put("parent", json!(project))),
+        "updateBudget" => drop(put("total", json!({"enabled": true}))),
         "updateRate" => drop(put("rate", json!(1.5))),
         "updateTimeTrackingCategory" => drop(put("name", json!("Probe"))),
         "updateTimeTrackingEntry" => drop(put("duration_minutes", json!(15))),

@@ -1,7 +1,7 @@
 //! Records of plain families, one of each in both tenants: `orchid_…` and `basalt_…`.
 use super::*;
 use workgraph_core::model::resources::{
-    self, capacity, ooo_entry, project_brief, task, time_tracking,
+    self, budget, capacity, ooo_entry, project_brief, task, time_tracking, timesheet,
 };
 
 /// Builds the records. Their parents are nodes that few users see.
@@ -62,6 +62,19 @@ pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
             draft.set(capacity::RATE_CREATED_BY, who);
         });
         put("rate", rate);
+        let budget = f.node(Type::Budget, Some(home), |draft, _| {
+            draft.set(budget::PARENT, project);
+            draft.set(budget::BUDGET_TYPE, "cost");
+        });
+        put("budget", budget);
+        let days = ["2026-02-02", "2026-02-08"].map(|day| Date::parse(day).ok());
+        let week = f.node(Type::TimesheetApprovalStatus, Some(home), |draft, now| {
+            draft.set(timesheet::USER, who);
+            draft.set(timesheet::CREATED_AT, now);
+            draft.set(timesheet::START_DATE, days[0]);
+            draft.set(timesheet::END_DATE, days[1]);
+        });
+        put("week", week);
         f.with(|work| {
             let mut writes = work.changes.node_writes.iter_mut();
             let write = writes.find(|write| write.node.gid == task).unwrap();

@@ -117,6 +117,32 @@ impl Loader<'_> {
         Ok(())
     }
 
+    /// Loads the first edges into a node with ranks from the first to the last, and their sources in full.
+    pub(super) fn ins_between(
+        &mut self,
+        gid: Gid,
+        rel: Relation,
+        (first, last): (i64, i64),
+        limit: usize,
+    ) -> Result<(), GraphStoreError> {
+        let (edges, mut sources) = (&mut self.view.edges, Vec::new());
+        let start = edges.len();
+        let before = (first.saturating_sub(1), i64::MAX);
+        self.snap
+            .scan_in(gid, rel, before, limit, Depth::Edge, &mut |edge, _| {
+                if edge.rank <= last {
+                    edges.push(edge);
+                    sources.push(edge.src);
+                }
+            })?;
+        let span = self.keep_read(start, TargetNodes::new())?;
+        self.view.ins.insert((gid, rel), span);
+        for source in sources {
+            self.load_full(source)?;
+        }
+        Ok(())
+    }
+
     /// Counts the edges that were read from index `start` on, and keeps the nodes that came with them. Returns the span
     /// of the edges.
     fn keep_read(

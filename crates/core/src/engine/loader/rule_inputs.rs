@@ -5,6 +5,7 @@ use crate::graph_store_error::GraphStoreError;
 use crate::model::body_reader::BodyReader;
 use crate::model::gid::Gid;
 use crate::model::registry::{Relation, rel};
+use crate::model::time::Date;
 use crate::storage::snapshot::Depth;
 use crate::storage::{LinkSelector, NodeRef, ReadQuery, alias};
 use std::sync::Arc;
@@ -127,6 +128,19 @@ impl Loader<'_> {
         for (at, rel, limit) in &want.into {
             if let Some(gid) = self.found(*at) {
                 self.ins(gid, *rel, *limit, Depth::Head)?;
+            }
+        }
+        for edges in &want.on_days {
+            if let (Some(gid), Some(of)) = (self.found(edges.node), self.found(edges.days_of)) {
+                let node = self.view.nodes.get(&of);
+                let day = |key| {
+                    let day =
+                        node.and_then(|node| Date::parse(node.raw(key)?.trim_matches('"')).ok());
+                    day.map(|day| i64::from(day.days()))
+                };
+                if let [Some(first), Some(last)] = edges.keys.map(day) {
+                    self.ins_between(gid, edges.rel, (first, last), edges.limit)?;
+                }
             }
         }
         for (a, rel, b) in &want.linked {

@@ -50,13 +50,21 @@ fn admits(
         RowFilter::Linked(rel, to) => Ok(loader.snap.edge_between(row.gid, *rel, *to)?.is_some()),
         RowFilter::LinksTo(link) => {
             let wanted = loader.view.resolve(&link.node);
+            let mut linked = None;
             with_node(loader, row, |node| {
-                let linked = match link.key {
+                linked = match link.key {
                     Some(key) => node.link(key),
                     None => node.workspace,
                 };
-                linked.is_some() && linked == wanted
-            })
+                linked.is_some()
+            })?;
+            match (link.through, linked, wanted) {
+                (None, Some(linked), Some(wanted)) => Ok(linked == wanted),
+                (Some(rel), Some(linked), Some(wanted)) => {
+                    Ok(loader.snap.edge_between(linked, rel, wanted)?.is_some())
+                }
+                _ => Ok(false),
+            }
         }
         filter => with_node(loader, row, |node| passes(filter, node)),
     }

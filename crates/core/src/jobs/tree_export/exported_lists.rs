@@ -61,6 +61,8 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::ProjectBrief),
     home(Type::Allocation),
     home(Type::Rate),
+    home(Type::Budget),
+    home(Type::TimesheetApprovalStatus),
     deep(ExportedListSource::Home, Type::Project),
     home(Type::ProjectMembership),
     home(Type::CustomFieldSetting),

@@ -127,3 +127,11 @@ pub const ALLOCATED_USER: Relation = Relation(86);
 pub const RATE_OF: Relation = Relation(87);
 /// Rate → user whose time has it.
 pub const RATED_USER: Relation = Relation(88);
+/// Budget → project.
+pub const BUDGET_OF: Relation = Relation(100);
+/// Project → its totals, one at most.
+pub const PROJECT_TOTALS: Relation = Relation(101);
+/// Week of tracked time → task list of its user; rank is its Monday, in days since 1970.
+pub const WEEK_IN_LIST: Relation = Relation(102);
+/// Week of tracked time → user.
+pub const WEEK_OF_USER: Relation = Relation(103);

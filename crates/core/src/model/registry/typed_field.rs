@@ -85,6 +85,8 @@ impl TypedField<()> {
         flag: bool = () ValueType::Flag, FieldSource::Stored, "false";
         /// Returns an integer field, zero by default.
         int: i64 = () ValueType::Int, FieldSource::Stored, "0";
+        /// Returns a field of a number, zero by default.
+        number: Opaque = () ValueType::Number, FieldSource::Stored, "0";
         /// Returns a field of an instant or null.
         time: crate::model::time::Time = () ValueType::Time, FieldSource::Stored, "null";
         /// Returns a field of a day or null.

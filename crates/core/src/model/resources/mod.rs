@@ -1,5 +1,6 @@
 //! Every resource type of the graph, one file each; [`ALL`] lists them.
 pub mod attachment;
+pub mod budget;
 pub mod capacity;
 pub mod custom_field;
 pub mod custom_field_setting;
@@ -22,6 +23,7 @@ pub mod task_template;
 pub mod team;
 pub mod time_period;
 pub mod time_tracking;
+pub mod timesheet;
 pub mod user;
 pub mod user_task_list;
 pub mod webhook;
@@ -74,6 +76,9 @@ pub static ALL: &[&Resource] = &[
     &ooo_entry::OOO_ENTRY,
     &capacity::ALLOCATION,
     &capacity::RATE,
+    &budget::BUDGET,
+    &budget::PROJECT_TOTALS,
+    &timesheet::TIMESHEET_APPROVAL_STATUS,
 ];
 
 /// Returns the declaration of a type.
@@ -118,6 +123,9 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::OooEntry => &ooo_entry::OOO_ENTRY,
         Type::Allocation => &capacity::ALLOCATION,
         Type::Rate => &capacity::RATE,
+        Type::Budget => &budget::BUDGET,
+        Type::ProjectTotals => &budget::PROJECT_TOTALS,
+        Type::TimesheetApprovalStatus => &timesheet::TIMESHEET_APPROVAL_STATUS,
     }
 }
 

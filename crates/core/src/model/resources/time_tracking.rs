@@ -57,6 +57,8 @@ pub static TIME_TRACKING_CATEGORY: Resource = Resource {
 
 /// States of the approval of tracked time.
 pub const APPROVAL_STATES: &[&str] = &["DRAFT", "SUBMITTED", "APPROVED", "REJECTED"];
+/// State of the approval of new entries, as JSON.
+pub const DRAFT: &str = "\"DRAFT\"";
 /// Words that say whether a client pays for the time.
 pub const BILLABLE_STATES: &[&str] = &["billable", "nonBillable", "notApplicable"];
 /// Most minutes of one entry: those of a leap year.
@@ -105,7 +107,7 @@ pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("When the entry was created.");
 /// State of the approval of the week in which the time was spent.
 pub const APPROVAL_STATUS: TypedField<str> =
-    TypedField::word("approval_status", APPROVAL_STATES, "\"DRAFT\"")
+    TypedField::word("approval_status", APPROVAL_STATES, DRAFT)
         .doc("The state of the approval of its user's week.");
 /// Says whether a client pays for the time.
 pub const BILLABLE_STATUS: TypedField<str> =

@@ -172,6 +172,14 @@ pub const ALLOCATION: Input<Named<Gid>> =
     gid("allocation_gid", &[Type::Allocation], "The allocation.");
 /// The rate.
 pub const RATE: Input<Named<Gid>> = gid("rate_gid", &[Type::Rate], "The rate.");
+/// The budget.
+pub const BUDGET: Input<Named<Gid>> = gid("budget_gid", &[Type::Budget], "The budget.");
+/// The approval status of a week.
+pub const TIMESHEET_APPROVAL_STATUS: Input<Named<Gid>> = gid(
+    "timesheet_approval_status_gid",
+    &[Type::TimesheetApprovalStatus],
+    "The approval status of a week.",
+);
 
 /// The parameters of rows whose handler works on the node of the path.
 const NODES: &[&InputDef] = &[
@@ -208,6 +216,8 @@ const NODES: &[&InputDef] = &[
     &OOO_ENTRY.def,
     &ALLOCATION.def,
     &RATE.def,
+    &BUDGET.def,
+    &TIMESHEET_APPROVAL_STATUS.def,
 ];
 
 /// Returns the declaration of the first parameter in a path.

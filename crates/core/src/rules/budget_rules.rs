@@ -1,0 +1,378 @@
+//! Figures of budgets, from the totals that a project keeps for each of its users.
+//!
+//! The totals are written with each entry of tracked time, allocation and rate, in the same commit, and the figures of
+//! the budgets with them: reading a budget reads no entries. A commit fails if the totals were changed in the meantime,
+//! so nothing is lost.
+use crate::model::draft::Draft;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{FieldDef, LinkOne, Opaque, Type, TypedField, rel};
+use crate::model::resources::budget;
+use crate::model::time::Date;
+use crate::storage::change_builder::ChangeBuilder;
+use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
+use serde_json::{Map, Value, json};
+
+/// Minutes of a working week of five days.
+const WEEK_MINUTES: f64 = 40.0 * 60.0;
+/// Most minutes of one allocation; a longer one counts as this.
+const PLANNED_MAX: f64 = 1e12;
+
+/// Kinds of minutes that are kept for each user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MinutesKind {
+    /// Tracked, and a client pays for them.
+    Billable,
+    /// Tracked, and no client pays for them.
+    NonBillable,
+    /// Tracked, without billing.
+    NotApplicable,
+    /// Allocated.
+    Planned,
+}
+
+impl MinutesKind {
+    /// Returns the kind of tracked minutes with this billing.
+    #[must_use]
+    pub fn of_billing(billing: Option<&str>) -> Self {
+        match billing {
+            Some("billable") => Self::Billable,
+            Some("nonBillable") => Self::NonBillable,
+            _ => Self::NotApplicable,
+        }
+    }
+    /// Returns the kinds of tracked minutes that a filter keeps.
+    fn within(filter: Option<&str>) -> &'static [Self] {
+        match filter {
+            Some("billable") => &[Self::Billable],
+            Some("non_billable") => &[Self::NonBillable],
+            _ => &[Self::Billable, Self::NonBillable, Self::NotApplicable],
+        }
+    }
+}
+
+/// Minutes of a user that count to a project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CountedMinutes {
+    /// The project.
+    pub project: Gid,
+    /// The user.
+    pub user: Gid,
+    /// Kind of the minutes.
+    pub kind: MinutesKind,
+    /// Number of minutes.
+    pub minutes: i64,
+}
+
+/// Totals of one user: the minutes by [`MinutesKind`], and the money for an hour.
+type UserTotals = (String, [i64; 4], Option<f64>);
+
+/// Adds the totals of a project and its budgets to a read query.
+#[must_use]
+pub fn needs(project: &NodeRef, query: ReadQuery) -> ReadQuery {
+    let totals = project
+        .clone()
+        .of(LinkSelector::FirstEdge(rel::PROJECT_TOTALS));
+    let of_kind = |key: &TypedField<LinkOne>| LinkSelector::Key(key.def.name);
+    let time = totals.clone().of(of_kind(&budget::TIME_BUDGET));
+    let cost = totals.clone().of(of_kind(&budget::COST_BUDGET));
+    query
+        .node(project.clone())
+        .node(totals)
+        .node(time)
+        .node(cost)
+}
+
+/// Takes minutes off the totals of their project and adds others, and writes the budgets. Projects that are gone have no
+/// totals any more.
+pub fn replace_minutes(
+    work: &mut ChangeBuilder<'_>,
+    view: &ReadView,
+    before: Option<CountedMinutes>,
+    after: Option<CountedMinutes>,
+) {
+    if before == after {
+        return;
+    }
+    let mut projects: Vec<Gid> = before.iter().chain(&after).map(|c| c.project).collect();
+    projects.dedup();
+    for project in projects.into_iter().filter_map(|gid| view.node(gid)) {
+        let mut totals = ProjectTotals::read(work, view, project);
+        for (counted, sign) in [(before, -1), (after, 1)] {
+            if let Some(counted) = counted.filter(|counted| counted.project == project.gid) {
+                totals.add(counted.user, counted.kind, sign * counted.minutes);
+            }
+        }
+        totals.save(work, view);
+    }
+}
+
+/// The totals of a project.
+pub struct ProjectTotals {
+    project: Gid,
+    draft: Draft,
+    users: Vec<UserTotals>,
+}
+
+impl ProjectTotals {
+    /// Returns the totals that a view has. The commit fails if they were changed in the meantime.
+    #[must_use]
+    pub fn read(work: &mut ChangeBuilder<'_>, view: &ReadView, project: &Node) -> Self {
+        let edge = view.links(project.gid, rel::PROJECT_TOTALS).first();
+        let node = edge.and_then(|edge| view.node(edge.dst));
+        let draft = match node {
+            Some(node) => {
+                let unchanged = Guard::Version(node.gid, node.version);
+                work.changes.guards.push(unchanged);
+                Draft::edit(node)
+            }
+            None => {
+                work.require_links(view, project.gid, rel::PROJECT_TOTALS);
+                work.draft(Type::ProjectTotals, project.workspace)
+            }
+        };
+        // A body has what `save` wrote.
+        let users = serde_json::from_str(draft.get(budget::USER_TOTALS)).unwrap_or_default();
+        Self {
+            project: project.gid,
+            draft,
+            users,
+        }
+    }
+
+    fn user(&mut self, user: Gid) -> Option<&mut UserTotals> {
+        let key = user.to_string();
+        let at = self.users.partition_point(|(user, ..)| *user < key);
+        if self.users.get(at).is_none_or(|(user, ..)| *user != key) {
+            self.users.insert(at, (key, [0; 4], None));
+        }
+        self.users.get_mut(at)
+    }
+
+    fn add(&mut self, user: Gid, kind: MinutesKind, minutes: i64) {
+        let sums = self.user(user).map(|(_, sums, _)| sums);
+        if let Some(sum) = sums.and_then(|sums| sums.get_mut(kind as usize)) {
+            *sum = sum.saturating_add(minutes).max(0);
+        }
+    }
+
+    /// Sets the money for an hour of a user, or removes it.
+    pub fn set_rate(&mut self, user: Gid, rate: Option<f64>) {
+        if let Some((.., kept)) = self.user(user) {
+            *kept = rate;
+        }
+    }
+
+    /// Returns the budget of a type.
+    #[must_use]
+    pub fn budget(&self, of: BudgetType) -> Option<Gid> {
+        self.draft.get(of.link())
+    }
+
+    /// Sets the budget of a type, or removes it.
+    pub fn set_budget(&mut self, of: BudgetType, budget: Option<Gid>) {
+        self.draft.set(of.link(), budget);
+    }
+
+    /// Writes the totals, and the figures of the budgets that the view has.
+    pub fn save(mut self, work: &mut ChangeBuilder<'_>, view: &ReadView) {
+        self.users
+            .retain(|(_, sums, rate)| rate.is_some() || sums.iter().any(|sum| *sum != 0));
+        self.draft
+            .set(budget::USER_TOTALS, json!(self.users).to_string());
+        if self.draft.is_new() {
+            let node = self.draft.finish();
+            work.changes.node_writes.push(NodeWrite { node });
+            let (totals, first) = (self.draft.gid, ListPosition::Rank(0));
+            work.link(self.project, rel::PROJECT_TOTALS, totals, first, None);
+        } else {
+            work.save_unrecorded(&self.draft);
+        }
+        for of in [BudgetType::Time, BudgetType::Cost] {
+            if let Some(node) = self.budget(of).and_then(|gid| view.node(gid)) {
+                let mut draft = Draft::edit(node);
+                self.write_figures(&mut draft);
+                work.save_unrecorded(&draft);
+            }
+        }
+    }
+
+    /// Writes the figures of a budget, and the defaults of what it does not have.
+    pub fn write_figures(&self, draft: &mut Draft) {
+        let of = BudgetType::of(draft);
+        let units = match of {
+            BudgetType::Time => json!("minutes"),
+            BudgetType::Cost => Value::Null,
+        };
+        let estimate = members(draft, budget::ESTIMATE);
+        let planned: &[MinutesKind] = match word(&estimate, budget::SOURCE) {
+            Some("capacity_plans") => &[MinutesKind::Planned],
+            // Tasks have no estimated time.
+            _ => &[],
+        };
+        let planned = self.figure(planned, of);
+        let value = Some(planned);
+        set(
+            draft,
+            budget::ESTIMATE,
+            budget::ESTIMATE_PARTS,
+            estimate,
+            &units,
+            value,
+        );
+        let actual = members(draft, budget::ACTUAL);
+        let filter = word(&actual, budget::BILLABLE_FILTER);
+        let value = Some(self.figure(MinutesKind::within(filter), of));
+        set(
+            draft,
+            budget::ACTUAL,
+            budget::ACTUAL_PARTS,
+            actual,
+            &units,
+            value,
+        );
+        let total = members(draft, budget::TOTAL);
+        set(
+            draft,
+            budget::TOTAL,
+            budget::TOTAL_PARTS,
+            total,
+            &units,
+            None,
+        );
+    }
+
+    /// Returns the sum of some minutes, or of their cost.
+    fn figure(&self, kinds: &[MinutesKind], of: BudgetType) -> Value {
+        let minutes = |sums: &[i64; 4]| {
+            let sums = kinds.iter().filter_map(|kind| sums.get(*kind as usize));
+            sums.fold(0_i64, |all, sum| all.saturating_add(*sum))
+        };
+        if of == BudgetType::Time {
+            let all = self.users.iter().map(|(_, sums, _)| minutes(sums));
+            return json!(all.fold(0_i64, i64::saturating_add));
+        }
+        let costs = self.users.iter().map(|(_, sums, rate)| {
+            let hours = minutes(sums) as f64 / 60.0;
+            hours * rate.unwrap_or_default()
+        });
+        let cost = (costs.sum::<f64>() * 100.0).round() / 100.0;
+        // Money without cents is a whole number.
+        match format!("{cost}").parse::<i64>() {
+            Ok(whole) => json!(whole),
+            Err(_) => json!(cost),
+        }
+    }
+}
+
+/// Types of budgets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BudgetType {
+    /// Minutes.
+    Time,
+    /// Money.
+    Cost,
+}
+
+impl BudgetType {
+    /// Returns the type of a budget.
+    #[must_use]
+    pub fn of(draft: &Draft) -> Self {
+        match draft.get(budget::BUDGET_TYPE).as_deref() {
+            Some("cost") => Self::Cost,
+            _ => Self::Time,
+        }
+    }
+
+    /// Returns the word for the type.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Cost => "cost",
+        }
+    }
+
+    const fn link(self) -> TypedField<LinkOne> {
+        match self {
+            Self::Time => budget::TIME_BUDGET,
+            Self::Cost => budget::COST_BUDGET,
+        }
+    }
+}
+
+/// Returns the members of a group of a draft.
+#[must_use]
+pub fn members(draft: &Draft, group: TypedField<Opaque>) -> Map<String, Value> {
+    serde_json::from_str(draft.get(group)).unwrap_or_default()
+}
+
+fn word<'m>(members: &'m Map<String, Value>, field: TypedField<str>) -> Option<&'m str> {
+    members.get(field.def.name).and_then(Value::as_str)
+}
+
+/// Sets a group of a draft, with all its parts.
+fn set(
+    draft: &mut Draft,
+    group: TypedField<Opaque>,
+    parts: &[FieldDef],
+    mut members: Map<String, Value>,
+    units: &Value,
+    value: Option<Value>,
+) {
+    for part in parts {
+        let default = || serde_json::from_str(part.default).unwrap_or_default();
+        members.entry(part.name).or_insert_with(default);
+    }
+    members.insert(budget::UNITS.def.name.to_owned(), units.clone());
+    if let Some(value) = value {
+        members.insert("value".to_owned(), value);
+    }
+    draft.set(group, Value::Object(members).to_string());
+}
+
+/// Returns the minutes of an allocation: its hours, or its part of 40 hours, are those of each week from Monday to
+/// Friday.
+#[must_use]
+pub fn planned_minutes(days: (Option<Date>, Option<Date>), effort: &str) -> i64 {
+    let (Some(first), Some(last)) = days else {
+        return 0;
+    };
+    let effort: Value = serde_json::from_str(effort).unwrap_or_default();
+    let value = effort.get("value").and_then(Value::as_f64);
+    let per_week = match effort.get("type").and_then(Value::as_str) {
+        Some("hours") => value.unwrap_or_default() * 60.0,
+        Some("percent") => value.unwrap_or_default() / 100.0 * WEEK_MINUTES,
+        _ => 0.0,
+    };
+    // Day 0 was a Thursday.
+    let working_days = |before: i32| {
+        let days = i64::from(before) + 3;
+        days.div_euclid(7) * 5 + days.rem_euclid(7).min(5)
+    };
+    let days = working_days(last.days().saturating_add(1)) - working_days(first.days());
+    let minutes = (per_week / 5.0 * days as f64).round();
+    minutes.clamp(0.0, PLANNED_MAX) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allocation_counts_its_working_days() {
+        let day = |text| Date::parse(text).ok();
+        let minutes = |first, last, effort| planned_minutes((day(first), day(last)), effort);
+        let (hours, half) = (
+            r#"{"type":"hours","value":10}"#,
+            r#"{"type":"percent","value":50}"#,
+        );
+        // A Monday to a Sunday, a Saturday to a Sunday, and a Friday to a Monday.
+        assert_eq!(minutes("2026-03-02", "2026-03-08", hours), 600);
+        assert_eq!(minutes("2026-03-02", "2026-03-08", half), 1_200);
+        assert_eq!(minutes("2026-03-07", "2026-03-08", hours), 0);
+        assert_eq!(minutes("2026-03-06", "2026-03-09", hours), 240);
+        assert_eq!(minutes("1969-12-29", "1970-01-04", hours), 600);
+        assert_eq!(minutes("2026-03-06", "2026-03-09", "null"), 0);
+    }
+}
