@@ -35,11 +35,11 @@ screenshots:
 
 # Measure throughput and latency
 bench *flags:
-    cargo run --release -p workgraph-bench -- run {{flags}}
+    cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- run {{flags}}
 
 # The same on a graph of 1,000,000 tasks, which is built once and kept in target
 bench-million *flags:
-    cargo run --release -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/BENCHMARKS-1M.md --beside 100000 {{flags}}
+    cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/BENCHMARKS-1M.md --beside 100000 {{flags}}
 
 # The documentation of all packages
 doc:
