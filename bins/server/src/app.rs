@@ -18,6 +18,7 @@ use crate::config::{Config, exposure};
 use crate::http::app_state::AppState;
 use crate::http::connections::ConnectionTracker;
 use crate::http::listener;
+use crate::http::openapi::ApiDescription;
 use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
 use crate::workers::audit_signer::AuditSigner;
@@ -28,8 +29,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -234,7 +235,7 @@ pub(crate) async fn serve(
     };
     let edge = Arc::new(AppState {
         connections: ConnectionTracker::new(&config.http, Arc::clone(&metrics)),
-        openapi: OnceLock::new(),
+        description: ApiDescription::default(),
         api,
         portal,
         storage: Arc::clone(&base.storage),

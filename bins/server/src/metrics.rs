@@ -78,6 +78,7 @@ impl Metrics {
         let names = workgraph_api::operations::all()
             .map(|o| o.id)
             .chain(workgraph_portal::names())
+            .chain([workgraph_portal::reference::OPERATION])
             .chain(std::iter::once(""));
         let mut operations = FxHashMap::default();
         for name in names {

@@ -15,6 +15,7 @@ mod password_change;
 mod portal;
 mod portal_request;
 mod ports;
+pub mod reference;
 mod route;
 mod session;
 

@@ -4,6 +4,7 @@ use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::WallClock;
 use crate::config::schema::HttpConfig;
 use crate::http::connections::{ClientConnection, ConnectionTracker};
+use crate::http::openapi::ApiDescription;
 use crate::http::request_body::UploadBody;
 use crate::log::request_scope::{RequestId, in_current_request};
 use crate::metrics::Metrics;
@@ -14,9 +15,9 @@ use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -62,8 +63,8 @@ pub(crate) struct AppState {
     pub(crate) downloads: Arc<Semaphore>,
     /// Start of every request id of this process.
     pub(crate) request_id_prefix: &'static str,
-    /// The OpenAPI document, once somebody has asked for it.
-    pub(crate) openapi: OnceLock<String>,
+    /// The OpenAPI document and the reference pages.
+    pub(crate) description: ApiDescription,
     /// Open connections.
     pub(crate) connections: Arc<ConnectionTracker>,
 }

@@ -5,7 +5,6 @@ use crate::http::app_state::{AppState, CallOutcome, ConnectionContext};
 use crate::http::attachment_download;
 use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
-use crate::http::openapi;
 use crate::http::request_body;
 use crate::http::request_body::{BodyError, UploadBody};
 use crate::http::routed_response::RoutedResponse;
@@ -21,6 +20,7 @@ use workgraph_api::request::Method;
 use workgraph_api::{ApiResponse, FastPathRequest};
 use workgraph_auth::SecretDigest;
 use workgraph_portal::Route;
+use workgraph_portal::reference::ReferenceSite;
 use workgraph_wire::error_envelope::error;
 use workgraph_wire::form_body::FORM_BYTES;
 use workgraph_wire::messages;
@@ -76,10 +76,7 @@ pub(crate) async fn route(
             return RoutedResponse::of(ApiResponse::json(204, Vec::new()));
         }
         if below == "/openapi.json" && head.method == hyper::Method::GET {
-            let base_url = &edge.api.settings().base_url;
-            let root_url = base_url.strip_suffix(BASE).unwrap_or(base_url);
-            let document = edge.openapi.get_or_init(|| openapi::text(root_url));
-            return RoutedResponse::of(ApiResponse::json(200, document.clone().into_bytes()));
+            return Box::pin(edge.description.document(edge)).await;
         }
         let start = path.len() - below.len();
         return api(peer, head, body, start).await;
@@ -88,6 +85,9 @@ pub(crate) async fn route(
         && head.method == hyper::Method::GET
     {
         return download(edge, connection, name, head.uri.query().unwrap_or_default());
+    }
+    if ReferenceSite::is_below(path) && head.method == hyper::Method::GET {
+        return Box::pin(edge.description.reference(edge, head)).await;
     }
     if path == "/-/limits" && head.method == hyper::Method::GET {
         return Box::pin(limits(edge, head)).await;

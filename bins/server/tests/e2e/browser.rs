@@ -53,6 +53,32 @@ fn a_person_finds_their_way_through_all_pages() {
     }
 }
 
+/// S291. S293. All reference pages in a browser: axe-core finds nothing; with the keyboard alone one finds an operation,
+/// sends a request, and reads the reply; the token is in no storage; without script everything can be read.
+#[test]
+fn the_reference_is_usable_with_the_keyboard_and_without_script() {
+    let Some(clients) = ready(
+        "the reference in a browser",
+        &PROGRAMS,
+        "browser/install.sh",
+    ) else {
+        return;
+    };
+    let folder = Folder::new("reference");
+    let server = Server::start(&folder, WIDE);
+    let mut walk = command("node");
+    walk.arg(root().join("clients/browser/reference.cjs"))
+        .env("BASE", format!("http://127.0.0.1:{}", server.port))
+        .env("TOKEN", server.token())
+        .env("AXE", clients.join("browser"))
+        .env("NO_PROXY", "*")
+        .env("no_proxy", "*");
+    if std::env::var_os("SCREENSHOTS").is_some() {
+        walk.env("SHOTS", root().join("docs/screenshots"));
+    }
+    passed(walk, &folder);
+}
+
 /// axe-core finds nothing on any page in any state, light, dark or on a phone, and none is wider than
 /// the screen.
 #[test]

@@ -58,6 +58,7 @@ pub(super) fn describe(
         "standard"
     };
     out.insert("x-quota".to_owned(), json!(quota));
+    out.insert("x-cost".to_owned(), json!(cost(operation)));
     out.insert(
         "x-allowed-in-batch".to_owned(),
         json!(!operation.not_in_batch),
@@ -132,6 +133,28 @@ fn notes(operation: &Operation) -> Vec<&'static str> {
         out.push("Not allowed as an action of a batch.");
     }
     out
+}
+
+/// Returns the cost of a request in credits, in words.
+fn cost(operation: &Operation) -> &'static str {
+    match operation.response {
+        ResponseKind::Record(_) | ResponseKind::Created(_) => {
+            "2, and 1 for each link followed and each field named in opt_fields"
+        }
+        ResponseKind::List(_) | ResponseKind::Records(_) | ResponseKind::Names => {
+            "1, and for each object 1, with 1 for each link followed and each field named in opt_fields"
+        }
+        ResponseKind::Events => {
+            "1, and for each event 1, with 1 for each link followed and each field named in opt_fields, and 1 for every ten \
+             commits looked at"
+        }
+        ResponseKind::Counts => {
+            "1, and 10 for each count asked for, and 1 for every ten tasks walked through"
+        }
+        ResponseKind::Outcomes => "the costs of its actions together",
+        ResponseKind::AuditLog => "1, and 1 for each entry",
+        ResponseKind::Empty => "1",
+    }
 }
 
 fn is_paged(operation: &Operation) -> bool {

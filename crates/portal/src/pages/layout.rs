@@ -11,7 +11,7 @@ use super::paths;
 static STYLE: &str = include_str!("style.css");
 
 /// Hash of the style sheet, as a source expression of CSP (Content Security Policy Level 3, section 2.3.1).
-static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| {
+pub(crate) static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| {
     let digest = ring::digest::digest(&ring::digest::SHA256, STYLE.as_bytes());
     format!("'sha256-{}'", STANDARD.encode(digest.as_ref()))
 });
@@ -119,8 +119,8 @@ impl NavigationSection {
     ];
 }
 
-/// Returns the HTML document around head and main.
-fn document(title: &str, head: &Markup, main: &Markup) -> HtmlPage {
+/// Returns the HTML document around the top of a page and its main part. `metadata` is for the document's head.
+pub(crate) fn document(title: &str, metadata: &Markup, top: &Markup, main: &Markup) -> HtmlPage {
     let html = html! {
         (DOCTYPE)
         html lang="en" {
@@ -130,10 +130,11 @@ fn document(title: &str, head: &Markup, main: &Markup) -> HtmlPage {
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Workgraph" }
                 style { (PreEscaped(STYLE)) }
+                (metadata)
             }
             body {
                 a.skip href="#main" { "Skip to content" }
-                (head)
+                (top)
                 (main)
             }
         }
@@ -151,6 +152,7 @@ pub(super) fn slim(title: &str, body: &Markup) -> HtmlPage {
     };
     document(
         title,
+        &html! {},
         &head,
         &html! { main #main .slim { div.card { (body) } } },
     )
@@ -188,7 +190,7 @@ pub(super) fn console(
             (body)
         }
     };
-    document(title, &head, &main)
+    document(title, &html! {}, &head, &main)
 }
 
 fn sign_out(user: &SignedInUser<'_>) -> Markup {

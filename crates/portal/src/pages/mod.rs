@@ -25,6 +25,7 @@ pub use consent::{
 };
 pub use form::FormProblem;
 pub use layout::{ErrorPage, HtmlPage, PageChrome, SignedInUser};
+pub(crate) use layout::{STYLE_SOURCE, document};
 pub use service_accounts::{
     ServiceAccountForm, ServiceAccountRow, ServiceAccountsPage, WorkspaceServiceAccounts,
 };

@@ -27,5 +27,11 @@ pub const PASSWORD: &str = "/-/console/account/password";
 pub const SESSIONS: &str = "/-/console/account/sessions";
 /// Takes the POST that revokes all tokens and disconnects all apps.
 pub const REVOKE_ALL: &str = "/-/console/account/revoke";
+/// The reference of the API: its overview. Below it is a page for each tag.
+pub const REFERENCE: &str = "/-/docs";
+/// The page of the records that no tag of the reference answers with.
+pub const REFERENCE_RECORDS: &str = "/-/docs/other_records";
+/// The script of the reference.
+pub const REFERENCE_SCRIPT: &str = "/-/docs/reference.js";
 /// The page that shows a new secret, once, to a request with the key of its address.
 pub const SECRET: &str = "/-/console/secret";

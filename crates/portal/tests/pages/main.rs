@@ -6,6 +6,7 @@
 
 mod gallery;
 mod markup;
+mod reference;
 
 use gallery::{all, gallery};
 use markup::{Tag, tags};
