@@ -7,6 +7,7 @@ pub(crate) mod bootstrap;
 pub(crate) mod bootstrap_file;
 pub(crate) mod command_text;
 pub(crate) mod commands;
+mod custom_types;
 pub(crate) mod demo;
 mod first_objects;
 pub(crate) mod socket;

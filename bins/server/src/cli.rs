@@ -80,6 +80,9 @@ pub(crate) enum AdminCommand {
     /// Users.
     #[command(subcommand)]
     User(UserCommand),
+    /// Custom types of tasks, which no operation of the API makes.
+    #[command(subcommand)]
+    CustomType(CustomTypeCommand),
     /// Teams.
     #[command(subcommand)]
     Team(TeamCommand),
@@ -269,6 +272,25 @@ pub(crate) enum WebhooksCommand {
         gid: u64,
         /// The delivery's id, as logged.
         delivery: u64,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum CustomTypeCommand {
+    /// Make a custom type for the tasks of projects.
+    Create {
+        #[arg(long)]
+        name: String,
+        /// A project whose tasks may have the type; once for each.
+        #[arg(long = "project", value_name = "GID", required = true)]
+        projects: Vec<String>,
+        /// A status and the state it stands for; once for each, in their order.
+        #[arg(
+            long = "status",
+            value_name = "NAME:incomplete|complete",
+            required = true
+        )]
+        statuses: Vec<String>,
     },
 }
 

@@ -13,9 +13,9 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
-    custom_field, custom_field_setting, enum_option, job, membership, ooo_entry, portfolio,
-    project, project_template, resource, section, status_update, task, task_template, team,
-    time_tracking, timesheet, user_task_list,
+    custom_field, custom_field_setting, custom_type, enum_option, job, membership, ooo_entry,
+    portfolio, project, project_template, resource, section, status_update, task, task_template,
+    team, time_tracking, timesheet, user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -150,6 +150,17 @@ fn at_depth(
             by_role(Level::Editor).max(Level::Editor)
         }
         Type::TimesheetApprovalStatus => by_role(Level::None),
+        Type::CustomType => {
+            let mut best = by_role(Level::None).min(Level::Viewer);
+            for edge in facts.lookup_edges(node.gid, rel::CUSTOM_TYPE_ON)? {
+                let found = of_link(viewer, Some(edge.dst), facts, depth)?;
+                best = best.max(found.min(Level::Viewer));
+            }
+            best
+        }
+        Type::CustomTypeStatusOption => {
+            of_link(viewer, node.get(custom_type::OPTION_OF), facts, depth)?
+        }
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
         // Only the organization's service account sees the export of the organization. The last three are never nodes of
         // a store.

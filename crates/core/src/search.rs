@@ -152,6 +152,8 @@ pub enum SearchLink {
     Commenter,
     /// The other node is attached to the task.
     Attachment,
+    /// The task has that status of its custom type.
+    CustomStatus,
 }
 
 /// Condition on a custom field value.

@@ -1,7 +1,7 @@
 //! `workgraph admin`: its commands, with answers as JSON.
 use crate::admin::admin_service::AdminService;
 use crate::admin::answer_values::time_or_null;
-use crate::admin::apps;
+use crate::admin::{apps, custom_types};
 use crate::cli::{
     AdminCommand, JobsCommand, LimitsCommand, PlanName, RoleName, ServiceCommand, SessionsCommand,
     TeamCommand, TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
@@ -30,6 +30,7 @@ pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Val
         AdminCommand::Workspace(what) => of_workspaces(office, what).await,
         AdminCommand::User(what) => of_users(office, what).await,
         AdminCommand::Team(what) => of_teams(office, what).await,
+        AdminCommand::CustomType(what) => custom_types::run(office, what).await,
         AdminCommand::Token(what) => of_tokens(office, what).await,
         AdminCommand::Webhooks(what) => of_webhooks(office, what).await,
         AdminCommand::Limits(what) => of_limits(office, what).await,

@@ -19,6 +19,7 @@ mod contract;
 mod coverage;
 mod custom_fields;
 mod custom_ids;
+mod custom_types;
 mod dependencies;
 mod escalation;
 mod events;

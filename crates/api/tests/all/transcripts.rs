@@ -46,6 +46,7 @@ const FILES: &[&str] = &[
     "33-portfolio-fields",
     "35-budgets",
     "36-timesheets",
+    "37-custom-types",
 ];
 
 /// A part of a transcript.

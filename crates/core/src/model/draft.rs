@@ -261,6 +261,8 @@ fn keys(ty: Type) -> &'static KeyPositions {
                 "access_from",
                 "membership",
                 "vacation_dates",
+                "custom_type",
+                "states",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for key in public.chain(private) {

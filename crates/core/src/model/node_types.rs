@@ -90,6 +90,10 @@ pub enum Type {
     ProjectTotals = 49,
     /// The approval of the time that a user tracked in a week.
     TimesheetApprovalStatus = 50,
+    /// A custom type of tasks.
+    CustomType = 51,
+    /// A status of a custom type.
+    CustomTypeStatusOption = 52,
 }
 
 impl Type {
@@ -136,6 +140,8 @@ impl Type {
         Self::Budget,
         Self::ProjectTotals,
         Self::TimesheetApprovalStatus,
+        Self::CustomType,
+        Self::CustomTypeStatusOption,
     ];
 
     /// Returns the type with this stored number.

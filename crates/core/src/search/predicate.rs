@@ -154,6 +154,7 @@ impl SearchLink {
             Self::Member => rel::MEMBERS,
             Self::Workspace => rel::WORKSPACES,
             Self::Liker => rel::LIKES,
+            Self::CustomStatus => rel::CUSTOM_STATUS,
             _ => return None,
         })
     }

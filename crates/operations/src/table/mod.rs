@@ -7,6 +7,7 @@ pub mod budgets;
 pub mod custom_field_settings;
 pub mod custom_fields;
 pub mod custom_ids;
+pub mod custom_types;
 pub mod dependencies;
 mod enum_options;
 pub mod events;
@@ -39,6 +40,7 @@ mod subtask_depth;
 mod subtasks;
 pub mod tags;
 mod task_creation;
+mod task_custom_type;
 mod task_external;
 mod task_fields;
 mod task_link_inputs;
@@ -74,6 +76,7 @@ pub static TABLES: &[&[Operation]] = &[
     task_links::TASK_LINKS,
     dependencies::DEPENDENCIES,
     custom_ids::CUSTOM_IDS,
+    custom_types::CUSTOM_TYPES,
     tags::TAGS,
     stories::STORIES,
     status_updates::STATUS_UPDATES,

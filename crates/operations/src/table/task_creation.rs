@@ -5,7 +5,7 @@ use self::inputs::{CreateTask, PROJECTS, ProjectPlacement};
 use super::named_users::named_member;
 use super::subtask_depth::require_subtask_depth;
 use super::task_fields::{assign, like, write};
-use super::{task_external, task_values};
+use super::{task_custom_type, task_external, task_values};
 use crate::operation::Decision;
 use crate::request_context::{RequestContext, parse_gid};
 use workgraph_core::Gid;
@@ -74,6 +74,7 @@ pub(super) fn add_node_refs(
     for linked in rich_texts::referenced(inputs, task::HTML_NOTES) {
         want.add_ref(linked);
     }
+    want = task_custom_type::needs(want, inputs, Some(near))?;
     task_values::add_node_refs(call, want, inputs)
 }
 

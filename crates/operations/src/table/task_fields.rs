@@ -1,4 +1,5 @@
 //! Writing a task's own fields: texts, dates, completion, its assignee, likes.
+use super::task_custom_type;
 use crate::request_context::{RequestContext, parse_gid};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -31,6 +32,7 @@ pub(super) fn write(
         view,
         &call.settings.base_url,
     )?;
+    task_custom_type::write(call, view, draft, inputs)?;
     let is = |d: &Draft, subtype: &str| d.get(task::SUBTYPE).as_deref() == Some(subtype);
     let current = Schedule {
         start_on: draft.before(task::START_ON),

@@ -8,6 +8,7 @@ use workgraph_core::Gid;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::task_template;
 use workgraph_core::model::time::Time;
+use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
 use workgraph_core::storage::ListPosition;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 
@@ -41,6 +42,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-time",
     "HIDDEN-portfolio",
     "HIDDEN-brief",
+    "HIDDEN-type",
 ];
 
 /// Names that guests may not find.
@@ -56,6 +58,7 @@ pub(crate) const MEMBERS: &[&str] = &[
     "MEMBERS-value",
     "MEMBERS-category",
     "MEMBERS-brief",
+    "MEMBERS-type",
 ];
 
 /// Returns the world: ada writes on a task that moe and gus read, too, and names everything that she sees. In memory it
@@ -423,6 +426,7 @@ fn jobs(world: &mut World) {
     world.work();
     exports(world);
     task_template(world);
+    custom_types(world);
     let hook = json!({"resource": gid(world, "h_project"), "target": "https://hooks.test/echo/HIDDEN-hook"});
     makes(world, "h_hook", "/webhooks", hook);
 }
@@ -493,6 +497,30 @@ fn exports(world: &mut World) {
     }
     let membership = json!({"parent": gid(world, "h_text"), "member": gid(world, "mel"), "access_level": "user"});
     makes(world, "mel_in_h_text", "/memberships", membership);
+}
+
+/// Adds custom types to a hidden project and to one of the members; no operation can create one.
+fn custom_types(world: &mut World) {
+    let orchid = world.gid("orchid");
+    let now = Time::from_system(world.now());
+    for (name, project, title) in [
+        ("h_type", "h_project", "HIDDEN-type"),
+        ("m_type", "m_project", "MEMBERS-type"),
+    ] {
+        let project = world.gid(project);
+        let (made, status, changes) = {
+            let generate_gid = || world.api.next_gid();
+            let mut work = ChangeBuilder::new(None, now, &generate_gid);
+            let statuses = [format!("{title}:incomplete"), format!("{title}:complete")];
+            let statuses = statuses.map(|status| NewStatus::parse(&status).unwrap());
+            let made = create_custom_type(&mut work, orchid, &[project], title, &statuses);
+            let status = work.changes.node_writes[0].node.gid;
+            (made.unwrap(), status, work.changes)
+        };
+        world.run(world.graph.commit(changes)).unwrap();
+        world.names.insert(name.to_owned(), made);
+        world.names.insert(format!("{name}_status"), status);
+    }
 }
 
 /// Adds a task template in a hidden project; no operation can create one.

@@ -202,11 +202,15 @@ fn what_would_have_no_effect_is_refused() {
             json!({"current_status_update": "12"}),
             cannot("current_status_update"),
         ),
-        (&tasks, json!({"custom_type": "12"}), cannot("custom_type")),
+        (
+            &tasks,
+            json!({"custom_type": "12"}),
+            "custom_type: Unknown object: 12".to_owned(),
+        ),
         (
             &tasks,
             json!({"custom_type_status_option": "12"}),
-            cannot("custom_type_status_option"),
+            "custom_type_status_option: Only tasks with a custom type have one".to_owned(),
         ),
         (&users, json!({"custom_fields": {vigor.as_str(): "x"}}), on),
     ] {

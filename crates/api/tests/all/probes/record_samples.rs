@@ -14,6 +14,7 @@ pub(super) const RECORDS: &[(&str, &str)] = &[
     ("rate_gid", "rate"),
     ("budget_gid", "budget"),
     ("timesheet_approval_status_gid", "week"),
+    ("custom_type_gid", "custom_type"),
 ];
 
 /// Returns the name of a tenant's record that fits a path parameter.

@@ -3,6 +3,7 @@ use super::*;
 use workgraph_core::model::resources::{
     self, budget, capacity, ooo_entry, project_brief, task, time_tracking, timesheet,
 };
+use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
 
 /// Builds the records. Their parents are nodes that few users see.
 pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
@@ -75,6 +76,10 @@ pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
             draft.set(timesheet::END_DATE, days[1]);
         });
         put("week", week);
+        let statuses = ["Reported:incomplete", "Mended:complete"];
+        let statuses = statuses.map(|status| NewStatus::parse(status).unwrap());
+        let made = f.with(|work| create_custom_type(work, home, &[project], brief, &statuses));
+        put("custom_type", made.unwrap());
         f.with(|work| {
             let mut writes = work.changes.node_writes.iter_mut();
             let write = writes.find(|write| write.node.gid == task).unwrap();

@@ -153,6 +153,18 @@ impl<'s> Copier<'s> {
         let (new, parts, shift) = (draft.gid, self.plot.parts, self.plot.shift);
         draft.take(task::SUBTYPE, old);
         draft.take(task::IS_SEPARATOR, old);
+        if self.plot.kind == CopyKind::ProjectToTemplate {
+            // Tasks of a template have no custom type.
+            if old.get(task::CUSTOM_TYPE).is_some() {
+                draft.clear(task::SUBTYPE);
+            }
+        } else {
+            draft.take(task::CUSTOM_TYPE, old);
+            // The copy is open.
+            if !old.get(task::COMPLETED) {
+                draft.take(task::CUSTOM_TYPE_STATUS, old);
+            }
+        }
         if old.get(task::SUBTYPE).as_deref() == Some("approval") {
             draft.set(task::APPROVAL_STATUS, "pending");
         }

@@ -55,6 +55,7 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::TeamMembership),
     home(Type::CustomField),
     home(Type::CustomFieldMembership),
+    home(Type::CustomType),
     home(Type::Tag),
     home(Type::TimeTrackingCategory),
     home(Type::OooEntry),

@@ -135,3 +135,7 @@ pub const PROJECT_TOTALS: Relation = Relation(101);
 pub const WEEK_IN_LIST: Relation = Relation(102);
 /// Week of tracked time → user.
 pub const WEEK_OF_USER: Relation = Relation(103);
+/// Custom type → project whose tasks may have it.
+pub const CUSTOM_TYPE_ON: Relation = Relation(104);
+/// Task → status of its custom type.
+pub const CUSTOM_STATUS: Relation = Relation(105);

@@ -31,6 +31,8 @@ const ANYTHING: &[Type] = &[
     Type::ProjectBrief,
     Type::OooEntry,
     Type::Allocation,
+    Type::CustomType,
+    Type::CustomTypeStatusOption,
 ];
 
 /// User who made the change.

@@ -4,6 +4,7 @@ pub mod budget;
 pub mod capacity;
 pub mod custom_field;
 pub mod custom_field_setting;
+pub mod custom_type;
 pub mod enum_option;
 pub mod event;
 pub mod export;
@@ -79,6 +80,8 @@ pub static ALL: &[&Resource] = &[
     &budget::BUDGET,
     &budget::PROJECT_TOTALS,
     &timesheet::TIMESHEET_APPROVAL_STATUS,
+    &custom_type::CUSTOM_TYPE,
+    &custom_type::CUSTOM_TYPE_STATUS_OPTION,
 ];
 
 /// Returns the declaration of a type.
@@ -126,6 +129,8 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::Budget => &budget::BUDGET,
         Type::ProjectTotals => &budget::PROJECT_TOTALS,
         Type::TimesheetApprovalStatus => &timesheet::TIMESHEET_APPROVAL_STATUS,
+        Type::CustomType => &custom_type::CUSTOM_TYPE,
+        Type::CustomTypeStatusOption => &custom_type::CUSTOM_TYPE_STATUS_OPTION,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::time::{Date, Time};
 use workgraph_richtext::RichTextProfile;
 
 /// The kinds of task.
-pub const SUBTYPES: &[&str] = &["default_task", "milestone", "approval"];
+pub const SUBTYPES: &[&str] = &["default_task", "milestone", "approval", "custom"];
 /// The states of an approval; all but `pending` mean completed.
 pub const APPROVALS: &[&str] = &["pending", "approved", "rejected", "changes_requested"];
 
@@ -25,7 +25,7 @@ pub const SUBTYPE: TypedField<str> =
     TypedField::word("resource_subtype", SUBTYPES, "\"default_task\"")
         .compact()
         .writable()
-        .doc("The kind of task: a plain task, a milestone or an approval.");
+        .doc("The kind of task: a plain task, a milestone, an approval, or one of a custom type.");
 /// User who created it.
 pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User])
     .opt_in()
@@ -183,21 +183,20 @@ pub const CUSTOM_FIELDS: TypedField<Opaque> = TypedField::other(
 .record(Inclusion::Full)
 .writable()
 .doc("The custom fields of the task with their values; written as a map from gids to values.");
-/// Custom type; always null.
-pub const CUSTOM_TYPE: TypedField<Opaque> =
-    TypedField::other("custom_type", ValueType::Json, FieldSource::Always("null"))
+/// Custom type.
+pub const CUSTOM_TYPE: TypedField<LinkOne> = TypedField::inline("custom_type", &[Type::CustomType])
+    .opt_in()
+    .writable()
+    .doc("The custom type of a task with the subtype custom, else null.");
+/// Status of the custom type.
+pub const CUSTOM_TYPE_STATUS: TypedField<LinkOne> =
+    TypedField::inline("custom_type_status_option", &[Type::CustomTypeStatusOption])
         .opt_in()
-        .constant()
-        .doc("The custom type, or null.");
-/// Status of the custom type; always null.
-pub const CUSTOM_TYPE_STATUS: TypedField<Opaque> = TypedField::other(
-    "custom_type_status_option",
-    ValueType::Json,
-    FieldSource::Always("null"),
-)
-.opt_in()
-.constant()
-.doc("The status of the custom type, or null.");
+        .writable()
+        .listed_by(rel::CUSTOM_STATUS)
+        .doc(
+            "The status of the custom type; `completed` follows from it, and it from `completed`.",
+        );
 /// Users who follow it.
 pub const FOLLOWERS: TypedField<LinkMany> =
     TypedField::edges("followers", &[Type::User], rel::FOLLOWERS, Direction::Out)

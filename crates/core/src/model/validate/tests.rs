@@ -29,7 +29,7 @@ fn wrong_values_name_the_field_and_what_is_right() {
         ("due_on", json!("2026-02-30"), "due_on: "),
         ("due_at", json!("tomorrow"), "due_at: "),
         ("projects", json!(1), "projects: Value is not an array"),
-        ("custom_type", json!("1"), "custom_type: Cannot write"),
+        ("custom_type", json!(true), "custom_type: Not a valid GID"),
         (
             "projects",
             json!([true]),

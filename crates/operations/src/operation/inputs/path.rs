@@ -180,6 +180,9 @@ pub const TIMESHEET_APPROVAL_STATUS: Input<Named<Gid>> = gid(
     &[Type::TimesheetApprovalStatus],
     "The approval status of a week.",
 );
+/// The custom type.
+pub const CUSTOM_TYPE: Input<Named<Gid>> =
+    gid("custom_type_gid", &[Type::CustomType], "The custom type.");
 
 /// The parameters of rows whose handler works on the node of the path.
 const NODES: &[&InputDef] = &[
@@ -218,6 +221,7 @@ const NODES: &[&InputDef] = &[
     &RATE.def,
     &BUDGET.def,
     &TIMESHEET_APPROVAL_STATUS.def,
+    &CUSTOM_TYPE.def,
 ];
 
 /// Returns the declaration of the first parameter in a path.

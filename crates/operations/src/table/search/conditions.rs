@@ -1,5 +1,5 @@
 //! Conditions of a search, as its filters are read.
-use super::custom::CustomFieldFilter;
+use super::custom::{CustomFieldFilter, CustomStatusFilter};
 use super::filter::{Comparison, Filter, FilterKind, Quantifier};
 use crate::operation::inputs::{InputDef, InputReader, one_of, parse_gid};
 use workgraph_core::domain_error::DomainError;
@@ -100,6 +100,23 @@ impl Conditions {
             let node = NodeRef::Gid(filter.field);
             let field = self.name(filter.parameter, node, &[Type::CustomField]);
             self.clauses.push(Clause::Value(field, filter.predicate));
+        }
+    }
+
+    /// Adds conditions on the status of a custom type.
+    pub(super) fn add_custom_statuses(&mut self, filters: Vec<CustomStatusFilter>) {
+        for filter in filters {
+            let CustomStatusFilter {
+                parameter,
+                custom_type,
+                status,
+            } = filter;
+            let of = NodeRef::Gid(custom_type);
+            self.name(parameter.clone(), of, &[Type::CustomType]);
+            let status = NodeRef::Gid(status);
+            let status = self.name(parameter, status, &[Type::CustomTypeStatusOption]);
+            let link = (SearchLink::CustomStatus, status);
+            self.clauses.push(Clause::Any(vec![link]));
         }
     }
 

@@ -24,14 +24,22 @@ pub(super) const CUSTOM_FIELDS: Input<Vec<CustomFieldFilter>> = Input::parsed(
     "Matches with a value of this custom field that meets a test: is_set, value, starts_with, ends_with, contains, \
      less_than, greater_than, before or after.",
 );
-/// Conditions on custom types. No node has one, so each is refused.
-pub(super) const CUSTOM_TYPES: Input<()> = Input::parsed(
+/// Conditions on the status of custom types.
+pub(super) const CUSTOM_TYPES: Input<Vec<CustomStatusFilter>> = Input::parsed(
     InputPlace::Query,
-    "custom_types.{custom_type_gid}",
+    "custom_types.{custom_type_gid}.custom_type_status_option.gid",
     InputType::Structure,
-    refuse_types,
-    "Matches of this custom type. There are no custom types, so no gid names one.",
+    read_statuses,
+    "Tasks with this status of this custom type; one such filter in a request.",
 );
+
+/// Condition on the status of a custom type.
+pub(super) struct CustomStatusFilter {
+    /// The name of the parameter.
+    pub(super) parameter: String,
+    pub(super) custom_type: Gid,
+    pub(super) status: Gid,
+}
 
 /// Condition on the value of a custom field.
 pub(super) struct CustomFieldFilter {
@@ -62,17 +70,33 @@ fn read_filters(
     Ok(Some(filters))
 }
 
-fn refuse_types(_: &'static InputDef, inputs: &InputReader<'_>) -> Result<Option<()>, DomainError> {
-    for (name, _) in inputs.query_pairs() {
-        if let Some(rest) = name.strip_prefix("custom_types.") {
-            let gid = rest.split('.').next().unwrap_or_default();
-            return Err(DomainError::reference_not_found(
-                name,
-                parse_gid(name, gid)?,
-            ));
+fn read_statuses(
+    _: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<Vec<CustomStatusFilter>>, DomainError> {
+    let mut filters: Vec<CustomStatusFilter> = Vec::new();
+    for (name, text) in inputs.query_pairs() {
+        let Some(rest) = name.strip_prefix("custom_types.") else {
+            continue;
+        };
+        let (gid, how) = rest.split_once('.').unwrap_or((rest, ""));
+        let custom_type = parse_gid(name, gid)?;
+        if how != "custom_type_status_option.gid" {
+            return Err(DomainError::invalid(format!(
+                "{}: Not a recognized filter; after the custom type comes custom_type_status_option.gid",
+                clip(name)
+            )));
         }
+        if !filters.is_empty() {
+            return Err(DomainError::field(name, "A search has one such filter"));
+        }
+        filters.push(CustomStatusFilter {
+            parameter: name.to_owned(),
+            custom_type,
+            status: parse_gid(name, text)?,
+        });
     }
-    Ok(None)
+    Ok(Some(filters))
 }
 
 fn test(name: &str, how: &str, text: &str) -> Result<ValuePredicate, DomainError> {

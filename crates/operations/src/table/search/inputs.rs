@@ -84,7 +84,7 @@ impl SearchInput {
             ));
         }
         let mut conditions = Conditions::read(filters, inputs)?;
-        inputs.optional(&CUSTOM_TYPES)?;
+        conditions.add_custom_statuses(inputs.or_default(&CUSTOM_TYPES)?);
         conditions.add_custom_fields(inputs.or_default(&CUSTOM_FIELDS)?);
         let Conditions { nodes, clauses } = conditions;
         let has_words = clauses.iter().any(|c| matches!(c, Clause::Words(_)));
