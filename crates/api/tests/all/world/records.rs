@@ -78,7 +78,8 @@ pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         put("week", week);
         let statuses = ["Reported:incomplete", "Mended:complete"];
         let statuses = statuses.map(|status| NewStatus::parse(status).unwrap());
-        let made = f.with(|work| create_custom_type(work, home, &[project], brief, &statuses));
+        let title = format!("Defect of {tenant}");
+        let made = f.with(|work| create_custom_type(work, home, &[project], &title, &statuses));
         put("custom_type", made.unwrap());
         f.with(|work| {
             let mut writes = work.changes.node_writes.iter_mut();
