@@ -307,7 +307,7 @@ pub fn members(draft: &Draft, group: TypedField<Opaque>) -> Map<String, Value> {
     serde_json::from_str(draft.get(group)).unwrap_or_default()
 }
 
-fn word<'m>(members: &'m Map<String, Value>, field: TypedField<str>) -> Option<&'m str> {
+fn word(members: &Map<String, Value>, field: TypedField<str>) -> Option<&str> {
     members.get(field.def.name).and_then(Value::as_str)
 }
 
