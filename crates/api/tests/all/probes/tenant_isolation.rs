@@ -30,6 +30,8 @@ const QUERY_SLOTS: &[&str] = &[
 
 /// Body fields that can name a node, for any row that writes.
 const BODY_SLOTS: &[&str] = &[
+    "custom_type",
+    "custom_type_status_option",
     "workspace",
     "team",
     "organization",

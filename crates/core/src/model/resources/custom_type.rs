@@ -68,11 +68,11 @@ pub static CUSTOM_TYPE_STATUS_OPTION: Resource = Resource {
 /// Returns the statuses of a custom type, in order, each with true if it stands for completion.
 #[must_use]
 pub fn statuses(custom_type: &Node) -> Vec<(Gid, bool)> {
-    let gids = custom_type.raw(STATUS_OPTIONS.def.name).unwrap_or("[]");
-    let states = custom_type.raw(STATES.def.name).unwrap_or("[]");
+    let stored = |key: &str| custom_type.raw(key).unwrap_or("[]");
     // A body has what the rules of custom types wrote.
-    let states: Vec<bool> = serde_json::from_str(states).unwrap_or_default();
-    crate::model::custom_field_values::gids(gids)
-        .zip(states)
-        .collect()
+    let gids: Vec<String> =
+        serde_json::from_str(stored(STATUS_OPTIONS.def.name)).unwrap_or_default();
+    let states: Vec<bool> = serde_json::from_str(stored(STATES.def.name)).unwrap_or_default();
+    let gids = gids.iter().filter_map(|gid| Gid::parse(gid));
+    gids.zip(states).collect()
 }
