@@ -41,7 +41,7 @@ impl Blobs {
     pub(crate) fn copy(&self) -> Self {
         Self(Arc::new(Mutex::new(self.0.lock().unwrap().clone())))
     }
-    fn files(&self) -> Vec<Gid> {
+    pub(crate) fn files(&self) -> Vec<Gid> {
         self.0.lock().unwrap().files.keys().copied().collect()
     }
     fn text(&self, file: &str) -> String {
@@ -134,16 +134,16 @@ impl BodySource for Pieces {
 
 const KIND: &str = "multipart/form-data; boundary=AaB03x";
 
-fn part(head: &str, content: &str) -> String {
+pub(crate) fn part(head: &str, content: &str) -> String {
     format!("--AaB03x\r\nContent-Disposition: form-data; {head}\r\n\r\n{content}\r\n")
 }
 
-fn file_part(name: &str, content: &str) -> String {
+pub(crate) fn file_part(name: &str, content: &str) -> String {
     part(&format!("name=\"file\"; filename=\"{name}\""), content)
 }
 
 /// Returns a request of ada with these parts.
-fn upload(world: &World, parts: &[String]) -> ApiRequest {
+pub(crate) fn upload(world: &World, parts: &[String]) -> ApiRequest {
     let body = parts.concat() + "--AaB03x--\r\n";
     raw(world, KIND, body)
 }

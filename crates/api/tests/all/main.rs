@@ -10,6 +10,7 @@
     reason = "a test that cannot go on fails"
 )]
 mod access_matrix;
+mod attachment_copies;
 mod attachments;
 mod audit;
 mod batch;

@@ -1,9 +1,10 @@
-//! Duplication of tasks: section by section, then their subtasks, then their dependencies.
+//! Duplication of tasks: section by section, then their subtasks, then their attachments, then their dependencies.
 //!
 //! Each copied object leaves an edge from the original to the job. The auxiliary node of the edge
 //! is the copy, and its rank counts the copies. Read by original, the edge leads to the copy. Read
 //! in order, the edges are the list of tasks whose subtasks are still to be copied. The list grows
 //! at its end until no subtasks are left: breadth first, with nothing kept in memory.
+mod attachments;
 mod copier;
 mod copy_options;
 mod reads;
@@ -28,6 +29,7 @@ use crate::rules::membership_rules;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListPosition, ReadView};
 use copier::Copier;
+use relations::Branch;
 use serde::{Deserialize, Serialize};
 
 /// Most dependencies and dependents of a task, together.
@@ -130,6 +132,16 @@ pub enum CopyPhase {
         /// its subtasks starts.
         inside: Option<(Gid, Option<Vec<i64>>)>,
     },
+    /// The attachments of tasks that were copied.
+    Attachments {
+        /// Keyset after which the page of parents starts.
+        after: Option<Vec<i64>>,
+        /// Number of parents in a page: more where few have attachments.
+        wide: usize,
+        /// Parent that has too many attachments for one step, and the keyset after which the page of
+        /// its attachments starts.
+        inside: Option<(Gid, Option<Vec<i64>>)>,
+    },
     /// The dependencies of the copies.
     Dependencies {
         /// Keyset after which the page starts.
@@ -156,6 +168,19 @@ impl Duplication {
     pub fn of_task(parts: CopyOptions) -> CopyPhase {
         if parts.has("subtasks") {
             CopyPhase::Subtasks {
+                after: None,
+                wide: STEP_OBJECTS,
+                inside: None,
+            }
+        } else {
+            Self::after_subtasks(parts)
+        }
+    }
+
+    /// Returns the first phase after the subtasks.
+    fn after_subtasks(parts: CopyOptions) -> CopyPhase {
+        if parts.has("attachments") {
+            CopyPhase::Attachments {
                 after: None,
                 wide: STEP_OBJECTS,
                 inside: None,
@@ -255,7 +280,30 @@ impl Duplication {
                 }
             }
             CopyPhase::Subtasks { after, wide, .. } => {
-                match copier.below(work, &mut next, after, *wide) {
+                match copier.below(work, &mut next, Branch::Subtasks, after, *wide) {
+                    Some(phase) => phase,
+                    None => Self::after_subtasks(self.parts),
+                }
+            }
+            CopyPhase::Attachments {
+                after,
+                wide,
+                inside: Some((parent, _)),
+            } => {
+                if let Some(under) = copier.copy_of(view, *parent) {
+                    for old in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
+                        copier.attachment(work, old, *parent, under);
+                    }
+                }
+                let rest = view.rows.next.clone().map(|after| (*parent, Some(after)));
+                CopyPhase::Attachments {
+                    after: after.clone(),
+                    wide: *wide,
+                    inside: rest,
+                }
+            }
+            CopyPhase::Attachments { after, wide, .. } => {
+                match copier.below(work, &mut next, Branch::Attachments, after, *wide) {
                     Some(phase) => phase,
                     None => CopyPhase::Dependencies { after: None },
                 }

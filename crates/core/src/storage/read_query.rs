@@ -47,6 +47,12 @@ pub mod alias {
     pub fn heir(user: Gid) -> String {
         format!("heir:{user}")
     }
+    /// Returns the alias of the node that stands for a file of which attachments are copies: one without a parent, which
+    /// nobody sees.
+    #[must_use]
+    pub fn shared_file(file: Gid) -> String {
+        format!("file:{file}")
+    }
     /// Returns the alias of the task list of a user in a workspace.
     #[must_use]
     pub fn task_list(user: Gid, workspace: Gid) -> String {

@@ -8,10 +8,13 @@ use std::sync::Arc;
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::attachment;
-use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef};
+use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef, alias};
 
 /// Files whose owners are looked up at once.
 const LOOKUP_MAX: usize = 200;
+
+/// Copies of an attachment that are looked at; a file that has more is kept.
+const COPIES_MAX: usize = 10_000;
 
 /// Counts of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -86,26 +89,57 @@ impl Api {
         }
     }
 
-    /// Returns those of the files that an attachment owns.
+    /// Returns those of the files that an attachment owns: the one that the file was uploaded for, or a copy of it.
     async fn owned_files(&self, files: &[Gid]) -> Result<HashSet<Gid>, GraphStoreError> {
-        let parent = |file: Gid| {
+        let attachments: Vec<_> = files.iter().map(|file| (*file, *file)).collect();
+        let mut owned = self.owned_by(&attachments).await?;
+        for file in files {
+            if !owned.contains(file) && self.is_owned_by_copy(*file).await? {
+                owned.insert(*file);
+            }
+        }
+        Ok(owned)
+    }
+
+    /// Returns true if a copy of an attachment owns the file.
+    async fn is_owned_by_copy(&self, file: Gid) -> Result<bool, GraphStoreError> {
+        let shared = NodeRef::Alias(alias::shared_file(file));
+        let query = system_query().into(shared.clone(), rel::FILE_COPIES, COPIES_MAX);
+        let view = self.graph.load(&query).await?;
+        let Some(shared) = view.resolve(&shared) else {
+            return Ok(false);
+        };
+        let copies = view.sources(shared, rel::FILE_COPIES);
+        if copies.len() == COPIES_MAX {
+            // More of them than are looked at.
+            return Ok(true);
+        }
+        for some in copies.chunks(LOOKUP_MAX) {
+            let some: Vec<_> = some.iter().map(|edge| (edge.src, file)).collect();
+            if !self.owned_by(&some).await?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns those of the files that are owned by the attachment that is named before each.
+    async fn owned_by(&self, pairs: &[(Gid, Gid)]) -> Result<HashSet<Gid>, GraphStoreError> {
+        let parent = |attachment: Gid| {
             let parent = LinkSelector::FirstEdge(rel::ATTACHED_TO);
-            NodeRef::Gid(file).of(parent)
+            NodeRef::Gid(attachment).of(parent)
         };
         let mut query = system_query();
-        for file in files {
-            query = query.node(*file).node(parent(*file));
+        for (attachment, _) in pairs {
+            query = query.node(*attachment).node(parent(*attachment));
         }
         let view = self.graph.load(&query).await?;
-        let is_owned = |file: Gid| {
-            let node = view.node(file).filter(|node| node.ty == Type::Attachment);
-            let parent = view.resolve(&parent(file)).and_then(|gid| view.node(gid));
-            node.is_some_and(|node| node.get(attachment::FILE) == Some(file)) && parent.is_some()
+        let is_owned = |(gid, file): &(Gid, Gid)| {
+            let node = view.node(*gid).filter(|node| node.ty == Type::Attachment);
+            let parent = view.resolve(&parent(*gid)).and_then(|gid| view.node(gid));
+            node.is_some_and(|node| node.get(attachment::FILE) == Some(*file)) && parent.is_some()
         };
-        Ok(files
-            .iter()
-            .copied()
-            .filter(|file| is_owned(*file))
-            .collect())
+        let owned = pairs.iter().filter(|pair| is_owned(pair));
+        Ok(owned.map(|(_, file)| *file).collect())
     }
 }

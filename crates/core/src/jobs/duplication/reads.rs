@@ -1,4 +1,6 @@
 //! Reads of a duplication: the rows of a step, and the nodes that these lead to.
+use super::attachments::shared_file;
+use super::relations::Branch;
 use super::{CopyKind, CopyPhase, Duplication, TIES_MAX};
 use crate::jobs::STEP_OBJECTS;
 use crate::model::gid::Gid;
@@ -47,22 +49,27 @@ impl Duplication {
                 inside: Some((parent, after)),
                 ..
             } => {
-                let anchor = want.add_ref(*parent);
-                let subtasks = ListSource::Edges {
-                    anchor,
-                    rel: rel::PARENT,
-                    dir: Direction::In,
-                    give: EdgeEnd::OtherEnd,
-                };
+                let subtasks = inside(&mut want, *parent, Branch::Subtasks);
                 want = want.edge(*parent, rel::COPIED, job);
                 (subtasks, after, STEP_OBJECTS, &WHOLE)
             }
+            CopyPhase::Attachments {
+                inside: Some((parent, after)),
+                ..
+            } => {
+                let attachments = inside(&mut want, *parent, Branch::Attachments);
+                want = want.edge(*parent, rel::COPIED, job);
+                (attachments, after, STEP_OBJECTS, &ATTACHMENT)
+            }
             CopyPhase::Subtasks { after, wide, .. } => (copies, after, *wide, &BELOW),
+            CopyPhase::Attachments { after, wide, .. } => (copies, after, *wide, &ATTACHED),
             CopyPhase::Dependencies { after } => (copies, after, STEP_OBJECTS, &WAITS),
         };
         let tasks_alone = matches!(
             self.phase,
-            CopyPhase::Subtasks { .. } | CopyPhase::Dependencies { .. }
+            CopyPhase::Subtasks { .. }
+                | CopyPhase::Attachments { inside: None, .. }
+                | CopyPhase::Dependencies { .. }
         );
         want.page = Some(PageQuery {
             filters: if tasks_alone {
@@ -120,6 +127,26 @@ impl Duplication {
                     }
                 }
             }
+            CopyPhase::Attachments {
+                inside: Some(_), ..
+            } => {
+                let files = rows.filter_map(|row| shared_file(view.node(row)?));
+                want = files.fold(want, ReadQuery::node);
+            }
+            CopyPhase::Attachments { .. } => {
+                let mut room = STEP_OBJECTS;
+                for parent in rows {
+                    let attached = view.sources(parent, rel::ATTACHED_TO);
+                    want = want.edge(parent, rel::COPIED, job);
+                    let nodes = attached.iter().take(room);
+                    let files = nodes.filter_map(|edge| shared_file(view.node(edge.src)?));
+                    want = files.fold(want, ReadQuery::node);
+                    room = room.saturating_sub(attached.len());
+                    if room == 0 {
+                        break;
+                    }
+                }
+            }
             CopyPhase::Dependencies { .. } => {
                 for row in rows {
                     for edge in view.links(row, rel::DEPENDS) {
@@ -156,6 +183,16 @@ impl Duplication {
         let user = old.get(task::ASSIGNEE)?;
         let role = self.roles.iter().find(|(from, _)| *from == user);
         Some(role.map_or(user, |(_, to)| *to))
+    }
+}
+
+/// Returns the list of the objects of a branch at a parent.
+fn inside(want: &mut ReadQuery, parent: Gid, branch: Branch) -> ListSource {
+    ListSource::Edges {
+        anchor: want.add_ref(parent),
+        rel: branch.relation(),
+        dir: Direction::In,
+        give: EdgeEnd::OtherEnd,
     }
 }
 
@@ -199,20 +236,38 @@ static BELOW: CopyPlans = CopyPlans(OnceLock::new(), |ty| {
         Direction::In,
     )
     .def;
+    branch(ty, &SUBTASKS, whole(ty))
+});
+static ATTACHMENT: CopyPlans = CopyPlans(OnceLock::new(), |_| attachment());
+static ATTACHED: CopyPlans = CopyPlans(OnceLock::new(), |ty| {
+    static ATTACHMENTS: FieldDef = TypedField::edges(
+        "attachments",
+        &[Type::Attachment],
+        rel::ATTACHED_TO,
+        Direction::In,
+    )
+    .def;
+    branch(ty, &ATTACHMENTS, attachment())
+});
+
+/// Returns a plan of the objects of a branch.
+fn branch(ty: Type, field: &'static FieldDef, each: Plan) -> Plan {
+    let links = plan::LinkPlan::Plans(vec![each]);
     Plan {
         ty,
         node_type: ty,
-        steps: vec![plan::PlanStep::new(
-            &SUBTASKS,
-            plan::LinkPlan::Plans(vec![whole(ty)]),
-        )],
+        steps: vec![plan::PlanStep::new(field, links)],
         band: None,
         is_head: false,
         reads_body: false,
         mentions: false,
         variants: Vec::new(),
     }
-});
+}
+
+fn attachment() -> Plan {
+    of(Type::Attachment, "created_at,size,parent,view_url")
+}
 
 impl CopyPlans {
     fn get(&self, ty: Type) -> Arc<Plan> {

@@ -1,20 +1,59 @@
-//! Copying of the subtasks and dependencies of tasks that were copied.
+//! Copying of the subtasks, attachments and dependencies of tasks that were copied.
 use super::copier::Copier;
 use super::{CopyKind, CopyPhase, Duplication, TIES_MAX};
 use crate::access::Level;
 use crate::jobs::STEP_OBJECTS;
 use crate::model::gid::Gid;
-use crate::model::registry::rel;
+use crate::model::registry::{Relation, rel};
 use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
 
+/// Objects at tasks that a phase copies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Branch {
+    Subtasks,
+    Attachments,
+}
+
+impl Branch {
+    /// Returns the relation from the objects to their task.
+    pub(super) const fn relation(self) -> Relation {
+        match self {
+            Self::Subtasks => rel::PARENT,
+            Self::Attachments => rel::ATTACHED_TO,
+        }
+    }
+
+    /// Returns the phase that goes on after a page of parents, or inside one of them.
+    const fn phase(
+        self,
+        after: Option<Vec<i64>>,
+        wide: usize,
+        inside: Option<(Gid, Option<Vec<i64>>)>,
+    ) -> CopyPhase {
+        match self {
+            Self::Subtasks => CopyPhase::Subtasks {
+                after,
+                wide,
+                inside,
+            },
+            Self::Attachments => CopyPhase::Attachments {
+                after,
+                wide,
+                inside,
+            },
+        }
+    }
+}
+
 impl Copier<'_> {
-    /// Copies the subtasks of a page of parents, as many as fit a step. Returns the next phase, or
-    /// `None` if there are no more parents.
+    /// Copies the subtasks or attachments of a page of parents, as many as fit a step. Returns the next
+    /// phase, or `None` if there are no more parents.
     pub(super) fn below(
         &self,
         work: &mut ChangeBuilder<'_>,
         next: &mut Duplication,
+        branch: Branch,
         before: &Option<Vec<i64>>,
         wide: usize,
     ) -> Option<CopyPhase> {
@@ -22,54 +61,40 @@ impl Copier<'_> {
         for parent in &self.view.rows.gids {
             let Some(mark) = self.more.link(*parent, rel::COPIED, self.job) else {
                 // The second read did not reach this parent: it is left to the next step.
-                return Some(CopyPhase::Subtasks {
-                    after,
-                    wide: (wide / 2).max(8),
-                    inside: None,
-                });
+                return Some(branch.phase(after, (wide / 2).max(8), None));
             };
             let keyset = Some(vec![mark.rank, parent.as_i64()]);
-            let below = self.view.sources(*parent, rel::PARENT);
+            let below = self.view.sources(*parent, branch.relation());
             if below.len() > STEP_OBJECTS {
                 if room < STEP_OBJECTS {
-                    return Some(CopyPhase::Subtasks {
-                        after,
-                        wide: 8,
-                        inside: None,
-                    });
+                    return Some(branch.phase(after, 8, None));
                 }
-                return Some(CopyPhase::Subtasks {
-                    after: keyset,
-                    wide: 8,
-                    inside: Some((*parent, None)),
-                });
+                return Some(branch.phase(keyset, 8, Some((*parent, None))));
             }
             if below.len() > room {
-                return Some(CopyPhase::Subtasks {
-                    after,
-                    wide: (wide / 2).max(8),
-                    inside: None,
-                });
+                return Some(branch.phase(after, (wide / 2).max(8), None));
             }
             room -= below.len();
             after = keyset;
             let Some(under) = mark.aux else { continue };
             for old in below.iter().filter_map(|e| self.view.node(e.src)) {
-                self.task(work, &mut next.copied, old, Some(under));
-                next.keep(self.view, old);
+                match branch {
+                    Branch::Subtasks => {
+                        self.task(work, &mut next.copied, old, Some(under));
+                        next.keep(self.view, old);
+                    }
+                    Branch::Attachments => self.attachment(work, old, *parent, under),
+                }
             }
         }
         // Tasks that were copied now are themselves at the end of the list.
         let more = self.view.rows.next.is_some() || room < STEP_OBJECTS;
-        more.then_some(CopyPhase::Subtasks {
-            after,
-            wide: if room > STEP_OBJECTS / 2 {
-                (wide * 2).min(8 * STEP_OBJECTS)
-            } else {
-                wide
-            },
-            inside: None,
-        })
+        let wide = if room > STEP_OBJECTS / 2 {
+            (wide * 2).min(8 * STEP_OBJECTS)
+        } else {
+            wide
+        };
+        more.then(|| branch.phase(after, wide, None))
     }
 
     /// Returns true if one more task may depend on this one.

@@ -95,6 +95,8 @@ pub const RECIPE_TAGS: Relation = Relation(54);
 pub const TEMPLATE_OF: Relation = Relation(55);
 /// Attachment → the task or project it is on.
 pub const ATTACHED_TO: Relation = Relation(60);
+/// Copy of an attachment → the node that stands for its file ([`crate::storage::alias::shared_file`]).
+pub const FILE_COPIES: Relation = Relation(120);
 /// Status update → object it is about, the newest first. Placed.
 pub const STATUS_OF: Relation = Relation(65);
 /// Time tracking entry → task on which the time was spent.
