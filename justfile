@@ -41,6 +41,10 @@ bench *flags:
 bench-million *flags:
     cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/BENCHMARKS-1M.md --beside 100000 {{flags}}
 
+# 1,000 uploads of 10 MB over 16 connections: their rate beside bare hyper, and the memory they take
+uploads *flags:
+    cargo run --release -p workgraph-bench -- uploads {{flags}}
+
 # The documentation of all packages
 doc:
     cargo doc --workspace --no-deps --all-features --open

@@ -16,6 +16,8 @@ pub(crate) struct BenchCli {
 pub(crate) enum BenchCommand {
     /// Build the graph, measure every row beside its ceiling, print the table and write the report.
     Run(RunArgs),
+    /// Measure uploads of files: their rate beside a bare hyper server that writes them to disk, and the memory they take.
+    Uploads(UploadArgs),
     /// The bare hyper server that rows are compared with (started by `run` as a child process).
     Bare(BaselineArgs),
 }
@@ -58,6 +60,29 @@ pub(crate) struct RunArgs {
     pub(crate) data: PathBuf,
 }
 
+/// Arguments of `uploads`.
+#[derive(Args)]
+pub(crate) struct UploadArgs {
+    /// The `workgraph` binary; without it the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) server: Option<PathBuf>,
+    /// Number of uploads, in all rounds together.
+    #[arg(long, default_value_t = 1_000)]
+    pub(crate) uploads: usize,
+    /// Bytes of each file.
+    #[arg(long, default_value_t = 10_000_000)]
+    pub(crate) size: usize,
+    /// Number of connections.
+    #[arg(long, default_value_t = 16)]
+    pub(crate) connections: usize,
+    /// Number of rounds, in which the two servers take turns.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) rounds: u32,
+    /// Folder in which the scratch folder is made. It must be on a disk.
+    #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
+    pub(crate) data: PathBuf,
+}
+
 /// Arguments of `bare`.
 #[derive(Args)]
 pub(crate) struct BaselineArgs {
@@ -67,4 +92,7 @@ pub(crate) struct BaselineArgs {
     /// Size of every response body in bytes.
     #[arg(long, value_name = "N")]
     pub(crate) body_size: usize,
+    /// Folder in which the body of each POST is written to a file and made durable, as an upload is.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) uploads: Option<PathBuf>,
 }

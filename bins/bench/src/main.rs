@@ -25,6 +25,7 @@ mod scaling;
 mod search_baseline;
 mod server_process;
 mod sqlite_baseline;
+mod uploads;
 mod webhook_receiver;
 
 use anyhow::Result;
@@ -35,6 +36,7 @@ use clap::Parser;
 fn main() -> Result<()> {
     match BenchCli::parse().command {
         BenchCommand::Run(args) => run::run(&args),
+        BenchCommand::Uploads(args) => uploads::run(&args),
         BenchCommand::Bare(args) => baseline::serve(&args),
     }
 }

@@ -40,11 +40,25 @@ fn stat_cpu(stat: &str) -> Result<Duration> {
 
 /// Returns the resident memory of a process in MiB.
 pub(crate) fn resident_mib(pid: u32) -> Result<f64> {
+    memory_mib(pid, "VmRSS:")
+}
+
+/// Returns the most resident memory that a process had since [`reset_peak`], in MiB.
+pub(crate) fn peak_mib(pid: u32) -> Result<f64> {
+    memory_mib(pid, "VmHWM:")
+}
+
+/// Has the kernel look for the most resident memory of a process anew.
+pub(crate) fn reset_peak(pid: u32) -> Result<()> {
+    Ok(std::fs::write(format!("/proc/{pid}/clear_refs"), "5")?)
+}
+
+fn memory_mib(pid: u32, name: &str) -> Result<f64> {
     let status = read_to_string(format!("/proc/{pid}/status"))?;
     let line = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .context("/proc status has no VmRSS")?;
+        .find_map(|line| line.strip_prefix(name))
+        .with_context(|| format!("/proc status has no {name}"))?;
     let kib: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kib / 1024.0)
 }
@@ -102,6 +116,8 @@ mod tests {
     #[test]
     fn own_figures_are_readable() {
         assert!(resident_mib(std::process::id()).unwrap() > 0.0);
+        reset_peak(std::process::id()).unwrap();
+        assert!(peak_mib(std::process::id()).unwrap() > 0.0);
         process_cpu(std::process::id()).unwrap();
         assert!(wake_ups(std::process::id()).unwrap() > 0);
         thread_cpu().unwrap();

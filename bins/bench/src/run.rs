@@ -20,7 +20,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let machine = procfs::machine();
     println!("{machine}");
     let folder = ScratchDir::make(&args.data)?;
-    let lines = match binary(args)? {
+    let lines = match binary(args.server.as_deref())? {
         Some(binary) => {
             let mut bench = Bench::start(args, &folder.0, &binary)?;
             let kept = match args.beside {
@@ -55,10 +55,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
 }
 
 /// Scratch folder that is removed at the end of the run.
-struct ScratchDir(PathBuf);
+pub(crate) struct ScratchDir(pub(crate) PathBuf);
 
 impl ScratchDir {
-    fn make(under: &Path) -> Result<Self> {
+    pub(crate) fn make(under: &Path) -> Result<Self> {
         let path = under.join(std::process::id().to_string());
         fs::create_dir_all(&path)?;
         Ok(Self(path.canonicalize()?))
@@ -72,8 +72,9 @@ impl Drop for ScratchDir {
     }
 }
 
-fn binary(args: &RunArgs) -> Result<Option<PathBuf>> {
-    if let Some(path) = &args.server {
+/// Returns the server that is named, or the one beside this program, if there is one.
+pub(crate) fn binary(named: Option<&Path>) -> Result<Option<PathBuf>> {
+    if let Some(path) = named {
         let found = path.canonicalize();
         return found
             .map(Some)

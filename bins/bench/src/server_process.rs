@@ -58,6 +58,19 @@ impl ServerProcess {
         Self::start(command, &port_file, "/")
     }
 
+    /// Starts a bare hyper server that writes the bodies of POSTs to files in a folder.
+    pub(crate) fn bare_uploads(scratch: &Path, uploads: &Path) -> Result<Self> {
+        let port_file = scratch.join("bare-uploads.port");
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .args(["bare", "--body-size", "300", "--uploads"])
+            .arg(uploads)
+            .arg("--port-file")
+            .arg(&port_file)
+            .stdin(Stdio::piped());
+        Self::start(command, &port_file, "/")
+    }
+
     fn start(mut command: Command, port_file: &Path, ready: &str) -> Result<Self> {
         match fs::remove_file(port_file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
