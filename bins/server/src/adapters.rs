@@ -1,6 +1,9 @@
 //! The adapters of the ports: clock, data folder, stores, files of attachments and exports, signing keys, directories of users and
 //! workspaces, and the HTTP client of webhooks.
 pub(crate) mod backup;
+pub(crate) mod blob_bucket;
+#[cfg(test)]
+mod blob_conformance;
 pub(crate) mod blob_folder;
 pub(crate) mod data_dir;
 pub(crate) mod export_folder;
@@ -11,5 +14,6 @@ pub(crate) mod sealed_webhooks;
 pub(crate) mod signing_key_store;
 pub(crate) mod stores;
 pub(crate) mod system_clock;
+pub(crate) mod tls_client;
 pub(crate) mod user_directory;
 pub(crate) mod webhook_client;

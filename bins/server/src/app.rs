@@ -1,4 +1,5 @@
 //! Puts the parts together: the server, and the admin service beside it or without it.
+use crate::adapters::blob_bucket::BlobBucket;
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::data_dir;
 use crate::adapters::export_folder::ExportFolder;
@@ -35,6 +36,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use workgraph_api::features::attachments::SweepCounts;
+use workgraph_api::ports::blob_store::BlobStore;
 use workgraph_api::{Api, ApiDependencies, Clock, Entropy};
 use workgraph_auth::LoopbackPolicy;
 use workgraph_core::GidGenerator;
@@ -201,7 +203,7 @@ pub(crate) async fn serve(
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     let exports = Arc::new(ExportFolder::new(config.folder()));
     api.set_export_files(exports.clone());
-    api.set_blob_store(Arc::new(BlobFolder::new(config.folder())));
+    api.set_blob_store(blob_store(&config, Arc::clone(&clock)).await?);
     let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
@@ -298,6 +300,31 @@ pub(crate) async fn serve(
     socket::remove(config.folder());
     tracing::info!("stopped");
     outcome
+}
+
+/// Returns the store of the files of attachments: the bucket, if one is set, else a folder.
+///
+/// # Errors
+/// Fails if the settings of the bucket are wrong. A bucket that does not answer now is only warned of.
+async fn blob_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn BlobStore>> {
+    let folder = BlobFolder::new(config.folder());
+    if config.bucket.endpoint.0.is_empty() {
+        return Ok(Arc::new(folder));
+    }
+    let upload_max = config.api.upload_max;
+    let bucket = BlobBucket::new(&config.bucket, config.folder(), clock, upload_max)?;
+    if let Err(error) = bucket.check().await {
+        tracing::warn!(
+            why = format!("{error:#}"),
+            "the bucket of attachments cannot be listed; uploads and downloads will fail"
+        );
+    }
+    if folder.exists() {
+        tracing::warn!(
+            "there are files of attachments in the data folder, which are not looked for there while a bucket is set"
+        );
+    }
+    Ok(Arc::new(bucket))
 }
 
 /// Most files that are sent at the same time.

@@ -59,6 +59,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Backup { file } => {
             adapters::backup::backup(config.folder(), &file)?;
             say(&file.display().to_string());
+            if !config.bucket.endpoint.0.is_empty() {
+                say("the files of attachments are in the bucket and were not copied");
+            }
         }
         Command::Check {
             audit: true,

@@ -35,6 +35,11 @@ impl BlobFolder {
         }
     }
 
+    /// Returns true if there is a folder.
+    pub(crate) fn exists(&self) -> bool {
+        self.path.is_dir()
+    }
+
     fn shard(&self, shard: u8) -> PathBuf {
         self.path.join(format!("{shard:02x}"))
     }
@@ -304,6 +309,8 @@ impl BlobReader for FileReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::blob_conformance::conforms;
+    use std::time::Duration;
 
     struct Data(PathBuf);
     impl Data {
@@ -321,67 +328,115 @@ mod tests {
         }
     }
 
-    const FILE: Gid = match Gid::new(0x14d) {
-        Some(gid) => gid,
-        None => unreachable!(),
-    };
-
-    async fn write(folder: &BlobFolder, pieces: &[&'static str]) -> Box<dyn BlobWriter> {
-        let mut writer = folder.create(FILE).await.unwrap();
-        for piece in pieces {
-            writer
-                .write(Bytes::from_static(piece.as_bytes()))
-                .await
-                .unwrap();
-        }
-        writer
+    /// S280.
+    #[tokio::test]
+    async fn a_folder_conforms() {
+        let (_data, folder) = Data::new("conforms");
+        assert_eq!(
+            conforms(&folder, 500_000, Duration::from_secs(5)).await,
+            Ok(())
+        );
     }
 
-    async fn text(folder: &BlobFolder, offset: u64) -> Option<(String, u64)> {
-        let (mut reader, size) = folder.open(FILE, offset).await.unwrap()?;
-        let mut text = Vec::new();
-        while let Some(piece) = reader.read().await.unwrap() {
-            text.extend_from_slice(&piece);
+    /// Faults that a store could have.
+    #[derive(Clone, Copy, Debug)]
+    enum Fault {
+        ForgetsOffset,
+        TellsWrongSize,
+        KeepsWhatIsRemoved,
+        ListsEveryShard,
+        ListsNothingUnfinished,
+        KeepsWhatIsGivenUp,
+    }
+
+    struct Faulty(BlobFolder, Fault);
+
+    #[async_trait]
+    impl BlobStore for Faulty {
+        async fn create(&self, file: Gid) -> Result<Box<dyn BlobWriter>, BlobStoreError> {
+            match self.1 {
+                Fault::KeepsWhatIsGivenUp => {
+                    let writer = BlobStore::create(&self.0, file).await?;
+                    Ok(Box::new(Keeping(Some(writer))))
+                }
+                _ => BlobStore::create(&self.0, file).await,
+            }
         }
-        Some((String::from_utf8(text).unwrap(), size))
+        async fn open(
+            &self,
+            file: Gid,
+            offset: u64,
+        ) -> Result<Option<(Box<dyn BlobReader>, u64)>, BlobStoreError> {
+            let offset = match self.1 {
+                Fault::ForgetsOffset => 0,
+                _ => offset,
+            };
+            let opened = BlobStore::open(&self.0, file, offset).await?;
+            Ok(opened.map(|(reader, size)| match self.1 {
+                Fault::TellsWrongSize => (reader, size - offset),
+                _ => (reader, size),
+            }))
+        }
+        async fn remove(&self, file: Gid) -> Result<(), BlobStoreError> {
+            match self.1 {
+                Fault::KeepsWhatIsRemoved => Ok(()),
+                _ => BlobStore::remove(&self.0, file).await,
+            }
+        }
+        async fn list(&self, shard: u8) -> Result<Vec<Gid>, BlobStoreError> {
+            let mut files = BlobStore::list(&self.0, shard).await?;
+            match self.1 {
+                Fault::ListsEveryShard => files.extend(BlobStore::list(&self.0, 0xff).await?),
+                Fault::ListsNothingUnfinished => files.retain(|file| self.0.whole(*file).exists()),
+                _ => {}
+            }
+            Ok(files)
+        }
+    }
+
+    /// Writer that finishes what it should give up.
+    struct Keeping(Option<Box<dyn BlobWriter>>);
+
+    #[async_trait]
+    impl BlobWriter for Keeping {
+        async fn write(&mut self, bytes: Bytes) -> Result<(), BlobStoreError> {
+            self.0.as_mut().unwrap().write(bytes).await
+        }
+        async fn finish(mut self: Box<Self>) -> Result<(), BlobStoreError> {
+            self.0.take().unwrap().finish().await
+        }
+    }
+
+    impl Drop for Keeping {
+        fn drop(&mut self) {
+            if let Some(writer) = self.0.take() {
+                tokio::spawn(writer.finish());
+            }
+        }
     }
 
     #[tokio::test]
-    async fn a_file_is_there_once_it_is_whole_and_until_it_is_removed() {
-        let (_data, folder) = Data::new("whole");
-        assert_eq!(folder.list(0x4d).await.unwrap(), []);
-        let writer = write(&folder, &["one ", "two"]).await;
-        assert_eq!(text(&folder, 0).await, None);
-        // The thread that writes begins by itself.
-        while folder.list(0x4d).await.unwrap() != [FILE] {
-            tokio::task::yield_now().await;
+    async fn the_cases_notice_every_fault() {
+        for fault in [
+            Fault::ForgetsOffset,
+            Fault::TellsWrongSize,
+            Fault::KeepsWhatIsRemoved,
+            Fault::ListsEveryShard,
+            Fault::ListsNothingUnfinished,
+            Fault::KeepsWhatIsGivenUp,
+        ] {
+            let (_data, folder) = Data::new(&format!("{fault:?}"));
+            let outcome =
+                conforms(&Faulty(folder, fault), 500_000, Duration::from_millis(200)).await;
+            assert!(outcome.is_err(), "{fault:?}");
         }
-        writer.finish().await.unwrap();
-        assert_eq!(text(&folder, 0).await, Some(("one two".to_owned(), 7)));
-        assert_eq!(text(&folder, 4).await, Some(("two".to_owned(), 7)));
-        assert_eq!(text(&folder, 9).await, Some((String::new(), 7)));
-        assert_eq!(folder.list(0x4d).await.unwrap(), [FILE]);
-        folder.remove(FILE).await.unwrap();
-        folder.remove(FILE).await.unwrap();
-        assert_eq!(text(&folder, 0).await, None);
-    }
-
-    #[tokio::test]
-    async fn nothing_stays_of_a_file_that_is_given_up() {
-        let (_data, folder) = Data::new("dropped");
-        drop(write(&folder, &["one "]).await);
-        // The thread notices by itself; a second file of the name has to wait for it.
-        while !folder.list(0x4d).await.unwrap().is_empty() {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(text(&folder, 0).await, None);
     }
 
     #[tokio::test]
     async fn a_folder_that_cannot_be_written_is_an_error() {
         let (data, folder) = Data::new("fail");
         std::fs::write(data.0.join(FOLDER), "in the way").unwrap();
-        let mut writer = folder.create(FILE).await.unwrap();
+        let mut writer = folder.create(Gid::new(0x14d).unwrap()).await.unwrap();
         let mut outcome = Ok(());
         for _ in 0..9 {
             outcome = outcome.and(writer.write(Bytes::from_static(b"x")).await);

@@ -1,7 +1,7 @@
 //! Settings: their values from file, environment and flags.
 use crate::config::flags::Flags;
-pub(crate) use crate::config::schema::Config;
 use crate::config::schema::settings;
+pub(crate) use crate::config::schema::{BucketConfig, Config};
 use crate::config::setting::Setting;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use std::collections::BTreeMap;
@@ -9,12 +9,13 @@ use toml::de::{DeTable, DeValue};
 
 pub(crate) mod exposure;
 pub(crate) mod flags;
-pub(crate) mod public_url;
+
 pub(crate) mod schema;
 pub(crate) mod setting;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trusted_proxies;
+pub(crate) mod web_url;
 
 /// Beginnings of names in the environment that are no settings: that of a flag; those that Kubernetes sets for a
 /// service of this name; and those of this project's own tests.

@@ -1,8 +1,8 @@
 //! The settings. Each is said once, here: its key, type, default, bounds and documentation. From this come the file, the
 //! environment, the flags, `config print` and the table in the README.
-use crate::config::public_url::PublicUrl;
 use crate::config::setting::{LogFormat, Setting};
 use crate::config::trusted_proxies::TrustedProxies;
+use crate::config::web_url::WebUrl;
 use std::path::Path;
 use std::time::Duration;
 
@@ -68,6 +68,7 @@ pub(crate) struct Config {
     pub(crate) oauth: OAuthConfig,
     pub(crate) http: HttpConfig,
     pub(crate) store: workgraph_store_sqlite::StoreOptions,
+    pub(crate) bucket: BucketConfig,
     pub(crate) offload: OffloadConfig,
     pub(crate) log: LogConfig,
     pub(crate) webhooks: workgraph_api::features::webhooks::service::WebhookSettings,
@@ -91,7 +92,7 @@ settings! {
         /// Address to listen on; port 0 takes a free one.
         listen: String = "127.0.0.1:8080".to_owned();
         /// Address that clients reach the server at, if it is another. All links come from it.
-        public_url: PublicUrl = PublicUrl::default();
+        public_url: WebUrl = WebUrl::default();
         /// Address of a listener of its own for `/-/metrics`.
         metrics_listen: String = String::new();
         /// Bearer token that shows metrics on the main listener. With neither this nor a listener of their own they are
@@ -223,6 +224,25 @@ settings! {
         /// True if the store caches what was read. Off, every read goes to the database, with the same results; for
         /// finding faults.
         caches => store.caches;
+    }
+
+    /// Settings of the bucket of attachments.
+    struct BucketConfig: "bucket.", config.bucket {
+        /// Address of a server with the protocol of S3, such as `https://s3.eu-central-1.amazonaws.com`. Files of
+        /// attachments are kept in a bucket there, instead of in the data folder.
+        endpoint: WebUrl = WebUrl::default();
+        /// Name of the bucket.
+        name: String = String::new();
+        /// Region of the bucket.
+        region: String = "us-east-1".to_owned();
+        /// Beginning of the keys of all files, such as `workgraph/`. Another server must have another.
+        prefix: String = String::new();
+        /// Id of the access key.
+        access_key: String = String::new();
+        /// Secret access key.
+        secret_key: String = String::new(), is_secret = true;
+        /// True if the bucket is named in the path of addresses, false if in their host.
+        path_style: bool = true;
     }
 
     /// Settings of the work that is moved off the threads of requests.

@@ -8,7 +8,7 @@ use std::path::Path;
 const KIND: &str = "multipart/form-data; boundary=AaB03x";
 
 /// Returns the body of an upload.
-fn body(parent: &str, name: &str, content: &[u8]) -> Vec<u8> {
+pub(crate) fn body(parent: &str, name: &str, content: &[u8]) -> Vec<u8> {
     let mut body = format!(
         "--AaB03x\r\nContent-Disposition: form-data; name=\"parent\"\r\n\r\n{parent}\r\n\
          --AaB03x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
@@ -21,7 +21,7 @@ fn body(parent: &str, name: &str, content: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the head of an upload of this length.
-fn head(server: &Server, length: usize) -> String {
+pub(crate) fn head(server: &Server, length: usize) -> String {
     format!(
         "POST /api/1.0/attachments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
          Content-Type: {KIND}\r\nContent-Length: {length}\r\n\r\n",
@@ -29,13 +29,13 @@ fn head(server: &Server, length: usize) -> String {
     )
 }
 
-fn upload(server: &Server, parent: &str, name: &str, content: &[u8]) -> Reply {
+pub(crate) fn upload(server: &Server, parent: &str, name: &str, content: &[u8]) -> Reply {
     let body = body(parent, name, content);
     let request = [head(server, body.len()).into_bytes(), body].concat();
     server.raw_connection().ask(&request).unwrap()
 }
 
-fn task(server: &Server) -> String {
+pub(crate) fn task(server: &Server) -> String {
     let workspace = server.workspace("paid");
     let body = serde_json::json!({"data": {"name": "Files", "workspace": workspace}});
     let task = server.data("POST", "/tasks", Some(&body));
@@ -43,7 +43,7 @@ fn task(server: &Server) -> String {
 }
 
 /// Returns the names of the files in the folder of attachments.
-fn files(folder: &Folder) -> Vec<String> {
+pub(crate) fn files(folder: &Folder) -> Vec<String> {
     fn walk(path: &Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
             if entry.path().is_dir() {
@@ -70,7 +70,12 @@ fn await_files(folder: &Folder, expected: &[String]) {
     assert_eq!(files(folder), expected);
 }
 
-fn fetch(connection: &mut RawConnection, method: &str, url: &Value, headers: &str) -> Reply {
+pub(crate) fn fetch(
+    connection: &mut RawConnection,
+    method: &str,
+    url: &Value,
+    headers: &str,
+) -> Reply {
     let url = url.as_str().unwrap();
     let path = &url[url.find("/-/").unwrap()..];
     let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");

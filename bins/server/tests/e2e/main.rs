@@ -12,7 +12,12 @@
 mod attachments;
 mod audit;
 mod bad_inputs;
+mod bad_uploads;
 mod browser;
+#[path = "../support/bucket_server.rs"]
+mod bucket_server;
+mod buckets;
+#[path = "../support/clients.rs"]
 mod clients;
 mod common;
 mod crash;

@@ -8,17 +8,16 @@ mod target_connection;
 
 use self::dns_lookups::DnsLookups;
 use self::target_connection::{IdleConnections, SendOutcome, TargetConnection, broken};
+use crate::adapters::tls_client;
 use async_trait::async_trait;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use workgraph_webhooks::{
     DeliveryError, DeliveryRequest, Host, Target, TargetPolicy, TargetReply, WebhookClient,
 };
@@ -84,24 +83,8 @@ impl<N: NetworkAccess> WebhookSender<N> {
         if let Some(tls) = self.tls.get() {
             return Ok(tls);
         }
-        let mut roots = RootCertStore::empty();
-        let found = rustls_native_certs::load_native_certs();
-        for error in &found.errors {
-            tracing::warn!(
-                why = error.to_string(),
-                "trusted certificates could not be read"
-            );
-        }
-        let (trusted, _) = roots.add_parsable_certificates(found.certs);
-        if trusted == 0 {
-            tracing::warn!("no trusted certificates were found: webhooks with https will fail");
-        }
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|e| DeliveryError::Broken(format!("TLS: {e}")))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let made = TlsConnector::from(Arc::new(config));
+        let made = tls_client::connector();
+        let made = made.map_err(|e| DeliveryError::Broken(format!("{e:#}")))?;
         Ok(self.tls.get_or_init(|| made))
     }
 

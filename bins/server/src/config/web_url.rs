@@ -1,12 +1,12 @@
-//! The address that clients reach the server at.
+//! Addresses of the web, as settings.
 use crate::config::setting::SettingValue;
 use anyhow::{Result, bail};
 
-/// Address that clients reach the server at, without a slash at the end; empty if it is the one listened on.
+/// Address of a server, without a slash at the end; empty if there is none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PublicUrl(pub(crate) String);
+pub(crate) struct WebUrl(pub(crate) String);
 
-impl SettingValue for PublicUrl {
+impl SettingValue for WebUrl {
     fn set(&mut self, text: &str) -> Result<()> {
         let url = text.trim_end_matches('/');
         let host = url

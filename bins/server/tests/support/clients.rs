@@ -1,9 +1,9 @@
 //! The other programs that tests need, and their libraries.
-use crate::common::command;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Returns the root of the project.
 pub(crate) fn root() -> PathBuf {
@@ -29,7 +29,7 @@ pub(crate) fn ready(what: &str, programs: &[&str], script: &str) -> Option<PathB
 
 fn install(what: &str, programs: &[&str], script: &str) -> Option<PathBuf> {
     let set = |name: &str| std::env::var(name).is_ok_and(|v| !v.is_empty() && v != "0");
-    let there = |program: &str| command(program).arg("--version").output().is_ok();
+    let there = |program: &str| Command::new(program).arg("--version").output().is_ok();
     let missing: Vec<&&str> = programs.iter().filter(|p| !there(p)).collect();
     let skipped = if set("WORKGRAPH_SKIP_CLIENTS") {
         Some("WORKGRAPH_SKIP_CLIENTS is set".to_owned())
@@ -49,8 +49,9 @@ fn install(what: &str, programs: &[&str], script: &str) -> Option<PathBuf> {
     }
     let given = std::env::var("WORKGRAPH_CLIENTS").map(PathBuf::from);
     let folder = given.unwrap_or_else(|_| root().join("target/clients"));
-    let mut install = command("bash");
+    let mut install = Command::new("bash");
     install
+        .stdin(Stdio::null())
         .arg(root().join("clients").join(script))
         .arg(&folder);
     let output = install.output().unwrap();
