@@ -203,7 +203,7 @@ pub(crate) async fn serve(
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     let exports = Arc::new(ExportFolder::new(config.folder()));
     api.set_export_files(exports.clone());
-    api.set_blob_store(blob_store(&config, Arc::clone(&clock)).await?);
+    api.set_blob_store(blob_store(&config, Arc::clone(&clock))?);
     let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
@@ -306,25 +306,37 @@ pub(crate) async fn serve(
 ///
 /// # Errors
 /// Fails if the settings of the bucket are wrong. A bucket that does not answer now is only warned of.
-async fn blob_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn BlobStore>> {
+fn blob_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn BlobStore>> {
     let folder = BlobFolder::new(config.folder());
     if config.bucket.endpoint.0.is_empty() {
         return Ok(Arc::new(folder));
     }
     let upload_max = config.api.upload_max;
     let bucket = BlobBucket::new(&config.bucket, config.folder(), clock, upload_max)?;
+    let bucket = Arc::new(bucket);
+    if exposure::is_plain(&config.bucket.endpoint.0) {
+        tracing::warn!(
+            "the address of the bucket is neither https nor this machine's: files of attachments cross the network readable"
+        );
+    }
+    // The server does not wait for it: without a bucket everything but files goes on.
+    tokio::spawn(warn_of_unusable(Arc::clone(&bucket)));
+    if folder.exists() {
+        tracing::warn!(
+            "there are files of attachments in the data folder, which are not looked for there while a bucket is set"
+        );
+    }
+    Ok(bucket)
+}
+
+/// Logs the reason if the bucket can't be listed.
+async fn warn_of_unusable(bucket: Arc<BlobBucket>) {
     if let Err(error) = bucket.check().await {
         tracing::warn!(
             why = format!("{error:#}"),
             "the bucket of attachments cannot be listed; uploads and downloads will fail"
         );
     }
-    if folder.exists() {
-        tracing::warn!(
-            "there are files of attachments in the data folder, which are not looked for there while a bucket is set"
-        );
-    }
-    Ok(Arc::new(bucket))
 }
 
 /// Most files that are sent at the same time.

@@ -226,6 +226,12 @@ settings! {
         caches => store.caches;
     }
 
+    /// Settings of the work that is moved off the threads of requests.
+    struct OffloadConfig: "store.", config.offload {
+        /// Long reads at the same time; 0 is one less than there are cores, and one at least.
+        long_reads: usize = 0;
+    }
+
     /// Settings of the bucket of attachments.
     struct BucketConfig: "bucket.", config.bucket {
         /// Address of a server with the protocol of S3, such as `https://s3.eu-central-1.amazonaws.com`. Files of
@@ -243,12 +249,6 @@ settings! {
         secret_key: String = String::new(), is_secret = true;
         /// True if the bucket is named in the path of addresses, false if in their host.
         path_style: bool = true;
-    }
-
-    /// Settings of the work that is moved off the threads of requests.
-    struct OffloadConfig: "store.", config.offload {
-        /// Long reads at the same time; 0 is one less than there are cores, and one at least.
-        long_reads: usize = 0;
     }
 
     /// Settings of the log.

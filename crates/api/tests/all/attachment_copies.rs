@@ -46,6 +46,18 @@ fn delete(world: &World, path: &str) {
     assert_eq!(answer.status, 200, "{path}: {}", answer.text);
 }
 
+/// Returns the task `water`, without the attachments that it has in the beginning.
+fn water(world: &World) -> String {
+    let task = world.gid("water").to_string();
+    for one in attachments(world, &task) {
+        delete(
+            world,
+            &format!("/attachments/{}", one["gid"].as_str().unwrap()),
+        );
+    }
+    task
+}
+
 /// Sweeps. Returns the number of files that are left.
 fn sweep(world: &World) -> usize {
     world.run(world.api.sweep_attachment_files()).unwrap();
@@ -74,7 +86,7 @@ fn subtask(world: &World, task: &str) -> String {
 fn a_duplicate_shares_the_files_of_its_original() {
     for kind in KINDS {
         let world = World::new(kind);
-        let task = world.gid("water").to_string();
+        let task = water(&world);
         let below = world.gid("water_buds").to_string();
         let file = attach(&world, &task, "plan.txt");
         let image = attach(&world, &below, "rose.png");
@@ -120,7 +132,7 @@ fn a_template_keeps_the_files_that_its_projects_get() {
     for kind in KINDS {
         let world = World::new(kind);
         let project = world.gid("garden").to_string();
-        let task = world.gid("water").to_string();
+        let task = water(&world);
         let many: Vec<String> = (0..130).map(|n| format!("{n}.txt")).collect();
         for name in &many {
             attach(&world, &task, name);
@@ -171,7 +183,7 @@ fn a_template_keeps_the_files_that_its_projects_get() {
 fn nothing_is_copied_of_an_attachment_that_was_deleted() {
     for kind in KINDS {
         let world = World::new(kind);
-        let task = world.gid("water").to_string();
+        let task = water(&world);
         let file = attach(&world, &task, "plan.txt");
         let path = format!("/tasks/{task}/duplicate");
         let job = world.post(
