@@ -16,8 +16,10 @@ use workgraph_core::Gid;
 const FOLDER: &str = "attachments";
 /// Extension of the working names of files that are not whole.
 const PART: &str = "part";
-/// Pieces of a file that wait to be written.
+/// Runs of pieces of a file that wait to be written.
 const QUEUE: usize = 2;
+/// Bytes that are gathered before they go to the thread that writes: waking it for each piece costs more than writing.
+const GATHERED: usize = 256 << 10;
 /// Bytes that are read at once.
 const PIECE: usize = 128 << 10;
 
@@ -155,6 +157,8 @@ impl BlobStore for BlobFolder {
         });
         Ok(Box::new(FolderWriter {
             pieces,
+            gathered: Vec::new(),
+            gathered_length: 0,
             task: Some(task),
         }))
     }
@@ -196,9 +200,9 @@ impl BlobStore for BlobFolder {
     }
 }
 
-/// Piece of a file, or its end.
+/// Run of pieces of a file, or its end.
 enum Piece {
-    Bytes(Bytes),
+    Bytes(Vec<Bytes>),
     End,
 }
 
@@ -217,7 +221,7 @@ fn write_whole(
         .open(part)?;
     loop {
         match pieces.blocking_recv() {
-            Some(Piece::Bytes(bytes)) => file.write_all(&bytes)?,
+            Some(Piece::Bytes(run)) => run.iter().try_for_each(|bytes| file.write_all(bytes))?,
             Some(Piece::End) => break,
             None => return Ok(false),
         }
@@ -231,11 +235,23 @@ fn write_whole(
 /// Writer of a file: its pieces go to a thread that may block.
 struct FolderWriter {
     pieces: mpsc::Sender<Piece>,
+    gathered: Vec<Bytes>,
+    gathered_length: usize,
     /// Thread that writes, until its outcome was taken.
     task: Option<JoinHandle<io::Result<bool>>>,
 }
 
 impl FolderWriter {
+    /// Passes on what was gathered.
+    async fn send_gathered(&mut self) -> Result<(), BlobStoreError> {
+        self.gathered_length = 0;
+        let run = std::mem::take(&mut self.gathered);
+        match self.pieces.send(Piece::Bytes(run)).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.failure().await),
+        }
+    }
+
     /// Returns the error with which the thread ended.
     async fn failure(&mut self) -> BlobStoreError {
         let ended = match self.task.take() {
@@ -253,13 +269,16 @@ impl FolderWriter {
 #[async_trait]
 impl BlobWriter for FolderWriter {
     async fn write(&mut self, bytes: Bytes) -> Result<(), BlobStoreError> {
-        match self.pieces.send(Piece::Bytes(bytes)).await {
-            Ok(()) => Ok(()),
-            Err(_) => Err(self.failure().await),
+        self.gathered_length += bytes.len();
+        self.gathered.push(bytes);
+        if self.gathered_length < GATHERED {
+            return Ok(());
         }
+        self.send_gathered().await
     }
 
     async fn finish(mut self: Box<Self>) -> Result<(), BlobStoreError> {
+        self.send_gathered().await?;
         if self.pieces.send(Piece::End).await.is_err() {
             return Err(self.failure().await);
         }
@@ -439,7 +458,7 @@ mod tests {
         let mut writer = folder.create(Gid::new(0x14d).unwrap()).await.unwrap();
         let mut outcome = Ok(());
         for _ in 0..9 {
-            outcome = outcome.and(writer.write(Bytes::from_static(b"x")).await);
+            outcome = outcome.and(writer.write(vec![0; GATHERED].into()).await);
         }
         let ended = writer.finish().await;
         assert!(outcome.is_err() && ended.is_err(), "{outcome:?} {ended:?}");

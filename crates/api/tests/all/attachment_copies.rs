@@ -76,9 +76,20 @@ fn duplicate_task(world: &World, task: &str, include: &str) -> String {
     made(&job, "new_task")
 }
 
-fn subtask(world: &World, task: &str) -> String {
+/// Returns the subtask of a task that has the name of another.
+fn subtask_like(world: &World, task: &str, other: &str) -> String {
+    let name = world.get("ada", &format!("/tasks/{other}")).json["data"]["name"].clone();
     let list = world.get("ada", &format!("/tasks/{task}/subtasks"));
-    list.json["data"][0]["gid"].as_str().unwrap().to_owned()
+    let all = list.json["data"].as_array().unwrap();
+    let found = all.iter().find(|one| one["name"] == name).unwrap();
+    found["gid"].as_str().unwrap().to_owned()
+}
+
+/// Returns the attachment of an object that has a name.
+fn named(world: &World, parent: &str, name: &str) -> Value {
+    let all = attachments(world, parent);
+    let found = all.iter().find(|one| one["name"] == name);
+    found.unwrap_or_else(|| panic!("{name}: {all:?}")).clone()
 }
 
 /// S286. S287.
@@ -106,19 +117,19 @@ fn a_duplicate_shares_the_files_of_its_original() {
         assert_eq!(of_copy[1]["view_url"], "https://files.test/1");
         let alone = duplicate_task(&world, &task, "attachments");
         assert_eq!(names(&world, &alone), ["plan.txt", "Link"]);
-        let copied_image = &attachments(&world, &subtask(&world, &copy))[0];
-        assert_eq!(file_of(copied_image), image);
+        let branch = subtask_like(&world, &copy, &below);
+        assert_eq!(file_of(&named(&world, &branch, "rose.png")), image);
 
         // Whatever goes first, the files stay until the last attachment that has them.
         assert_eq!(sweep(&world), 2);
         delete(&world, &format!("/tasks/{task}"));
         assert_eq!(sweep(&world), 2);
         let again = duplicate_task(&world, &copy, "attachments,subtasks");
-        assert_eq!(file_of(&attachments(&world, &again)[0]), file);
+        assert_eq!(file_of(&named(&world, &again, "plan.txt")), file);
         delete(&world, &format!("/tasks/{copy}"));
         delete(&world, &format!("/tasks/{alone}"));
         assert_eq!(sweep(&world), 2);
-        let last = attachments(&world, &again)[0]["gid"].clone();
+        let last = named(&world, &again, "plan.txt")["gid"].clone();
         delete(&world, &format!("/attachments/{}", last.as_str().unwrap()));
         assert_eq!(sweep(&world), 1);
         delete(&world, &format!("/tasks/{again}"));
@@ -139,7 +150,7 @@ fn a_template_keeps_the_files_that_its_projects_get() {
         }
         attach(&world, &world.gid("rake").to_string(), "rake.txt");
         let all = world.blobs.files().len();
-        let named = |project: &str, name: &str| {
+        let task_named = |project: &str, name: &str| {
             let list = world.get("ada", &format!("/projects/{project}/tasks"));
             let tasks = list.json["data"].as_array().unwrap().clone();
             let found = tasks.iter().find(|task| task["name"] == name).unwrap();
@@ -153,7 +164,7 @@ fn a_template_keeps_the_files_that_its_projects_get() {
         let data = json!({"name": "Copy", "team": team, "include": "task_attachments"});
         let job = world.post("ada", &path, data);
         world.work();
-        let copy = named(&made(&job, "new_project"), name);
+        let copy = task_named(&made(&job, "new_project"), name);
         assert_eq!(names(&world, &copy), many);
 
         let path = format!("/projects/{project}/saveAsTemplate");
@@ -168,7 +179,7 @@ fn a_template_keeps_the_files_that_its_projects_get() {
         let path = format!("/project_templates/{template}/instantiateProject");
         let job = world.post("ada", &path, json!({"name": "New wood"}));
         world.work();
-        let thawed = named(&made(&job, "new_project"), name);
+        let thawed = task_named(&made(&job, "new_project"), name);
         assert_eq!(names(&world, &thawed), many);
         delete(&world, &format!("/project_templates/{template}"));
         world.run(world.api.cleanup_jobs(1000)).unwrap();
