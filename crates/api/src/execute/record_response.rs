@@ -147,10 +147,14 @@ pub(crate) async fn write_records(
     asked: &ResponsePlan<'_>,
     room: usize,
 ) -> Result<(Vec<u8>, ProjectionCounts), DomainError> {
+    let addresses = api.download_urls();
     let project = || {
         let budget = asked.budget.remaining();
         let start = open_envelope(room.min(budget));
         let mut projector = Projector::appending(start, view, &api.settings.base_url, budget);
+        if asked.with_download_urls {
+            projector = projector.with_downloads(&addresses);
+        }
         projector.list(gids, &asked.plan);
         projector.finish()
     };

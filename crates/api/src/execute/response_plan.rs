@@ -16,8 +16,8 @@ pub(crate) struct ResponsePlan<'b> {
     pub(crate) ty: Type,
     pub(crate) plan: Arc<Plan>,
     pub(crate) named_fields: u32,
-    /// True if the response may contain download URLs. Only a token with full permissions gets them, as for making
-    /// exports.
+    /// True if the response may contain download URLs. Those of exports are for tokens with full permissions, as making
+    /// exports is; those of attachments for whoever may read attachments.
     pub(crate) with_download_urls: bool,
     /// Bytes that the response may still have.
     pub(crate) budget: &'b ResponseBudget,
@@ -57,7 +57,8 @@ pub(crate) fn response_plan_for<'b>(
 ) -> Result<ResponsePlan<'b>, ApiError> {
     let grant = call.grant;
     let by_name = call.operation.response == ResponseKind::Names;
-    let files = grant.scopes.is_full();
+    let reads_files = ty == Type::Attachment && grant.scopes.allows("attachments:read");
+    let files = grant.scopes.is_full() || reads_files;
     if let Some(fields) = &call.options.fields {
         let names = FieldPaths::parse(&fields.join(","))?;
         let asked = if by_name {

@@ -506,6 +506,34 @@ fn an_address_is_good_for_two_minutes_and_for_its_file_and_name_alone() {
     assert!(admit(&parts(&again.json["data"]["download_url"])).is_ok());
 }
 
+/// S243. Records and lists have the addresses, also for an app that may read nothing but attachments.
+#[test]
+fn whoever_reads_attachments_gets_the_addresses_of_files() {
+    let world = World::new(Kind::Memory);
+    let made = world.send(upload(
+        &world,
+        &[parent(&world), file_part("a.png", "content")],
+    ));
+    let fields = "opt_fields=download_url,view_url";
+    let list = format!(
+        "/attachments?parent={}&limit=100&{fields}",
+        world.gid("water")
+    );
+    for token in ["ada", "ada[attachments:read]"] {
+        let one = world.get(token, &format!("/attachments/{}?{fields}", made.gid()));
+        assert_eq!(one.status, 200, "{token}: {}", one.text);
+        let all = world.get(token, &list);
+        assert_eq!(all.status, 200, "{token}: {}", all.text);
+        let listed = all.json["data"].as_array().unwrap().last().unwrap();
+        for shown in [&one.json["data"], listed] {
+            for (field, parameter) in [("download_url", "?ticket="), ("view_url", "?view=")] {
+                let address = shown[field].as_str().unwrap_or_default();
+                assert!(address.contains(parameter), "{token} {field}: {shown}");
+            }
+        }
+    }
+}
+
 /// S244.
 #[test]
 fn a_link_is_connected_to_the_app_that_made_it_and_to_no_other() {
