@@ -57,6 +57,7 @@ pub(crate) fn run(args: &UploadArgs) -> Result<()> {
     procfs::reset_peak(server.pid())?;
     let each = args.uploads.div_ceil(args.rounds as usize);
     let mut rates = [Vec::new(), Vec::new()];
+    let (ours_begun, bare_begun) = (server.cpu()?, bare.cpu()?);
     let mut ratios = Vec::new();
     for round in 0..args.rounds {
         let mut both = [0.0, 0.0];
@@ -85,17 +86,23 @@ pub(crate) fn run(args: &UploadArgs) -> Result<()> {
         );
     }
     let peak = procfs::peak_mib(server.pid())?;
+    let sent = each * args.rounds as usize;
+    let [ours_cpu, ceiling_cpu] =
+        [(&server, ours_begun), (&bare, bare_begun)].map(|(side, begun)| {
+            let used = side.cpu().unwrap_or(begun).saturating_sub(begun);
+            used.as_secs_f64() * 1e3 / sent as f64
+        });
     server.stop()?;
     let [ours, ceiling] = rates.map(|all| median(&all).unwrap_or_default());
     let ratio = median(&ratios).context("no rounds")?;
     let megabytes = args.size as f64 / 1e6;
     println!(
-        "{} uploads of {megabytes:.1} MB over {} connections: {ours:.1}/s ({:.0} MB/s), bare hyper to disk {ceiling:.1}/s; \
+        "{sent} uploads of {megabytes:.1} MB over {} connections: {ours:.1}/s ({:.0} MB/s), bare hyper to disk {ceiling:.1}/s; \
          ratio {ratio:.2} (at least {RATE_FLOOR})",
-        args.uploads,
         args.connections,
         ours * megabytes,
     );
+    println!("processor time of an upload: {ours_cpu:.1} ms, bare hyper {ceiling_cpu:.1} ms");
     let taken = peak - idle;
     println!(
         "memory: idle {idle:.1} MiB, most {peak:.1} MiB; {taken:.1} MiB for the uploads (at most {MEMORY_LIMIT})"

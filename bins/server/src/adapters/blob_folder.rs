@@ -17,9 +17,9 @@ const FOLDER: &str = "attachments";
 /// Extension of the working names of files that are not whole.
 const PART: &str = "part";
 /// Runs of pieces of a file that wait to be written.
-const QUEUE: usize = 2;
+const QUEUE: usize = 1;
 /// Bytes that are gathered before they go to the thread that writes: waking it for each piece costs more than writing.
-const GATHERED: usize = 256 << 10;
+const GATHERED: usize = 512 << 10;
 /// Bytes that are read at once.
 const PIECE: usize = 128 << 10;
 

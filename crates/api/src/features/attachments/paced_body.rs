@@ -2,10 +2,11 @@
 use crate::ports::body_source::BodySource;
 use bytes::Bytes;
 use futures_util::stream::Stream;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::{Context, Poll};
 use thiserror::Error;
 
@@ -18,23 +19,43 @@ const READ_AHEAD_MAX: usize = 1 << 20;
 #[error("the headers of a part are too large")]
 pub(super) struct HeadersTooLarge;
 
-/// Bytes that were read since the last part began.
+/// Bytes that were read since the last part began, and the pace.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ReadAhead(Arc<AtomicUsize>);
+pub(super) struct ReadAhead(Arc<ReadAheadState>);
+
+#[derive(Debug, Default)]
+struct ReadAheadState {
+    bytes: AtomicUsize,
+    /// True if the stream has given a piece, and pauses when it is polled next.
+    is_due: AtomicBool,
+    /// True if the stream has paused, and wakes nobody.
+    is_paused: AtomicBool,
+}
 
 impl ReadAhead {
-    /// Begins to count anew.
-    pub(super) fn reset(&self) {
-        self.0.store(0, Relaxed);
+    /// Begins to count anew, and returns the outcome of the parser, which is polled again if it only waits for the end
+    /// of a pause.
+    pub(super) async fn next<T>(&self, parser: impl Future<Output = T>) -> T {
+        self.0.bytes.store(0, Relaxed);
+        let mut parser = pin!(parser);
+        poll_fn(|cx| {
+            let polled = parser.as_mut().poll(cx);
+            // Most often there is an outcome; waking the task all the same, for each piece, costs more than parsing it.
+            if self.0.is_paused.swap(false, Relaxed) && polled.is_pending() {
+                cx.waker().wake_by_ref();
+            }
+            polled
+        })
+        .await
     }
 }
 
 /// Stream of a body that gives one piece each time it is polled: the parser reads ahead for as long as a stream is
-/// ready, and would hold all of a body that arrives faster than it is stored.
+/// ready, and would hold all of a body that arrives faster than it is stored. A pause wakes nobody: the parser must be
+/// polled through [`ReadAhead::next`].
 pub(super) struct PacedBody<'b> {
     body: &'b mut dyn BodySource,
     read_ahead: ReadAhead,
-    is_paused: bool,
 }
 
 impl<'b> PacedBody<'b> {
@@ -44,7 +65,6 @@ impl<'b> PacedBody<'b> {
         let paced = Self {
             body,
             read_ahead: read_ahead.clone(),
-            is_paused: false,
         };
         (paced, read_ahead)
     }
@@ -54,14 +74,15 @@ impl Stream for PacedBody<'_> {
     type Item = Result<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if std::mem::take(&mut self.is_paused) {
-            cx.waker().wake_by_ref();
+        let state = Arc::clone(&self.read_ahead.0);
+        if state.is_due.swap(false, Relaxed) {
+            state.is_paused.store(true, Relaxed);
             return Poll::Pending;
         }
         let polled = self.body.poll_bytes(cx);
         if let Poll::Ready(Some(Ok(bytes))) = &polled {
-            self.is_paused = true;
-            let before = self.read_ahead.0.fetch_add(bytes.len(), Relaxed);
+            state.is_due.store(true, Relaxed);
+            let before = state.bytes.fetch_add(bytes.len(), Relaxed);
             if before > READ_AHEAD_MAX {
                 return Poll::Ready(Some(Err(HeadersTooLarge.into())));
             }

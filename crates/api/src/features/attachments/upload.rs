@@ -154,8 +154,7 @@ impl Reception<'_> {
         parts: &mut Multipart<'p>,
         read_ahead: &ReadAhead,
     ) -> Result<Option<Field<'p>>, ApiError> {
-        read_ahead.reset();
-        let part = parts.next_field().await;
+        let part = read_ahead.next(parts.next_field()).await;
         part.map_err(|error| self.malformed(&error))
     }
 
@@ -228,8 +227,7 @@ impl Reception<'_> {
         part: &mut Field<'_>,
         read_ahead: &ReadAhead,
     ) -> Result<Option<bytes::Bytes>, ApiError> {
-        read_ahead.reset();
-        let piece = part.chunk().await;
+        let piece = read_ahead.next(part.chunk()).await;
         piece.map_err(|error| self.malformed(&error))
     }
 
