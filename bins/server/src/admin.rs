@@ -10,6 +10,7 @@ pub(crate) mod commands;
 mod custom_types;
 pub(crate) mod demo;
 mod first_objects;
+mod rule_triggers;
 pub(crate) mod socket;
 pub(crate) mod users;
 mod workspace_directory;

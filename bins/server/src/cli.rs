@@ -106,6 +106,27 @@ pub(crate) enum AdminCommand {
     /// Apps that act for users by OAuth.
     #[command(subcommand)]
     App(AppCommand),
+    /// Triggers of rules, which POST /rule_triggers/GID/run runs on a task.
+    #[command(subcommand)]
+    RuleTrigger(RuleTriggerCommand),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum RuleTriggerCommand {
+    /// Make a trigger for the tasks of a project.
+    Create {
+        #[arg(long)]
+        name: String,
+        #[arg(long, value_name = "GID")]
+        project: String,
+    },
+    /// List the triggers of a project.
+    List {
+        #[arg(long, value_name = "GID")]
+        project: String,
+    },
+    /// Delete a trigger.
+    Delete { gid: String },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]

@@ -13,9 +13,9 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
-    custom_field, custom_field_setting, custom_type, enum_option, job, membership, ooo_entry,
-    portfolio, project, project_template, resource, section, status_update, task, task_template,
-    team, time_tracking, timesheet, user_task_list,
+    access_request, custom_field, custom_field_setting, custom_type, enum_option, job, membership,
+    ooo_entry, portfolio, project, project_template, reaction, resource, section, status_update,
+    task, task_template, team, time_tracking, timesheet, user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -60,6 +60,14 @@ fn at_depth(
     }
     if node.ty == Type::User {
         return user(viewer, node, facts);
+    }
+    if node.ty == Type::Role && workspace.is_none() {
+        // The admins of any workspace see the standard roles.
+        let admin = viewer.workspaces().iter().any(|w| viewer.is_admin(*w));
+        return Ok(if admin { Level::Viewer } else { Level::None });
+    }
+    if node.ty == Type::Reaction {
+        return of_link(viewer, node.get(reaction::USER), facts, depth);
     }
     if node.ty == Type::TimePeriod {
         return Ok(Level::Viewer);
@@ -126,7 +134,8 @@ fn at_depth(
             in_container(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
         }
         Type::ProjectTemplate => of_template(viewer, node, full, facts)?,
-        Type::TimeTrackingCategory => by_role(Level::Viewer),
+        Type::Role => by_role(Level::None),
+        Type::TimeTrackingCategory | Type::Agent => by_role(Level::Viewer),
         Type::TimeTrackingEntry => {
             let found = of_container(viewer, node, facts, depth)?;
             of_author(
@@ -136,12 +145,23 @@ fn at_depth(
                 found,
             )
         }
-        Type::ProjectBrief | Type::Allocation => of_container(viewer, node, facts, depth)?,
+        Type::ProjectBrief | Type::Allocation | Type::RuleTrigger => {
+            of_container(viewer, node, facts, depth)?
+        }
         // The admins of a project alone see what the time of its users costs.
         Type::Rate | Type::Budget => match of_container(viewer, node, facts, depth)? {
             Level::Admin => Level::Admin,
             _ => Level::None,
         },
+        // Those who administer the target decide; whoever asks sees what became of it.
+        Type::AccessRequest => {
+            let own = node.get(access_request::REQUESTER) == Some(viewer.user);
+            match of_container(viewer, node, facts, depth)? {
+                Level::Admin => Level::Admin,
+                _ if own => Level::Viewer,
+                _ => Level::None,
+            }
+        }
         Type::OooEntry if node.get(ooo_entry::USER) == Some(viewer.user) => {
             by_role(Level::Editor).max(Level::Editor)
         }
@@ -162,7 +182,7 @@ fn at_depth(
             of_link(viewer, node.get(custom_type::OPTION_OF), facts, depth)?
         }
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
-        // Only the organization's service account sees the export of the organization. The last three are never nodes of
+        // Only the organization's service account sees the export of the organization. The last ones are never nodes of
         // a store.
         Type::User
         | Type::ProjectTotals
@@ -173,7 +193,8 @@ fn at_depth(
         | Type::OrganizationExport
         | Type::Webhook
         | Type::Event
-        | Type::ProjectStatus => Level::None,
+        | Type::ProjectStatus
+        | Type::Reaction => Level::None,
     };
     Ok(if seat.view_only {
         found.min(Level::Viewer)

@@ -206,7 +206,8 @@ impl Plan {
                 FieldSource::Edges(rel, Direction::Out)
                 | FieldSource::Aux(rel, Direction::Out)
                 | FieldSource::Count(rel, Direction::Out)
-                | FieldSource::HasViewer(rel) => rel,
+                | FieldSource::HasViewer(rel)
+                | FieldSource::Summary(rel) => rel,
                 FieldSource::Values(_) => rel::to_field_containers(ty),
                 _ => continue,
             };

@@ -189,14 +189,47 @@ impl<'a> RequestContext<'a> {
         types: &[Type],
         least: Level,
     ) -> Result<&'v Node, DomainError> {
+        let node = self.known_ref(view, field, name, types)?;
+        require_level(view, node, least)?;
+        Ok(node)
+    }
+
+    /// Returns a node that the query or the body names, if it is in a workspace of the caller; the caller need not see
+    /// it.
+    ///
+    /// # Errors
+    /// Fails with 400 when there is no such node of these types, and with 403 when the workspace is not the caller's.
+    pub fn resolve_unseen<'v>(
+        &self,
+        view: &'v ReadView,
+        field: &str,
+        name: &NodeRef,
+        types: &[Type],
+    ) -> Result<&'v Node, DomainError> {
+        let node = self.known_ref(view, field, name, types)?;
+        let workspaces = view.viewer.workspaces();
+        if node
+            .workspace
+            .is_none_or(|home| !workspaces.contains(&home))
+        {
+            return Err(DomainError::no_access(resource(node.ty).noun));
+        }
+        Ok(node)
+    }
+
+    /// Returns a node that the query or the body names, if the caller may know that it exists.
+    fn known_ref<'v>(
+        &self,
+        view: &'v ReadView,
+        field: &str,
+        name: &NodeRef,
+        types: &[Type],
+    ) -> Result<&'v Node, DomainError> {
         let found = view
             .resolve(name)
             .and_then(|g| view.node(g))
             .filter(|n| is_one_of(n, types) && self.is_visible(view, n) && is_known_user(view, n));
-        let node =
-            found.ok_or_else(|| DomainError::reference_not_found(field, format_ref(name)))?;
-        require_level(view, node, least)?;
-        Ok(node)
+        found.ok_or_else(|| DomainError::reference_not_found(field, format_ref(name)))
     }
 
     /// Returns a user that the query or the body names and who belongs to a workspace.

@@ -1,7 +1,7 @@
 //! `workgraph admin`: its commands, with answers as JSON.
 use crate::admin::admin_service::AdminService;
 use crate::admin::answer_values::time_or_null;
-use crate::admin::{apps, custom_types};
+use crate::admin::{apps, custom_types, rule_triggers};
 use crate::cli::{
     AdminCommand, JobsCommand, LimitsCommand, PlanName, RoleName, ServiceCommand, SessionsCommand,
     TeamCommand, TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
@@ -36,6 +36,7 @@ pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Val
         AdminCommand::Limits(what) => of_limits(office, what).await,
         AdminCommand::Jobs { what } => of_jobs(office, what.unwrap_or(JobsCommand::List)).await,
         AdminCommand::App(what) => apps::run(office, what).await,
+        AdminCommand::RuleTrigger(what) => rule_triggers::run(office, what).await,
         AdminCommand::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
             let workspace_node = office.node(Type::Workspace, &workspace).await?;
             let (gid, id, secret) = office.create_service(&name, &workspace_node).await?;

@@ -9,4 +9,5 @@ mod edge;
 mod exposure;
 mod http2;
 mod passwords;
+mod rule_triggers;
 mod start;

@@ -185,7 +185,12 @@ async fn list(
     require_anchor(call, &view, anchor, listed.anchor, listed.anchor_types)?;
     for filter in want.page.iter().flat_map(|page| &page.filters) {
         if let RowFilter::LinksTo(link) = filter {
-            call.resolve_ref(&view, link.parameter, &link.node, link.types, Level::Viewer)?;
+            let node = if link.unseen {
+                call.resolve_unseen(&view, link.parameter, &link.node, link.types)?
+            } else {
+                call.resolve_ref(&view, link.parameter, &link.node, link.types, Level::Viewer)?
+            };
+            call.require_plan(&view, node)?;
         }
     }
     // This is about the size of a field with its name.

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on fails"
 )]
 mod access_matrix;
+mod access_requests;
 mod attachment_copies;
 mod attachments;
 mod audit;
@@ -48,7 +49,10 @@ mod pagination;
 mod probes;
 mod project_records;
 mod races;
+mod reactions;
 mod records;
+mod roles;
+mod rule_triggers;
 mod rules;
 mod search;
 mod transcripts;

@@ -47,6 +47,8 @@ const FILES: &[&str] = &[
     "35-budgets",
     "36-timesheets",
     "37-custom-types",
+    "38-access-requests",
+    "39-roles-and-rules",
 ];
 
 /// A part of a transcript.

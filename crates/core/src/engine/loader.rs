@@ -11,11 +11,11 @@ pub use viewer_loading::viewer;
 use crate::access::{self, Level};
 use crate::graph_store_error::GraphStoreError;
 use crate::interrupt::StepCounter;
+use crate::model::computed_nodes;
 use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{CustomFieldType, Type};
-use crate::model::time_periods::TimePeriod;
 use crate::storage::snapshot::{Depth, Snapshot};
 use crate::storage::{ReadQuery, ReadView, alias};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -86,8 +86,8 @@ impl<'a> Loader<'a> {
             return Ok(true);
         }
         self.steps(1)?;
-        let node = match TimePeriod::of_gid(gid) {
-            Some(period) => period.node().map(Arc::new),
+        let node = match computed_nodes::of_gid(gid) {
+            Some(node) => Some(Arc::new(node)),
             None => self.snap.node(gid, depth)?,
         };
         let live = node.is_some();

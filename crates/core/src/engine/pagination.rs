@@ -9,9 +9,11 @@ mod viewer_workspaces;
 use crate::access::Level;
 use crate::engine::loader::Loader;
 use crate::graph_store_error::GraphStoreError;
+use crate::model::computed_nodes;
 use crate::model::edge::{Edge, Seq};
 use crate::model::gid::Gid;
 use crate::model::node::Node;
+use crate::model::reactions;
 use crate::model::registry::{Direction, Relation, Type, rel};
 use crate::model::resources::section;
 use crate::model::time_periods::TimePeriod;
@@ -33,6 +35,13 @@ struct CandidateRow {
 }
 
 impl CandidateRow {
+    /// Returns the rows of the computed nodes of a type that every workspace has, after a gid.
+    fn of_every_workspace(ty: Type, after: i64) -> impl Iterator<Item = Self> {
+        computed_nodes::of_every_workspace(ty)
+            .filter(move |node| node.gid.as_i64() > after)
+            .map(|node| Self::of_node(node.gid, 0, Some(Arc::new(node))))
+    }
+
     /// Returns the row of a node in a list by gid, without an edge.
     fn of_node(gid: Gid, seq: Seq, node: Option<Arc<Node>>) -> Self {
         Self {
@@ -101,7 +110,7 @@ pub(crate) fn read(
         loader.view.rows = rows;
         return Ok(());
     };
-    let from = of_task_list(loader, &page.source, anchor);
+    let from = source_at(loader, &page.source, anchor);
     let open = page.anchor_grants_access && !guards_guests(loader, anchor);
     let needs_body = !page.filters.is_empty() || !open || plan.is_some_and(|p| p.reads_body);
     let how = ReadDepth {
@@ -179,9 +188,9 @@ fn guards_guests(loader: &Loader<'_>, anchor: Gid) -> bool {
     node.is_some_and(|n| n.ty == Type::Workspace) && !loader.view.viewer.is_member(anchor)
 }
 
-/// Returns the list source for a section: a section of a task list holds its tasks by another relation than one of a
-/// project.
-fn of_task_list(loader: &Loader<'_>, from: &ListSource, anchor: Gid) -> ListSource {
+/// Returns the list source for an anchor of this type: a section of a task list holds its tasks by another relation than
+/// one of a project, and tasks are liked by another relation than stories.
+fn source_at(loader: &Loader<'_>, from: &ListSource, anchor: Gid) -> ListSource {
     let container = || {
         let section = loader.view.node(anchor)?;
         loader.view.node(section.get(section::PROJECT)?)
@@ -197,6 +206,10 @@ fn of_task_list(loader: &Loader<'_>, from: &ListSource, anchor: Gid) -> ListSour
             rel: rel::MY_TASKS,
             dir: Direction::In,
             give: *give,
+        },
+        ListSource::Reactions { anchor: at, .. } => ListSource::Reactions {
+            anchor: *at,
+            likes: rel::likes_of(loader.view.node(anchor).map_or(Type::Story, |n| n.ty)),
         },
         other => other.clone(),
     }
@@ -314,9 +327,15 @@ fn chunk(
             chunk.scan_in(snap, (anchor, rel), after, limit, how, &row)?;
         }
         ListSource::InWorkspace { ty, .. } => {
+            rows.extend(CandidateRow::of_every_workspace(ty, key(0)));
+            let computed = rows.len();
             snap.scan_workspace(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
                 rows.push(CandidateRow::of_node(gid, seq, node));
             })?;
+            if computed > 0 {
+                rows.sort_unstable_by_key(|row| row.gid);
+                rows.truncate(limit);
+            }
         }
         ListSource::TimePeriods {
             first_year,
@@ -330,6 +349,16 @@ fn chunk(
             rows.extend(
                 periods.map(|node| CandidateRow::of_node(node.gid, 0, Some(Arc::new(node)))),
             );
+        }
+        ListSource::Reactions { likes, .. } => {
+            let depth = Depth::Edge;
+            snap.scan_out(anchor, likes, key(0), limit, depth, &mut |edge, _| {
+                let node = reactions::of_like(&edge).map(Arc::new);
+                rows.extend(node.map(|node| CandidateRow {
+                    key: RowKeyset::one(edge.dst.as_i64()),
+                    ..CandidateRow::of_node(node.gid, edge.seq, Some(node))
+                }));
+            })?;
         }
         // This source is several lists in one.
         ListSource::InViewerWorkspaces { .. } => {}

@@ -263,6 +263,7 @@ fn keys(ty: Type) -> &'static KeyPositions {
                 "vacation_dates",
                 "custom_type",
                 "states",
+                "target_gid",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for key in public.chain(private) {

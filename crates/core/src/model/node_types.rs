@@ -94,6 +94,17 @@ pub enum Type {
     CustomType = 51,
     /// A status of a custom type.
     CustomTypeStatusOption = 52,
+    /// The wish of a user for access to a project or portfolio.
+    AccessRequest = 53,
+    /// An emoji with which a user reacts to an object. Made from the edge of a like when it is listed, never stored as a
+    /// node.
+    Reaction = 54,
+    /// An automatic member of a workspace. There are none, so it is never stored.
+    Agent = 55,
+    /// A role of a workspace. Standard roles are computed from their gids, never stored as nodes.
+    Role = 56,
+    /// The trigger of a rule that a web request runs.
+    RuleTrigger = 57,
 }
 
 impl Type {
@@ -142,6 +153,11 @@ impl Type {
         Self::TimesheetApprovalStatus,
         Self::CustomType,
         Self::CustomTypeStatusOption,
+        Self::AccessRequest,
+        Self::Reaction,
+        Self::Agent,
+        Self::Role,
+        Self::RuleTrigger,
     ];
 
     /// Returns the type with this stored number.

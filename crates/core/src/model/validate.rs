@@ -163,6 +163,7 @@ fn unchanged(def: &FieldDef, value: &Value) -> Result<(), DomainError> {
             })
         }
         _ if def.write == Writability::NoCustomFields => Err(not_an_object(def.name, value)),
+        _ if serde_json::from_str::<Value>(def.default).is_ok_and(|only| only == *value) => Ok(()),
         _ => Err(DomainError::unwritable(def.name)),
     }
 }

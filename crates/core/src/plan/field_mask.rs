@@ -134,7 +134,7 @@ fn step(
         (ValueType::Group(parts), Some(names)) => LinkPlan::Group(
             parts
                 .iter()
-                .filter(|p| names.children.contains_key(p.name))
+                .filter(|p| names.children.contains_key(p.name) || p.name == "gid")
                 .map(|p| step(p, names.children.get(p.name), &here, scopes, cost))
                 .collect(),
         ),

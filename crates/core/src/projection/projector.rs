@@ -383,6 +383,20 @@ impl<'a> Projector<'a> {
                 let on = self.scene.view.link(node.gid, rel, viewer).is_some();
                 self.raw(if on { "true" } else { "false" });
             }
+            FieldSource::Summary(rel) => {
+                self.byte(b'[');
+                if let LinkPlan::Items(parts) = &step.link_plan
+                    && !self.scene.view.links(node.gid, rel).is_empty()
+                {
+                    self.byte(b'{');
+                    let mut none = true;
+                    for part in parts {
+                        self.field(node, body, part, &mut none);
+                    }
+                    self.byte(b'}');
+                }
+                self.byte(b']');
+            }
             FieldSource::Edges(rel, dir) => {
                 let view = self.scene.view;
                 let edges = if dir == Direction::Out {

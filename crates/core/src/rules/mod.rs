@@ -8,6 +8,7 @@ pub mod membership_roles;
 pub mod membership_rules;
 pub mod portfolio_rules;
 pub mod rich_texts;
+pub mod rule_trigger_rules;
 pub mod sharing;
 pub mod status_rules;
 pub mod story_rules;

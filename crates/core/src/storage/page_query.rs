@@ -59,6 +59,13 @@ pub enum ListSource {
         /// Last year.
         last_year: i32,
     },
+    /// The reactions to the anchor, in the order of the gids of their users.
+    Reactions {
+        /// Index of the anchor.
+        anchor: usize,
+        /// Relation of the edges to the users who like the anchor; the relation of its type replaces it.
+        likes: Relation,
+    },
     /// The anchor alone.
     SingleNode {
         /// Index of the anchor.
@@ -85,6 +92,7 @@ impl ListSource {
             | Self::TwoStep { anchor, .. }
             | Self::InWorkspace { anchor, .. }
             | Self::TimePeriods { anchor, .. }
+            | Self::Reactions { anchor, .. }
             | Self::SingleNode { anchor }
             | Self::Alphabetical { anchor, .. } => Some(*anchor),
             Self::InViewerWorkspaces { .. } => None,
@@ -146,6 +154,8 @@ pub struct LinkFilter {
     pub key: Option<&'static str>,
     /// Relation of the edge from the linked node to the node of the parameter; `None` if the two are the same.
     pub through: Option<Relation>,
+    /// True if the viewer need not see the node, which must then be in a workspace of theirs.
+    pub unseen: bool,
 }
 
 /// A page of a list.

@@ -1,4 +1,6 @@
 //! The operation table: one file for each tag of the catalogue.
+pub mod access_requests;
+pub mod agents;
 pub mod allocations;
 pub mod attachments;
 pub mod audit;
@@ -28,10 +30,13 @@ mod project_people;
 pub mod project_portfolio_settings;
 pub mod projects;
 pub mod rates;
+pub mod reactions;
 mod record_family;
 mod record_links;
 mod record_list;
 mod resource_exports;
+pub mod roles;
+pub mod rules;
 pub mod search;
 pub mod sections;
 pub mod status_updates;
@@ -101,6 +106,11 @@ pub static TABLES: &[&[Operation]] = &[
     project_briefs::PROJECT_BRIEFS,
     ooo_entries::OOO_ENTRIES,
     allocations::ALLOCATIONS,
+    access_requests::ACCESS_REQUESTS,
+    reactions::REACTIONS,
+    agents::AGENTS,
+    roles::ROLES,
+    rules::RULES,
 ];
 
 /// Returns all operations.

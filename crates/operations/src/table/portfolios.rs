@@ -159,6 +159,7 @@ fn owned_by(query: &mut ReadQuery, owner: NodeRef) -> RowFilter {
         node: owner,
         key: Some(portfolio::OWNER.def.name),
         through: None,
+        unseen: false,
     })
 }
 

@@ -114,6 +114,7 @@ fn describe<L: RecordList>(
             node: named.node.clone(),
             key: other.field.map(|field| field.def.name),
             through: other.through,
+            unseen: false,
         }));
     }
     Ok(ListRequest {

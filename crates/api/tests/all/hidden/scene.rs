@@ -43,6 +43,9 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-portfolio",
     "HIDDEN-brief",
     "HIDDEN-type",
+    "HIDDEN-asks",
+    "HIDDEN-role",
+    "HIDDEN-duties",
 ];
 
 /// Names that guests may not find.
@@ -471,6 +474,13 @@ fn project_records(world: &mut World) {
     let week = json!({"workspace": orchid, "user": gid(world, "ada"), "start_date": "2026-03-02",
         "end_date": "2026-03-08"});
     makes(world, "h_week", "/timesheet_approval_statuses", week);
+    let role = json!({"workspace": orchid, "name": "HIDDEN-role", "description": "HIDDEN-duties",
+        "base_role_type": "guest"});
+    makes(world, "h_role", "/roles", role);
+    let wish = json!({"target": gid(world, "h_project"), "message": "HIDDEN-asks"});
+    let wish = ok(world.post("vic", "/access_requests", wish)).gid();
+    let wish = Gid::parse(&wish).unwrap();
+    world.names.insert("h_access".to_owned(), wish);
 }
 
 /// Makes exports of ada's, and gives a user a membership in a custom field.

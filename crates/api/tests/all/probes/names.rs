@@ -69,7 +69,8 @@ const READERS: &[(&str, &[&str])] = &[
 const ADA: &[(&str, &[&str])] = &[("ada", &[])];
 
 /// Types whose nodes cannot be hidden or named: events are rendered from the journal when they are sent, the tasks of a
-/// project template are read only with it, everybody sees all time periods, a webhook is no node, and a project status is the node of a status update.
+/// project template are read only with it, everybody sees all time periods, a webhook is no node, nor is a reaction, and a
+/// project status is the node of a status update.
 const UNNAMED: &[Type] = &[
     Type::Event,
     Type::TemplateTask,
@@ -77,6 +78,7 @@ const UNNAMED: &[Type] = &[
     Type::TimePeriod,
     Type::Webhook,
     Type::ProjectStatus,
+    Type::Reaction,
 ];
 
 /// The scene, with its nodes by type.

@@ -15,6 +15,10 @@ pub(super) const RECORDS: &[(&str, &str)] = &[
     ("budget_gid", "budget"),
     ("timesheet_approval_status_gid", "week"),
     ("custom_type_gid", "custom_type"),
+    ("access_request_gid", "access"),
+    ("agent_gid", "agent"),
+    ("role_gid", "role"),
+    ("rule_trigger_gid", "trigger"),
 ];
 
 /// Returns the name of a tenant's record that fits a path parameter.
@@ -41,6 +45,9 @@ pub(super) fn required(world: &World, tenant: &Tenant, name: &str) -> Option<Val
         "approval_status" => json!("submitted"),
         "assignee" => json!(world.gid(tenant.member).to_string()),
         "duration_minutes" => json!(30),
+        "action_data" => json!({"probe": 1}),
+        "description" => json!("Probe"),
+        "base_role_type" => json!("member"),
         _ => return None,
     })
 }
@@ -64,13 +71,32 @@ pub(super) fn complete(
             put("parent", json!(project));
             put("resource", json!(member));
         }
+        "triggerRule" => {
+            // A task in the project of the trigger.
+            let task = if tenant.workspace == "orchid" {
+                "water"
+            } else {
+                "blast"
+            };
+            put("resource", json!(world.gid(task).to_string()));
+        }
+        "createAccessRequest" => drop(put("target", json!(closed_project(world, tenant)))),
         "updateProjectBrief" => drop(put("title", json!("Probe"))),
         "updateOooEntry" | "updateAllocation" => drop(put("end_date", json!("2026-04-09"))),
         "createBudget" => drop(put("parent", json!(project))),
         "updateBudget" => drop(put("total", json!({"enabled": true}))),
         "updateRate" => drop(put("rate", json!(1.5))),
-        "updateTimeTrackingCategory" => drop(put("name", json!("Probe"))),
+        "updateRole" | "updateTimeTrackingCategory" => drop(put("name", json!("Probe"))),
         "updateTimeTrackingEntry" => drop(put("duration_minutes", json!(15))),
         _ => {}
     }
+}
+
+/// Creates a project that its tenant's admin does not see; returns its gid.
+fn closed_project(world: &World, tenant: &Tenant) -> String {
+    let data = json!({"name": "Closed", "workspace": world.gid(tenant.workspace).to_string(),
+        "team": world.gid(tenant.team).to_string(), "privacy_setting": "private"});
+    let made = world.post(tenant.member, "/projects", data);
+    assert_eq!(made.status, 201, "{}", made.text);
+    made.gid()
 }

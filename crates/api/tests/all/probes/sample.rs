@@ -222,6 +222,9 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
                 "workspace" | "organization" => gid(tenant.workspace),
                 "project" | "parent" => gid(tenant.project),
                 "user" => gid(tenant.member),
+                "target" if row.id == "getReactionsOnObject" => gid(tenant.task),
+                "target" => gid(tenant.project),
+                "emoji_base" => "%F0%9F%91%8D".to_owned(),
                 other => panic!("{}: no sample for the parameter {other}", row.id),
             };
             (name, value)

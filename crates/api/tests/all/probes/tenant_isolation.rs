@@ -69,6 +69,7 @@ const BODY_SLOTS: &[&str] = &[
     "after_enum_option",
     "resource",
     "requested_roles",
+    "target",
     "actions",
     "export_request_parameters",
 ];

@@ -1,17 +1,40 @@
 //! Records of plain families, one of each in both tenants: `orchid_…` and `basalt_…`.
 use super::*;
 use workgraph_core::model::resources::{
-    self, budget, capacity, ooo_entry, project_brief, task, time_tracking, timesheet,
+    self, access_request, agent, budget, capacity, ooo_entry, project_brief, role, rule_trigger,
+    task, time_tracking, timesheet,
 };
 use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
 
 /// Builds the records. Their parents are nodes that few users see.
 pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
-    for (tenant, who_name, task_name, project, category, brief) in [
-        ("orchid", "ada", "lichen", "moss", "Pruning", "Sepals"),
-        ("basalt", "bob", "haul", "quarry", "Shale work", "Magma"),
+    for (tenant, (who_name, member_name), task_name, project, category, brief) in [
+        (
+            "orchid",
+            ("ada", "moe"),
+            "lichen",
+            "moss",
+            "Pruning",
+            "Sepals",
+        ),
+        (
+            "basalt",
+            ("bob", "ben"),
+            "haul",
+            "quarry",
+            "Shale work",
+            "Magma",
+        ),
     ] {
         let (home, who) = (names[tenant], names[who_name]);
+        let member = names[member_name];
+        let word = brief;
+        // Everybody of the tenant sees the tasks of this project.
+        let ruled = names[if tenant == "orchid" {
+            "garden"
+        } else {
+            "quarry"
+        }];
         let (task, project) = (names[task_name], names[project]);
         let mut put = |name: &str, gid: Gid| names.insert(format!("{tenant}_{name}"), gid);
         let category = f.node(Type::TimeTrackingCategory, Some(home), |draft, _| {
@@ -81,6 +104,31 @@ pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         let title = format!("Defect of {tenant}");
         let made = f.with(|work| create_custom_type(work, home, &[project], &title, &statuses));
         put("custom_type", made.unwrap());
+        let agent = f.node(Type::Agent, Some(home), |draft, _| {
+            draft.set(agent::NAME, format!("Agent of {word}").as_str());
+        });
+        put("agent", agent);
+        let role = f.node(Type::Role, Some(home), |draft, now| {
+            draft.set(role::NAME, format!("Role of {word}").as_str());
+            draft.set(role::CREATED_AT, now);
+            draft.set(role::MODIFIED_AT, now);
+        });
+        put("role", role);
+        let trigger = f.node(Type::RuleTrigger, Some(home), |draft, _| {
+            draft.set(rule_trigger::NAME, format!("Rule of {word}").as_str());
+            draft.set(rule_trigger::PROJECT, ruled);
+        });
+        f.link(trigger, rel::RULE_TRIGGER_OF, ruled, rank, None);
+        put("trigger", trigger);
+        let wish = f.node(Type::AccessRequest, Some(home), |draft, _| {
+            draft.set(access_request::MESSAGE, format!("For {word}").as_str());
+            draft.set(access_request::REQUESTER, member);
+            draft.set(access_request::TARGET_LINK, project);
+            let target = format!(r#"{{"gid":"{project}","resource_type":"project"}}"#);
+            draft.set(access_request::TARGET, target);
+        });
+        put("access", wish);
+        f.link(project, rel::ACCESS_REQUESTS, member, rank, Some(wish));
         f.with(|work| {
             let mut writes = work.changes.node_writes.iter_mut();
             let write = writes.find(|write| write.node.gid == task).unwrap();

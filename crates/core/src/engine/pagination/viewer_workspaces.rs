@@ -21,6 +21,7 @@ pub(super) fn chunk(
     let share = limit.div_ceil(workspaces.len().max(1)).max(SHARE_MIN);
     let mut rows: Vec<CandidateRow> = Vec::new();
     let mut sure = i64::MAX;
+    rows.extend(CandidateRow::of_every_workspace(ty, after.unwrap_or(START)));
     for workspace in workspaces {
         let start = rows.len();
         if ty == Type::User {

@@ -64,6 +64,7 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::Rate),
     home(Type::Budget),
     home(Type::TimesheetApprovalStatus),
+    home(Type::Role),
     deep(ExportedListSource::Home, Type::Project),
     home(Type::ProjectMembership),
     home(Type::CustomFieldSetting),

@@ -39,6 +39,8 @@ pub enum FieldSource {
     Count(Relation, Direction),
     /// True if the viewer is at the other end of such an edge.
     HasViewer(Relation),
+    /// One item about the edges of this relation, if there are any.
+    Summary(Relation),
     /// This constant JSON.
     Always(&'static str),
     /// JSON that this function writes.
@@ -57,6 +59,7 @@ impl std::fmt::Debug for FieldSource {
             Self::Edges(rel, dir) => write!(f, "edges {} {dir:?}", rel.0),
             Self::Aux(rel, dir) => write!(f, "third parties of edges {} {dir:?}", rel.0),
             Self::Count(rel, dir) => write!(f, "count of edges {} {dir:?}", rel.0),
+            Self::Summary(rel) => write!(f, "summary of edges {}", rel.0),
             Self::HasViewer(rel) => write!(f, "viewer on edges {}", rel.0),
             Self::Always(json) => write!(f, "always {json}"),
             Self::Gid => f.write_str("gid"),

@@ -141,3 +141,16 @@ pub const WEEK_OF_USER: Relation = Relation(103);
 pub const CUSTOM_TYPE_ON: Relation = Relation(104);
 /// Task → status of its custom type.
 pub const CUSTOM_STATUS: Relation = Relation(105);
+/// Project or portfolio → user who asks for access; aux is the request. Decided requests have no edge.
+pub const ACCESS_REQUESTS: Relation = Relation(110);
+/// Rule trigger → project.
+pub const RULE_TRIGGER_OF: Relation = Relation(111);
+
+/// Returns the relation of the edges from a node of a type to the users who like it.
+#[must_use]
+pub const fn likes_of(ty: Type) -> Relation {
+    match ty {
+        Type::Task => LIKES,
+        _ => STORY_LIKES,
+    }
+}

@@ -33,6 +33,8 @@ const ANYTHING: &[Type] = &[
     Type::Allocation,
     Type::CustomType,
     Type::CustomTypeStatusOption,
+    Type::AccessRequest,
+    Type::Role,
 ];
 
 /// User who made the change.

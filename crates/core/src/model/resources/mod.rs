@@ -1,4 +1,6 @@
 //! Every resource type of the graph, one file each; [`ALL`] lists them.
+pub mod access_request;
+pub mod agent;
 pub mod attachment;
 pub mod budget;
 pub mod capacity;
@@ -15,6 +17,9 @@ pub mod portfolio;
 pub mod project;
 pub mod project_brief;
 pub mod project_template;
+pub mod reaction;
+pub mod role;
+pub mod rule_trigger;
 pub mod section;
 pub mod status_update;
 pub mod story;
@@ -82,6 +87,11 @@ pub static ALL: &[&Resource] = &[
     &timesheet::TIMESHEET_APPROVAL_STATUS,
     &custom_type::CUSTOM_TYPE,
     &custom_type::CUSTOM_TYPE_STATUS_OPTION,
+    &access_request::ACCESS_REQUEST,
+    &reaction::REACTION,
+    &agent::AGENT,
+    &role::ROLE,
+    &rule_trigger::RULE_TRIGGER,
 ];
 
 /// Returns the declaration of a type.
@@ -131,6 +141,11 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::TimesheetApprovalStatus => &timesheet::TIMESHEET_APPROVAL_STATUS,
         Type::CustomType => &custom_type::CUSTOM_TYPE,
         Type::CustomTypeStatusOption => &custom_type::CUSTOM_TYPE_STATUS_OPTION,
+        Type::AccessRequest => &access_request::ACCESS_REQUEST,
+        Type::Reaction => &reaction::REACTION,
+        Type::Agent => &agent::AGENT,
+        Type::Role => &role::ROLE,
+        Type::RuleTrigger => &rule_trigger::RULE_TRIGGER,
     }
 }
 

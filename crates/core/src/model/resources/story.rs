@@ -1,10 +1,10 @@
 //! Stories: comments, and records of changes.
-use super::{GID, LIKE_PARTS, RESOURCE_TYPE};
+use super::{GID, LIKE_PARTS, RESOURCE_TYPE, reaction};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::Node;
 use crate::model::registry::{
-    Direction, FieldSource, LinkMany, LinkOne, MentionRule, NAME_MAX, Opaque, Resource, TEXT_MAX,
-    Type, TypedField, ValueType, rel,
+    Direction, FieldDef, FieldSource, LinkMany, LinkOne, MentionRule, NAME_MAX, Opaque, Resource,
+    TEXT_MAX, Type, TypedField, ValueType, rel,
 };
 use crate::model::time::Time;
 use workgraph_richtext::RichTextProfile;
@@ -103,13 +103,10 @@ pub const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
     FieldSource::Count(rel::STORY_LIKES, Direction::Out),
 )
 .doc("Old name of num_likes.");
-/// Emoji reactions; always none.
-pub const REACTIONS: TypedField<Opaque> = TypedField::other(
-    "reaction_summary",
-    ValueType::Json,
-    FieldSource::Always("[]"),
-)
-.doc("The emoji reactions to the story.");
+/// Emoji reactions by emoji: the likes.
+pub const REACTIONS: TypedField<Opaque> =
+    reaction::summary(REACTION_PARTS, rel::STORY_LIKES).doc("The emoji reactions to the story.");
+const REACTION_PARTS: &[FieldDef] = &reaction::summary_parts(rel::STORY_LIKES);
 /// Previews of links; always none.
 pub const PREVIEWS: TypedField<Opaque> =
     TypedField::other("previews", ValueType::Json, FieldSource::Always("[]"))
@@ -347,6 +344,8 @@ pub static STORY: Resource = Resource {
 
 /// The subtype of comments.
 pub const COMMENT: &str = "comment_added";
+/// Subtype of the stories about runs of rule triggers; they keep their sentence.
+pub const RULE_TRIGGERED: &str = "rule_triggered";
 
 /// Returns true if a story is a comment.
 #[must_use]

@@ -122,6 +122,7 @@ pub(super) fn of(node: &Node, view: &ReadView) -> String {
                 word(story::NEW_APPROVAL)
             )
         }
+        story::RULE_TRIGGERED => word(story::TEXT).into_owned(),
         "resource_subtype_changed" => format!("changed the type to {}", word(story::NEW_SUBTYPE)),
         "due_date_changed" => moved(node, "due_on", "due date"),
         "start_date_changed" => moved(node, "start_on", "start date"),

@@ -183,6 +183,22 @@ pub const TIMESHEET_APPROVAL_STATUS: Input<Named<Gid>> = gid(
 /// The custom type.
 pub const CUSTOM_TYPE: Input<Named<Gid>> =
     gid("custom_type_gid", &[Type::CustomType], "The custom type.");
+/// The access request.
+pub const ACCESS_REQUEST: Input<Named<Gid>> = gid(
+    "access_request_gid",
+    &[Type::AccessRequest],
+    "The access request.",
+);
+/// The agent.
+pub const AGENT: Input<Named<Gid>> = gid("agent_gid", &[Type::Agent], "The agent.");
+/// The role.
+pub const ROLE: Input<Named<Gid>> = gid("role_gid", &[Type::Role], "The role.");
+/// The trigger of a rule.
+pub const RULE_TRIGGER: Input<Named<Gid>> = gid(
+    "rule_trigger_gid",
+    &[Type::RuleTrigger],
+    "The trigger of a rule, as the operator made it.",
+);
 
 /// The parameters of rows whose handler works on the node of the path.
 const NODES: &[&InputDef] = &[
@@ -222,6 +238,10 @@ const NODES: &[&InputDef] = &[
     &BUDGET.def,
     &TIMESHEET_APPROVAL_STATUS.def,
     &CUSTOM_TYPE.def,
+    &ACCESS_REQUEST.def,
+    &AGENT.def,
+    &ROLE.def,
+    &RULE_TRIGGER.def,
 ];
 
 /// Returns the declaration of the first parameter in a path.

@@ -1,0 +1,14 @@
+//! Agents of a workspace. Nothing makes any, so the list is empty.
+use crate::operation::{ListDefinition, Operation, get, list};
+use workgraph_core::model::registry::Type;
+
+/// Operations on agents.
+pub static AGENTS: &[Operation] = &[
+    get("getAgent", "/agents/{agent_gid}", Type::Agent),
+    list(
+        "getAgentsForWorkspace",
+        "/workspaces/{workspace_gid}/agents",
+        Type::Agent,
+        ListDefinition::InWorkspace(Type::Agent),
+    ),
+];
