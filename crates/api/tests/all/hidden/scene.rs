@@ -43,7 +43,6 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-portfolio",
     "HIDDEN-brief",
     "HIDDEN-type",
-    "HIDDEN-asks",
     "HIDDEN-role",
     "HIDDEN-duties",
 ];
