@@ -117,6 +117,27 @@ pub(crate) const ROWS: &[BenchRow] = &[
         Bound::AtMost(1.6, 1.1),
     ),
     row(
+        "portfolio-items",
+        "GET 100 of the 1,000 items of a portfolio, nested opt_fields, 16 connections",
+        "bare hyper",
+        Basis::Cpu,
+        Bound::None,
+    ),
+    row(
+        "goal-tree",
+        "GET the 30 goals that support a goal, of a tree of 930, nested opt_fields, 16 connections",
+        "bare hyper",
+        Basis::Cpu,
+        Bound::None,
+    ),
+    row(
+        "tracked-time",
+        "GET one task with the sum of 1,000 entries of tracked time, 16 connections",
+        "bare hyper",
+        Basis::Cpu,
+        Bound::None,
+    ),
+    row(
         "page-depth",
         "page cost, deep against depth 0",
         "the first page",

@@ -233,6 +233,11 @@ impl Graph {
         })
     }
 
+    /// Returns the gids of the workspace and the team in which objects are made.
+    pub(crate) fn owner(&self) -> (&str, &str) {
+        (&self.workspace.workspace, &self.workspace.team)
+    }
+
     /// Makes another project. Returns its gid, and the maker of requests that create tasks in it.
     pub(crate) fn project(
         &self,

@@ -18,6 +18,7 @@ mod oauth_fixture;
 mod page_writer;
 mod procfs;
 mod project_copy;
+mod record_paths;
 mod recorded_create;
 mod report;
 mod run;

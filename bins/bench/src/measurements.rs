@@ -14,6 +14,7 @@ use crate::loadgen::{RequestMaker, Rng};
 use crate::measure::{self, Figure};
 use crate::oauth_fixture::OAuthFixture;
 use crate::project_copy::{CopySource, STEP};
+use crate::record_paths;
 use crate::recorded_create::RecordedCreate;
 use crate::search_baseline::{SearchKind, SearchTables};
 use crate::server_process::ServerProcess;
@@ -90,6 +91,15 @@ impl Bench<'_> {
             "users-me" => (16, vec!["/api/1.0/users/me".to_owned()]),
             "page-compact" => (16, page(None, None)),
             "page-nested" => return Ok(Measurement::SqlitePage(get(page(Some(NESTED), None)))),
+            "portfolio-items" => (
+                16,
+                vec![record_paths::portfolio(&self.client, &self.graph)?],
+            ),
+            "goal-tree" => (16, vec![record_paths::goals(&self.client, &self.graph)?]),
+            "tracked-time" => (
+                16,
+                vec![record_paths::tracked_time(&self.client, &self.graph)?],
+            ),
             "introspection" => {
                 let granted = OAuthFixture::get(&self.client, &self.data)?;
                 return self.posts(row, 16, granted.introspections());
