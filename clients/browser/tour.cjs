@@ -357,6 +357,28 @@ class Tour {
     assert.equal(await api(secret), 401);
   }
 
+  async requests() {
+    const { page } = this;
+    this.step("the requests of one's tokens are searched, and shown as curl");
+    await this.open("/-/console/requests");
+    await this.says(/GET getUser/);
+    await this.audit("requests", ["dark", "phone"]);
+    await page.type("#operation", "no such operation");
+    await page.go('form[role="search"] button');
+    await this.says(/No requests/);
+    await this.open("/-/console/requests?owner=tokens&operation=users");
+    await page.go(".list a");
+    await this.says(/As curl curl -X GET/);
+    await this.says(/Bearer \$TOKEN/);
+    await this.says(/They were not recorded/);
+    await this.audit("request", ["dark"]);
+    await this.open("/-/console/requests?owner=tokens");
+    await page.go('form[action$="/recording"] button');
+    await this.says(/Bodies are recorded for an hour/);
+    await page.go('form[action$="/recording"] button');
+    await this.says(/Bodies are no longer recorded/);
+  }
+
   async service() {
     const { page } = this;
     this.step("a service account is made, its token used and revoked");
@@ -435,6 +457,7 @@ class Tour {
     await this.disconnect(tokens);
     await this.invited();
     await this.token();
+    await this.requests();
     await this.service();
     await this.account();
     await this.errors();

@@ -42,6 +42,9 @@ use workgraph_auth::LoopbackPolicy;
 use workgraph_core::GidGenerator;
 use workgraph_portal::Portal;
 
+/// Memory of the request inspector of a demo.
+const DEMO_INSPECTOR_BYTES: usize = 16 << 20;
+
 /// Resources that last as long as the process.
 struct ServerResources {
     storage: Arc<Storage>,
@@ -170,6 +173,9 @@ pub(crate) async fn serve(
         config.portal.loopback = LoopbackPolicy::Allowed;
         config.portal.oob_without_pkce = true;
         config.webhooks.policy.loopback = true;
+        if config.api.inspector.bytes == 0 {
+            config.api.inspector.bytes = DEMO_INSPECTOR_BYTES;
+        }
     }
 
     // The first start calls the API often; those calls have no client and count against no limit.
@@ -237,7 +243,7 @@ pub(crate) async fn serve(
     };
     let edge = Arc::new(AppState {
         connections: ConnectionTracker::new(&config.http, Arc::clone(&metrics)),
-        description: ApiDescription::default(),
+        description: ApiDescription::new(&root),
         api,
         portal,
         storage: Arc::clone(&base.storage),

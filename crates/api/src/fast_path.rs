@@ -5,7 +5,9 @@ use crate::dispatch::response_cache_key;
 use crate::execute::record_response::CostedResponse;
 use crate::gate::AdmissionState;
 use crate::request::ApiResponse;
+use crate::request_inspector::InspectedLine;
 use crate::state::Api;
+use workgraph_operations::Method;
 
 /// A `GET` without a body, as it was received, borrowed from its transport.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +39,17 @@ impl Api {
         let cached = self.caches.responses.get(&key, version)?;
         self.note_token_use(&authentication);
         let (row, mut admission) = (cached.row, AdmissionState::default());
+        self.note_token_identity(&authentication, &mut admission);
         let passed = self.admit_and_authorize(&authentication, row, &mut admission);
         let outcome = passed.map(|_| cached.into());
-        Some(self.finish_request(row.0.id, outcome, admission).0)
+        let line = InspectedLine {
+            method: Method::Get.name(),
+            path: request.path,
+            query: request.query,
+            content_type: None,
+            body: &[],
+        };
+        Some(self.finish_request(row.0.id, outcome, admission, line).0)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::execute::record_response::CostedResponse;
 use crate::limits::admission::EffectiveLimits;
 use crate::limits::request_weight::RequestWeight;
 use crate::request::ApiResponse;
+use crate::request_inspector::{InspectedLine, LimitsLeft, RequestOutcome, TokenIdentity};
 use crate::state::Api;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -30,6 +31,8 @@ pub(crate) struct AdmissionState {
     pub(crate) terms: Option<EffectiveLimits>,
     /// The permit; set once the request is admitted.
     pub(crate) permit: Option<Permit>,
+    /// The token, if requests are recorded; set once it is known.
+    pub(crate) token: Option<TokenIdentity>,
 }
 
 /// An operation for which a grant has the scope. Only [`authorize`] makes it, and only with it can an operation be
@@ -181,14 +184,34 @@ impl Api {
         admitted.map_err(|failure| error::error_response(&failure, &*self.entropy))
     }
 
-    /// Returns the response to a request of an operation with its cost, and charges the cost to the permit.
+    /// Notes the token of a request, if requests are recorded.
+    pub(crate) fn note_token_identity(
+        &self,
+        authentication: &Authentication,
+        admission: &mut AdmissionState,
+    ) {
+        if self.inspector.is_on() {
+            let Authentication {
+                grant, checked_at, ..
+            } = authentication;
+            admission.token = Some(TokenIdentity::of(grant, *checked_at));
+        }
+    }
+
+    /// Returns the response to a request of an operation with its cost, and charges the cost to the permit. The request
+    /// as it was sent is recorded, if requests are.
     pub(crate) fn finish_request(
         &self,
         operation: &'static str,
         outcome: Result<CostedResponse, ApiError>,
         admission: AdmissionState,
+        line: InspectedLine<'_>,
     ) -> (ApiResponse, u32) {
-        let AdmissionState { terms, mut permit } = admission;
+        let AdmissionState {
+            terms,
+            mut permit,
+            token,
+        } = admission;
         let (mut reply, cost) = match outcome {
             Ok(answered) => (answered.reply, answered.cost),
             Err(failure) => {
@@ -203,6 +226,17 @@ impl Api {
             }
         }
         reply.operation = operation;
+        if let Some(token) = token {
+            let limits = terms.map(|terms| LimitsLeft::of(&self.limiter_state(&terms)));
+            let outcome = RequestOutcome {
+                operation,
+                status: reply.status,
+                body: &reply.body,
+                cost,
+                limits,
+            };
+            reply.record = Some(self.inspector.record(token, &line, &outcome));
+        }
         reply.permit = permit;
         (reply, cost)
     }

@@ -18,6 +18,7 @@ mod pipeline;
 pub mod ports;
 mod query_token;
 pub mod request;
+pub mod request_inspector;
 pub mod router;
 mod state;
 pub mod storage_error;

@@ -6,11 +6,12 @@ use crate::gate::{AdmissionState, AuthorizedOperation};
 use crate::input::OperationInput;
 use crate::ports::body_source::BodySource;
 use crate::request::{ApiRequest, ApiResponse, RequestOrigin};
+use crate::request_inspector::InspectedLine;
 use crate::router::RouteMatch;
 use crate::state::Api;
 use crate::{batch, query_token};
-use workgraph_operations::Caller;
 use workgraph_operations::operation::Handler;
+use workgraph_operations::{Caller, Method};
 
 impl Api {
     /// Answers a request. Never fails: every error has a response.
@@ -45,18 +46,29 @@ impl Api {
         upload: Option<&mut dyn BodySource>,
     ) -> ApiResponse {
         let mut admission = AdmissionState::default();
-        let (operation, outcome) = match self.router.match_route(request.method, &request.path) {
+        let found = self.router.match_route(request.method, &request.path);
+        let moved = found
+            .as_ref()
+            .ok()
+            .and_then(|found| query_token::into_header(request, found));
+        let request = moved.as_ref().unwrap_or(request);
+        let (operation, outcome) = match found {
             Err(none) => ("", Err(none)),
             Ok(found) => {
-                let moved = query_token::into_header(request, &found);
-                let request = moved.as_ref().unwrap_or(request);
                 let stages =
                     self.authenticate_and_dispatch(request, upload, &found, &mut admission, origin);
                 (found.operation.id, stages.await)
             }
         };
         let explained = admission.terms.filter(|_| request.explain);
-        let (reply, cost) = self.finish_request(operation, outcome, admission);
+        let line = InspectedLine {
+            method: request.method.map_or("", Method::name),
+            path: &request.path,
+            query: &request.query,
+            content_type: request.content_type.as_deref(),
+            body: &request.body,
+        };
+        let (reply, cost) = self.finish_request(operation, outcome, admission, line);
         match explained {
             Some(terms) => self.with_limit_headers(reply, &terms, cost),
             None => reply,
@@ -75,6 +87,7 @@ impl Api {
         let authentication = self
             .authenticate(&request.authorization, origin.token_cache)
             .await?;
+        self.note_token_identity(&authentication, admission);
         if matches!(found.operation.handler, Handler::Batch) {
             let by = (&authentication, origin.caller);
             return Box::pin(batch::run_batch(self, request, found, by, admission)).await;

@@ -1,5 +1,6 @@
 //! Request and response of the API, without their transport.
 use crate::cache::token_cache::ConnectionTokenCache;
+use crate::request_inspector::RequestRecord;
 use bytes::Bytes;
 use workgraph_limits::Permit;
 use workgraph_operations::Caller;
@@ -37,6 +38,9 @@ pub struct ApiResponse {
     pub operation: &'static str,
     /// The concurrency permit, to be held until the body is written.
     pub permit: Option<Permit>,
+    /// The record of the request, for [`RequestInspector::push`](crate::request_inspector::RequestInspector),
+    /// if requests are recorded.
+    pub record: Option<Box<RequestRecord>>,
 }
 
 impl ApiResponse {
@@ -49,6 +53,7 @@ impl ApiResponse {
             body,
             operation: "",
             permit: None,
+            record: None,
         }
     }
     /// Adds a header.

@@ -7,6 +7,7 @@ use crate::features::webhooks::service_state::WebhookService;
 use crate::limits::limit_overrides::ActiveLimitOverrides;
 use crate::ports::blob_store::BlobStore;
 use crate::ports::{Clock, Entropy};
+use crate::request_inspector::RequestInspector;
 use crate::router::Router;
 use crate::token_usage::TokenUsage;
 use std::sync::atomic::AtomicU32;
@@ -44,6 +45,7 @@ pub struct Api {
     pub(crate) pending_uploads: PendingUploads,
     pub(crate) router: Router,
     pub(crate) caches: ApiCaches,
+    pub(crate) inspector: RequestInspector,
 }
 
 /// The parts from which an [`Api`] is built.
@@ -81,6 +83,7 @@ impl Api {
             user_totals: OwnerTotals::new(),
             user_multiple: AtomicU32::new(parts.settings.user_multiple.unwrap_or(0)),
             caches: ApiCaches::new(parts.settings.caches),
+            inspector: RequestInspector::new(parts.settings.inspector),
             settings: parts.settings,
             keys: parts.keys,
             gid_generator: parts.gid_generator,
@@ -98,6 +101,12 @@ impl Api {
     #[must_use]
     pub fn settings(&self) -> &ApiSettings {
         &self.settings
+    }
+
+    /// Returns the last requests of each owner of tokens.
+    #[must_use]
+    pub fn inspector(&self) -> &RequestInspector {
+        &self.inspector
     }
 
     /// Returns the limiters, for metrics and sweeps.

@@ -38,6 +38,26 @@ pub struct ApiSettings {
     /// True if tokens, responses and commits that were read are cached. False asks the stores each time: responses are
     /// the same, only later. It is meant for finding faults.
     pub caches: bool,
+    /// The request inspector.
+    pub inspector: InspectorSettings,
+}
+
+/// Settings of the request inspector, which shows the last requests to the owners of their tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct InspectorSettings {
+    /// Bytes of memory for all requests; 0 records none.
+    pub bytes: usize,
+    /// Bytes of memory for the requests of one user, app or service account.
+    pub owner_bytes: usize,
+}
+
+impl Default for InspectorSettings {
+    fn default() -> Self {
+        Self {
+            bytes: 0,
+            owner_bytes: 256 << 10,
+        }
+    }
 }
 
 impl ApiSettings {
@@ -80,6 +100,7 @@ impl Default for ApiSettings {
             jobs_per_user_max: 5,
             user_multiple: Some(10),
             caches: true,
+            inspector: InspectorSettings::default(),
         }
     }
 }

@@ -161,6 +161,15 @@ settings! {
         cost_ceiling => limits.cost_ceiling;
     }
 
+    /// Settings of the request inspector, `/-/console/requests`.
+    static INSPECTOR: "inspector." {
+        /// Bytes of memory for the last requests, which the owners of their tokens can look at; 0 records none. A demo has
+        /// 16777216.
+        bytes => api.inspector.bytes;
+        /// Bytes of it for one user, app or service account.
+        owner_bytes => api.inspector.owner_bytes, least = 65_536;
+    }
+
     /// Settings of the authorization server.
     static PORTAL: "oauth." {
         /// True if apps may have `http` redirect URLs on the machines of their users. A demo allows it.

@@ -154,6 +154,9 @@ impl RequestMeta {
                 .map_or(reply.body.len() as u64, |file| file.left());
             self.log_outcome(&reply, took, bytes, edge.log_requests || failed);
         }
+        if let Some(record) = reply.record.take() {
+            edge.api.inspector().push(*record, &self.id.to_text(), took);
+        }
         let bytes = std::mem::take(&mut reply.body);
         let left = edge.http.request_timeout.saturating_sub(took);
         let slot = connection.begin_response(reply.permit.take(), left);

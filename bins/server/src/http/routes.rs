@@ -15,6 +15,8 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use tokio::task::JoinError;
+use workgraph_api::error::{ApiError, error_response};
 use workgraph_api::limits::explain;
 use workgraph_api::request::Method;
 use workgraph_api::{ApiResponse, FastPathRequest};
@@ -76,7 +78,7 @@ pub(crate) async fn route(
             return RoutedResponse::of(ApiResponse::json(204, Vec::new()));
         }
         if below == "/openapi.json" && head.method == hyper::Method::GET {
-            return Box::pin(edge.description.document(edge)).await;
+            return described(edge, Box::pin(edge.description.document()).await);
         }
         let start = path.len() - below.len();
         return api(peer, head, body, start).await;
@@ -87,7 +89,7 @@ pub(crate) async fn route(
         return download(edge, connection, name, head.uri.query().unwrap_or_default());
     }
     if ReferenceSite::is_below(path) && head.method == hyper::Method::GET {
-        return Box::pin(edge.description.reference(edge, head)).await;
+        return described(edge, Box::pin(edge.description.reference(head)).await);
     }
     if path == "/-/limits" && head.method == hyper::Method::GET {
         return Box::pin(limits(edge, head)).await;
@@ -95,6 +97,17 @@ pub(crate) async fn route(
     let metrics = edge.metrics_public || has_metrics_token(edge, head);
     let own = Box::pin(health(edge, head, metrics)).await;
     own.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE))
+}
+
+/// Returns the response of the API's description, or the failure to make it.
+fn described(edge: &AppState, made: Result<ApiResponse, JoinError>) -> RoutedResponse {
+    let mut reply = made.unwrap_or_else(|panicked| {
+        error_response(&ApiError::Server(panicked.to_string()), &*edge.entropy)
+    });
+    let security = edge.transport_security.clone();
+    let header = security.map(|value| ("Strict-Transport-Security", value));
+    reply.headers.extend(header);
+    RoutedResponse::of(reply)
 }
 
 /// Returns true if a request carries the token that metrics are shown for.

@@ -26,6 +26,8 @@ impl Portal {
             workspaces: &*self.workspaces,
             one_time_secrets: &self.one_time_secrets,
             loopback: self.settings.loopback,
+            inspector: self.api.inspector(),
+            base_url: &self.settings.base_url,
         }
     }
 

@@ -8,6 +8,7 @@ mod apps;
 mod authorized_apps;
 pub(crate) mod console_router;
 mod form_fields;
+mod requests;
 mod response;
 mod service_accounts;
 mod tokens;
@@ -15,6 +16,7 @@ mod workspace_apps;
 
 use std::time::SystemTime;
 
+use workgraph_api::request_inspector::RequestInspector;
 use workgraph_auth::authorization::browser_session::{csrf, csrf_matches};
 use workgraph_auth::{
     AuthStoreError, BrowserSession, LoopbackPolicy, OAuthStore, Param, Secret, TokenRecord,
@@ -71,6 +73,10 @@ pub struct Console<'a> {
     pub one_time_secrets: &'a OneTimeSecrets,
     /// Policy for `http` redirect URLs on this machine.
     pub loopback: LoopbackPolicy,
+    /// The last requests of each owner of tokens.
+    pub inspector: &'a RequestInspector,
+    /// Address of the API without a trailing slash.
+    pub base_url: &'a str,
 }
 
 /// Context of one request: the signed-in user, the chrome of their pages, and their memberships.
@@ -139,6 +145,8 @@ impl Console<'_> {
             (ConsoleSection::Tokens, []) => self.tokens(&scene, now).await?,
             (ConsoleSection::Services, []) => self.services(&scene, now).await?,
             (ConsoleSection::Installed, []) => self.installed(&scene).await?,
+            (ConsoleSection::Requests, []) => self.requests(&scene, query, now).await?,
+            (ConsoleSection::Requests, [id]) => self.request(&scene, id).await?,
             _ => ConsoleResponse::not_found(),
         }))
     }
@@ -203,6 +211,9 @@ impl Console<'_> {
                 self.revoke_service_token(&scene, workspace, account, id, fresh.now)
                     .await?
             }
+            (ConsoleSection::Requests, ["recording"]) => {
+                self.record_bodies(&scene, form, fresh.now).await?
+            }
             (ConsoleSection::Installed, [workspace, app]) => {
                 self.switch_installed(&scene, workspace, app, form).await?
             }
@@ -265,6 +276,7 @@ enum ConsoleSection {
     Tokens,
     Services,
     Installed,
+    Requests,
 }
 
 /// Returns the part of the console that a path is in, and the segments below.
@@ -276,6 +288,7 @@ fn console_section(path: &str) -> Option<(ConsoleSection, Vec<&str>)> {
         (paths::TOKENS, ConsoleSection::Tokens),
         (paths::SERVICES, ConsoleSection::Services),
         (paths::INSTALLED, ConsoleSection::Installed),
+        (paths::REQUESTS, ConsoleSection::Requests),
     ];
     let (below, part) = parts.into_iter().find_map(|(at, part)| {
         let below = path.strip_prefix(at)?;

@@ -25,7 +25,7 @@ impl ConsoleResponse {
 
     /// Returns a redirect to the page at a path, with a notice of the write.
     pub(crate) fn done(path: &str, what: ConsoleNotice) -> Self {
-        Self::SeeOther(format!("{path}?done={}", what.word()))
+        Self::SeeOther(what.at(&format!("{path}?")))
     }
 
     /// Returns 404, for an object that does not exist or belongs to another user.
@@ -59,10 +59,12 @@ pub(crate) enum ConsoleNotice {
     AllRevoked,
     Accepted,
     Declined,
+    RecordingOn,
+    RecordingOff,
 }
 
 impl ConsoleNotice {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 12] = [
         Self::Saved,
         Self::On,
         Self::Off,
@@ -73,6 +75,8 @@ impl ConsoleNotice {
         Self::AllRevoked,
         Self::Accepted,
         Self::Declined,
+        Self::RecordingOn,
+        Self::RecordingOff,
     ];
 
     const fn word(self) -> &'static str {
@@ -87,7 +91,15 @@ impl ConsoleNotice {
             Self::AllRevoked => "all_revoked",
             Self::Accepted => "accepted",
             Self::Declined => "declined",
+            Self::RecordingOn => "recording",
+            Self::RecordingOff => "not_recording",
         }
+    }
+
+    /// Returns an address, which ends with `?` or a parameter, with the notice.
+    pub(super) fn at(self, address: &str) -> String {
+        let and = if address.ends_with('?') { "" } else { "&" };
+        format!("{address}{and}done={}", self.word())
     }
 
     const fn says(self) -> &'static str {
@@ -102,6 +114,8 @@ impl ConsoleNotice {
             Self::AllRevoked => "All access is revoked: no token and no app works any more.",
             Self::Accepted => "You belong to the workspace now.",
             Self::Declined => "The invitation is declined. Nothing of it is left.",
+            Self::RecordingOn => "Bodies are recorded for an hour.",
+            Self::RecordingOff => "Bodies are no longer recorded.",
         }
     }
 

@@ -100,6 +100,8 @@ pub(super) enum NavigationSection {
     Services,
     /// Apps of the workspaces that the user administers.
     Installed,
+    /// The last requests of the user's apps and tokens.
+    Requests,
     /// Password and sessions of the user.
     Account,
 }
@@ -109,12 +111,13 @@ impl NavigationSection {
         matches!(self, Self::Services | Self::Installed)
     }
 
-    const ALL: [(Self, &'static str, &'static str); 6] = [
+    const ALL: [(Self, &'static str, &'static str); 7] = [
         (Self::Connected, paths::CONNECTED, "Connected apps"),
         (Self::Apps, paths::APPS, "My apps"),
         (Self::Tokens, paths::TOKENS, "Access tokens"),
         (Self::Services, paths::SERVICES, "Service accounts"),
         (Self::Installed, paths::INSTALLED, "Workspace apps"),
+        (Self::Requests, paths::REQUESTS, "Requests"),
         (Self::Account, paths::ACCOUNT, "Account"),
     ];
 }

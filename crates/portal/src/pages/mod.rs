@@ -11,6 +11,7 @@ mod form;
 mod format;
 mod layout;
 pub mod paths;
+mod requests;
 mod service_accounts;
 mod tokens;
 mod workspace_apps;
@@ -26,6 +27,9 @@ pub use consent::{
 pub use form::FormProblem;
 pub use layout::{ErrorPage, HtmlPage, PageChrome, SignedInUser};
 pub(crate) use layout::{STYLE_SOURCE, document};
+pub use requests::{
+    RecordingState, RequestOwnerChoice, RequestPage, RequestRow, RequestSearch, RequestsPage,
+};
 pub use service_accounts::{
     ServiceAccountForm, ServiceAccountRow, ServiceAccountsPage, WorkspaceServiceAccounts,
 };

@@ -19,6 +19,10 @@ pub const SERVICES: &str = "/-/console/service_accounts";
 /// The apps that can be used in the workspaces that a user administers.
 /// `{INSTALLED}/{workspace}/{app}` takes a POST.
 pub const INSTALLED: &str = "/-/console/workspace_apps";
+/// The request inspector. `{REQUESTS}/{request}` is the page of one request.
+pub const REQUESTS: &str = "/-/console/requests";
+/// Takes the POST that begins or ends the recording of bodies.
+pub const REQUEST_RECORDING: &str = "/-/console/requests/recording";
 /// The account page: password and sessions of the signed-in user.
 pub const ACCOUNT: &str = "/-/console/account";
 /// Takes the POST of a new password.

@@ -3,6 +3,8 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use workgraph_api::operations::settings::InspectorSettings;
+use workgraph_api::request_inspector::RequestInspector;
 use workgraph_auth::authorization::browser_session::csrf;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{
@@ -23,6 +25,7 @@ pub(crate) struct Desk {
     pub(crate) store: MemoryTokenStore,
     pub(crate) drawer: OneTimeSecrets,
     pub(crate) loopback: LoopbackPolicy,
+    inspector: RequestInspector,
     services: Mutex<Vec<(u64, u64, String)>>,
     /// Invitations: the user, the number, the workspace.
     pub(crate) invitations: Mutex<Vec<(u64, u64, String)>>,
@@ -133,6 +136,7 @@ impl Desk {
             store,
             drawer: OneTimeSecrets::default(),
             loopback: LoopbackPolicy::Refused,
+            inspector: RequestInspector::new(InspectorSettings::default()),
             services: Mutex::default(),
             invitations: Mutex::default(),
             answers: Mutex::default(),
@@ -154,6 +158,8 @@ impl Desk {
             workspaces: &town,
             one_time_secrets: &self.drawer,
             loopback: self.loopback,
+            inspector: &self.inspector,
+            base_url: "https://work.example/api/1.0",
         })
     }
 

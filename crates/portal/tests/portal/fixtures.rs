@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use workgraph_api::operations::settings::InspectorSettings;
 use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::{Api, ApiResponse, Clock, Entropy};
 use workgraph_auth::authorization::registered_app::mint_secret;
@@ -225,6 +226,7 @@ pub(crate) struct Town {
     clock: Arc<Hand>,
     entropy: Arc<TestEntropy>,
     portal: Portal,
+    pub(crate) api: Arc<Api>,
 }
 
 impl Town {
@@ -233,6 +235,11 @@ impl Town {
     }
 
     pub(crate) fn with(change: impl FnOnce(&mut PortalSettings)) -> Self {
+        Self::with_inspector(0, change)
+    }
+
+    /// Returns a portal whose request inspector has this much memory.
+    pub(crate) fn with_inspector(bytes: usize, change: impl FnOnce(&mut PortalSettings)) -> Self {
         let store = Arc::new(Counted::default());
         let (clock, entropy) = (
             Arc::new(Hand(ManualClock::default())),
@@ -264,7 +271,13 @@ impl Town {
             tokens: store.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            settings: workgraph_api::ApiSettings::default(),
+            settings: workgraph_api::ApiSettings {
+                inspector: InspectorSettings {
+                    bytes,
+                    ..InspectorSettings::default()
+                },
+                ..workgraph_api::ApiSettings::default()
+            },
             limits: workgraph_limits::LimiterSettings::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
             gid_generator: GidGenerator::new(0, None),
@@ -279,7 +292,7 @@ impl Town {
         let acts = Arc::new(Plain(store.clone(), Mutex::default()));
         let places = Arc::new(Neighbours::default());
         let portal = Portal::new(PortalDependencies {
-            api,
+            api: Arc::clone(&api),
             store: store.clone(),
             audited_store: acts.clone(),
             user_directory: places.clone(),
@@ -299,6 +312,7 @@ impl Town {
             clock,
             entropy,
             portal,
+            api,
         }
     }
 

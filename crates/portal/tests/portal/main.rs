@@ -12,5 +12,6 @@ mod counted;
 mod endpoints;
 mod errors;
 mod fixtures;
+mod requests;
 mod sessions;
 mod silent;

@@ -1,0 +1,277 @@
+//! Masking: what is shown of a request has no secrets in it.
+use serde_json::Value;
+use std::borrow::Cow;
+use workgraph_wire::percent;
+
+/// Text in the place of a secret.
+const MASK: &str = "***";
+/// Largest body that is read in order to be masked, in bytes.
+const READ_MAX: usize = 256 << 10;
+/// Most bytes of a masked body that are kept.
+const KEPT_MAX: usize = 4 << 10;
+/// Words in the names of secrets.
+const SECRET_WORDS: [&str; 11] = [
+    "secret",
+    "token",
+    "password",
+    "passwd",
+    "signature",
+    "credential",
+    "authorization",
+    "ticket",
+    "api_key",
+    "apikey",
+    "cookie",
+];
+/// Names of parameters of addresses that are secrets, beside those with such a word.
+const SECRET_PARAMETERS: [&str; 4] = ["sig", "view", "key", "code"];
+
+/// Returns true if a field of this name holds a secret.
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Returns a text without tokens and secrets of this server (`wgp_...` and the like), without what follows `Bearer` or
+/// `Basic`, and without passwords and secret parameters of addresses.
+pub(super) fn masked_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let before = out.chars().next_back();
+        if let Some((kept, after)) = secret_at(rest, before) {
+            out.push_str(kept);
+            out.push_str(MASK);
+            rest = after;
+        } else {
+            out.push(next);
+            rest = rest.get(next.len_utf8()..).unwrap_or_default();
+        }
+    }
+    out
+}
+
+/// Returns the part before a secret and the text after it, if the text begins with one.
+fn secret_at(text: &str, before: Option<char>) -> Option<(&str, &str)> {
+    let in_word = before.is_some_and(char::is_alphanumeric);
+    let split = |kept: usize, secret: usize| Some((text.get(..kept)?, text.get(kept + secret..)?));
+    let run = |from: usize, is_part: fn(char) -> bool| {
+        let tail = text.get(from..).unwrap_or_default();
+        tail.find(|c| !is_part(c)).unwrap_or(tail.len())
+    };
+    let is_token = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_value = |c: char| !c.is_whitespace() && !"&\"'<>#,;\\".contains(c);
+    let head = text.as_bytes();
+    if let [b'w', b'g', kind, b'_', ..] = head
+        && kind.is_ascii_lowercase()
+    {
+        let length = run(4, is_token);
+        if length >= 8 {
+            return split(4, length);
+        }
+    }
+    if text.starts_with("://") {
+        let length = run(3, |c| !c.is_whitespace() && !"/?#\"'<>".contains(c));
+        let at = text.get(3..3 + length)?.rfind('@')?;
+        return split(3, at);
+    }
+    if in_word {
+        return None;
+    }
+    for scheme in ["bearer ", "basic "] {
+        if head
+            .get(..scheme.len())
+            .is_some_and(|h| h.eq_ignore_ascii_case(scheme.as_bytes()))
+        {
+            let length = run(scheme.len(), is_value);
+            return split(scheme.len(), length).filter(|_| length > 0);
+        }
+    }
+    if matches!(before, Some('?' | '&' | ';')) {
+        let name = run(0, |c| c.is_alphanumeric() || "_-.".contains(c));
+        let is_pair = text.get(name..)?.starts_with('=');
+        let word = text.get(..name)?;
+        let is_secret =
+            is_secret_name(word) || SECRET_PARAMETERS.contains(&word.to_ascii_lowercase().as_str());
+        if is_pair && is_secret {
+            return split(name + 1, run(name + 1, is_value));
+        }
+    }
+    None
+}
+
+/// Masks a part of an address that may be percent-encoded.
+fn masked_part(part: &str) -> Cow<'_, str> {
+    match percent::decode(part.as_bytes(), true) {
+        Ok(plain) if masked_text(&plain) == plain => Cow::Borrowed(part),
+        _ => Cow::Borrowed(MASK),
+    }
+}
+
+/// Returns a path without secrets in its segments.
+pub(super) fn masked_path(path: &str) -> String {
+    let parts: Vec<_> = path.split('/').map(masked_part).collect();
+    parts.join("/")
+}
+
+/// Returns a query or form without the values that are secrets.
+pub(super) fn masked_query(query: &str) -> String {
+    let masked = |pair: &str| {
+        let Some((name, value)) = pair.split_once('=') else {
+            return masked_part(pair).into_owned();
+        };
+        match percent::decode(name.as_bytes(), true) {
+            Ok(plain) if !is_secret_name(&plain) => {
+                format!("{}={}", masked_part(name), masked_part(value))
+            }
+            _ => format!("{}={MASK}", masked_part(name)),
+        }
+    };
+    let parts: Vec<String> = query.split('&').map(masked).collect();
+    parts.join("&")
+}
+
+/// Returns a body without secrets, cut to a bound. A body that is neither JSON nor a form is only counted.
+pub(super) fn masked_body(body: &[u8], content_type: Option<&str>) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    let counted = || format!("({} bytes that are not shown)", body.len());
+    if body.len() > READ_MAX {
+        return counted();
+    }
+    if let Ok(mut value) = serde_json::from_slice::<Value>(body) {
+        mask_value(&mut value);
+        return cut(&value.to_string(), KEPT_MAX);
+    }
+    let is_form = content_type.is_some_and(|kind| kind.contains("x-www-form-urlencoded"));
+    match std::str::from_utf8(body) {
+        Ok(form) if is_form => cut(&masked_query(form), KEPT_MAX),
+        _ => counted(),
+    }
+}
+
+/// Cuts a text to this many bytes, with a sign that it was longer.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most.saturating_sub('…'.len_utf8()));
+    format!("{}…", text.get(..end).unwrap_or_default())
+}
+
+/// Masks the secrets in a value, names of fields included.
+fn mask_value(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = masked_text(text),
+        Value::Array(items) => items.iter_mut().for_each(mask_value),
+        Value::Object(fields) => {
+            let all = std::mem::take(fields);
+            for (name, mut value) in all {
+                match is_secret_name(&name) && !value.is_null() {
+                    true => value = Value::String(MASK.to_owned()),
+                    false => mask_value(&mut value),
+                }
+                fields.insert(masked_text(&name), value);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "wgp_HOAOHmJAhVhTYPCoF6cZkqW9sQFwbVuJ5eJMbbLfje8Rb2tXg";
+
+    /// S296.
+    #[test]
+    fn secrets_are_masked_wherever_they_stand() {
+        let texts = [
+            TOKEN.to_owned(),
+            format!("x{TOKEN}"),
+            format!("Authorization: bearer {TOKEN}"),
+            "Basic SECRETVALUE".to_owned(),
+            "https://h.example/f?ticket=SECRETVALUE&a=1".to_owned(),
+            "https://h.example/f?a=1&view=SECRETVALUE".to_owned(),
+            "https://b.example/o?X-Amz-Signature=SECRETVALUE".to_owned(),
+            "https://user:SECRETVALUE@h.example/".to_owned(),
+        ];
+        for text in &texts {
+            let masked = masked_text(text);
+            assert!(masked.contains(MASK), "{text}");
+            for secret in [&TOKEN[4..], "SECRETVALUE"] {
+                assert!(!masked.contains(secret), "{masked}");
+            }
+            let body =
+                serde_json::json!({ "data": [{ "html": text, (text.clone()): 1 }] }).to_string();
+            let masked = masked_body(body.as_bytes(), None);
+            assert!(
+                !masked.contains("SECRETVALUE") && !masked.contains(&TOKEN[4..]),
+                "{masked}"
+            );
+            let query = format!("a={}", percent::encode_component(text));
+            let masked = masked_query(&query);
+            assert!(
+                !masked.contains("SECRETVALUE") && !masked.contains(&TOKEN[4..]),
+                "{masked}"
+            );
+        }
+        for name in [
+            "client_secret",
+            "X-Hook-Secret",
+            "access_token",
+            "Password",
+            "Authorization",
+        ] {
+            let body =
+                serde_json::json!({ "data": { name: { "deep": "SECRETVALUE" } } }).to_string();
+            assert!(
+                !masked_body(body.as_bytes(), None).contains("SECRETVALUE"),
+                "{name}"
+            );
+            let form = format!("a=1&{name}=SECRETVALUE");
+            let kind = Some("application/x-www-form-urlencoded");
+            assert_eq!(
+                masked_body(form.as_bytes(), kind),
+                format!("a=1&{name}=***")
+            );
+        }
+        assert_eq!(
+            masked_query("access%5Ftoken=SECRETVALUE"),
+            "access%5Ftoken=***"
+        );
+        assert_eq!(masked_path(&format!("/tasks/{TOKEN}")), "/tasks/***");
+        assert_eq!(
+            masked_body(b"{\"client_secret\": \"SECRETVALUE\"", None),
+            "(31 bytes that are not shown)"
+        );
+    }
+
+    /// S296.
+    #[test]
+    fn other_texts_stay_as_they_are() {
+        for text in [
+            "",
+            "wg_",
+            "wgp_short",
+            "https://h.example/a?b=c",
+            "a bearer",
+            "50% of & \u{1f600}",
+            "name@x.example",
+        ] {
+            assert_eq!(masked_text(text), text);
+        }
+        let query = "opt_fields=name,assignee.name&limit=10&text=50%25";
+        assert_eq!(masked_query(query), query);
+        assert_eq!(masked_path("/tasks/123"), "/tasks/123");
+        let long = format!("[\"{}\"]", "ä".repeat(10_000));
+        let masked = masked_body(long.as_bytes(), None);
+        assert!(
+            masked.len() <= KEPT_MAX && masked.ends_with('…'),
+            "{}",
+            masked.len()
+        );
+    }
+}

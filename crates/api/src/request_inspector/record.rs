@@ -1,0 +1,206 @@
+//! The record of a request: bounded in size, with its secrets masked.
+use super::masking::{cut, masked_body, masked_path, masked_query, masked_text};
+use serde_json::Value;
+use std::time::{Duration, SystemTime};
+use workgraph_auth::{Grant, TokenKind};
+use workgraph_limits::LimiterState;
+
+/// Most bytes of a path, a query and an error that are kept.
+const TEXT_MAX: usize = 1_024;
+
+/// Owner of requests: the one who may see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RequestOwner {
+    /// A user, of the requests with their personal tokens.
+    User(u64),
+    /// An app, of the requests with the tokens that it got from its users.
+    App(u64),
+    /// A service account in a workspace.
+    Service {
+        /// The workspace.
+        workspace: u64,
+        /// The account.
+        account: u64,
+    },
+}
+
+/// Token of a request that was found valid.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenIdentity {
+    pub(super) owner: RequestOwner,
+    pub(super) user: u64,
+    pub(super) token: u64,
+    pub(super) checked_at: SystemTime,
+}
+
+impl TokenIdentity {
+    /// Returns the identity of the token of a grant, which was checked at an instant.
+    pub(crate) fn of(grant: &Grant, checked_at: SystemTime) -> Self {
+        let owner = match (grant.kind, grant.app, grant.workspace) {
+            (TokenKind::Service, _, Some(workspace)) => RequestOwner::Service {
+                workspace,
+                account: grant.user,
+            },
+            (TokenKind::Access, Some(app), _) => RequestOwner::App(app),
+            _ => RequestOwner::User(grant.user),
+        };
+        Self {
+            owner,
+            user: grant.user,
+            token: grant.token,
+            checked_at,
+        }
+    }
+}
+
+/// Rest of the limits of a token when a request had ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitsLeft {
+    /// Requests left of the standard quota.
+    pub standard: u32,
+    /// The standard quota.
+    pub standard_limit: u32,
+    /// Searches left.
+    pub search: u32,
+    /// The quota of searches.
+    pub search_limit: u32,
+    /// Credits left, below 0 in debt, and the most there can be; `None` if there is no such limit.
+    pub credits: Option<(i64, u32)>,
+}
+
+impl LimitsLeft {
+    pub(crate) fn of(state: &LimiterState) -> Self {
+        Self {
+            standard: state.standard.remaining,
+            standard_limit: state.standard.limit,
+            search: state.search.remaining,
+            search_limit: state.search.limit,
+            credits: state.cost.as_ref().map(|cost| (cost.balance, cost.limit)),
+        }
+    }
+}
+
+/// Bodies of a request and its response, masked and cut to a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedBodies {
+    /// Body of the request.
+    pub request: Box<str>,
+    /// Body of the response.
+    pub response: Box<str>,
+}
+
+/// A request that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedRequest {
+    /// Id of the request, as in `X-Request-Id`.
+    pub id: Box<str>,
+    /// Instant at which its token was checked.
+    pub at: SystemTime,
+    /// Time from its head to its response.
+    pub duration: Duration,
+    /// Number of the token.
+    pub token: u64,
+    /// User as whom the request acted.
+    pub user: u64,
+    /// Method, in upper case.
+    pub method: &'static str,
+    /// Path below the API base, as it was sent.
+    pub path: Box<str>,
+    /// Query as it was sent.
+    pub query: Box<str>,
+    /// Name of the operation; empty if none matched.
+    pub operation: &'static str,
+    /// Status of the response.
+    pub status: u16,
+    /// Cost in credits.
+    pub cost: u32,
+    /// Rest of the limits of the token.
+    pub limits: Option<LimitsLeft>,
+    /// Message of the error, if it ended with one.
+    pub error: Option<Box<str>>,
+    /// Bodies, if they were to be recorded.
+    pub bodies: Option<RecordedBodies>,
+}
+
+impl RecordedRequest {
+    /// Returns the bytes of memory that the record takes, its place in the ring included, rounded up.
+    pub(super) fn bytes(&self) -> usize {
+        let error = self.error.as_ref().map_or(0, |text| text.len());
+        let bodies = self.bodies.as_ref();
+        let bodies = bodies.map_or(0, |b| b.request.len() + b.response.len());
+        let texts = self.id.len() + self.path.len() + self.query.len() + error + bodies;
+        // Allocations are rounded up, and rings and their order have room to grow.
+        2 * size_of::<Self>() + 128 + texts
+    }
+}
+
+/// A request that has ended, for its owner.
+#[derive(Clone, Debug)]
+pub struct RequestRecord {
+    pub(super) owner: RequestOwner,
+    pub(super) request: RecordedRequest,
+}
+
+/// The request as it was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestLine<'r> {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'r str,
+    pub(crate) query: &'r str,
+    pub(crate) content_type: Option<&'r str>,
+    pub(crate) body: &'r [u8],
+}
+
+/// The response of a request, and its cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestOutcome<'r> {
+    pub(crate) operation: &'static str,
+    pub(crate) status: u16,
+    pub(crate) body: &'r [u8],
+    pub(crate) cost: u32,
+    pub(crate) limits: Option<LimitsLeft>,
+}
+
+/// Makes the record of a request; with its bodies, if they are to be recorded.
+pub(super) fn make(
+    token: TokenIdentity,
+    line: &RequestLine<'_>,
+    outcome: &RequestOutcome<'_>,
+    with_bodies: bool,
+) -> RequestRecord {
+    let bodies = with_bodies.then(|| RecordedBodies {
+        request: masked_body(line.body, line.content_type).into(),
+        response: masked_body(outcome.body, None).into(),
+    });
+    let error = (outcome.status >= 400).then(|| error_text(outcome.body));
+    RequestRecord {
+        owner: token.owner,
+        request: RecordedRequest {
+            id: Box::default(),
+            at: token.checked_at,
+            duration: Duration::ZERO,
+            token: token.token,
+            user: token.user,
+            method: line.method,
+            path: cut(&masked_path(line.path), TEXT_MAX).into(),
+            query: cut(&masked_query(line.query), TEXT_MAX).into(),
+            operation: outcome.operation,
+            status: outcome.status,
+            cost: outcome.cost,
+            limits: outcome.limits,
+            error: error.map(|text| cut(&masked_text(&text), TEXT_MAX).into()),
+            bodies,
+        },
+    }
+}
+
+/// Returns the message of an error envelope, with its phrase.
+fn error_text(body: &[u8]) -> String {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = |name: &str| body.pointer(name).and_then(Value::as_str);
+    let message = text("/errors/0/message").unwrap_or_default();
+    match text("/errors/0/phrase") {
+        Some(phrase) => format!("{message} ({phrase})"),
+        None => message.to_owned(),
+    }
+}

@@ -1,0 +1,284 @@
+//! The pages of the request inspector: the last requests of one's apps and tokens, and one of them.
+use std::time::SystemTime;
+
+use maud::{Markup, html};
+use workgraph_api::request_inspector::RecordedRequest;
+
+use super::components::card;
+use super::form::FormField;
+use super::format::moment;
+use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf};
+use super::paths;
+
+/// Owner whose requests a user may see: the user, an app or a service account.
+#[derive(Clone, Debug)]
+pub struct RequestOwnerChoice {
+    /// Text that stands for the owner in addresses.
+    pub key: String,
+    /// Name of the owner.
+    pub name: String,
+}
+
+/// What is searched for; an empty text is not searched for.
+#[derive(Clone, Debug, Default)]
+pub struct RequestSearch {
+    /// Key of the owner.
+    pub owner: String,
+    /// Part of the operation's name or path.
+    pub operation: String,
+    /// Status, or its class, as in `4xx`.
+    pub status: String,
+    /// Id of the request.
+    pub id: String,
+}
+
+/// Request in the list.
+#[derive(Clone, Debug)]
+pub struct RequestRow {
+    /// Name of its owner.
+    pub owner: String,
+    /// The request.
+    pub request: RecordedRequest,
+}
+
+/// State of the recording of bodies of the chosen owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordingState {
+    /// No owner is chosen.
+    NoOwner,
+    /// Bodies are not recorded.
+    Off,
+    /// Bodies are recorded until this instant.
+    Until(SystemTime),
+}
+
+/// Content of the page of the last requests.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestsPage<'a> {
+    /// Navigation and notice around the page.
+    pub frame: PageChrome<'a>,
+    /// False if the server records no requests.
+    pub is_on: bool,
+    /// Owners whose requests the user may see.
+    pub owners: &'a [RequestOwnerChoice],
+    /// Search.
+    pub search: &'a RequestSearch,
+    /// State of the recording of bodies.
+    pub recording: RecordingState,
+    /// Requests that were found, the newest first.
+    pub requests: &'a [RequestRow],
+    /// Most requests that the page shows.
+    pub most: usize,
+}
+
+/// Content of the page of one request.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestPage<'a> {
+    /// Navigation and notice around the page.
+    pub frame: PageChrome<'a>,
+    /// The request and the name of its owner.
+    pub row: &'a RequestRow,
+    /// Address of the API, for the command.
+    pub base_url: &'a str,
+}
+
+/// Formats the second of an instant, in UTC.
+fn clock(at: SystemTime) -> String {
+    let text = workgraph_core::model::time::Time::from_system(at).to_string();
+    text.get(11..23).unwrap_or_default().to_owned()
+}
+
+fn millis(request: &RecordedRequest) -> String {
+    let micros = request.duration.as_micros();
+    format!("{}.{} ms", micros / 1_000, micros % 1_000 / 100)
+}
+
+/// Returns path and query.
+fn target(request: &RecordedRequest) -> String {
+    match request.query.is_empty() {
+        true => request.path.to_string(),
+        false => format!("{}?{}", request.path, request.query),
+    }
+}
+
+fn operation(request: &RecordedRequest) -> &'static str {
+    match request.operation {
+        "" => "No operation",
+        name => name,
+    }
+}
+
+impl RequestsPage<'_> {
+    /// Returns the page.
+    #[must_use]
+    pub fn page(&self) -> HtmlPage {
+        let body = html! {
+            h1 { "Requests" }
+            p.lead { "The last requests with your access tokens, of your apps, and of the service accounts that you administer. They are kept in memory for a while, and nobody else sees them." }
+            @if self.is_on {
+                (card("search", "Search", &self.search_form()))
+                (card("found", "Last requests", &self.list()))
+                (card("bodies", "Bodies", &self.recording_form()))
+            } @else {
+                div.card { p.empty { "This server records no requests. Whoever runs it can switch that on with the setting " code { "inspector.bytes" } "." } }
+            }
+        };
+        console(
+            "Requests",
+            &self.frame,
+            Some(NavigationSection::Requests),
+            &body,
+        )
+    }
+
+    fn search_form(&self) -> Markup {
+        let operation = FormField::new("operation", "Operation or path", &[])
+            .hint("A part of it, such as getTask or /tasks.");
+        let status = FormField::new("status", "Status", &[]).hint("Such as 404, or 4xx.");
+        let id = FormField::new("id", "Request id", &[]).hint("As X-Request-Id had it.");
+        html! {
+            form method="get" action=(paths::REQUESTS) role="search" {
+                div.field {
+                    label for="owner" { "App or token" }
+                    select #owner name="owner" {
+                        option value="" selected[self.search.owner.is_empty()] { "All" }
+                        @for owner in self.owners {
+                            option value=(owner.key) selected[owner.key == self.search.owner] { (owner.name) }
+                        }
+                    }
+                }
+                (operation.line("text", &self.search.operation, "off", 100))
+                (status.line("text", &self.search.status, "off", 3))
+                (id.line("text", &self.search.id, "off", 100))
+                button type="submit" { "Search" }
+            }
+        }
+    }
+
+    fn list(&self) -> Markup {
+        html! {
+            @if self.requests.is_empty() {
+                p.empty { "No requests." }
+            } @else {
+                @if self.requests.len() == self.most { p.soft { "The newest " (self.most) ". A search finds older ones." } }
+                ul.list { @for row in self.requests { (line(row)) } }
+            }
+        }
+    }
+
+    fn recording_form(&self) -> Markup {
+        html! {
+            p { "Bodies are recorded only where you ask for it, and for an hour: tokens, secrets and signed addresses in them are masked. Of an app's requests, only those that act for you have bodies here." }
+            @match self.recording {
+                RecordingState::NoOwner => p.soft { "Search with an app or token to switch the recording of its bodies on." },
+                RecordingState::Off => (self.switch("1", "Record bodies for an hour")),
+                RecordingState::Until(end) => {
+                    p { "Bodies are recorded until " (moment(end)) "." }
+                    (self.switch("0", "Stop recording bodies"))
+                }
+            }
+        }
+    }
+
+    fn switch(&self, on: &str, words: &str) -> Markup {
+        html! {
+            form method="post" action=(paths::REQUEST_RECORDING) {
+                (csrf(self.frame.user.csrf))
+                input type="hidden" name="owner" value=(self.search.owner);
+                input type="hidden" name="on" value=(on);
+                button.quiet type="submit" { (words) }
+            }
+        }
+    }
+}
+
+/// Returns a request's line in the list.
+fn line(row: &RequestRow) -> Markup {
+    let request = &row.request;
+    let shown: String = target(request).chars().take(120).collect();
+    html! {
+        li {
+            h3 {
+                a href={ (paths::REQUESTS) "/" (request.id) } { (request.method) " " (operation(request)) }
+                " " span.tag.off[request.status >= 400] { (request.status) }
+            }
+            p.soft {
+                code { bdi { (shown) } } " · " (clock(request.at)) " · " (millis(request)) " · cost " (request.cost) " · " bdi { (row.owner) }
+                @if let Some(error) = &request.error { " · " bdi { (error.chars().take(160).collect::<String>()) } }
+            }
+        }
+    }
+}
+
+impl RequestPage<'_> {
+    /// Returns the page.
+    #[must_use]
+    pub fn page(&self) -> HtmlPage {
+        let request = &self.row.request;
+        let body = html! {
+            p { a href=(paths::REQUESTS) { "All requests" } }
+            h1 { (request.method) " " (operation(request)) }
+            (card("facts", "The request", &self.facts()))
+            (card("curl", "As curl", &html! {
+                p.hint #curl-hint { "Put a token of yours in the place of $TOKEN." }
+                code.secret aria-describedby="curl-hint" { (self.curl()) }
+            }))
+            (card("bodies", "Bodies", &html! {
+                @match &request.bodies {
+                    None => p.soft { "They were not recorded." },
+                    Some(bodies) => {
+                        h3 { "Request" }
+                        code.secret { @if bodies.request.is_empty() { "none" } @else { (bodies.request) } }
+                        h3 { "Response" }
+                        code.secret { @if bodies.response.is_empty() { "none" } @else { (bodies.response) } }
+                    }
+                }
+            }))
+        };
+        console(
+            "Request",
+            &self.frame,
+            Some(NavigationSection::Requests),
+            &body,
+        )
+    }
+
+    fn facts(&self) -> Markup {
+        let request = &self.row.request;
+        html! {
+            dl {
+                dt { "Path" } dd { code { bdi { (target(request)) } } }
+                dt { "Status" } dd { (request.status) }
+                @if let Some(error) = &request.error { dt { "Error" } dd { bdi { (error) } } }
+                dt { "Time" } dd { (moment(request.at)) ", " (clock(request.at)) }
+                dt { "Duration" } dd { (millis(request)) }
+                dt { "Cost" } dd { (request.cost) }
+                @if let Some(left) = request.limits {
+                    dt { "Limits left" }
+                    dd {
+                        (left.standard) " of " (left.standard_limit) " requests, " (left.search) " of " (left.search_limit) " searches"
+                        @if let Some((balance, most)) = left.credits { ", " (balance) " of " (most) " credits" }
+                    }
+                }
+                dt { "Of" } dd { bdi { (self.row.owner) } ", token " code { (request.token) } }
+                dt { "Request id" } dd { code { (request.id) } }
+            }
+        }
+    }
+
+    /// Returns the command that sends the request again.
+    fn curl(&self) -> String {
+        let request = &self.row.request;
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+        let address = quoted(&format!("{}{}", self.base_url, target(request)));
+        let mut out = format!(
+            "curl -X {} {address} -H \"Authorization: Bearer $TOKEN\"",
+            request.method
+        );
+        if let Some(bodies) = request.bodies.as_ref().filter(|b| !b.request.is_empty()) {
+            out.push_str(" -H 'Content-Type: application/json' -d ");
+            out.push_str(&quoted(&bodies.request));
+        }
+        out
+    }
+}
