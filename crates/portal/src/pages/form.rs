@@ -116,6 +116,14 @@ impl<'a> FormField<'a> {
         })
     }
 
+    /// Returns the input for a line of text that may be empty.
+    pub(super) fn optional_line(&self, value: &str, most: usize) -> Markup {
+        self.around(&html! {
+            input type="text" id=(self.id) name=(self.id) value=(value) autocomplete="off"
+                maxlength=(most) aria-describedby=[self.described()] aria-invalid=[self.invalid()];
+        })
+    }
+
     /// Returns the input for one of some choices: each has its value, its words, and true if it is chosen.
     pub(super) fn choice<W: Render>(
         &self,

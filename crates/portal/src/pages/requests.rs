@@ -147,9 +147,9 @@ impl RequestsPage<'_> {
                         }
                     }
                 }
-                (operation.line("text", &self.search.operation, "off", 100))
-                (status.line("text", &self.search.status, "off", 3))
-                (id.line("text", &self.search.id, "off", 100))
+                (operation.optional_line(&self.search.operation, 100))
+                (status.optional_line(&self.search.status, 3))
+                (id.optional_line(&self.search.id, 100))
                 button type="submit" { "Search" }
             }
         }
