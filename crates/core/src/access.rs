@@ -1,5 +1,6 @@
 //! Access rules: one pure function over viewer, node and the edges around the node.
 mod access_lookup;
+mod goals;
 mod level;
 mod viewer;
 
@@ -104,7 +105,10 @@ fn at_depth(
             };
             of_link(viewer, node.get(membership::TEAM), facts, depth)?.max(own)
         }
-        Type::ProjectMembership | Type::PortfolioMembership | Type::CustomFieldMembership => {
+        Type::ProjectMembership
+        | Type::PortfolioMembership
+        | Type::GoalMembership
+        | Type::CustomFieldMembership => {
             of_link(viewer, node.get(membership::PARENT), facts, depth)?
         }
         Type::Project => in_project(viewer, node, full, facts)?,
@@ -117,12 +121,14 @@ fn at_depth(
             None => Level::None,
         },
         Type::Portfolio => in_portfolio(viewer, node, full),
+        Type::Goal => goals::in_goal(viewer, node, full, facts, depth)?,
         Type::ProjectPortfolioSetting => {
             let project = node.get(portfolio::SETTING_PROJECT);
             let in_portfolio =
                 of_link(viewer, node.get(portfolio::SETTING_PORTFOLIO), facts, depth)?;
             of_link(viewer, project, facts, depth)?.min(in_portfolio)
         }
+        Type::GoalRelationship => goals::in_relationship(viewer, node, facts, depth)?,
         Type::StatusUpdate => of_link(viewer, node.get(status_update::PARENT), facts, depth)?,
         Type::Attachment => match facts.lookup_edges(node.gid, rel::ATTACHED_TO)?.first() {
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,

@@ -208,7 +208,10 @@ impl Plan {
                 | FieldSource::Count(rel, Direction::Out)
                 | FieldSource::HasViewer(rel)
                 | FieldSource::Summary(rel) => rel,
-                FieldSource::Values(_) => rel::to_field_containers(ty),
+                FieldSource::Values(_) => match rel::to_field_containers(ty) {
+                    Some(rel) => rel,
+                    None => continue,
+                },
                 _ => continue,
             };
             let (lo, hi) = band.unwrap_or((rel, rel));

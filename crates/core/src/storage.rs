@@ -19,7 +19,7 @@ pub use crate::storage::changes::{
 pub use graph_store_wrapper::GraphStoreWrapper;
 pub use node_ref::{LinkSelector, NodeRef};
 pub use page_query::{
-    ALPHABETICAL_CAP, EdgeEnd, LinkFilter, ListSource, PageQuery, PageRows, RowFilter,
+    ALPHABETICAL_CAP, EdgeEnd, LinkFilter, ListSource, PageQuery, PageRows, RowFilter, RowLink,
 };
 pub use read_query::{EdgesOnDays, ReadQuery, ViewerKey, alias};
 pub(crate) use read_view::EdgeBand;

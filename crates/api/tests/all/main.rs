@@ -28,6 +28,7 @@ mod events;
 mod exports;
 mod external;
 mod fast_path;
+mod goals;
 mod golden;
 mod hidden;
 mod inputs;

@@ -44,6 +44,7 @@ const FILES: &[&str] = &[
     "29-portfolios",
     "32-project-records",
     "33-portfolio-fields",
+    "34-goals",
     "35-budgets",
     "36-timesheets",
     "37-custom-types",

@@ -20,7 +20,7 @@ fn text(input: &InputDef) -> String {
         InputType::Text(_) | InputType::Terms(_) | InputType::Token => "words".to_owned(),
         InputType::Word(words) | InputType::Words(words) => words[0].to_owned(),
         InputType::Flag => "true".to_owned(),
-        InputType::Number(least, _) => least.to_string(),
+        InputType::Number(least, _) | InputType::Decimal(least, _) => least.to_string(),
         InputType::Day => "2026-01-31".to_owned(),
         InputType::Instant => "2026-01-31T12:00:00Z".to_owned(),
         InputType::Structure | InputType::Record(_) | InputType::File => "{}".to_owned(),
@@ -118,7 +118,9 @@ fn fault(input: &InputDef) -> Option<&'static str> {
     match input.ty {
         InputType::Text(0) | InputType::Terms(0) => Some("no text is short enough"),
         InputType::Word([]) | InputType::Words([]) => Some("no word is accepted"),
-        InputType::Number(least, most) if least > most => Some("no number is accepted"),
+        InputType::Number(least, most) | InputType::Decimal(least, most) if least > most => {
+            Some("no number is accepted")
+        }
         InputType::Record(record) => {
             let mut fields = resource(record.ty).fields.iter();
             let undocumented = fields.any(|field| {

@@ -118,6 +118,7 @@ fn affects_viewers(ty: Type) -> bool {
             | Type::Team
             | Type::Project
             | Type::Portfolio
+            | Type::Goal
             | Type::CustomField
     )
 }

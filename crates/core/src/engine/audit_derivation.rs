@@ -24,6 +24,7 @@ fn kind_of(fact: &ChangeRecord) -> Option<AuditEventKind> {
         (Type::ProjectTemplate, ChangeAction::Deleted) => event_kinds::PROJECT_TEMPLATE_DELETED,
         (Type::Story, ChangeAction::Deleted) => event_kinds::STORY_DELETED,
         (Type::Portfolio, ChangeAction::Deleted) => event_kinds::PORTFOLIO_DELETED,
+        (Type::Goal, ChangeAction::Deleted) => event_kinds::GOAL_DELETED,
         (Type::PortfolioMembership, ChangeAction::Added { .. }) => {
             event_kinds::PORTFOLIO_MEMBER_ADDED
         }

@@ -1,6 +1,7 @@
 //! The loader: gathers the nodes, edges and levels of one query from a [`Snapshot`].
 mod edge_reads;
 mod field_definitions;
+mod goal_progress;
 mod prefetch;
 mod rule_inputs;
 mod viewer_loading;

@@ -141,16 +141,21 @@ impl<'c> ContextCollector<'c> {
         }
         let mut within = Vec::new();
         let mut places = Vec::new();
-        if ty == Type::Task {
-            // Edges of a new task are in the change set.
+        if matches!(ty, Type::Task | Type::Goal) {
+            // Edges of a new node are in the change set.
             let put = self.puts.get(&gid).copied();
             let fresh = put.is_some_and(|n| n.version == 1);
+            let depth = match resource(ty).container {
+                Some(_) => Depth::Full,
+                None => Depth::Head,
+            };
             let read = match put {
                 Some(_) => None,
-                None => txn.node(gid, Depth::Head)?,
+                None => txn.node(gid, depth)?,
             };
-            within.extend(put.or(read.as_deref()).and_then(|n| n.workspace));
-            places = self.places(txn, gid, ty, None, fresh)?;
+            let node = put.or(read.as_deref());
+            within.extend(node.and_then(|n| n.workspace));
+            places = self.places(txn, gid, ty, node, fresh)?;
             within.extend(places.iter().map(|(gid, _)| *gid));
         }
         let about = NodeContext {
@@ -236,18 +241,13 @@ impl<'c> ContextCollector<'c> {
             places.push((gid, ty));
         }
         match ty {
-            Type::Story => self.edges(
-                txn,
-                gid,
-                (rel::STORY_OF, rel::STORY_OF),
-                fresh,
-                &mut |_, dst, _| {
-                    places.push((dst, Type::Task));
-                },
-            )?,
-            Type::Attachment => {
+            Type::Story | Type::Attachment => {
                 let mut parents = Vec::new();
-                let run = (rel::ATTACHED_TO, rel::ATTACHED_TO);
+                let to_parent = match ty {
+                    Type::Story => rel::STORY_OF,
+                    _ => rel::ATTACHED_TO,
+                };
+                let run = (to_parent, to_parent);
                 self.edges(txn, gid, run, fresh, &mut |_, dst, _| parents.push(dst))?;
                 for parent in parents {
                     places.extend(self.type_of(txn, parent)?.map(|ty| (parent, ty)));

@@ -101,28 +101,47 @@ pub struct DisplayFormat {
 }
 
 impl DisplayFormat {
-    /// Returns the display format of a definition.
+    /// Returns the display format of values of a type, without anything beside them.
     #[must_use]
-    pub fn of(field: &Node) -> Self {
-        let kind = custom_field::kind(field);
-        let mut look = Self {
+    pub fn plain(kind: CustomFieldType) -> Self {
+        Self {
             kind,
             precision: 0,
             factor: 1.0,
             before: String::new(),
             after: String::new(),
             duration: false,
+            prefix: None,
+        }
+    }
+
+    /// Adds the parts of a currency or a percentage.
+    pub fn set_unit(&mut self, unit: &str, currency: Option<&str>) {
+        match unit {
+            "currency" => self.before = sign(currency),
+            "percentage" => {
+                self.factor = 100.0;
+                self.after.push('%');
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the display format of a definition.
+    #[must_use]
+    pub fn of(field: &Node) -> Self {
+        let kind = custom_field::kind(field);
+        let mut look = Self {
             prefix: auto_id::prefix(field),
+            ..Self::plain(kind)
         };
         if kind != CustomFieldType::Number {
             return look;
         }
         look.precision = usize::try_from(field.get(custom_field::PRECISION)).unwrap_or(0);
         match field.get(custom_field::FORMAT).as_deref() {
-            Some("currency") => look.before = sign(field.get(custom_field::CURRENCY).as_deref()),
-            Some("percentage") => {
-                look.factor = 100.0;
-                look.after.push('%');
+            Some(unit @ ("currency" | "percentage")) => {
+                look.set_unit(unit, field.get(custom_field::CURRENCY).as_deref());
             }
             Some("identifier") => look.precision = 0,
             Some("duration") => look.duration = true,

@@ -81,6 +81,12 @@ impl Draft {
         }
     }
 
+    /// Returns the stored value of a key, if it has one other than the default.
+    #[must_use]
+    pub fn raw(&self, key: &str) -> Option<&str> {
+        self.values.get(key).map(String::as_str)
+    }
+
     /// Sets the value of a stored key, which is normalised JSON already; a default is not stored.
     pub fn set_raw(&mut self, key: &'static str, default: &str, raw: String) {
         let old = if raw == default {

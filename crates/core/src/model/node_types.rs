@@ -84,6 +84,12 @@ pub enum Type {
     Allocation = 40,
     /// Money for an hour of a user's time on a project.
     Rate = 42,
+    /// A goal of a workspace or team.
+    Goal = 44,
+    /// Membership of a user or team in a goal.
+    GoalMembership = 45,
+    /// Relationship of a goal with what supports it.
+    GoalRelationship = 46,
     /// The time or cost that a project may take.
     Budget = 48,
     /// Minutes and rates of the users of a project, from which the figures of its budgets follow. Never sent.
@@ -148,6 +154,9 @@ impl Type {
         Self::OooEntry,
         Self::Allocation,
         Self::Rate,
+        Self::Goal,
+        Self::GoalMembership,
+        Self::GoalRelationship,
         Self::Budget,
         Self::ProjectTotals,
         Self::TimesheetApprovalStatus,

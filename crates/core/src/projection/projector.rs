@@ -372,6 +372,11 @@ impl<'a> Projector<'a> {
                 write(node, &self.scene.fields, &mut self.out);
                 self.fits(0);
             }
+            FieldSource::WithProgress(write) => {
+                let progress = self.scene.view.progress.get(&node.gid);
+                write(node, progress.copied(), &mut self.out);
+                self.fits(0);
+            }
             FieldSource::Count(rel, Direction::Out) => {
                 self.number(self.scene.view.links(node.gid, rel).len() as u64)
             }

@@ -71,12 +71,8 @@ const HELD: [(Relation, TypedField<LinkOne>); 2] = [
     (rel::MEMBERS, membership::MEMBER),
 ];
 
-/// Relations that make a user a follower, each with the type that is followed.
-const FOLLOWED: [(Relation, Type); 3] = [
-    (rel::FOLLOWERS, Type::Task),
-    (rel::PROJECT_FOLLOWERS, Type::Project),
-    (rel::TAG_FOLLOWERS, Type::Tag),
-];
+/// Relations that make a user a follower.
+const FOLLOWED: [Relation; 3] = [rel::FOLLOWERS, rel::PROJECT_FOLLOWERS, rel::TAG_FOLLOWERS];
 
 /// Invites a person to a workspace with a role; returns the invited user.
 pub fn invite(work: &mut ChangeBuilder<'_>, person: &Node, workspace: &Node, role: Role) -> Gid {
@@ -226,7 +222,7 @@ pub fn remaining_needs(it: &Invitation) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
     let workspace = want.add_ref(it.workspace);
     let user = want.add_ref(it.invited);
-    for rel in HELD.iter().map(|h| h.0).chain(FOLLOWED.iter().map(|f| f.0)) {
+    for rel in HELD.iter().map(|h| h.0).chain(FOLLOWED) {
         want.into.push((user, rel, EDGES));
     }
     let query = |ty| SearchQuery {
@@ -237,7 +233,7 @@ pub fn remaining_needs(it: &Invitation) -> ReadQuery {
     };
     want.search = Some(Search {
         workspace,
-        queries: vec![query(Type::Task), query(Type::Project)],
+        queries: [Type::Task, Type::Project, Type::Goal].map(query).into(),
         limit: OBJECTS,
         cap: usize::MAX >> 1,
         effort: SearchEffort::USUAL,
@@ -261,7 +257,7 @@ pub fn remaining_in_full(it: &Invitation, found: &ReadView) -> ReadQuery {
             want.node_refs.extend(edge.aux.map(NodeRef::Gid));
         }
     }
-    for (rel, _) in FOLLOWED {
+    for rel in FOLLOWED {
         for edge in found.sources(it.invited, rel) {
             want = want.edge(edge.src, rel, it.person);
         }
@@ -301,10 +297,13 @@ pub fn transfer_some(
             work.link(edge.src, rel, heir, rank, edge.aux);
         }
     }
-    for (rel, ty) in FOLLOWED {
+    for rel in FOLLOWED {
         for edge in found.sources(invited, rel) {
             moved = true;
             work.unlink(edge.src, rel, invited);
+            let Some(ty) = found.node(edge.src).map(|node| node.ty) else {
+                continue;
+            };
             work.record_removed(edge.src, ty, "followers", invited);
             let heir = heir.filter(|heir| full.link(edge.src, rel, *heir).is_none());
             if let Some(heir) = heir {

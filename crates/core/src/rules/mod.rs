@@ -3,6 +3,7 @@ pub mod auto_id_rules;
 pub mod budget_rules;
 pub mod custom_field_rules;
 pub mod custom_type_rules;
+pub mod goal_rules;
 pub mod invitation_rules;
 pub mod membership_roles;
 pub mod membership_rules;

@@ -2,7 +2,7 @@
 use crate::access::Level;
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, TypedField, rel};
-use crate::model::resources::{custom_field, membership, portfolio, project, resource};
+use crate::model::resources::{custom_field, goal, membership, portfolio, project, resource};
 use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
 
@@ -44,6 +44,14 @@ pub static PORTFOLIOS: Sharing = Sharing {
     ],
 };
 
+/// Sharing of goals.
+pub static GOALS: Sharing = Sharing {
+    ty: Type::Goal,
+    membership: Type::GoalMembership,
+    default: goal::DEFAULT_ACCESS,
+    levels: PROJECTS.levels,
+};
+
 /// Sharing of custom fields.
 pub static CUSTOM_FIELDS: Sharing = Sharing {
     ty: Type::CustomField,
@@ -58,12 +66,17 @@ pub static CUSTOM_FIELDS: Sharing = Sharing {
 
 impl Sharing {
     /// Types that are shared by levels.
-    pub const TYPES: &'static [Type] = &[Type::Project, Type::Portfolio, Type::CustomField];
+    pub const TYPES: &'static [Type] = &[
+        Type::Project,
+        Type::Portfolio,
+        Type::Goal,
+        Type::CustomField,
+    ];
 
     /// Returns the rules by which a type is shared, or `None` if it is not shared.
     #[must_use]
     pub fn of(ty: Type) -> Option<&'static Self> {
-        [&PROJECTS, &PORTFOLIOS, &CUSTOM_FIELDS]
+        [&PROJECTS, &PORTFOLIOS, &GOALS, &CUSTOM_FIELDS]
             .into_iter()
             .find(|sharing| sharing.ty == ty)
     }
@@ -109,7 +122,7 @@ impl Sharing {
     pub fn leave(&self, work: &mut ChangeBuilder<'_>, member: Gid, shared: Gid, membership: Gid) {
         work.trash(membership, self.membership);
         work.unlink(shared, rel::MEMBERS, member);
-        if self.ty == Type::Project {
+        if resource(self.ty).field("followers").is_some() {
             work.unlink(shared, rel::PROJECT_FOLLOWERS, member);
         }
         if self.lists_members() {

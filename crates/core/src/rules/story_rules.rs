@@ -26,7 +26,7 @@ pub fn add_system_story(
     add_story(work, &draft, on)
 }
 
-/// Adds a story to a task.
+/// Adds a story to a task or goal.
 pub fn add_story(work: &mut ChangeBuilder<'_>, draft: &Draft, on: Gid) -> Gid {
     let gid = work.create(draft, Some(on));
     work.link(gid, rel::STORY_OF, on, ListPosition::Rank(0), None);

@@ -2,7 +2,7 @@
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::Type;
-use crate::model::resources::{project, task};
+use crate::model::resources::{goal, project, task};
 use crate::model::time::{Date, Time};
 use crate::search::column_set::ColumnSet;
 use crate::search::index_column::IndexColumn;
@@ -16,6 +16,7 @@ pub const fn is_searchable(ty: Type) -> bool {
         Type::Task
             | Type::Project
             | Type::Portfolio
+            | Type::Goal
             | Type::ProjectTemplate
             | Type::Tag
             | Type::Team
@@ -179,6 +180,7 @@ impl IndexEntry {
                 entry.creator = node.get(project::CREATED_BY);
                 entry.is_completed = node.get(project::COMPLETED);
             }
+            Type::Goal => entry.responsible = node.get(goal::OWNER),
             _ => {}
         }
         entry

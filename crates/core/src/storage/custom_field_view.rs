@@ -1,4 +1,4 @@
-//! The custom fields of a task, project or portfolio in a view.
+//! The custom fields of a task, project, portfolio or goal in a view.
 use crate::model::custom_field_values::stored_values;
 use crate::model::edge::Edge;
 use crate::model::gid::Gid;
@@ -19,11 +19,12 @@ pub struct CustomFieldValue<'v> {
 }
 
 /// Returns the nodes that give a node custom fields: to a task its projects, and the assignee's task list if the
-/// assignee is the viewer; to other nodes the portfolios in which they are items.
+/// assignee is the viewer; to projects and portfolios the portfolios in which they are items. A goal has its own fields.
 pub fn field_containers(view: &ReadView, gid: Gid, ty: Type) -> impl Iterator<Item = Gid> {
     let seats = &view.viewer.memberships;
     let (projects, lists, portfolios): (&[Edge], &[Edge], &[Edge]) = match ty {
         Type::Project | Type::Portfolio => (&[], &[], view.links(gid, rel::ITEM_OF)),
+        Type::Goal => (&[], &[], &[]),
         _ => (
             view.links(gid, rel::SECTION),
             view.links(gid, rel::MY_TASKS),
@@ -36,7 +37,9 @@ pub fn field_containers(view: &ReadView, gid: Gid, ty: Type) -> impl Iterator<It
     // A portfolio that was deleted gives no fields.
     let live = portfolios.iter().map(|e| e.dst);
     let live = live.filter(|portfolio| view.node(*portfolio).is_some());
-    projects.iter().chain(own).filter_map(|e| e.aux).chain(live)
+    let itself = rel::to_field_containers(ty).is_none().then_some(gid);
+    let containers = projects.iter().chain(own).filter_map(|e| e.aux);
+    containers.chain(live).chain(itself)
 }
 
 /// Returns the fields that a node has from its containers, in their order and that of their settings, each once; then

@@ -120,6 +120,8 @@ pub enum RowFilter {
     Flag(&'static str, bool),
     /// The body has nothing under this key: the field has its default.
     Unset(&'static str),
+    /// The body has a value under this key other than the default of the field.
+    Set(&'static str),
     /// The other end of the edge is this node.
     OtherEnd(Gid),
     /// The node has an edge of this relation to that node.
@@ -150,12 +152,23 @@ pub struct LinkFilter {
     pub types: &'static [Type],
     /// The node; it is also one of [`ReadQuery::node_refs`](super::ReadQuery::node_refs).
     pub node: NodeRef,
-    /// Key under which the rows store the link; `None` if it is the workspace of the rows.
-    pub key: Option<&'static str>,
-    /// Relation of the edge from the linked node to the node of the parameter; `None` if the two are the same.
-    pub through: Option<Relation>,
+    /// The link of the rows.
+    pub by: RowLink,
     /// True if the viewer need not see the node, which must then be in a workspace of theirs.
     pub unseen: bool,
+}
+
+/// Link between a row of a page and a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowLink {
+    /// The row stores the gid of the node under this key.
+    Key(&'static str),
+    /// The node is the workspace of the row.
+    Workspace,
+    /// The node whose gid the row stores under the key has an edge of the relation to the node.
+    Through(&'static str, Relation),
+    /// There is an edge of this relation, away from the row or towards it.
+    Edge(Relation, Direction),
 }
 
 /// A page of a list.

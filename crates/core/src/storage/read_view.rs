@@ -29,6 +29,8 @@ pub struct ReadView {
     pub(crate) out: FxHashMap<Gid, EdgeBand>,
     pub(crate) ins: FxHashMap<(Gid, Relation), (u32, u32)>,
     pub(crate) counts: FxHashMap<(Gid, Relation), u64>,
+    /// Progress of goals, from 0 to 1.
+    pub(crate) progress: FxHashMap<Gid, f64>,
     pub(crate) singles: Vec<Edge>,
     pub(crate) heights: FxHashMap<Gid, usize>,
     /// Persons who replaced users that are gone, by the gids of the users.
@@ -71,6 +73,7 @@ impl ReadView {
             out: roomy(),
             ins: FxHashMap::default(),
             counts: FxHashMap::default(),
+            progress: FxHashMap::default(),
             singles: Vec::new(),
             heights: FxHashMap::default(),
             heirs: FxHashMap::default(),

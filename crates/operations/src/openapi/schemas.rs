@@ -156,7 +156,7 @@ fn may_be_null(def: &FieldDef) -> bool {
         || matches!(def.value_type, ValueType::WordOrNull(_))
         || matches!(
             def.source,
-            FieldSource::Computed(_) | FieldSource::Always("null")
+            FieldSource::Computed(_) | FieldSource::WithProgress(_) | FieldSource::Always("null")
         )
 }
 
@@ -219,6 +219,9 @@ pub(super) fn input_schema(input: &InputDef) -> Value {
         InputType::Flag => json!({ "type": "boolean" }),
         InputType::Number(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
+        InputType::Decimal(least, most) => {
+            json!({ "type": "number", "minimum": least, "maximum": most })
         }
         InputType::Day => json!({ "type": "string", "format": "date" }),
         InputType::Instant => json!({ "type": "string", "format": "date-time" }),

@@ -87,6 +87,8 @@ pub enum InputType {
     Flag,
     /// A whole number between two bounds, both included.
     Number(i64, i64),
+    /// A number between two bounds, both included.
+    Decimal(i64, i64),
     /// A day, as in `2026-01-31`.
     Day,
     /// An instant, as in `2026-01-31T12:00:00Z`; `now` is accepted, too.

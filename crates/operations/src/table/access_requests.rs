@@ -18,7 +18,7 @@ use workgraph_core::model::resources::resource;
 use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::storage::{
     EdgeEnd, LinkFilter, LinkSelector, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery,
-    ReadView, RowFilter,
+    ReadView, RowFilter, RowLink,
 };
 
 /// Operations on access requests.
@@ -113,8 +113,7 @@ fn list(call: &RequestContext<'_>, input: &ListRequests) -> Result<ListRequest, 
             parameter: LISTED_TARGET.def.name,
             types: TARGET_TYPES,
             node: input.target.node_ref(),
-            key: Some(TARGET_LINK.def.name),
-            through: None,
+            by: RowLink::Key(TARGET_LINK.def.name),
             unseen: user.node == NodeRef::Gid(call.user_gid()),
         }));
     }

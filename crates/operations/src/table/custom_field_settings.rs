@@ -1,15 +1,18 @@
-//! Custom field settings: the custom fields of the tasks of a project, or of the items of a portfolio.
+//! Custom field settings: the custom fields of the tasks of a project, of the items of a portfolio, or of a goal.
 use super::custom_fields::{FieldDefinition, define};
 use super::list_position::{InsertInputs, InsertPosition, RequestedPosition, insert_beside};
+use crate::operation::inputs::path::{
+    self, PathGoal, PathNode, PathPortfolio, PathProjectOrTaskList,
+};
 use crate::operation::inputs::{
-    Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput,
-    parse_gid, path,
+    Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, parse_gid,
 };
 use crate::operation::rows::action;
 use crate::operation::steps::Steps;
 use crate::operation::{Decision, ListDefinition, Operation, list};
 use crate::request_context::{RequestContext, require_level};
 use serde_json::Value;
+use std::marker::PhantomData;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
@@ -47,7 +50,7 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
     action(
         "addCustomFieldSettingForProject",
         "/projects/{project_gid}/addCustomFieldSetting",
-        &Steps::<AddSetting<false>, _>::new(add_needs, add),
+        &Steps::<AddSetting<PathProjectOrTaskList>, _>::new(add_needs, add),
     )
     .scope("projects:write")
     .responds_with(Type::CustomFieldSetting)
@@ -55,7 +58,7 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
     action(
         "removeCustomFieldSettingForProject",
         "/projects/{project_gid}/removeCustomFieldSetting",
-        &Steps::<RemoveSetting<false>, _>::new(remove_needs, remove),
+        &Steps::<RemoveSetting<PathProjectOrTaskList>, _>::new(remove_needs, remove),
     )
     .scope("projects:write")
     .paid_only(PREMIUM),
@@ -70,7 +73,7 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
     action(
         "addCustomFieldSettingForPortfolio",
         "/portfolios/{portfolio_gid}/addCustomFieldSetting",
-        &Steps::<AddSetting<true>, _>::new(add_needs, add),
+        &Steps::<AddSetting<PathPortfolio>, _>::new(add_needs, add),
     )
     .scope("portfolios:write")
     .responds_with(Type::CustomFieldSetting)
@@ -78,20 +81,34 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
     action(
         "removeCustomFieldSettingForPortfolio",
         "/portfolios/{portfolio_gid}/removeCustomFieldSetting",
-        &Steps::<RemoveSetting<true>, _>::new(remove_needs, remove),
+        &Steps::<RemoveSetting<PathPortfolio>, _>::new(remove_needs, remove),
     )
     .scope("portfolios:write")
     .paid_only(PREMIUM),
+    list(
+        "getCustomFieldSettingsForGoal",
+        "/goals/{goal_gid}/custom_field_settings",
+        Type::CustomFieldSetting,
+        OF_CONTAINER,
+    )
+    .scope("goals:read")
+    .paid_only(PREMIUM),
+    action(
+        "addCustomFieldSettingForGoal",
+        "/goals/{goal_gid}/addCustomFieldSetting",
+        &Steps::<AddSetting<PathGoal>, _>::new(add_needs, add),
+    )
+    .scope("goals:write")
+    .responds_with(Type::CustomFieldSetting)
+    .paid_only(PREMIUM),
+    action(
+        "removeCustomFieldSettingForGoal",
+        "/goals/{goal_gid}/removeCustomFieldSetting",
+        &Steps::<RemoveSetting<PathGoal>, _>::new(remove_needs, remove),
+    )
+    .scope("goals:write")
+    .paid_only(PREMIUM),
 ];
-
-/// Returns the path parameter for the project or portfolio whose settings change.
-const fn container(is_portfolio: bool) -> &'static Input<Named<Gid>> {
-    if is_portfolio {
-        &path::PORTFOLIO
-    } else {
-        &path::PROJECT_OR_TASK_LIST
-    }
-}
 
 const PREMIUM: &str = "Custom Field Settings are not available for free users.";
 // Not open: only the owner of a task list may see its settings.
@@ -148,17 +165,18 @@ fn read_added(
     })
 }
 
-/// A project or portfolio, and the custom field that it gets.
-struct AddSetting<const OF_PORTFOLIO: bool> {
+/// A project, portfolio or goal, and the custom field that it gets.
+struct AddSetting<P> {
     container: Named<Gid>,
     field: AddedField,
     position: RequestedPosition,
     is_important: Deferred<Option<bool>>,
+    path: PhantomData<fn() -> P>,
 }
 
-impl<const OF_PORTFOLIO: bool> OperationInput for AddSetting<OF_PORTFOLIO> {
+impl<P: PathNode> OperationInput for AddSetting<P> {
     const INPUTS: &'static [&'static InputDef] = &[
-        &container(OF_PORTFOLIO).def,
+        &P::INPUT.def,
         &ADDED.def,
         &IS_IMPORTANT.def,
         &BESIDE.before.def,
@@ -166,33 +184,36 @@ impl<const OF_PORTFOLIO: bool> OperationInput for AddSetting<OF_PORTFOLIO> {
     ];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
         Ok(Self {
-            container: inputs.required(container(OF_PORTFOLIO))?,
+            container: inputs.required(P::INPUT)?,
             field: inputs.required(&ADDED)?,
             position: BESIDE.read(inputs)?,
             is_important: inputs.deferred_optional(&IS_IMPORTANT),
+            path: PhantomData,
         })
     }
 }
 
-/// A project or portfolio, and the custom field that it loses.
-struct RemoveSetting<const OF_PORTFOLIO: bool> {
+/// A project, portfolio or goal, and the custom field that it loses.
+struct RemoveSetting<P> {
     container: Named<Gid>,
     field: Named<Gid>,
+    path: PhantomData<fn() -> P>,
 }
 
-impl<const OF_PORTFOLIO: bool> OperationInput for RemoveSetting<OF_PORTFOLIO> {
-    const INPUTS: &'static [&'static InputDef] = &[&container(OF_PORTFOLIO).def, &REMOVED.def];
+impl<P: PathNode> OperationInput for RemoveSetting<P> {
+    const INPUTS: &'static [&'static InputDef] = &[&P::INPUT.def, &REMOVED.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
         Ok(Self {
-            container: inputs.required(container(OF_PORTFOLIO))?,
+            container: inputs.required(P::INPUT)?,
             field: inputs.required(&REMOVED)?,
+            path: PhantomData,
         })
     }
 }
 
-fn add_needs<const OF_PORTFOLIO: bool>(
+fn add_needs<P: PathNode>(
     call: &RequestContext<'_>,
-    input: &AddSetting<OF_PORTFOLIO>,
+    input: &AddSetting<P>,
 ) -> Result<ReadQuery, DomainError> {
     let place = input.container.node;
     let want = jobs::start_needs(call.read_query(), call.job_requester());
@@ -213,7 +234,7 @@ fn is_shown(call: &RequestContext<'_>, view: &ReadView, field: Gid) -> bool {
         .is_some_and(|field| call.is_visible(view, field))
 }
 
-/// Returns a project or portfolio, or the caller's task list, if the caller may change its settings.
+/// Returns a project, portfolio or goal, or the caller's task list, if the caller may change its settings.
 fn customized<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
@@ -249,10 +270,10 @@ fn list_position(
     })
 }
 
-fn add<const OF_PORTFOLIO: bool>(
+fn add<P: PathNode>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &AddSetting<OF_PORTFOLIO>,
+    input: &AddSetting<P>,
 ) -> Result<Decision, DomainError> {
     let node = customized(call, view, &input.container)?;
     let place = list_position(call, view, node.gid, input.position)?;
@@ -260,6 +281,7 @@ fn add<const OF_PORTFOLIO: bool>(
     let home = node.workspace.unwrap_or(node.gid);
     let noun = match node.ty {
         Type::Portfolio => "portfolio",
+        Type::Goal => "goal",
         _ => "project",
     };
     let held = view.sources(node.gid, rel::FIELD_ON);
@@ -358,9 +380,9 @@ fn note(work: &mut ChangeBuilder<'_>, project: &Node, field: Gid, there: bool) {
     work.save_unrecorded(&draft);
 }
 
-fn remove_needs<const OF_PORTFOLIO: bool>(
+fn remove_needs<P: PathNode>(
     call: &RequestContext<'_>,
-    input: &RemoveSetting<OF_PORTFOLIO>,
+    input: &RemoveSetting<P>,
 ) -> Result<ReadQuery, DomainError> {
     let project = input.container.node;
     Ok(call
@@ -368,10 +390,10 @@ fn remove_needs<const OF_PORTFOLIO: bool>(
         .edge(input.field.node, rel::FIELD_ON, project))
 }
 
-fn remove<const OF_PORTFOLIO: bool>(
+fn remove<P: PathNode>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &RemoveSetting<OF_PORTFOLIO>,
+    input: &RemoveSetting<P>,
 ) -> Result<Decision, DomainError> {
     let node = customized(call, view, &input.container)?;
     let gid = input.field.node;

@@ -1,4 +1,4 @@
-//! Memberships of users and teams in projects, portfolios and custom fields.
+//! Memberships of users and teams in projects, portfolios, goals and custom fields.
 mod inputs;
 
 use self::inputs::{

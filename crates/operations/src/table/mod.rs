@@ -15,8 +15,11 @@ mod enum_options;
 pub mod events;
 mod export_node;
 pub mod exports;
+pub mod goal_relationships;
+pub mod goals;
 mod instantiation;
 pub mod jobs;
+mod likes;
 mod list_filters;
 pub mod list_position;
 pub mod memberships;
@@ -111,6 +114,8 @@ pub static TABLES: &[&[Operation]] = &[
     agents::AGENTS,
     roles::ROLES,
     rules::RULES,
+    goals::GOALS,
+    goal_relationships::GOAL_RELATIONSHIPS,
 ];
 
 /// Returns all operations.

@@ -21,7 +21,7 @@ use workgraph_core::model::resources::portfolio;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::rules::portfolio_rules;
 use workgraph_core::storage::{
-    EdgeEnd, LinkFilter, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+    EdgeEnd, LinkFilter, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter, RowLink,
 };
 
 /// Operations on portfolios.
@@ -157,8 +157,7 @@ fn owned_by(query: &mut ReadQuery, owner: NodeRef) -> RowFilter {
         parameter: OWNER.def.name,
         types: OWNER.def.types(),
         node: owner,
-        key: Some(portfolio::OWNER.def.name),
-        through: None,
+        by: RowLink::Key(portfolio::OWNER.def.name),
         unseen: false,
     })
 }

@@ -1,43 +1,49 @@
-//! Members of projects and portfolios, and followers of projects.
+//! Members of projects and portfolios, and followers of projects and goals.
 use super::named_users::{leaver, named_member};
 use crate::operation::Decision;
-use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput, path};
+use crate::operation::inputs::path::{self, PathNode};
+use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput};
 use crate::request_context::{RequestContext, require_level};
+use std::marker::PhantomData;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::resource;
-use workgraph_core::rules::membership_rules;
 use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{Edge, ListPosition, NodeRef, ReadQuery, ReadView};
 
 const FOLLOWERS: Input<Vec<Named<NodeRef>>> = Input::users(
     "followers",
-    "The users; new followers belong to the project's workspace, and become members.",
+    "The users; new followers belong to the workspace, and become members.",
 )
 .required();
 const MEMBERS: Input<Vec<Named<NodeRef>>> =
     Input::users("members", "The users; new members belong to the workspace.").required();
 
-/// A project or portfolio, and users who join or leave it.
+/// A project, portfolio or goal, and users who join or leave it.
 pub(super) struct People {
     container: Named<Gid>,
     people: Vec<Named<NodeRef>>,
 }
 
-/// A project, and users who start or stop to follow it.
-pub(super) struct ProjectFollowers(People);
+/// A project or goal, and users who start or stop to follow it.
+pub(super) struct Followers<P> {
+    people: People,
+    path: PhantomData<fn() -> P>,
+}
 
-impl OperationInput for ProjectFollowers {
-    const INPUTS: &'static [&'static InputDef] = &[&path::PROJECT.def, &FOLLOWERS.def];
+impl<P: PathNode> OperationInput for Followers<P> {
+    const INPUTS: &'static [&'static InputDef] = &[&P::INPUT.def, &FOLLOWERS.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self(People {
-            container: inputs.required(&path::PROJECT)?,
+        let people = People {
+            container: inputs.required(P::INPUT)?,
             people: inputs.required(&FOLLOWERS)?,
-        }))
+        };
+        let path = PhantomData;
+        Ok(Self { people, path })
     }
 }
 
@@ -62,11 +68,11 @@ impl<const OF_PORTFOLIO: bool> OperationInput for Members<OF_PORTFOLIO> {
     }
 }
 
-pub(super) fn followers_needs(
+pub(super) fn followers_needs<P: PathNode>(
     call: &RequestContext<'_>,
-    input: &ProjectFollowers,
+    input: &Followers<P>,
 ) -> Result<ReadQuery, DomainError> {
-    Ok(people_needs(call, &input.0))
+    Ok(people_needs(call, &input.people))
 }
 
 pub(super) fn members_needs<const OF_PORTFOLIO: bool>(
@@ -89,7 +95,7 @@ fn people_needs(call: &RequestContext<'_>, input: &People) -> ReadQuery {
     want
 }
 
-/// Returns the project or portfolio. Viewers of a portfolio may leave it.
+/// Returns the project, portfolio or goal. Viewers of a portfolio or goal may leave it.
 fn container<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
@@ -102,7 +108,7 @@ fn container<'v>(
     Ok(node)
 }
 
-/// Returns the sharing rules of a project or portfolio.
+/// Returns the sharing rules of a project, portfolio or goal.
 fn sharing(node: &Node) -> Result<&'static Sharing, DomainError> {
     Sharing::of(node.ty).ok_or_else(|| DomainError::not_found(resource(node.ty).noun, node.gid))
 }
@@ -128,8 +134,8 @@ fn each(
         };
         if who != call.user_gid() && view.level(node.gid) < Level::Editor {
             let what = match node.ty {
-                Type::Project => "who follows",
-                _ => "the members of",
+                Type::Portfolio => "the members of",
+                _ => "who follows",
             };
             let noun = resource(node.ty).noun;
             return Err(DomainError::forbidden(format!(
@@ -141,13 +147,13 @@ fn each(
     Ok(Decision::about(work.changes, node.gid))
 }
 
-/// Makes users followers of a project, and members, too.
+/// Makes users followers of a node, and members with a level, too.
 pub(super) fn follow(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
-    place: Gid,
+    (place, sharing): (Gid, &Sharing),
     home: Gid,
-    who: Gid,
+    (who, level): (Gid, Level),
 ) {
     let joining = work
         .changes
@@ -155,7 +161,7 @@ pub(super) fn follow(
         .iter()
         .any(|l| l.src == place && l.dst == who && l.rel == rel::MEMBERS);
     if view.link(place, rel::MEMBERS, who).is_none() && !joining {
-        membership_rules::join_project(work, who, place, home, Level::Editor);
+        sharing.join(work, who, place, home, level);
     }
     if view.link(place, rel::PROJECT_FOLLOWERS, who).is_none() {
         work.link(
@@ -165,29 +171,42 @@ pub(super) fn follow(
             ListPosition::Rank(0),
             None,
         );
-        work.record_added(place, Type::Project, "followers", who);
+        work.record_added(place, sharing.ty, "followers", who);
     }
 }
 
-pub(super) fn add_followers(
+/// Returns the level of new members: of a portfolio or goal its default level, but not more than the caller has.
+fn new_level(view: &ReadView, node: &Node, sharing: &Sharing) -> Level {
+    let word = node.get(sharing.default);
+    let usual = word.and_then(|word| sharing.level(&word));
+    match usual.filter(|_| node.ty != Type::Project) {
+        Some(usual) => usual.min(view.level(node.gid)),
+        None => Level::Editor,
+    }
+}
+
+pub(super) fn add_followers<P: PathNode>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &ProjectFollowers,
+    input: &Followers<P>,
 ) -> Result<Decision, DomainError> {
-    each(call, view, &input.0, true, |work, node, home, who| {
-        follow(work, view, node.gid, home, who)
+    let node = container(call, view, &input.people)?;
+    let sharing = sharing(node)?;
+    let level = new_level(view, node, sharing);
+    each(call, view, &input.people, true, |work, node, home, who| {
+        follow(work, view, (node.gid, sharing), home, (who, level))
     })
 }
 
-pub(super) fn remove_followers(
+pub(super) fn remove_followers<P: PathNode>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &ProjectFollowers,
+    input: &Followers<P>,
 ) -> Result<Decision, DomainError> {
-    each(call, view, &input.0, false, |work, node, _, who| {
+    each(call, view, &input.people, false, |work, node, _, who| {
         if view.link(node.gid, rel::PROJECT_FOLLOWERS, who).is_some() {
             work.unlink(node.gid, rel::PROJECT_FOLLOWERS, who);
-            work.record_removed(node.gid, Type::Project, "followers", who);
+            work.record_removed(node.gid, node.ty, "followers", who);
         }
     })
 }
@@ -202,13 +221,7 @@ pub(super) fn add_members<const OF_PORTFOLIO: bool>(
         if view.link(node.gid, rel::MEMBERS, who).is_some() {
             return;
         }
-        // New members of a portfolio get its default level, but not more than the caller has.
-        let word = node.get(sharing.default);
-        let usual = word.and_then(|word| sharing.level(&word));
-        let level = match usual.filter(|_| node.ty != Type::Project) {
-            Some(usual) => usual.min(view.level(node.gid)),
-            None => Level::Editor,
-        };
+        let level = new_level(view, node, sharing);
         sharing.join(work, who, node.gid, home, level);
     })
 }

@@ -7,11 +7,12 @@ use self::inputs::{
 use super::list_filters::ARCHIVED;
 use super::named_users::{member_of, named_member};
 use super::project_people::{
-    Members, add_followers, add_members, follow, followers_needs, members_needs, remove_followers,
-    remove_members,
+    Followers, Members, add_followers, add_members, follow, followers_needs, members_needs,
+    remove_followers, remove_members,
 };
 use super::status_updates::{add_linked, draft_status, status_in_project};
 use super::task_values;
+use crate::operation::inputs::path::PathProject;
 use crate::operation::rows::{action, computed_list, create, read, update};
 use crate::operation::steps::{Description, Steps};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
@@ -28,6 +29,7 @@ use workgraph_core::model::schedule::{
 };
 use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::sharing::PROJECTS as PROJECT_SHARING;
 use workgraph_core::rules::{membership_rules, rich_texts, status_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
@@ -63,13 +65,13 @@ pub static PROJECTS: &[Operation] = &[
     action(
         "addFollowersForProject",
         "/projects/{project_gid}/addFollowers",
-        &Steps::new(followers_needs, add_followers),
+        &Steps::<Followers<PathProject>, _>::new(followers_needs, add_followers),
     )
     .responds_with(Type::Project),
     action(
         "removeFollowersForProject",
         "/projects/{project_gid}/removeFollowers",
-        &Steps::new(followers_needs, remove_followers),
+        &Steps::<Followers<PathProject>, _>::new(followers_needs, remove_followers),
     )
     .responds_with(Type::Project),
     action(
@@ -270,7 +272,8 @@ fn create_project(
     }
     for follower in &input.followers {
         let who = named_member(call, view, follower, home)?;
-        follow(&mut work, view, gid, home, who);
+        let to = (gid, &PROJECT_SHARING);
+        follow(&mut work, view, to, home, (who, Level::Editor));
     }
     Ok(Decision::about(work.changes, gid))
 }

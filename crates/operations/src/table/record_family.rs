@@ -3,6 +3,7 @@
 //! A family declares its type, the inputs that name a record and its parent, and the fields of its bodies. What is left
 //! are its rules: one function that checks and completes a record that is written, and one for a record that is deleted.
 use super::record_links::RecordLinks;
+use super::{likes, task_values};
 use crate::method::Method;
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputReader, Named, OperationInput, RecordUpdate,
@@ -16,9 +17,10 @@ use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::{LinkOne, Type, TypedField};
-use workgraph_core::model::resources::{END_DATE, START_DATE, resource};
+use workgraph_core::model::registry::{FieldSource, LinkOne, Type, TypedField};
+use workgraph_core::model::resources::{END_DATE, START_DATE, resource, task};
 use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::rules::custom_field_rules::ValueChange;
 use workgraph_core::rules::rich_texts;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{LinkSelector, NodeRef, ReadQuery, ReadView};
@@ -63,6 +65,9 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Carries out what follows from a new record.
+    fn created(_change: &mut RecordChange<'_>) {}
+
     /// Carries out what follows from the end of a record.
     ///
     /// # Errors
@@ -102,6 +107,8 @@ pub(super) struct RecordChange<'c> {
     pub(super) at: Option<RecordRefs>,
     /// The record.
     pub(super) draft: Draft,
+    /// Values of custom fields that change.
+    values: Vec<ValueChange>,
 }
 
 impl RecordRefs {
@@ -238,15 +245,14 @@ fn create<R: RecordFamily>(
         parent: Some(parent),
         at: Some(RecordRefs::of_new(input.parent.node_ref())),
         draft,
+        values: Vec::new(),
     };
     change.work.require_live(parent.gid);
     change.fill::<R>(fields)?;
     R::complete(&mut change, fields)?;
-    let RecordChange {
-        mut work, draft, ..
-    } = change;
-    let gid = work.create(&draft, Some(parent.gid));
-    Ok(Decision::about(work.changes, gid))
+    let gid = change.work.create(&change.draft, Some(parent.gid));
+    R::created(&mut change);
+    Ok(Decision::about(change.work.changes, gid))
 }
 
 fn update_needs<R: RecordFamily>(
@@ -272,12 +278,28 @@ fn named_nodes<R: RecordFamily>(
         return Ok(query);
     };
     let mut query = RecordLinks::read(call, resource(R::TYPE), fields)?.needs(record, query);
+    if has_values::<R>(fields) {
+        query = match record {
+            Some(record) => task_values::needs(call, query, fields, record.clone())?,
+            None => task_values::add_node_refs(call, query, fields)?,
+        };
+    }
+    if let Some(record) = record {
+        query = likes::needs(call, (record, R::TYPE), fields, query);
+    }
     if let Some(text) = R::TEXTS {
         for gid in rich_texts::referenced(fields, text.html) {
             query.add_ref(gid);
         }
     }
     Ok(query)
+}
+
+/// Returns true if a body has values of the record's custom fields.
+fn has_values<R: RecordFamily>(fields: &CheckedInputs) -> bool {
+    let name = task::CUSTOM_FIELDS.def.name;
+    let def = resource(R::TYPE).field(name);
+    fields.has(name) && def.is_some_and(|def| matches!(def.source, FieldSource::Values(_)))
 }
 
 /// Adds the node to which a record belongs, and what the rules read.
@@ -298,15 +320,23 @@ fn update<R: RecordFamily>(
     view: &ReadView,
     input: &UpdateRecord<R>,
 ) -> Result<Decision, DomainError> {
-    let node = call.named_node(view, &input.record, Level::Editor)?;
+    let least = match input.fields.written() {
+        Ok(fields) if likes::is_alone(fields) => Level::Commenter,
+        _ => Level::Editor,
+    };
+    let node = call.named_node(view, &input.record, least)?;
     let fields = input.fields.checked(view, node)?;
     let mut change = RecordChange::of::<R>(call, view, &input.record, node);
     change.fill::<R>(fields)?;
     R::complete(&mut change, fields)?;
     let RecordChange {
-        mut work, draft, ..
+        mut work,
+        draft,
+        values,
+        ..
     } = change;
     work.save(&draft);
+    task_values::record(&mut work, view, node, &values);
     Ok(Decision::about(work.changes, node.gid))
 }
 
@@ -348,6 +378,7 @@ impl<'c> RecordChange<'c> {
             parent: container.and_then(|key| view.node(node.link(key)?)),
             at: RecordRefs::of::<R>(&record.node_ref()),
             draft: Draft::edit(node),
+            values: Vec::new(),
         }
     }
 
@@ -368,6 +399,16 @@ impl<'c> RecordChange<'c> {
                 base_url,
             )?;
         }
+        if has_values::<R>(fields) {
+            let (call, view, draft) = (self.call, self.view, &mut self.draft);
+            self.values = match view.node(draft.gid) {
+                Some(node) => task_values::write_to(call, view, draft, fields, node)?,
+                // A new record has no custom field that could have a value.
+                None => task_values::write(call, view, draft, fields, None, &[])?,
+            };
+        }
+        let on = (self.draft.gid, R::TYPE);
+        likes::write(self.call, self.view, &mut self.work, on, fields);
         let links = RecordLinks::read(self.call, of, fields)?;
         links.write(self.call, self.view, &mut self.work, &mut self.draft)
     }

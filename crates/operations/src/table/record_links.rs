@@ -39,6 +39,9 @@ impl RecordLinks {
             let (ValueType::One(types) | ValueType::Many(types)) = def.value_type else {
                 continue;
             };
+            if matches!(def.source, FieldSource::Values(_) | FieldSource::Workspace) {
+                continue;
+            }
             let texts = match fields.get(def.name) {
                 Some(InputValue::Ref(text)) => std::slice::from_ref(text),
                 Some(InputValue::Refs(texts)) => texts.as_slice(),
@@ -116,7 +119,8 @@ impl NamedLinks {
                 _ => {
                     let found =
                         call.resolve_ref(view, self.def.name, name, self.types, Level::Viewer)?;
-                    if found.workspace != home {
+                    // A time period is in every workspace.
+                    if found.workspace != home && found.ty != Type::TimePeriod {
                         let noun = resource(found.ty).noun;
                         let reason = format_args!("Not a {noun} of the same workspace");
                         return Err(DomainError::field(self.def.name, reason));

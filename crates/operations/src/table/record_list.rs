@@ -8,14 +8,19 @@ use crate::operation::{ListRequest, Operation, rows};
 use crate::request_context::RequestContext;
 use std::marker::PhantomData;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::registry::{Direction, LinkOne, Relation, Type, TypedField};
-use workgraph_core::storage::{EdgeEnd, LinkFilter, ListSource, NodeRef, PageQuery, RowFilter};
+use workgraph_core::model::registry::{
+    Direction, FieldSource, LinkOne, Relation, Type, TypedField,
+};
+use workgraph_core::storage::{
+    EdgeEnd, LinkFilter, ListSource, NodeRef, PageQuery, RowFilter, RowLink,
+};
 
 /// A parameter of a list that names a node to which the rows belong.
 pub(super) struct ListAnchor {
     /// The parameter.
     pub(super) input: &'static Input<Named<NodeRef>>,
-    /// The field of the rows that links to the node; `None` if that is the workspace of the rows.
+    /// The field of the rows that links to the node, in the body or by an edge; `None` if that is the workspace of the
+    /// rows.
     pub(super) field: Option<TypedField<LinkOne>>,
     /// Relation from the node to which the field links to the node of the parameter; `None` if the two are the same.
     pub(super) through: Option<Relation>,
@@ -87,20 +92,24 @@ fn describe<L: RecordList>(
         });
     };
     let anchor = query.add_ref(named.node.clone());
-    let listed_by = first.field.and_then(|field| field.def.listed_by);
-    let source = match (listed_by, first.through) {
-        (Some(inner), Some(outer)) => ListSource::TwoStep {
+    let edges = |rel, dir| ListSource::Edges {
+        anchor,
+        rel,
+        dir,
+        give: EdgeEnd::OtherEnd,
+    };
+    let linked = first
+        .field
+        .map(|field| (field.def.listed_by, field.def.source));
+    let source = match (linked, first.through) {
+        (Some((Some(inner), _)), Some(outer)) => ListSource::TwoStep {
             anchor,
             outer,
             inner,
         },
-        (Some(rel), None) => ListSource::Edges {
-            anchor,
-            rel,
-            dir: Direction::In,
-            give: EdgeEnd::OtherEnd,
-        },
-        (None, _) => ListSource::InWorkspace {
+        (Some((Some(rel), _)), None) => edges(rel, Direction::In),
+        (Some((_, FieldSource::Edges(rel, dir))), _) => edges(rel, dir.reversed()),
+        _ => ListSource::InWorkspace {
             anchor,
             ty: L::LISTED,
         },
@@ -112,9 +121,15 @@ fn describe<L: RecordList>(
             parameter: named.input.name,
             types: named.input.types(),
             node: named.node.clone(),
-            key: other.field.map(|field| field.def.name),
-            through: other.through,
             unseen: false,
+            by: match (other.field.map(|field| field.def), other.through) {
+                (None, _) => RowLink::Workspace,
+                (Some(def), Some(rel)) => RowLink::Through(def.stored_key(), rel),
+                (Some(def), None) => match def.source {
+                    FieldSource::Edges(rel, dir) => RowLink::Edge(rel, dir),
+                    _ => RowLink::Key(def.stored_key()),
+                },
+            },
         }));
     }
     Ok(ListRequest {

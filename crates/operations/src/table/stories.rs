@@ -1,18 +1,20 @@
-//! Stories: comments and the history of tasks.
+//! Stories: comments on tasks and goals, and the history of tasks.
 use crate::method::Method;
-use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput, path};
+use crate::operation::inputs::path::{self, PathGoal, PathNode, PathTask};
+use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput};
 use crate::operation::rows::{action, create, update};
 use crate::operation::steps::Steps;
 use crate::operation::{Decision, ListDefinition, Operation, get, list};
 use crate::request_context::RequestContext;
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::model::resources::{story, task};
+use workgraph_core::model::resources::{resource, story, task};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rich_text;
 use workgraph_core::rules::{rich_texts, story_rules};
@@ -24,14 +26,28 @@ pub static STORIES: &[Operation] = &[
         "getStoriesForTask",
         "/tasks/{task_gid}/stories",
         Type::Story,
-        OF_TASK,
+        OF_PARENT,
     )
     .scope("stories:read"),
     create(
         "createStoryForTask",
         "/tasks/{task_gid}/stories",
         Type::Story,
-        &Steps::new(comment_needs, comment),
+        &Steps::<CreateComment<PathTask>, _>::new(comment_needs, comment),
+    )
+    .scope("stories:write"),
+    list(
+        "getStoriesForGoal",
+        "/goals/{goal_gid}/stories",
+        Type::Story,
+        OF_PARENT,
+    )
+    .scope("stories:read"),
+    create(
+        "createStoryForGoal",
+        "/goals/{goal_gid}/stories",
+        Type::Story,
+        &Steps::<CreateComment<PathGoal>, _>::new(comment_needs, comment),
     )
     .scope("stories:write"),
     get("getStory", "/stories/{story_gid}", Type::Story).scope("stories:read"),
@@ -51,7 +67,7 @@ pub static STORIES: &[Operation] = &[
     .scope("stories:delete"),
 ];
 
-const OF_TASK: ListDefinition = ListDefinition::Edges {
+const OF_PARENT: ListDefinition = ListDefinition::Edges {
     rel: rel::STORY_OF,
     dir: Direction::In,
     give: EdgeEnd::OtherEnd,
@@ -63,18 +79,20 @@ const NEW: Input<CheckedInputs> =
 const CHANGED: Input<CheckedInputs> =
     Input::changed_record(Type::Story, "The fields of the story to change.");
 
-/// A task, and the fields of a new comment on it.
-struct CreateComment {
-    task: Named<Gid>,
+/// A task or goal, and the fields of a new comment on it.
+struct CreateComment<P> {
+    parent: Named<Gid>,
     fields: CheckedInputs,
+    path: PhantomData<fn() -> P>,
 }
 
-impl OperationInput for CreateComment {
-    const INPUTS: &'static [&'static InputDef] = &[&path::TASK.def, &NEW.def];
+impl<P: PathNode> OperationInput for CreateComment<P> {
+    const INPUTS: &'static [&'static InputDef] = &[&P::INPUT.def, &NEW.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
         Ok(Self {
-            task: inputs.required(&path::TASK)?,
+            parent: inputs.required(P::INPUT)?,
             fields: inputs.required(&NEW)?,
+            path: PhantomData,
         })
     }
 }
@@ -109,25 +127,25 @@ impl OperationInput for DeleteStory {
     }
 }
 
-fn comment_needs(
+fn comment_needs<P: PathNode>(
     call: &RequestContext<'_>,
-    input: &CreateComment,
+    input: &CreateComment<P>,
 ) -> Result<ReadQuery, DomainError> {
     let mut want = call
         .read_query()
-        .edge(input.task.node, rel::FOLLOWERS, call.user_gid());
+        .edge(input.parent.node, rel::FOLLOWERS, call.user_gid());
     for gid in rich_texts::referenced(&input.fields, story::HTML_TEXT) {
         want.add_ref(gid);
     }
     Ok(want)
 }
 
-fn comment(
+fn comment<P: PathNode>(
     call: &RequestContext<'_>,
     view: &ReadView,
-    input: &CreateComment,
+    input: &CreateComment<P>,
 ) -> Result<Decision, DomainError> {
-    let node = call.named_node(view, &input.task, Level::Commenter)?;
+    let node = call.named_node(view, &input.parent, Level::Commenter)?;
     let inputs = &input.fields;
     let mut work = call.change_builder();
     let mut draft = work.draft(Type::Story, node.workspace);
@@ -154,11 +172,12 @@ fn comment(
     }
     work.require_live(node.gid);
     story_rules::add_story(&mut work, &draft, node.gid);
-    if view
-        .link(node.gid, rel::FOLLOWERS, call.user_gid())
-        .is_none()
+    if node.ty == Type::Task
+        && view
+            .link(node.gid, rel::FOLLOWERS, call.user_gid())
+            .is_none()
     {
-        // The author of a comment becomes a follower.
+        // The author of a comment on a task becomes a follower.
         work.link(
             node.gid,
             rel::FOLLOWERS,
@@ -172,8 +191,11 @@ fn comment(
     Ok(Decision::about(work.changes, draft.gid))
 }
 
-/// Sets a task's `modified_at` to the present time.
+/// Sets the `modified_at` of the node of a story to the present time, if it has one.
 fn touch(work: &mut workgraph_core::storage::change_builder::ChangeBuilder<'_>, node: &Node) {
+    if resource(node.ty).field("modified_at").is_none() {
+        return;
+    }
     let mut task = Draft::edit(node);
     task.set(task::MODIFIED_AT, work.now);
     work.save(&task);

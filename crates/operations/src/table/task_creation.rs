@@ -2,9 +2,10 @@
 pub(super) mod inputs;
 
 use self::inputs::{CreateTask, PROJECTS, ProjectPlacement};
+use super::likes;
 use super::named_users::named_member;
 use super::subtask_depth::require_subtask_depth;
-use super::task_fields::{assign, like, write};
+use super::task_fields::{assign, write};
 use super::{task_custom_type, task_external, task_values};
 use crate::operation::Decision;
 use crate::request_context::{RequestContext, parse_gid};
@@ -173,7 +174,7 @@ pub(super) fn create_task(
         work.link(on, rel::TAGS, tag.gid, ListPosition::Rank(0), None);
         into(&mut work, tag.gid);
     }
-    like(call, view, &mut work, on, inputs);
+    likes::write(call, view, &mut work, (on, Type::Task), inputs);
     story_rules::add_task_stories(&mut work, &draft);
     Ok(Decision::about(work.changes, on))
 }

@@ -1,4 +1,4 @@
-//! Writing a task's own fields: texts, dates, completion, its assignee, likes.
+//! Writing a task's own fields: texts, dates, completion, its assignee.
 use super::task_custom_type;
 use crate::request_context::{RequestContext, parse_gid};
 use workgraph_core::Gid;
@@ -223,36 +223,4 @@ fn arrange(
     }
     work.link(on, rel::MY_TASKS, place.gid, ListPosition::Last, list);
     Ok(())
-}
-
-/// Applies the caller's like.
-pub(super) fn like(
-    call: &RequestContext<'_>,
-    view: &ReadView,
-    work: &mut ChangeBuilder<'_>,
-    on: Gid,
-    inputs: &CheckedInputs,
-) {
-    let Some(InputValue::Stored(raw)) = inputs.get("liked") else {
-        return;
-    };
-    let held = view.link(on, rel::LIKES, call.user_gid()).is_some();
-    match (raw == "true", held) {
-        (true, false) => {
-            let fresh = work.next_gid();
-            work.link(
-                on,
-                rel::LIKES,
-                call.user_gid(),
-                ListPosition::Rank(0),
-                Some(fresh),
-            );
-            work.record_added(on, Type::Task, "likes", call.user_gid());
-        }
-        (false, true) => {
-            work.unlink(on, rel::LIKES, call.user_gid());
-            work.record_removed(on, Type::Task, "likes", call.user_gid());
-        }
-        _ => {}
-    }
 }

@@ -2,10 +2,11 @@
 mod inputs;
 
 use self::inputs::{ASSIGNEE, Assignee, ListTasks, UpdateTask, WORKSPACE};
+use super::likes;
 use super::list_filters::{COMPLETED_SINCE, MODIFIED_SINCE};
 use super::task_creation::inputs::CreateTask;
 use super::task_creation::{add_node_refs, create_needs, create_task};
-use super::task_fields::{assign, like, write};
+use super::task_fields::{assign, write};
 use super::{task_external, task_values};
 use crate::operation::inputs::{Input, Named};
 use crate::operation::rows::{computed_list, create, update};
@@ -178,10 +179,8 @@ fn unassigned(call: &RequestContext<'_>, workspace: &Named<Gid>) -> ListRequest 
 fn needs(call: &RequestContext<'_>, input: &UpdateTask) -> Result<ReadQuery, DomainError> {
     let inputs = &input.fields;
     let on = input.task.node_ref();
-    let mut want = call.read_query().node(on.clone());
-    if inputs.has("liked") {
-        want = want.edge(on.clone(), rel::LIKES, call.user_gid());
-    }
+    let want = call.read_query().node(on.clone());
+    let mut want = likes::needs(call, (&on, Type::Task), inputs, want);
     if inputs.has("custom_fields") {
         let at = want.add_ref(on.clone());
         want.custom_fields_of.push(at);
@@ -232,7 +231,7 @@ fn change(
         );
         work.record_added(node.gid, Type::Task, "followers", who.gid);
     }
-    like(call, view, &mut work, node.gid, inputs);
+    likes::write(call, view, &mut work, (node.gid, node.ty), inputs);
     let told = draft.clone();
     if draft.changed_keys().next().is_some() {
         draft.set(task::MODIFIED_AT, work.now);

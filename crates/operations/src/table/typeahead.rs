@@ -47,6 +47,7 @@ fn node_type(word: &str) -> Option<Type> {
         "custom_field" => Some(Type::CustomField),
         "project" => Some(Type::Project),
         "portfolio" => Some(Type::Portfolio),
+        "goal" => Some(Type::Goal),
         "project_template" => Some(Type::ProjectTemplate),
         "tag" => Some(Type::Tag),
         "task" => Some(Type::Task),

@@ -45,6 +45,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-type",
     "HIDDEN-role",
     "HIDDEN-duties",
+    "HIDDEN-goal",
 ];
 
 /// Names that guests may not find.
@@ -61,6 +62,7 @@ pub(crate) const MEMBERS: &[&str] = &[
     "MEMBERS-category",
     "MEMBERS-brief",
     "MEMBERS-type",
+    "MEMBERS-goal",
 ];
 
 /// Returns the world: ada writes on a task that moe and gus read, too, and names everything that she sees. In memory it
@@ -86,6 +88,7 @@ fn build(kind: Kind) -> World {
     jobs(&mut world);
     records(&mut world);
     project_records(&mut world);
+    goals(&mut world);
     world
 }
 
@@ -480,6 +483,41 @@ fn project_records(world: &mut World) {
     let wish = ok(world.post("vic", "/access_requests", wish)).gid();
     let wish = Gid::parse(&wish).unwrap();
     world.names.insert("h_access".to_owned(), wish);
+}
+
+/// Makes a hidden goal, one that members see, and one that its guest sees, too; each has links to hidden objects.
+fn goals(world: &mut World) {
+    let (orchid, html) = (gid(world, "orchid"), links(world));
+    for (prefix, title, privacy) in [
+        ("h", "HIDDEN-goal", "members_only"),
+        ("m", "MEMBERS-goal", "public_to_workspace"),
+        ("s", "Aim", "public_to_workspace"),
+    ] {
+        let data = json!({"workspace": orchid, "name": title, "privacy_setting": privacy,
+            "html_notes": html});
+        let goal = makes(world, &format!("{prefix}_goal"), "/goals", data);
+        let member = if prefix == "s" { "gus" } else { "mel" };
+        let seat = json!({"parent": goal, "member": gid(world, member)});
+        makes(world, &format!("{prefix}_goal_seat"), "/memberships", seat);
+        let status = json!({"parent": goal, "title": title, "html_text": html,
+            "status_type": "at_risk"});
+        let name = format!("{prefix}_goal_status");
+        makes(world, &name, "/status_updates", status);
+        let story = json!({ "html_text": html });
+        let at = format!("/goals/{goal}/stories");
+        makes(world, &format!("{prefix}_goal_story"), &at, story);
+    }
+    for (supporter, goal) in [
+        ("meadow", "s_goal"),
+        ("h_project", "s_goal"),
+        ("h_goal", "s_goal"),
+        ("s_goal", "m_goal"),
+        ("meadow", "h_goal"),
+    ] {
+        let at = format!("/goals/{}/addSupportingRelationship", gid(world, goal));
+        let data = json!({"supporting_resource": gid(world, supporter)});
+        makes(world, &format!("{supporter}_supports_{goal}"), &at, data);
+    }
 }
 
 /// Makes exports of ada's, and gives a user a membership in a custom field.

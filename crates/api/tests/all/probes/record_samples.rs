@@ -19,6 +19,8 @@ pub(super) const RECORDS: &[(&str, &str)] = &[
     ("agent_gid", "agent"),
     ("role_gid", "role"),
     ("rule_trigger_gid", "trigger"),
+    ("goal_gid", "goal"),
+    ("goal_relationship_gid", "goal_relationship"),
 ];
 
 /// Returns the name of a tenant's record that fits a path parameter.
@@ -48,6 +50,8 @@ pub(super) fn required(world: &World, tenant: &Tenant, name: &str) -> Option<Val
         "action_data" => json!({"probe": 1}),
         "description" => json!("Probe"),
         "base_role_type" => json!("member"),
+        "current_number_value" => json!(3),
+        "supporting_resource" => json!(world.gid(tenant.project).to_string()),
         _ => return None,
     })
 }
@@ -87,6 +91,21 @@ pub(super) fn complete(
         "updateBudget" => drop(put("total", json!({"enabled": true}))),
         "updateRate" => drop(put("rate", json!(1.5))),
         "updateRole" | "updateTimeTrackingCategory" => drop(put("name", json!("Probe"))),
+        "getGoals" => query.push(("workspace", workspace)),
+        "createGoal" | "updateGoal" => drop(put("name", json!("Probe"))),
+        "createGoalMetric" => drop(put("target_number_value", json!(12))),
+        "createStoryForGoal" => drop(put("text", json!("Probe"))),
+        "updateGoalRelationship" => drop(put("contribution_weight", json!(0.5))),
+        "removeSupportingRelationship" => {
+            let supporter = match tenant.workspace {
+                "orchid" => "moss",
+                _ => "quarry",
+            };
+            put(
+                "supporting_resource",
+                json!(world.gid(supporter).to_string()),
+            );
+        }
         "updateTimeTrackingEntry" => drop(put("duration_minutes", json!(15))),
         _ => {}
     }

@@ -225,6 +225,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
                 "target" if row.id == "getReactionsOnObject" => gid(tenant.task),
                 "target" => gid(tenant.project),
                 "emoji_base" => "%F0%9F%91%8D".to_owned(),
+                "supported_goal" => gid(&parameter(tenant, "goal_gid")),
                 other => panic!("{}: no sample for the parameter {other}", row.id),
             };
             (name, value)
@@ -392,12 +393,14 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         path = vec![("section_gid", made.gid())];
     }
     let removed_from = match row.id {
-        "removeCustomFieldSettingForProject" => Some(("projects", tenant.project)),
-        "removeCustomFieldSettingForPortfolio" => Some(("portfolios", tenant.portfolio)),
+        "removeCustomFieldSettingForProject" => Some(("projects", "project_gid")),
+        "removeCustomFieldSettingForPortfolio" => Some(("portfolios", "portfolio_gid")),
+        "removeCustomFieldSettingForGoal" => Some(("goals", "goal_gid")),
         _ => None,
     };
-    if let Some((path, container)) = removed_from {
-        let to = format!("/{path}/{}/addCustomFieldSetting", gid(container));
+    if let Some((path, name)) = removed_from {
+        let container = parameter(tenant, name);
+        let to = format!("/{path}/{}/addCustomFieldSetting", gid(&container));
         world.post(
             tenant.admin,
             &to,

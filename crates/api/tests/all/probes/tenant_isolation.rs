@@ -62,6 +62,8 @@ const BODY_SLOTS: &[&str] = &[
     "custom_field",
     "custom_fields",
     "item",
+    "time_period",
+    "supporting_resource",
     "enum_option",
     "attributable_to",
     "categories",
@@ -175,6 +177,7 @@ const FROM_ORCHID: Walls = Walls {
         "quarry_works",
         "ben_in_works",
         "quarry_in_works",
+        "basalt_goal_membership",
     ],
 };
 const FROM_BASALT: Walls = Walls {
@@ -205,6 +208,7 @@ const FROM_BASALT: Walls = Walls {
         "works",
         "mel_in_works",
         "moss_in_works",
+        "orchid_goal_membership",
     ],
 };
 

@@ -1,10 +1,12 @@
 //! Records of plain families, one of each in both tenants: `orchid_…` and `basalt_…`.
 use super::*;
 use workgraph_core::model::resources::{
-    self, access_request, agent, budget, capacity, ooo_entry, project_brief, role, rule_trigger,
-    task, time_tracking, timesheet,
+    self, access_request, agent, budget, capacity, goal, ooo_entry, project_brief, role,
+    rule_trigger, task, time_tracking, timesheet,
 };
 use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
+use workgraph_core::rules::goal_rules;
+use workgraph_core::rules::sharing::GOALS;
 
 /// Builds the records. Their parents are nodes that few users see.
 pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
@@ -129,6 +131,26 @@ pub(super) fn records(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         });
         put("access", wish);
         f.link(project, rel::ACCESS_REQUESTS, member, rank, Some(wish));
+        let (aim, member) = match tenant {
+            "orchid" => ("Petals", "mel"),
+            _ => ("Lava", "ben"),
+        };
+        let member = names[member];
+        let goal = f.node(Type::Goal, Some(home), |draft, _| {
+            draft.set(goal::NAME, format!("{aim} of the year").as_str());
+            draft.set(goal::OWNER, who);
+            draft.set(goal::PRIVACY, "members_only");
+            let metric = r#"{"gid":"77","precision":0,"unit":"none","currency_code":null,"initial_number_value":0,"target_number_value":10,"current_number_value":4,"progress_source":"manual","is_custom_weight":false}"#;
+            draft.set(goal::METRIC, metric.to_owned());
+        });
+        let seat = f.with(|work| GOALS.join(work, member, goal, home, Level::Viewer));
+        names.insert(format!("{tenant}_goal"), goal);
+        names.insert(format!("{tenant}_goal_membership"), seat);
+        let relationship = f.with(|work| {
+            let (project, goal) = ((project, Type::Project), (goal, Some(home)));
+            goal_rules::add_supporter(work, project, goal, None, ListPosition::Last)
+        });
+        names.insert(format!("{tenant}_goal_relationship"), relationship);
         f.with(|work| {
             let mut writes = work.changes.node_writes.iter_mut();
             let write = writes.find(|write| write.node.gid == task).unwrap();

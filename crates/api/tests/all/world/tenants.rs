@@ -382,6 +382,7 @@ pub(crate) const ORCHID_WORDS: &[&str] = &[
     "Wilted",
     "Pruning",
     "Sepals",
+    "Petals",
 ];
 /// Names that must never reach the other tenant.
 pub(crate) const BASALT_WORDS: &[&str] = &[
@@ -400,4 +401,5 @@ pub(crate) const BASALT_WORDS: &[&str] = &[
     "Vesicular",
     "Shale work",
     "Magma",
+    "Lava",
 ];

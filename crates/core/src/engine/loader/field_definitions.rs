@@ -20,8 +20,10 @@ impl Loader<'_> {
         (gid, ty): (Gid, Type),
         body: &mut BodyReader<'_>,
     ) -> Result<(), GraphStoreError> {
-        if rel::to_field_containers(ty) == rel::ITEM_OF {
-            return self.item_fields(gid, ty);
+        match rel::to_field_containers(ty) {
+            Some(rel::ITEM_OF) => return self.item_fields(gid, ty),
+            None => return self.field_settings(gid, ty),
+            Some(_) => {}
         }
         let own = match self.own_fields {
             Some(own) => own,

@@ -93,6 +93,11 @@ impl Loader<'_> {
                 let LinkPlan::Group(parts) = &step.link_plan else {
                     return Ok(());
                 };
+                let is_progress =
+                    |part: &PlanStep| matches!(part.def.source, FieldSource::WithProgress(_));
+                if parts.iter().any(is_progress) {
+                    self.goal_progress(node)?;
+                }
                 let inner: Vec<(&str, &str)> =
                     body.find(key).map(members).into_iter().flatten().collect();
                 let mut links = Vec::new();

@@ -156,8 +156,9 @@ impl Loader<'_> {
                 let Some(node) = self.view.nodes.get(&gid).cloned() else {
                     continue;
                 };
-                let rel = rel::to_field_containers(node.ty);
-                self.band(gid, rel, rel, Depth::Edge)?;
+                if let Some(rel) = rel::to_field_containers(node.ty) {
+                    self.band(gid, rel, rel, Depth::Edge)?;
+                }
                 self.fields((gid, node.ty), &mut BodyReader::new(&node.body))?;
             }
         }

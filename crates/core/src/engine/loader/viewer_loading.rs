@@ -168,7 +168,7 @@ fn guest_home(
 /// Types of nodes that are shared by memberships with levels.
 const SHARED: &[Type] = Sharing::TYPES;
 /// Shared nodes of which a guest knows the other members.
-const WITH_MEMBERS: &[Type] = &[Type::Project, Type::Portfolio];
+const WITH_MEMBERS: &[Type] = &[Type::Project, Type::Portfolio, Type::Goal];
 
 /// Returns every edge of a relation into a node from nodes of some types: a node that is no team has no members, even
 /// if it has such an edge, and can be created and trashed without viewers being computed again.

@@ -6,9 +6,10 @@ use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::readable::Readable;
+use crate::model::registry::Direction;
 use crate::model::resources::task;
 use crate::model::time::{Date, Time};
-use crate::storage::{PageQuery, RowFilter};
+use crate::storage::{PageQuery, RowFilter, RowLink};
 use std::sync::Arc;
 
 /// Returns true if the row belongs to the page: it passes the filters and the viewer may see it.
@@ -50,20 +51,32 @@ fn admits(
         RowFilter::Linked(rel, to) => Ok(loader.snap.edge_between(row.gid, *rel, *to)?.is_some()),
         RowFilter::LinksTo(link) => {
             let wanted = loader.view.resolve(&link.node);
+            let Some(wanted) = wanted else {
+                return Ok(false);
+            };
+            let key = match link.by {
+                RowLink::Key(key) | RowLink::Through(key, _) => key,
+                RowLink::Workspace => {
+                    return with_node(loader, row, |node| node.workspace == Some(wanted));
+                }
+                RowLink::Edge(rel, dir) => {
+                    let (src, dst) = match dir {
+                        Direction::Out => (row.gid, wanted),
+                        Direction::In => (wanted, row.gid),
+                    };
+                    return Ok(loader.snap.edge_between(src, rel, dst)?.is_some());
+                }
+            };
             let mut linked = None;
             with_node(loader, row, |node| {
-                linked = match link.key {
-                    Some(key) => node.link(key),
-                    None => node.workspace,
-                };
+                linked = node.link(key);
                 linked.is_some()
             })?;
-            match (link.through, linked, wanted) {
-                (None, Some(linked), Some(wanted)) => Ok(linked == wanted),
-                (Some(rel), Some(linked), Some(wanted)) => {
+            match (link.by, linked) {
+                (RowLink::Through(_, rel), Some(linked)) => {
                     Ok(loader.snap.edge_between(linked, rel, wanted)?.is_some())
                 }
-                _ => Ok(false),
+                (_, linked) => Ok(linked == Some(wanted)),
             }
         }
         filter => with_node(loader, row, |node| passes(filter, node)),
@@ -97,6 +110,7 @@ fn passes(filter: &RowFilter, node: &Node) -> bool {
         RowFilter::CreatedSince(at) => node.get(task::CREATED_AT).is_some_and(|t: Time| t >= *at),
         RowFilter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
         RowFilter::Unset(key) => node.raw(key).is_none(),
+        RowFilter::Set(key) => node.raw(key).is_some(),
         RowFilter::DayFrom(key, first) => day(node, key).is_some_and(|day| day >= *first),
         RowFilter::DayUntil(key, last) => day(node, key).is_some_and(|day| day <= *last),
         RowFilter::OneOf {

@@ -78,6 +78,9 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::Portfolio),
     home(Type::PortfolioMembership),
     home(Type::ProjectPortfolioSetting),
+    deep(ExportedListSource::Home, Type::Goal),
+    home(Type::GoalMembership),
+    home(Type::GoalRelationship),
 ];
 const TEAM: &[ExportedList] = &[
     edges(
@@ -169,6 +172,7 @@ pub(super) const fn lists(root: Type, ty: Type) -> &'static [ExportedList] {
         (_, Type::Project) => PROJECT,
         (Type::Workspace, Type::Task) => TASK_OF_ALL,
         (_, Type::Task) => TASK,
+        (_, Type::Goal) => &[STORIES],
         _ => &[],
     }
 }

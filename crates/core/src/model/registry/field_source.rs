@@ -45,6 +45,8 @@ pub enum FieldSource {
     Always(&'static str),
     /// JSON that this function writes.
     Computed(fn(&Node, &ComputedFieldContext<'_>, &mut Vec<u8>)),
+    /// In a group of a goal: JSON that this function writes from the goal, and from its progress if that is computed.
+    WithProgress(fn(&Node, Option<f64>, &mut Vec<u8>)),
 }
 
 impl std::fmt::Debug for FieldSource {
@@ -66,7 +68,7 @@ impl std::fmt::Debug for FieldSource {
             Self::TypeName => f.write_str("type name"),
             Self::Workspace => f.write_str("workspace"),
             Self::ItemTarget | Self::ItemAux | Self::ItemAuxGid => f.write_str("the edge"),
-            Self::Computed(_) => f.write_str("computed"),
+            Self::Computed(_) | Self::WithProgress(_) => f.write_str("computed"),
         }
     }
 }

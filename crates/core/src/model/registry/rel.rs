@@ -24,6 +24,17 @@ pub enum Direction {
     In,
 }
 
+impl Direction {
+    /// Returns the other direction.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Out => Self::In,
+            Self::In => Self::Out,
+        }
+    }
+}
+
 /// Task → section of a project it is in; aux is the project. Placed.
 pub const SECTION: Relation = Relation(1);
 /// Task → user who follows it.
@@ -38,21 +49,21 @@ pub const MY_TASKS: Relation = Relation(5);
 pub const LIKES: Relation = Relation(6);
 /// Task → task it waits for.
 pub const DEPENDS: Relation = Relation(7);
-/// Story → the task it is on.
+/// Story → the task or goal it is on.
 pub const STORY_OF: Relation = Relation(8);
-/// Story or status update → user who likes it; aux is the gid of the like.
+/// Story, status update or goal → user who likes it; aux is the gid of the like.
 pub const STORY_LIKES: Relation = Relation(9);
 /// Section → project or user task list. Placed.
 pub const SECTION_OF: Relation = Relation(10);
 /// Project → team that it is shared with.
 pub const TEAM: Relation = Relation(11);
-/// Project → user who follows it.
+/// Project or goal → user who follows it.
 pub const PROJECT_FOLLOWERS: Relation = Relation(12);
 /// User → workspace; aux is the workspace membership.
 pub const WORKSPACES: Relation = Relation(13);
 /// Team → user; aux is the team membership; rank 1 marks a team admin.
 pub const TEAM_MEMBERS: Relation = Relation(14);
-/// Project, portfolio or custom field → user or team; aux is the membership; rank is the access level.
+/// Project, portfolio, goal or custom field → user or team; aux is the membership; rank is the access level.
 pub const MEMBERS: Relation = Relation(15);
 /// Tag → user who follows it.
 pub const TAG_FOLLOWERS: Relation = Relation(16);
@@ -60,7 +71,7 @@ pub const TAG_FOLLOWERS: Relation = Relation(16);
 pub const FAVORITES: Relation = Relation(17);
 /// Enum option → its custom field. Placed.
 pub const OPTION_OF: Relation = Relation(20);
-/// Custom field → project whose tasks have it; aux is the setting. Placed.
+/// Custom field → project or portfolio whose tasks or items have it, or goal that has it; aux is the setting. Placed.
 pub const FIELD_ON: Relation = Relation(21);
 /// Task → custom field that numbers it; rank is the number.
 pub const NUMBERED: Relation = Relation(33);
@@ -111,12 +122,13 @@ pub const TIME_CATEGORIES: Relation = Relation(83);
 pub const ITEM_OF: Relation = Relation(66);
 
 /// Returns the relation of the edges from a node of a type to the nodes that give it custom fields: projects to tasks,
-/// portfolios to their items.
+/// portfolios to their items. Goals have none: their settings are their own.
 #[must_use]
-pub const fn to_field_containers(ty: Type) -> Relation {
+pub const fn to_field_containers(ty: Type) -> Option<Relation> {
     match ty {
-        Type::Project | Type::Portfolio => ITEM_OF,
-        _ => SECTION,
+        Type::Project | Type::Portfolio => Some(ITEM_OF),
+        Type::Goal => None,
+        _ => Some(SECTION),
     }
 }
 /// Out-of-office entry → user.
@@ -129,6 +141,10 @@ pub const ALLOCATED_USER: Relation = Relation(86);
 pub const RATE_OF: Relation = Relation(87);
 /// Rate → user whose time has it.
 pub const RATED_USER: Relation = Relation(88);
+/// Goal → team to which it belongs.
+pub const GOAL_OF_TEAM: Relation = Relation(90);
+/// Goal, project, portfolio or task → goal that it supports; aux is the relationship. Placed.
+pub const SUPPORTS: Relation = Relation(91);
 /// Budget → project.
 pub const BUDGET_OF: Relation = Relation(100);
 /// Project → its totals, one at most.

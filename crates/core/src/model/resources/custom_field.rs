@@ -218,7 +218,7 @@ const fn linked(name: &'static str, shape: ValueType, kind: CustomFieldType) -> 
 }
 
 /// Types that references may lead to.
-pub const REFERABLE: &[Type] = &[Type::Task, Type::Project, Type::Portfolio];
+pub const REFERABLE: &[Type] = &[Type::Task, Type::Project, Type::Portfolio, Type::Goal];
 /// Words that `input_restrictions` may have.
 pub const RESTRICTIONS: &[&str] = &["task", "project", "portfolio", "goal"];
 

@@ -1,5 +1,5 @@
-//! Custom field settings: the custom fields of the tasks of a project or a user task list, and of the items of a
-//! portfolio.
+//! Custom field settings: the custom fields of the tasks of a project or a user task list, of the items of a portfolio,
+//! and of a goal.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{Inclusion, LinkOne, Resource, Type, TypedField};
 
@@ -12,13 +12,18 @@ pub const PROJECT: TypedField<LinkOne> = TypedField::inline("project", &[Type::P
 pub const IS_IMPORTANT: TypedField<bool> = TypedField::flag("is_important")
     .compact()
     .doc("True if the field is shown as a column of the list.");
-/// Project, task list or portfolio that has the field.
+/// Project, task list, portfolio or goal that has the field.
 pub const PARENT: TypedField<LinkOne> = TypedField::inline(
     "parent",
-    &[Type::Project, Type::UserTaskList, Type::Portfolio],
+    &[
+        Type::Project,
+        Type::UserTaskList,
+        Type::Portfolio,
+        Type::Goal,
+    ],
 )
 .compact()
-.doc("The project or task list whose tasks have the field, or the portfolio whose items do.");
+.doc("The project or task list whose tasks have the field, the portfolio whose items do, or the goal.");
 /// Custom field of the setting.
 pub const CUSTOM_FIELD: TypedField<LinkOne> =
     TypedField::inline("custom_field", &[Type::CustomField])

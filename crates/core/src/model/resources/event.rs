@@ -35,6 +35,9 @@ const ANYTHING: &[Type] = &[
     Type::CustomTypeStatusOption,
     Type::AccessRequest,
     Type::Role,
+    Type::Goal,
+    Type::GoalMembership,
+    Type::GoalRelationship,
 ];
 
 /// User who made the change.

@@ -194,7 +194,11 @@ pub static PROJECT_MEMBERSHIP: Resource = Resource {
     noun: "membership",
     read_scope: "projects:read",
     title: None,
-    variants: &[Type::CustomFieldMembership, Type::PortfolioMembership],
+    variants: &[
+        Type::CustomFieldMembership,
+        Type::PortfolioMembership,
+        Type::GoalMembership,
+    ],
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,

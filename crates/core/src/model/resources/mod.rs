@@ -10,6 +10,9 @@ pub mod custom_type;
 pub mod enum_option;
 pub mod event;
 pub mod export;
+pub mod goal;
+pub mod goal_metric;
+pub mod goal_relationship;
 pub mod job;
 pub mod membership;
 pub mod ooo_entry;
@@ -82,6 +85,9 @@ pub static ALL: &[&Resource] = &[
     &ooo_entry::OOO_ENTRY,
     &capacity::ALLOCATION,
     &capacity::RATE,
+    &goal::GOAL,
+    &goal::GOAL_MEMBERSHIP,
+    &goal_relationship::GOAL_RELATIONSHIP,
     &budget::BUDGET,
     &budget::PROJECT_TOTALS,
     &timesheet::TIMESHEET_APPROVAL_STATUS,
@@ -136,6 +142,9 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::OooEntry => &ooo_entry::OOO_ENTRY,
         Type::Allocation => &capacity::ALLOCATION,
         Type::Rate => &capacity::RATE,
+        Type::Goal => &goal::GOAL,
+        Type::GoalMembership => &goal::GOAL_MEMBERSHIP,
+        Type::GoalRelationship => &goal_relationship::GOAL_RELATIONSHIP,
         Type::Budget => &budget::BUDGET,
         Type::ProjectTotals => &budget::PROJECT_TOTALS,
         Type::TimesheetApprovalStatus => &timesheet::TIMESHEET_APPROVAL_STATUS,

@@ -19,24 +19,41 @@ pub struct StatusParent {
     pub subtype: &'static str,
     /// Values that `status_type` may have.
     pub status_types: &'static [&'static str],
-    /// True if the status type `complete` completes the object.
-    pub completes: bool,
+    /// Effect of the current status update on the object.
+    pub effect: StatusEffect,
+}
+
+/// Effect of the current status update on its object.
+#[derive(Debug)]
+pub enum StatusEffect {
+    /// None.
+    Nothing,
+    /// The status type `complete` completes the object.
+    Completes,
+    /// The object has a status of its own: for each status type, a word.
+    Status(&'static [(&'static str, &'static str)]),
 }
 
 /// Types of the objects that status updates are about.
-pub const PARENT_TYPES: &[Type] = &[Type::Project, Type::Portfolio];
+pub const PARENT_TYPES: &[Type] = &[Type::Project, Type::Portfolio, Type::Goal];
 static PARENTS: &[StatusParent] = &[
     StatusParent {
         ty: Type::Project,
         subtype: PROJECT_SUBTYPE,
         status_types: WORK_STATUS_TYPES,
-        completes: true,
+        effect: StatusEffect::Completes,
     },
     StatusParent {
         ty: Type::Portfolio,
         subtype: "portfolio_status_update",
         status_types: WORK_STATUS_TYPES,
-        completes: false,
+        effect: StatusEffect::Nothing,
+    },
+    StatusParent {
+        ty: Type::Goal,
+        subtype: "goal_status_update",
+        status_types: GOAL_STATUS_TYPES,
+        effect: StatusEffect::Status(GOAL_STATUSES),
     },
 ];
 const PROJECT_SUBTYPE: &str = "project_status_update";
@@ -55,6 +72,26 @@ const WORK_STATUS_TYPES: &[&str] = &[
     "on_hold",
     COMPLETE,
     "dropped",
+];
+/// Status types of goals.
+const GOAL_STATUS_TYPES: &[&str] = &[
+    "on_track",
+    "at_risk",
+    "off_track",
+    "achieved",
+    "partial",
+    "missed",
+    "dropped",
+];
+/// The status of a goal for each status type.
+const GOAL_STATUSES: &[(&str, &str)] = &[
+    ("on_track", "green"),
+    ("at_risk", "yellow"),
+    ("off_track", "red"),
+    ("achieved", "achieved"),
+    ("partial", "partial"),
+    ("missed", "missed"),
+    ("dropped", "dropped"),
 ];
 /// All status types.
 const STATUS_TYPES: &[&str] = &[

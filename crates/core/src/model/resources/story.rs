@@ -113,9 +113,10 @@ pub const PREVIEWS: TypedField<Opaque> =
         .opt_in()
         .needs(&["attachments:read"])
         .doc("The previews of links in the text.");
-/// The task it is on.
+/// The task or goal it is on.
 pub const TARGET: TypedField<LinkOne> =
-    TypedField::edge("target", &[Type::Task], rel::STORY_OF).doc("The task the story is on.");
+    TypedField::edge("target", &[Type::Task, Type::Goal], rel::STORY_OF)
+        .doc("The task or goal the story is on.");
 /// Kind of the client that wrote it.
 pub const SOURCE: TypedField<str> = TypedField::word(
     "source",

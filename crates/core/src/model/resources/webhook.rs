@@ -11,6 +11,7 @@ pub const WATCHED: &[Type] = &[
     Type::Team,
     Type::Portfolio,
     Type::Project,
+    Type::Goal,
     Type::Section,
     Type::Task,
     Type::Tag,

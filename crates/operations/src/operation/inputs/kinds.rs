@@ -3,6 +3,7 @@ use super::{
     Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, RecordFields,
     RecordUpdate, UploadedFile, parse_gid,
 };
+use serde_json::{Number, Value};
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
@@ -184,6 +185,52 @@ impl Input<String> {
             doc,
         )
     }
+}
+
+impl Input<Number> {
+    /// Returns an input for a number in the body, between two bounds.
+    #[must_use]
+    pub const fn decimal(name: &'static str, (least, most): (i64, i64), doc: &'static str) -> Self {
+        let ty = InputType::Decimal(least, most);
+        Self::parsed(InputPlace::Body, name, ty, read_number, doc)
+    }
+
+    /// Returns an input for a whole number in the body, between two bounds.
+    #[must_use]
+    pub const fn whole(name: &'static str, (least, most): (i64, i64), doc: &'static str) -> Self {
+        let ty = InputType::Number(least, most);
+        Self::parsed(InputPlace::Body, name, ty, read_number, doc)
+    }
+}
+
+/// Reads a number, as JSON or as form text.
+fn read_number(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<Number>, DomainError> {
+    let Some(value) = inputs.body_value(input) else {
+        return Ok(None);
+    };
+    let number = match value {
+        Value::Number(number) => Some(number.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    let (least, most, noun, whole) = match input.ty {
+        InputType::Number(least, most) => (least, most, "whole number", true),
+        InputType::Decimal(least, most) => (least, most, "number", false),
+        _ => return Ok(None),
+    };
+    let within = |number: &Number| {
+        let bounds = least as f64..=most as f64;
+        let inside = number.as_f64().is_some_and(|n| bounds.contains(&n));
+        inside && (!whole || number.is_i64())
+    };
+    number.filter(within).map(Some).ok_or_else(|| {
+        let shown = validate::shown(value);
+        let reason = format_args!("Not a {noun} from {least} to {most}: {shown}");
+        DomainError::field(input.name, reason)
+    })
 }
 
 impl Input<UploadedFile> {

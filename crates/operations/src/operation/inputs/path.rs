@@ -43,15 +43,16 @@ pub const PROJECT_OR_TASK_LIST: Input<Named<Gid>> = gid(
     &[Type::Project, Type::UserTaskList],
     "The project, or a user's task list in place of one.",
 );
-/// The membership in a project, portfolio or custom field.
+/// The membership in a project, portfolio, goal or custom field.
 pub const MEMBERSHIP: Input<Named<Gid>> = gid(
     "membership_gid",
     &[
         Type::ProjectMembership,
         Type::PortfolioMembership,
+        Type::GoalMembership,
         Type::CustomFieldMembership,
     ],
-    "The membership in a project, portfolio or custom field.",
+    "The membership in a project, portfolio, goal or custom field.",
 );
 /// The project membership.
 pub const PROJECT_MEMBERSHIP: Input<Named<Gid>> = gid(
@@ -61,6 +62,8 @@ pub const PROJECT_MEMBERSHIP: Input<Named<Gid>> = gid(
 );
 /// The portfolio.
 pub const PORTFOLIO: Input<Named<Gid>> = gid("portfolio_gid", &[Type::Portfolio], "The portfolio.");
+/// The goal.
+pub const GOAL: Input<Named<Gid>> = gid("goal_gid", &[Type::Goal], "The goal.");
 /// The portfolio membership.
 pub const PORTFOLIO_MEMBERSHIP: Input<Named<Gid>> = gid(
     "portfolio_membership_gid",
@@ -200,6 +203,51 @@ pub const RULE_TRIGGER: Input<Named<Gid>> = gid(
     "The trigger of a rule, as the operator made it.",
 );
 
+/// The goal relationship.
+pub const GOAL_RELATIONSHIP: Input<Named<Gid>> = gid(
+    "goal_relationship_gid",
+    &[Type::GoalRelationship],
+    "The relationship of a goal with what supports it.",
+);
+
+/// A path parameter as a type: operations that work alike on nodes of several types have it as a type parameter.
+pub trait PathNode: Send + Sync + 'static {
+    /// The parameter.
+    const INPUT: &'static Input<Named<Gid>>;
+}
+
+/// The task of a path.
+#[derive(Debug)]
+pub struct PathTask;
+/// The project of a path.
+#[derive(Debug)]
+pub struct PathProject;
+/// The project of a path, or a user's task list in place of one.
+#[derive(Debug)]
+pub struct PathProjectOrTaskList;
+/// The portfolio of a path.
+#[derive(Debug)]
+pub struct PathPortfolio;
+/// The goal of a path.
+#[derive(Debug)]
+pub struct PathGoal;
+
+impl PathNode for PathTask {
+    const INPUT: &'static Input<Named<Gid>> = &TASK;
+}
+impl PathNode for PathProject {
+    const INPUT: &'static Input<Named<Gid>> = &PROJECT;
+}
+impl PathNode for PathProjectOrTaskList {
+    const INPUT: &'static Input<Named<Gid>> = &PROJECT_OR_TASK_LIST;
+}
+impl PathNode for PathPortfolio {
+    const INPUT: &'static Input<Named<Gid>> = &PORTFOLIO;
+}
+impl PathNode for PathGoal {
+    const INPUT: &'static Input<Named<Gid>> = &GOAL;
+}
+
 /// The parameters of rows whose handler works on the node of the path.
 const NODES: &[&InputDef] = &[
     &USER.def,
@@ -211,6 +259,8 @@ const NODES: &[&InputDef] = &[
     &MEMBERSHIP.def,
     &PROJECT_MEMBERSHIP.def,
     &PORTFOLIO.def,
+    &GOAL.def,
+    &GOAL_RELATIONSHIP.def,
     &PORTFOLIO_MEMBERSHIP.def,
     &PROJECT_PORTFOLIO_SETTING.def,
     &SECTION.def,

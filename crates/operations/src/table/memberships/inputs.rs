@@ -19,7 +19,7 @@ pub(super) const PARENT: Input<Named<Gid>> = Input::gid(
     InputPlace::Query,
     "parent",
     Sharing::TYPES,
-    "Lists the memberships in this project, portfolio or custom field.",
+    "Lists the memberships in this project, portfolio, goal or custom field.",
 );
 /// The only type of memberships that can be listed by member.
 pub(super) const PROJECT_MEMBERSHIP: &str = "project_membership";
@@ -47,7 +47,7 @@ pub(super) const SHARED: Input<Named<Gid>> = Input::gid(
     InputPlace::Body,
     "parent",
     Sharing::TYPES,
-    "The project, portfolio or custom field that is shared.",
+    "The project, portfolio, goal or custom field that is shared.",
 )
 .required();
 pub(super) const NEW_MEMBER: Input<Named<NodeRef>> = Input::user_or(
@@ -57,7 +57,7 @@ pub(super) const NEW_MEMBER: Input<Named<NodeRef>> = Input::user_or(
     "The user or team with whom it is shared.",
 )
 .required();
-/// The access levels of projects, portfolios and custom fields.
+/// The access levels of projects, portfolios, goals and custom fields.
 pub(super) const LEVELS: InputType =
     InputType::Word(&["admin", "editor", "commenter", "viewer", "user"]);
 pub(super) const ACCESS_LEVEL: Input<String> = Input::parsed(
@@ -65,7 +65,7 @@ pub(super) const ACCESS_LEVEL: Input<String> = Input::parsed(
     "access_level",
     LEVELS,
     read_level,
-    "The access level of the member. The levels of a custom field are admin, editor and user; projects have all but user, portfolios neither that nor commenter.",
+    "The access level of the member. The levels of a custom field are admin, editor and user; projects and goals have all but user, portfolios neither that nor commenter.",
 );
 pub(super) const ROLE: Input<String> = Input::parsed(
     InputPlace::Body,

@@ -1,0 +1,66 @@
+//! Likes: the field `liked` of a body, for the user of the request.
+use crate::request_context::RequestContext;
+use workgraph_core::Gid;
+use workgraph_core::model::registry::{FieldSource, Relation, Type};
+use workgraph_core::model::resources::resource;
+use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
+
+/// The field.
+const LIKED: &str = "liked";
+
+/// Returns the relation of the likes of a type, if a body says that its user likes such a node, or does not.
+fn relation(ty: Type, inputs: &CheckedInputs) -> Option<Relation> {
+    inputs.get(LIKED)?;
+    match resource(ty).field(LIKED)?.source {
+        FieldSource::HasViewer(rel) => Some(rel),
+        _ => None,
+    }
+}
+
+/// Returns true if a body has a like alone, which needs less access than other changes.
+pub(super) fn is_alone(inputs: &CheckedInputs) -> bool {
+    inputs.has(LIKED) && inputs.names().all(|name| name == LIKED)
+}
+
+/// Adds the like that the user has now.
+pub(super) fn needs(
+    call: &RequestContext<'_>,
+    (on, ty): (&NodeRef, Type),
+    inputs: &CheckedInputs,
+    query: ReadQuery,
+) -> ReadQuery {
+    match relation(ty, inputs) {
+        Some(rel) => query.edge(on.clone(), rel, call.user_gid()),
+        None => query,
+    }
+}
+
+/// Applies the user's like.
+pub(super) fn write(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    (on, ty): (Gid, Type),
+    inputs: &CheckedInputs,
+) {
+    let (Some(rel), Some(InputValue::Stored(raw))) = (relation(ty, inputs), inputs.get(LIKED))
+    else {
+        return;
+    };
+    let user = call.user_gid();
+    let liked = view.link(on, rel, user).is_some();
+    match (raw == "true", liked) {
+        (true, false) => {
+            let like = work.next_gid();
+            work.link(on, rel, user, ListPosition::Rank(0), Some(like));
+            work.record_added(on, ty, "likes", user);
+        }
+        (false, true) => {
+            work.unlink(on, rel, user);
+            work.record_removed(on, ty, "likes", user);
+        }
+        _ => {}
+    }
+}
