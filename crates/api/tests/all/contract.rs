@@ -7,13 +7,14 @@ use workgraph_operations::all;
 use workgraph_operations::operation::{Handler, ResponseKind};
 
 /// Types of records that are nested as a part of their owner, with more than the compact fields.
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 7] = [
     "custom_field",
     "custom_field_setting",
     "enum_option",
     "graph_export",
     "export_request",
     "project_status",
+    "goal_metric",
 ];
 
 fn compact(value: &Value, nested: bool, what: &str) {

@@ -597,7 +597,7 @@ fn a_goal_tells_its_events() {
             let field = event["change"]["field"].as_str().unwrap_or("");
             format!(
                 "{} {} {field}",
-                event["type"].as_str().unwrap(),
+                event["resource"]["resource_type"].as_str().unwrap(),
                 event["action"].as_str().unwrap()
             )
         })

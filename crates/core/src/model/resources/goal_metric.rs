@@ -152,15 +152,18 @@ const fn constant(name: &'static str, json: &'static str, doc: &'static str) -> 
 }
 
 const fn number(name: &'static str, doc: &'static str) -> FieldDef {
-    TypedField::json(name).doc(doc).def
+    TypedField::other(name, ValueType::Number, FieldSource::Stored(name))
+        .doc(doc)
+        .def
 }
 
 const fn computed(
     name: &'static str,
+    value_type: ValueType,
     write: fn(&Node, Option<f64>, &mut Vec<u8>),
     doc: &'static str,
 ) -> FieldDef {
-    TypedField::other(name, ValueType::Json, FieldSource::WithProgress(write))
+    TypedField::other(name, value_type, FieldSource::WithProgress(write))
         .doc(doc)
         .def
 }
@@ -181,8 +184,8 @@ pub const METRIC_PARTS: &[FieldDef] = &[
         .def,
     number("initial_number_value", "The first value."),
     number("target_number_value", "The value at which the goal is reached."),
-    computed("current_number_value", current, "The present value."),
-    computed("current_display_value", display, "The present value as text."),
+    computed("current_number_value", ValueType::Number, current, "The present value."),
+    computed("current_display_value", ValueType::Text(64), display, "The present value as text."),
     TypedField::word("progress_source", ProgressSource::NAMES, "\"manual\"")
         .doc("The source of the present value: set by hand or by an app, or computed from what supports the goal.")
         .def,

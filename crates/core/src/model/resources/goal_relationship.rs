@@ -1,6 +1,6 @@
 //! Relationships of goals with what supports them: other goals, projects, portfolios and tasks.
 use super::{GID, RESOURCE_TYPE};
-use crate::model::registry::{LinkOne, Opaque, Resource, Type, TypedField};
+use crate::model::registry::{FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType};
 
 /// Types of the objects that can support a goal.
 pub const SUPPORTER_TYPES: &[Type] = &[Type::Goal, Type::Project, Type::Portfolio, Type::Task];
@@ -20,11 +20,15 @@ pub const SUPPORTING_RESOURCE: TypedField<LinkOne> =
         .compact()
         .doc("The goal, project, portfolio or task that supports the goal.");
 /// Weight of the supporter in the progress of the goal.
-pub const CONTRIBUTION_WEIGHT: TypedField<Opaque> = TypedField::json("contribution_weight")
-    .default("1")
-    .compact()
-    .writable()
-    .doc("The weight of the supporter in the progress of a goal with custom weights, from 0 to 1.");
+pub const CONTRIBUTION_WEIGHT: TypedField<Opaque> = TypedField::other(
+    "contribution_weight",
+    ValueType::Number,
+    FieldSource::Stored("contribution_weight"),
+)
+.default("1")
+.compact()
+.writable()
+.doc("The weight of the supporter in the progress of a goal with custom weights, from 0 to 1.");
 /// The goal that is supported.
 pub const SUPPORTED_GOAL: TypedField<LinkOne> =
     TypedField::inline("supported_goal", &[Type::Goal]).doc("The goal that is supported.");

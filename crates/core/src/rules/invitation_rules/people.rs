@@ -42,7 +42,7 @@ pub fn people_fields(found: &ReadView) -> Vec<Gid> {
 }
 
 /// Types of the objects that have values of custom fields.
-const VALUED: [Type; 3] = [Type::Task, Type::Project, Type::Portfolio];
+const VALUED: [Type; 4] = [Type::Task, Type::Project, Type::Portfolio, Type::Goal];
 
 /// Returns the read query of some objects in which values of these fields name the invited user.
 #[must_use]

@@ -32,7 +32,7 @@ const UNIT: Input<&'static str> = Input::word(
 );
 const CURRENCY: Input<String> = Input::text(
     "currency_code",
-    3,
+    64,
     "The ISO 4217 code of the currency, for values with this unit.",
 );
 const INITIAL: Input<Number> = Input::decimal(
