@@ -1,6 +1,5 @@
 //! Access rules: one pure function over viewer, node and the edges around the node.
 mod access_lookup;
-mod goals;
 mod level;
 mod viewer;
 
@@ -14,9 +13,10 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
-    access_request, custom_field, custom_field_setting, custom_type, enum_option, job, membership,
-    ooo_entry, portfolio, project, project_template, reaction, resource, section, status_update,
-    task, task_template, team, time_tracking, timesheet, user_task_list,
+    access_request, custom_field, custom_field_setting, custom_type, enum_option, goal,
+    goal_relationship, job, membership, ooo_entry, portfolio, project, project_template, reaction,
+    resource, section, status_update, task, task_template, team, time_tracking, timesheet,
+    user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -121,14 +121,14 @@ fn at_depth(
             None => Level::None,
         },
         Type::Portfolio => in_portfolio(viewer, node, full),
-        Type::Goal => goals::in_goal(viewer, node, full, facts, depth)?,
+        Type::Goal => in_goal(viewer, node, full, facts, depth)?,
         Type::ProjectPortfolioSetting => {
             let project = node.get(portfolio::SETTING_PROJECT);
             let in_portfolio =
                 of_link(viewer, node.get(portfolio::SETTING_PORTFOLIO), facts, depth)?;
             of_link(viewer, project, facts, depth)?.min(in_portfolio)
         }
-        Type::GoalRelationship => goals::in_relationship(viewer, node, facts, depth)?,
+        Type::GoalRelationship => in_relationship(viewer, node, facts, depth)?,
         Type::StatusUpdate => of_link(viewer, node.get(status_update::PARENT), facts, depth)?,
         Type::Attachment => match facts.lookup_edges(node.gid, rel::ATTACHED_TO)?.first() {
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
@@ -332,6 +332,52 @@ fn in_portfolio(viewer: &Viewer, node: &Node, full: bool) -> Level {
         Level::None
     };
     shared.unwrap_or_default().max(open)
+}
+
+/// Returns the highest level on a goal of: ownership, a membership, and the privacy setting. A public goal of a team is
+/// open to those who see the team, and its members edit it; any other is open to the full members of the workspace. Both
+/// may comment on it.
+fn in_goal(
+    viewer: &Viewer,
+    node: &Node,
+    full: bool,
+    facts: &mut dyn AccessLookup,
+    depth: u8,
+) -> Result<Level, GraphStoreError> {
+    if node.get(goal::OWNER) == Some(viewer.user) {
+        return Ok(Level::Admin);
+    }
+    let shared = viewer.shared_levels.get(&node.gid).copied();
+    let shared = shared.unwrap_or_default();
+    if node.get(goal::PRIVACY).as_deref() != Some(goal::PUBLIC) {
+        return Ok(shared);
+    }
+    let open = match node.get(goal::TEAM) {
+        Some(team) => match of_link(viewer, Some(team), facts, depth)? {
+            Level::None => Level::None,
+            level => level.clamp(Level::Commenter, Level::Editor),
+        },
+        None if full => Level::Commenter,
+        None => Level::None,
+    };
+    Ok(shared.max(open))
+}
+
+/// Returns the level on a relationship: that on the goal, for those who see the supporter.
+fn in_relationship(
+    viewer: &Viewer,
+    node: &Node,
+    facts: &mut dyn AccessLookup,
+    depth: u8,
+) -> Result<Level, GraphStoreError> {
+    let supporter = node.get(goal_relationship::SUPPORTING_RESOURCE);
+    match of_link(viewer, supporter, facts, depth)? {
+        Level::None => Ok(Level::None),
+        _ => {
+            let goal = node.get(goal_relationship::SUPPORTED_GOAL);
+            of_link(viewer, goal, facts, depth)
+        }
+    }
 }
 
 /// Returns the level on a custom field. It belongs to its creator and to the admins; others have the level of its

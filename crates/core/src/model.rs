@@ -13,6 +13,7 @@ pub mod index_key;
 pub mod node;
 pub mod node_head;
 pub mod node_types;
+pub mod number_format;
 pub mod reactions;
 pub mod readable;
 pub mod registry;

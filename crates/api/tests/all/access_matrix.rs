@@ -12,8 +12,13 @@ use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::model::resources::{custom_field, enum_option, project, story, task, team};
-use workgraph_core::rules::{custom_field_rules as fields, membership_rules as membership};
+use workgraph_core::model::resources::{
+    custom_field, enum_option, goal, project, story, task, team,
+};
+use workgraph_core::rules::sharing::GOALS;
+use workgraph_core::rules::{
+    custom_field_rules as fields, goal_rules, membership_rules as membership,
+};
 use workgraph_core::storage::ListPosition;
 use workgraph_testkit::Fixture;
 
@@ -312,6 +317,42 @@ const OBJECTS: &[Object] = &[
         "/custom_fields/{x_public}?opt_fields=enum_options",
     ),
     object(
+        "goal, public",
+        "a_public",
+        Type::Goal,
+        "/goals?workspace={orchid}",
+    ),
+    object(
+        "goal, of a secret team",
+        "a_team",
+        Type::Goal,
+        "/goals?team={t_secret}",
+    ),
+    object(
+        "goal, for members",
+        "a_members",
+        Type::Goal,
+        "/goals?workspace={orchid}",
+    ),
+    object(
+        "goal, for members, viewer here",
+        "a_viewer",
+        Type::Goal,
+        "/goals?workspace={orchid}",
+    ),
+    object(
+        "goal, for members, editor here",
+        "a_editor",
+        Type::Goal,
+        "/goals?workspace={orchid}",
+    ),
+    object(
+        "relationship, public goal, private project",
+        "a_relationship",
+        Type::GoalRelationship,
+        "/goal_relationships?supported_goal={a_public}",
+    ),
+    object(
         "custom field setting, open project",
         "x_setting",
         Type::CustomFieldSetting,
@@ -347,6 +388,8 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
         Type::CustomField => "custom_fields",
         Type::EnumOption => "enum_options",
         Type::CustomFieldSetting => "custom_field_settings",
+        Type::Goal => "goals",
+        Type::GoalRelationship => "goal_relationships",
         other => panic!("{other:?} is not part of the matrix"),
     };
     let at = format!("/{path}/{gid}");
@@ -385,9 +428,13 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
             | Type::Task
             | Type::Tag
             | Type::CustomField
-            | Type::EnumOption,
+            | Type::EnumOption
+            | Type::Goal,
         ) => ("PUT", at, json!({"name": "Edited"})),
-        ("comment", Type::Task) => ("POST", format!("{at}/stories"), json!({"text": "Said"})),
+        ("edit", Type::GoalRelationship) => ("PUT", at, json!({"contribution_weight": 0.5})),
+        ("comment", Type::Task | Type::Goal) => {
+            ("POST", format!("{at}/stories"), json!({"text": "Said"}))
+        }
         (
             "delete",
             Type::Project
@@ -397,9 +444,10 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
             | Type::Task
             | Type::Tag
             | Type::CustomField
-            | Type::Story,
+            | Type::Story
+            | Type::Goal,
         ) => ("DELETE", at, Value::Null),
-        ("share", Type::Project) => (
+        ("share", Type::Project | Type::Goal) => (
             "POST",
             "/memberships".to_owned(),
             json!({"parent": gid.to_string(), "member": world.gid("gus").to_string()}),

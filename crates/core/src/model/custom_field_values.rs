@@ -16,6 +16,7 @@ use crate::model::auto_id;
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
 use crate::model::node::{Node, decode_json_string, members};
+use crate::model::number_format::NumberFormat;
 use crate::model::registry::CustomFieldType;
 use crate::model::resources::custom_field;
 use crate::model::time::{Date, Time};
@@ -86,71 +87,39 @@ fn instant(value: &str) -> Option<Time> {
 pub struct DisplayFormat {
     /// Type of the field.
     pub kind: CustomFieldType,
-    /// Number of decimals shown.
-    pub precision: usize,
-    /// Factor by which a number is multiplied before it is shown.
-    pub factor: f64,
-    /// Text before the number.
-    pub before: String,
-    /// Text after the number.
-    pub after: String,
-    /// True if the number is in minutes, shown as hours and minutes.
-    pub duration: bool,
+    /// Form of numbers.
+    pub numbers: NumberFormat,
     /// Text before automatic ids.
     pub prefix: Option<String>,
 }
 
 impl DisplayFormat {
-    /// Returns the display format of values of a type, without anything beside them.
-    #[must_use]
-    pub fn plain(kind: CustomFieldType) -> Self {
-        Self {
-            kind,
-            precision: 0,
-            factor: 1.0,
-            before: String::new(),
-            after: String::new(),
-            duration: false,
-            prefix: None,
-        }
-    }
-
-    /// Adds the parts of a currency or a percentage.
-    pub fn set_unit(&mut self, unit: &str, currency: Option<&str>) {
-        match unit {
-            "currency" => self.before = sign(currency),
-            "percentage" => {
-                self.factor = 100.0;
-                self.after.push('%');
-            }
-            _ => {}
-        }
-    }
-
     /// Returns the display format of a definition.
     #[must_use]
     pub fn of(field: &Node) -> Self {
         let kind = custom_field::kind(field);
         let mut look = Self {
+            kind,
+            numbers: NumberFormat::default(),
             prefix: auto_id::prefix(field),
-            ..Self::plain(kind)
         };
         if kind != CustomFieldType::Number {
             return look;
         }
-        look.precision = usize::try_from(field.get(custom_field::PRECISION)).unwrap_or(0);
+        let numbers = &mut look.numbers;
+        numbers.precision = usize::try_from(field.get(custom_field::PRECISION)).unwrap_or(0);
         match field.get(custom_field::FORMAT).as_deref() {
             Some(unit @ ("currency" | "percentage")) => {
-                look.set_unit(unit, field.get(custom_field::CURRENCY).as_deref());
+                numbers.set_unit(unit, field.get(custom_field::CURRENCY).as_deref());
             }
-            Some("identifier") => look.precision = 0,
-            Some("duration") => look.duration = true,
+            Some("identifier") => numbers.precision = 0,
+            Some("duration") => numbers.duration = true,
             Some("custom") => {
                 let label = field.get(custom_field::LABEL).unwrap_or_default();
                 if field.get(custom_field::LABEL_POSITION).as_deref() == Some("prefix") {
-                    look.before = format!("{label} ");
+                    numbers.before = format!("{label} ");
                 } else {
-                    look.after = format!(" {label}");
+                    numbers.after = format!(" {label}");
                 }
             }
             _ => {}
@@ -168,63 +137,7 @@ impl DisplayFormat {
     /// Returns a number in its display form.
     #[must_use]
     pub fn number(&self, number: f64) -> String {
-        if self.duration {
-            let minutes = number.abs().round();
-            let (hours, rest) = ((minutes / 60.0).floor(), minutes % 60.0);
-            let minus = if number < 0.0 && minutes > 0.0 {
-                "-"
-            } else {
-                ""
-            };
-            return match (hours > 0.0, rest > 0.0) {
-                (true, true) => format!("{minus}{hours}h {rest}m"),
-                (true, false) => format!("{minus}{hours}h"),
-                _ => format!("{minus}{rest}m"),
-            };
-        }
-        let shown = rounded(number * self.factor, self.precision);
-        let (minus, digits) = match shown.strip_prefix('-') {
-            Some(digits) => ("-", digits),
-            None => ("", shown.as_str()),
-        };
-        if self.before.ends_with(' ') {
-            return format!("{}{minus}{digits}{}", self.before, self.after);
-        }
-        format!("{minus}{}{digits}{}", self.before, self.after)
-    }
-}
-
-/// Returns a number with this many decimals; halves are rounded away from zero.
-fn rounded(number: f64, precision: usize) -> String {
-    let mut shown = format!("{number:.precision$}");
-    let scaled = number.abs() * 10f64.powi(i32::try_from(precision).unwrap_or(0));
-    if (scaled.fract() - 0.5).abs() < 1e-6 {
-        // The decimal digits decide about a half, not the nearest binary number: 1.005 is shown as 1.01.
-        let typed = number.to_string();
-        let half = typed.strip_suffix('5').filter(|rest| {
-            let decimals = rest.split_once('.').map(|(_, decimals)| decimals.len());
-            decimals == Some(precision)
-        });
-        if let Some(up) = half.and_then(|rest| format!("{rest}6").parse::<f64>().ok()) {
-            shown = format!("{up:.precision$}");
-        }
-    }
-    match shown.strip_prefix('-') {
-        Some(zero) if zero.bytes().all(|b| matches!(b, b'0' | b'.')) => zero.to_owned(),
-        _ => shown,
-    }
-}
-
-/// Returns the text before an amount of a currency: the currency's sign, or its code.
-fn sign(code: Option<&str>) -> String {
-    match code.unwrap_or("") {
-        "USD" => "$".to_owned(),
-        "EUR" => "€".to_owned(),
-        "GBP" => "£".to_owned(),
-        "JPY" => "¥".to_owned(),
-        "INR" => "₹".to_owned(),
-        "" => String::new(),
-        other => format!("{other} "),
+        self.numbers.show(number)
     }
 }
 

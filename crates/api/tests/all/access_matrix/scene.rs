@@ -129,9 +129,39 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         names.insert(name.to_owned(), gid);
     }
     custom_fields(f, names, owner, inside.then_some(user));
+    goals(f, names, owner, inside.then_some(user));
     let (public, gardeners) = (names["x_public"], names["gardeners"]);
     let shared = f.share_field(public, orchid, gardeners, Level::Editor);
     names.insert("x_public_seat".to_owned(), shared);
+}
+
+/// Adds goals of each kind of privacy, one of them supported by a private project.
+fn goals(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid, user: Option<Gid>) {
+    let (orchid, team, private) = (names["orchid"], names["t_secret"], names["p_private"]);
+    for (name, privacy, of_team, level) in [
+        ("a_public", goal::PUBLIC, false, None),
+        ("a_team", goal::PUBLIC, true, None),
+        ("a_members", "members_only", false, None),
+        ("a_viewer", "members_only", false, Some(Level::Viewer)),
+        ("a_editor", "members_only", false, Some(Level::Editor)),
+    ] {
+        let gid = f.node(Type::Goal, Some(orchid), |draft, _| {
+            draft.set(goal::NAME, name);
+            draft.set(goal::PRIVACY, privacy);
+            draft.set(goal::OWNER, owner);
+            draft.set(goal::TEAM, of_team.then_some(team));
+        });
+        names.insert(name.to_owned(), gid);
+        if let (Some(level), Some(user)) = (level, user) {
+            f.with(|work| GOALS.join(work, user, gid, orchid, level));
+        }
+    }
+    let goal = (names["a_public"], Some(orchid));
+    let gid = f.with(|work| {
+        let project = (private, Type::Project);
+        goal_rules::add_supporter(work, project, goal, None, ListPosition::Last)
+    });
+    names.insert("a_relationship".to_owned(), gid);
 }
 
 /// Adds custom fields of each kind of privacy, all on the open project.

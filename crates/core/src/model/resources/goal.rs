@@ -1,5 +1,5 @@
 //! Goals of workspaces and teams, and memberships in them.
-use super::goal_metric::METRIC_PARTS;
+use super::goal_metric::{KEY, METRIC_PARTS};
 use super::membership::{LEVELS, MEMBER, MEMBER_USER};
 use super::status_update::CURRENT_STATUS_UPDATE;
 use super::{GID, LIKE_PARTS, RESOURCE_TYPE};
@@ -96,9 +96,9 @@ pub const TIME_PERIOD: TypedField<LinkOne> = TypedField::inline("time_period", &
     .doc("The period of the goal, or null.");
 /// Its metric.
 pub const METRIC: TypedField<Opaque> = TypedField::other(
-    "metric",
+    KEY,
     ValueType::Group(METRIC_PARTS),
-    FieldSource::Stored("metric"),
+    FieldSource::Stored(KEY),
 )
 .doc("The metric of the goal, or null.");
 /// Its state.

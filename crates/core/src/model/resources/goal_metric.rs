@@ -1,12 +1,13 @@
 //! Metrics of goals: a number between a first and a last value, set by hand or computed from the progress of what supports
 //! the goal.
-use crate::model::custom_field_values::DisplayFormat;
 use crate::model::node::{Node, write_json_string};
-use crate::model::registry::{CustomFieldType, FieldDef, FieldSource, TypedField, ValueType};
-use crate::model::resources::goal;
+use crate::model::number_format::NumberFormat;
+use crate::model::registry::{FieldDef, FieldSource, TypedField, ValueType};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
+/// Key under which a goal keeps its metric.
+pub const KEY: &str = "metric";
 /// Units of metrics.
 pub const UNITS: &[&str] = &["none", "currency", "percentage"];
 /// Most decimals of a metric.
@@ -91,7 +92,7 @@ impl GoalMetric {
     /// Returns the metric of a goal, if it has one.
     #[must_use]
     pub fn of(goal: &Node) -> Option<Self> {
-        serde_json::from_str(goal.raw(goal::METRIC.def.name)?).ok()
+        serde_json::from_str(goal.raw(KEY)?).ok()
     }
 
     /// Returns the part of the way from the first to the last value that is done, from 0 to 1.
@@ -131,12 +132,12 @@ impl GoalMetric {
     #[must_use]
     pub fn display(&self, progress: Option<f64>) -> String {
         let currency = self.currency_code.as_deref();
-        let mut format = DisplayFormat {
+        let mut format = NumberFormat {
             precision: usize::try_from(self.precision).unwrap_or_default(),
-            ..DisplayFormat::plain(CustomFieldType::Number)
+            ..NumberFormat::default()
         };
         format.set_unit(&self.unit, currency);
-        format.number(self.current(progress).parse().unwrap_or_default())
+        format.show(self.current(progress).parse().unwrap_or_default())
     }
 }
 
