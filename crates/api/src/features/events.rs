@@ -215,7 +215,7 @@ fn open(call: &RequestContext<'_>, view: &ReadView, input: &ListEvents) -> Resul
         .ok_or_else(|| DomainError::reference_not_found(resource.input.name, resource.node))?;
     require_level(view, node, Level::Viewer)?;
     if !matches!(node.ty, Type::Task | Type::Project | Type::Goal) {
-        let reason = "Not a task or project; of other objects webhooks tell";
+        let reason = "Not a task, project or goal; of other objects webhooks tell";
         return Err(DomainError::field(resource.input.name, reason).into());
     }
     Ok(node.gid)

@@ -347,7 +347,7 @@ const OBJECTS: &[Object] = &[
         "/goals?workspace={orchid}",
     ),
     object(
-        "relationship, public goal, private project",
+        "goal relationship, private project",
         "a_relationship",
         Type::GoalRelationship,
         "/goal_relationships?supported_goal={a_public}",

@@ -29,8 +29,8 @@ const IN_PATH: Input<Named<Gid>> = path::TASK.or_in_path(&path::PROJECT.def);
 const RESOURCE: Input<Named<Gid>> = Input::gid(
     InputPlace::Query,
     "resource",
-    &[Type::Task, Type::Project],
-    "The task or project of the events.",
+    &[Type::Task, Type::Project, Type::Goal],
+    "The task, project or goal of the events.",
 )
 .or_in_path(&IN_PATH.def);
 const SYNC: Input<String> = Input::parsed(
@@ -41,7 +41,7 @@ const SYNC: Input<String> = Input::parsed(
     "The token of the last call. Without one, or with one that is no longer valid, the response is an error with a new token.",
 );
 
-/// Inputs for the events of a task or project.
+/// Inputs for the events of a task, project or goal.
 struct OfResource(ListEvents);
 
 impl OperationInput for OfResource {
