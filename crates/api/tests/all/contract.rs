@@ -7,10 +7,11 @@ use workgraph_operations::all;
 use workgraph_operations::operation::{Handler, ResponseKind};
 
 /// Types of records that are nested as a part of their owner, with more than the compact fields.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
     "custom_field",
     "custom_field_setting",
     "enum_option",
+    "custom_type_status_option",
     "graph_export",
     "export_request",
     "project_status",

@@ -2,12 +2,14 @@
 //!
 //! A file is an object whose key is the path that it would have in the folder of attachments, behind a prefix. Its bytes
 //! lie on the disk, a part at a time, until they are sent; so memory stays small, and a part can be sent again.
+mod bucket_error;
 mod client;
 mod connection;
 mod part_file;
 mod upload;
 mod xml_reply;
 
+use self::bucket_error::failed;
 use self::client::{BucketClient, ListPage};
 use self::connection::Reply;
 use self::upload::BucketWriter;
@@ -108,11 +110,6 @@ impl BlobBucket {
         files.dedup();
         Ok(files)
     }
-}
-
-/// Returns what makes an error of the port from one of a request.
-fn failed(what: &'static str) -> impl Fn(anyhow::Error) -> BlobStoreError {
-    move |error| BlobStoreError(format!("{what}: {error:#}"))
 }
 
 #[async_trait]

@@ -1,6 +1,6 @@
 //! Writers of files in a bucket: in one piece if they are small, else as parts, of which each is sent while the next arrives.
+use super::bucket_error::failed;
 use super::client::{BucketClient, SentPart};
-use super::failed;
 use super::part_file::{FinishedPart, PartFile};
 use anyhow::{Context, Result};
 use async_trait::async_trait;

@@ -1,4 +1,5 @@
 //! Triggers of rules: a web request runs one on a task of its project. The operator makes them.
+use super::RESOURCE_TYPE;
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};
 use crate::model::registry::{
@@ -26,7 +27,12 @@ pub static RULE_TRIGGER: Resource = Resource {
     noun: "rule trigger",
     read_scope: "default",
     container: Some("project"),
-    fields: &[MESSAGE.def, NAME.def, PROJECT.def],
+    fields: &[
+        RESOURCE_TYPE.opt_in().def,
+        MESSAGE.def,
+        NAME.def,
+        PROJECT.def,
+    ],
     ..Resource::of(Type::RuleTrigger, "rule_trigger")
 };
 
