@@ -133,15 +133,23 @@ fn an_organization_is_exported_by_its_service_account_alone() {
         let all = gids(&records);
         as_shown(&world, "robot", &records);
         let text = json!(records).to_string();
-        for (name, gid) in &world.names {
-            let is_readable =
-                all.contains(&gid.to_string()) || text.contains(&format!("\"{gid}\""));
-            // A service account has no membership, a job belongs to its user alone, and a request for access is a question.
-            let left_out =
-                ["ada_job", "orchid_access", "orchid_export", "robot"].contains(&name.as_str());
-            let expected = crate::world::is_orchid(name) && !left_out;
-            assert_eq!(is_readable, expected, "{name}");
-        }
+        let is_readable =
+            |gid: &Gid| all.contains(&gid.to_string()) || text.contains(&format!("\"{gid}\""));
+        // A service account has no membership, a job belongs to its user alone, a request for access is a question, and
+        // agents and triggers belong to the operator.
+        let left_out = [
+            "ada_job",
+            "orchid_access",
+            "orchid_agent",
+            "orchid_export",
+            "orchid_trigger",
+            "robot",
+        ];
+        let expected = |name: &str| crate::world::is_orchid(name) && !left_out.contains(&name);
+        let wrong = world.names.iter();
+        let wrong = wrong.filter(|(name, gid)| is_readable(gid) != expected(name));
+        let wrong: Vec<&String> = wrong.map(|(name, _)| name).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
         assert!(!text.contains("Basalt"));
     }
 }
