@@ -45,6 +45,10 @@ bench-million *flags:
 uploads *flags:
     cargo run --release -p workgraph-bench -- uploads {{flags}}
 
+# Send some 20,000 requests made from the OpenAPI document, and check the replies against it
+openapi examples="90":
+    OPENAPI_EXAMPLES={{examples}} cargo test --release -p workgraph-server --test e2e -- openapi::programs_of_others
+
 # The documentation of all packages
 doc:
     cargo doc --workspace --no-deps --all-features --open
