@@ -2,7 +2,7 @@
 //!
 //! It is off unless a setting gives it memory. A request is recorded once its token is known to be valid, for the owner
 //! of the token: its user, its app, or its service account. Nothing is written to disk. Secrets are
-//! [masked](masking), and bodies are recorded only for an owner who asked for it, and for an hour.
+//! masked, and bodies are recorded only for an owner who asked for it, and for an hour.
 mod masking;
 mod record;
 mod ring;
