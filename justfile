@@ -43,7 +43,7 @@ bench-million *flags:
 
 # 1,000 uploads of 10 MB over 16 connections: their rate beside bare hyper, and the memory they take
 uploads *flags:
-    cargo run --release -p workgraph-bench -- uploads {{flags}}
+    cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- uploads {{flags}}
 
 # Send some 20,000 requests made from the OpenAPI document, and check the replies against it
 openapi examples="90":
