@@ -7,7 +7,7 @@
 //!  viewers ─── miss ──┐                          tokens, apps ─── miss ──┐              refresh tokens ─── miss ──┐
 //!                     ▼                                                  ▼                                        ▼
 //!  kept snapshot of a connection; none, or not the newest: a new one (BEGIN)                  transaction of the writer
-//!    │ each node, its outgoing edges, its short lists                        │ anything else      │ nodes not written
+//!    │ each node, its outgoing edges, its short lists, its index entry       │ anything else      │ nodes not written
 //!    ▼                                                                       │                    │ in it
 //!  hot cache of the connection ─── miss ──┐                                  │                    │
 //!                                         ▼                                  │                    │
@@ -23,8 +23,8 @@
 //! | tokens, apps ([`EpochCache`]) | all readers | a commit that changes a token, or its app, authorization or account | 10,000 each, none longer than its row |
 //! | refresh tokens ([`EpochCache`]) | the writer | the same | 10,000 |
 //! | kept snapshots ([`KeptSnapshots`]) | the connection that took it | any commit; a log that starts over | one for each reading connection |
-//! | hot cache ([`HotCache`]) | the connection of the snapshot | the end of the snapshot | 256 gids with three parts of 4 KiB at most: 3 MiB for each connection |
-//! | node cache ([`node_cache`]) | all readers; the writer, for nodes that it has not written yet | a commit that writes the node, an edge from it or an edge of a short list into it | `StoreOptions::node_cache_bytes` |
+//! | hot cache ([`HotCache`]) | the connection of the snapshot | the end of the snapshot | 256 gids with three parts of 4 KiB at most and an index entry: 3 MiB for each connection |
+//! | node cache ([`node_cache`]) | all readers; the writer, for nodes that it has not written yet | a commit that writes the node, its index entry, an edge from it or an edge of a short list into it | `StoreOptions::node_cache_bytes` |
 //!
 //! A write gathers the entries that it outdates in [`Invalidations`]. Nothing here is a matter of access: a cache
 //! holds what the tables hold, and the rules of access are applied to what is read, from wherever it comes. Viewers are

@@ -97,6 +97,7 @@ cases! {
     "of many that need an empty place one gets it" => race_cases::empty_place,
     "commits of many writers all count" => race_cases::many_writers,
     "what is written is found at once, what is gone is not" => search_cases::at_once,
+    "a search sees what was written to and around a node" => search_cases::follows_writes,
     "a page can be sifted" => search_cases::sifted,
     "no text is more than its words" => search_cases::hostile,
     "a search gives what the viewer may see" => search_cases::visible,

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
+use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
 /// Most nodes in the hot cache; when there are more, all are dropped.
@@ -24,6 +25,7 @@ pub(crate) struct HotEntry {
     pub(crate) node: Option<Arc<Node>>,
     pub(crate) out: Option<OutEdges>,
     pub(crate) list: Option<Arc<[Edge]>>,
+    pub(crate) index_entry: Option<IndexEntry>,
 }
 
 /// Copies of the parts that one connection reads often.

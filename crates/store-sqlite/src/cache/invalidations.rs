@@ -6,7 +6,7 @@ use workgraph_core::model::registry::Relation;
 /// Kind of invalidation: the write, or the cache where all entries are outdated at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum InvalidationKind {
-    /// A node was written: the node is outdated.
+    /// A node or its index entry was written: both are outdated.
     NodePut,
     /// A node was trashed: the node is outdated. Its edges stay; lists leave it out when they are read.
     NodeTrashed,
@@ -63,7 +63,7 @@ impl Invalidations {
         }
     }
 
-    /// Returns the gids with an outdated part: nodes, sources of edges, and targets of short relations.
+    /// Returns the gids with an outdated part: nodes, index entries, sources of edges, and targets of short relations.
     pub(super) fn gids(&self) -> &FxHashSet<Gid> {
         &self.gids
     }
@@ -79,7 +79,7 @@ impl Invalidations {
         }
     }
 
-    /// Notes that a node was written.
+    /// Notes that a node or its index entry was written.
     pub(crate) fn node_put(&mut self, gid: Gid) {
         self.add(InvalidationKind::NodePut, gid);
     }

@@ -1,4 +1,4 @@
-//! Cache of nodes, of their outgoing edges and of short lists into them, kept as they were last read until a write
+//! Cache of nodes, of their outgoing edges, of short lists into them and of their index entries, kept as they were last read until a write
 //! touches them.
 //!
 //! States of the graph are numbered. Before the writer commits, it takes what it touched out of the cache
@@ -70,7 +70,7 @@ impl CacheShard {
     }
 }
 
-/// Cache of nodes, edges and short lists, in shards.
+/// Cache of nodes, edges, short lists and index entries, in shards.
 #[derive(Debug)]
 pub(super) struct NodeCache {
     /// Twice the number of the state, and one more while a commit is underway.
@@ -105,8 +105,8 @@ impl NodeCache {
         StateNumber(self.state.load(Ordering::Acquire) / 2)
     }
 
-    /// Marks the begin of a commit, with the gids that it touches: nodes, sources of edges, and targets of short
-    /// relations.
+    /// Marks the begin of a commit, with the gids that it touches: nodes, index entries, sources of edges, and targets of
+    /// short relations.
     pub(super) fn begin<'g>(&self, touched: impl IntoIterator<Item = &'g Gid>) {
         self.state.fetch_add(1, Ordering::AcqRel);
         for gid in touched {

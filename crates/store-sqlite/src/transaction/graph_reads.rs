@@ -274,7 +274,7 @@ impl Snapshot for SqliteTransaction<'_> {
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError> {
-        self.card_of(workspace, ty, gid)
+        self.cached_index_entry(workspace, ty, gid)
     }
 
     fn list_index_entries(

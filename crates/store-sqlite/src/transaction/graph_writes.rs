@@ -71,6 +71,7 @@ impl Transaction for SqliteTransaction<'_> {
         entry: &IndexEntry,
         text: &NodeWords,
     ) -> Result<(), GraphStoreError> {
+        self.invalidations.node_put(entry.gid);
         self.put_entry(entry, text).map_err(failed)
     }
 

@@ -8,7 +8,8 @@ use rusqlite::Row;
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::Relation;
+use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::snapshot::{Depth, Snapshot};
 use workgraph_core::storage::{Edge, GraphStoreError};
 
@@ -41,6 +42,21 @@ impl<'c> SqliteTransaction<'c> {
     /// Returns a node in full.
     pub(super) fn cached_node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError> {
         self.through(gid, |session| session.read_node(gid, Depth::Full))
+    }
+
+    /// Returns the index entry of a node, if it is of this type and in this workspace.
+    pub(super) fn cached_index_entry(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> Result<Option<IndexEntry>, GraphStoreError> {
+        if self.read_cache().is_none() {
+            return self.card_of(workspace, ty, gid);
+        }
+        let entry: Option<IndexEntry> =
+            self.through(gid, |session| session.card_of(workspace, ty, gid))?;
+        Ok(entry.filter(|entry| entry.ty == ty && entry.workspace == workspace))
     }
 
     /// Returns all outgoing edges of a node; `None` if they are too many.

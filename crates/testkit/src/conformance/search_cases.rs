@@ -156,6 +156,59 @@ pub(super) async fn at_once(store: &dyn GraphStore) -> Result<(), GraphStoreFail
     )
 }
 
+/// The index entry of a task changes with its own writes and with those of others, and searches see each change.
+pub(super) async fn follows_writes(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let (acme, ann) = (scene.acme, scene.ann);
+    let fig = scene.fixture.task(acme, "fig", ann);
+    let figs = scene.fixture.task(acme, "fig jam", ann);
+    scene.commit().await?;
+    // Sorted by a column, so that the entry of each match is read.
+    let by_time = |clause| SearchQuery {
+        order: SortOrder::Column(IndexColumn::Created),
+        ..tasks(vec![
+            Clause::Words(WordQuery::new("fig", false, false)),
+            clause,
+        ])
+    };
+    let blocking = |is| by_time(Clause::Blocking(is));
+    for _ in 0..3 {
+        same(
+            &scene.find(ann, blocking(false), &[]).await?,
+            &vec![fig, figs],
+            "no task depends on another",
+        )?;
+    }
+    let end = workgraph_core::storage::ListPosition::Rank(0);
+    scene.fixture.link(figs, rel::DEPENDS, fig, end, None);
+    scene.commit().await?;
+    for _ in 0..3 {
+        same(
+            &scene.find(ann, blocking(true), &[]).await?,
+            &vec![fig],
+            "a task blocks once another depends on it",
+        )?;
+    }
+    let view = scene.load(scene.want().node(fig)).await?;
+    if let Some(node) = view.node(fig) {
+        scene.fixture.edit(node, task::COMPLETED, true);
+    }
+    scene.commit().await?;
+    let completed = |is| by_time(Clause::Completed(is));
+    same(
+        &scene.find(ann, completed(true), &[]).await?,
+        &vec![fig],
+        "what was completed is found as such",
+    )?;
+    scene.fixture.with(|work| work.trash(fig, Type::Task));
+    scene.commit().await?;
+    same(
+        &scene.find(ann, completed(true), &[]).await?,
+        &vec![],
+        "until it is trashed",
+    )
+}
+
 pub(super) async fn hostile(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let (acme, ann) = (scene.acme, scene.ann);

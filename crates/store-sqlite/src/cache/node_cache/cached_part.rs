@@ -5,6 +5,7 @@ use crate::cache::hot_cache::HotEntry;
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
+use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
 /// Part of a gid that is cached. Each cache is written once, for any part.
@@ -87,5 +88,25 @@ impl CachedPart for Arc<[Edge]> {
     }
     fn hot_slot(entry: &mut HotEntry) -> &mut Option<Self> {
         &mut entry.list
+    }
+}
+
+/// Index entry of a node.
+impl CachedPart for IndexEntry {
+    const NUMBER: u64 = 0;
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+    fn deep_copy(&self) -> Self {
+        *self
+    }
+    fn find(generation: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
+        generation.index_entry(gid, at)
+    }
+    fn put(&self, generation: &mut Generation, _: Gid, at: StateNumber) {
+        generation.put_index_entry(*self, at);
+    }
+    fn hot_slot(entry: &mut HotEntry) -> &mut Option<Self> {
+        &mut entry.index_entry
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Type;
+use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
 /// Cached parts of a gid, each with the state it was read in.
@@ -41,6 +42,8 @@ enum EdgeSlice {
 
 /// Bytes that an entry takes, roughly, besides its text and edges: the table is at least half full.
 const ENTRY: usize = 2 * (size_of::<GenerationEntry>() + size_of::<Gid>());
+/// Bytes that an index entry takes, roughly.
+const INDEX_ENTRY: usize = 2 * (size_of::<(StateNumber, IndexEntry)>() + size_of::<Gid>());
 
 /// Cached parts of many nodes.
 #[derive(Debug, Default)]
@@ -48,12 +51,17 @@ pub(crate) struct Generation {
     index: FxHashMap<Gid, GenerationEntry>,
     texts: String,
     edges: Vec<Edge>,
+    /// Index entries, apart: most nodes that are read are not searched for.
+    index_entries: FxHashMap<Gid, (StateNumber, IndexEntry)>,
 }
 
 impl Generation {
     /// Returns about how many bytes are in use.
     pub(super) fn bytes(&self) -> usize {
-        self.index.len() * ENTRY + self.texts.len() + size_of_val(&*self.edges)
+        self.index.len() * ENTRY
+            + self.texts.len()
+            + size_of_val(&*self.edges)
+            + self.index_entries.len() * INDEX_ENTRY
     }
 
     /// Forgets everything, but keeps the allocated memory.
@@ -61,11 +69,13 @@ impl Generation {
         self.index.clear();
         self.texts.clear();
         self.edges.clear();
+        self.index_entries.clear();
     }
 
     /// Forgets a node.
     pub(super) fn remove(&mut self, gid: Gid) {
         self.index.remove(&gid);
+        self.index_entries.remove(&gid);
     }
 
     /// Returns the node, if it was read in this state or before, with the state it was read in.
@@ -96,6 +106,16 @@ impl Generation {
             OutEdges::Few(edges) => Some((read, edges)),
             OutEdges::Many => None,
         }
+    }
+
+    /// Returns the index entry of a node, if it was read in this state or before.
+    pub(super) fn index_entry(
+        &self,
+        gid: Gid,
+        at: StateNumber,
+    ) -> Option<(StateNumber, IndexEntry)> {
+        let found = self.index_entries.get(&gid);
+        found.filter(|(read, _)| *read <= at).copied()
     }
 
     fn run(&self, run: EdgeSlice) -> Option<OutEdges> {
@@ -144,6 +164,11 @@ impl Generation {
         if let Some(run) = self.put_run(list) {
             self.index.entry(gid).or_default().list = Some((at, run));
         }
+    }
+
+    /// Adds the index entry of a node to the generation.
+    pub(super) fn put_index_entry(&mut self, entry: IndexEntry, at: StateNumber) {
+        self.index_entries.insert(entry.gid, (at, entry));
     }
 
     fn put_run(&mut self, edges: &[Edge]) -> Option<EdgeSlice> {
