@@ -84,7 +84,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "workgraph-operations" => vec!["workgraph-core", "workgraph-auth", "workgraph-wire"],
         "workgraph-api" => LEAVES.into_iter().chain(["workgraph-operations"]).collect(),
         "workgraph-portal" => LEAVES.into_iter().chain(["workgraph-api"]).collect(),
-        "workgraph-store-sqlite" => vec![
+        "workgraph-store-sqlite" | "workgraph-store-postgres" => vec![
             "workgraph-core",
             "workgraph-auth",
             "workgraph-webhooks",

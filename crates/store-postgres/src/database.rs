@@ -1,0 +1,275 @@
+//! Database: its address, the pools of connections, the checks at start, and the runtime that its work runs on.
+mod address;
+mod tls;
+
+pub(crate) use self::address::Address;
+use crate::database_error::DatabaseError;
+use crate::migrations;
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts,
+};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio_postgres::NoTls;
+
+/// Connection from a pool, to which it returns when it is dropped.
+pub(crate) type Connection = deadpool_postgres::Object;
+
+/// Options of a database.
+#[derive(Clone)]
+pub struct DatabaseOptions {
+    /// Address: `postgres://user:password@host:port/database`, with the parameters `sslmode`, `sslrootcert`, `host` (for
+    /// a folder with a socket) and those of libpq that tokio-postgres knows.
+    pub url: String,
+    /// Name of this node, by which the server's list of connections shows it.
+    pub node: String,
+    /// Most connections that read at the same time.
+    pub connections: usize,
+    /// Longest time to wait for a connection, free or new.
+    pub connect_timeout: Duration,
+    /// Longest time that the server works on one statement.
+    pub statement_timeout: Duration,
+    /// Longest time that a statement waits for a lock.
+    pub lock_timeout: Duration,
+    /// Longest time of one load.
+    pub read_timeout: Duration,
+    /// Longest time of one transaction that writes, and of finding out what became of one whose connection broke.
+    pub write_timeout: Duration,
+    /// True to accept a server that can lose commits in a crash; for tests.
+    pub accept_unsafe_server: bool,
+}
+
+impl DatabaseOptions {
+    /// Returns the default options for an address.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            node: "0".into(),
+            connections: 16,
+            connect_timeout: Duration::from_secs(5),
+            statement_timeout: Duration::from_secs(10),
+            lock_timeout: Duration::from_secs(10),
+            read_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(20),
+            accept_unsafe_server: false,
+        }
+    }
+
+    /// Returns the statements that prepare a new connection.
+    fn setup(&self) -> String {
+        format!(
+            "SET jit = off; SET plan_cache_mode = force_generic_plan; \
+             SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8'; \
+             SET statement_timeout = {}; SET lock_timeout = {}; \
+             SET idle_in_transaction_session_timeout = {};",
+            self.statement_timeout.as_millis(),
+            self.lock_timeout.as_millis(),
+            2 * self.statement_timeout.as_millis(),
+        )
+    }
+}
+
+/// The address is left out: it has a password.
+impl fmt::Debug for DatabaseOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatabaseOptions")
+            .field("node", &self.node)
+            .field("connections", &self.connections)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Database with pools of connections. A clone is another handle on the same pools.
+#[derive(Clone)]
+pub struct Database {
+    shared: Arc<SharedDatabase>,
+}
+
+struct SharedDatabase {
+    /// Connections for reading and for single statements.
+    readers: Pool,
+    /// Connections of the writer: one that writes, one that asks about a commit whose connection broke.
+    writers: Pool,
+    runtime: Handle,
+    options: DatabaseOptions,
+    /// Address without the password.
+    display: String,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Database")
+            .field(&self.shared.display)
+            .finish()
+    }
+}
+
+impl Database {
+    /// Connects, checks that the server is one that can be used, and brings the tables to their newest form. All work
+    /// runs on `runtime`, which must drive I/O and time on threads of its own; callers may be on any executor.
+    ///
+    /// # Errors
+    /// Fails if the address is wrong, the server cannot be reached or is unsuitable, or its data is of a newer version.
+    pub async fn open(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
+        let database = Self::connect(options, runtime).await?;
+        let own = database.clone();
+        database
+            .run(async move { migrations::migrate(&own).await.map(drop) })
+            .await?;
+        Ok(database)
+    }
+
+    /// Connects and checks the server, without any change to its data.
+    ///
+    /// # Errors
+    /// Fails as [`open`](Self::open) does, but for the data.
+    pub async fn connect(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
+        let address = Address::parse(&options.url)?;
+        let display = display(&address);
+        let shared = SharedDatabase {
+            readers: pool(&address, &options, options.connections)?,
+            writers: pool(&address, &options, 2)?,
+            runtime,
+            options,
+            display,
+        };
+        let database = Self {
+            shared: Arc::new(shared),
+        };
+        let own = database.clone();
+        database
+            .run(async move { own.check_server().await })
+            .await?;
+        Ok(database)
+    }
+
+    /// Returns the options.
+    pub(crate) fn options(&self) -> &DatabaseOptions {
+        &self.shared.options
+    }
+
+    /// Returns the runtime that work on the database runs on.
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.shared.runtime
+    }
+
+    /// Runs work on the runtime of the database, so that it goes on under any executor. The work runs to its end even
+    /// if the caller does not wait for it.
+    ///
+    /// # Errors
+    /// Fails as the work does, and if the runtime ended.
+    pub async fn run<T, E>(
+        &self,
+        work: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        let done = self.runtime().spawn(work).await;
+        done.unwrap_or_else(|error| Err(DatabaseError::Failed(error.to_string()).into()))
+    }
+
+    /// Takes a connection for reading or for single statements. It must be awaited on the runtime: see
+    /// [`run`](Self::run).
+    pub(crate) async fn connection(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.shared.readers.get().await?)
+    }
+
+    /// Takes a connection of the writer.
+    pub(crate) async fn write_connection(&self) -> Result<Connection, DatabaseError> {
+        Ok(self.shared.writers.get().await?)
+    }
+
+    /// Refuses a server that is too old, has another encoding, or can lose commits.
+    async fn check_server(&self) -> Result<(), DatabaseError> {
+        let connection = self.connection().await?;
+        let row = connection
+            .query_one(
+                "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
+                 current_setting('server_encoding'), current_setting('fsync'), \
+                 current_setting('full_page_writes'), current_setting('synchronous_commit')",
+                &[],
+            )
+            .await?;
+        let unsuitable = |text: String| Err(DatabaseError::Unsuitable(text));
+        let (number, version): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
+        if number < 140_000 {
+            return unsuitable(format!(
+                "the server is PostgreSQL {version}, but 14 or newer is needed"
+            ));
+        }
+        let encoding: String = row.try_get(2)?;
+        if encoding != "UTF8" {
+            return unsuitable(format!(
+                "its encoding is {encoding}, but UTF8 is needed: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+            ));
+        }
+        if self.options().accept_unsafe_server {
+            return Ok(());
+        }
+        for (at, setting) in [
+            (3, "fsync"),
+            (4, "full_page_writes"),
+            (5, "synchronous_commit"),
+        ] {
+            let value: String = row.try_get(at)?;
+            if value == "off" {
+                return unsuitable(format!(
+                    "{setting} is off, so a crash can lose commits: set {setting} = on"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn display(address: &Address) -> String {
+    let config = &address.config;
+    format!(
+        "{:?}/{}",
+        config.get_hosts(),
+        config.get_dbname().unwrap_or_default()
+    )
+}
+
+fn pool(address: &Address, options: &DatabaseOptions, size: usize) -> Result<Pool, DatabaseError> {
+    let mut config = address.config.clone();
+    config.application_name(format!("workgraph/{}", options.node));
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(options.connect_timeout);
+    }
+    let of_manager = ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    };
+    let manager = if address.may_encrypt() {
+        Manager::from_config(config, tls::connector(address)?, of_manager)
+    } else {
+        Manager::from_config(config, NoTls, of_manager)
+    };
+    let setup = options.setup();
+    let prepare = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
+        let setup = setup.clone();
+        Box::pin(async move {
+            client
+                .batch_execute(&setup)
+                .await
+                .map_err(HookError::Backend)
+        })
+    });
+    let wait = Some(options.connect_timeout);
+    Pool::builder(manager)
+        .max_size(size.max(1))
+        .runtime(Runtime::Tokio1)
+        .timeouts(Timeouts {
+            wait,
+            create: wait,
+            recycle: wait,
+        })
+        .post_create(prepare)
+        .build()
+        .map_err(|error| DatabaseError::Failed(error.to_string()))
+}

@@ -1,0 +1,133 @@
+//! Errors of the database, and their conversion to the errors of the ports.
+use thiserror::Error;
+use tokio_postgres::error::SqlState;
+use workgraph_auth::AuthStoreError;
+use workgraph_core::InterruptReason;
+use workgraph_core::storage::GraphStoreError;
+
+/// Reason for which the database could not do something. No text of it has the password of the address.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum DatabaseError {
+    /// The address cannot be used.
+    #[error("the address of the database: {0}")]
+    Address(String),
+    /// The server cannot be used, with what to do about it.
+    #[error("the database cannot be used: {0}")]
+    Unsuitable(String),
+    /// The data is of a newer version of this program.
+    #[error(
+        "the data is of a newer version of Workgraph: its form is {found}, this program knows {known}; use the newer program"
+    )]
+    Newer {
+        /// The version of the data.
+        found: usize,
+        /// The newest version this program knows.
+        known: usize,
+    },
+    /// The server cannot be reached, or the connection broke; nothing of the work was kept.
+    #[error("the database is unavailable: {0}")]
+    Unavailable(String),
+    /// The connection broke while the work was being committed, and it could not be found out what became of it.
+    #[error(
+        "the connection to the database broke, and what became of the changes is not known: {0}"
+    )]
+    Unknown(String),
+    /// The work took longer than it may.
+    #[error("the database took too long: {0}")]
+    TimedOut(String),
+    /// A value that must be unique is taken; the name of the constraint.
+    #[error("a value is taken: {0}")]
+    Duplicate(String),
+    /// The interrupt of the work stopped it.
+    #[error("stopped: {0}")]
+    Interrupted(InterruptReason),
+    /// The database refused a statement, or holds what this program cannot have written.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl DatabaseError {
+    /// Returns the error for a column with a value that this program never writes.
+    pub(crate) fn unreadable(column: &str) -> Self {
+        Self::Failed(format!(
+            "the column {column} has a value that cannot be read"
+        ))
+    }
+
+    /// Returns true if the connection is in doubt and is not to be used any more.
+    pub(crate) const fn breaks_connection(&self) -> bool {
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::Unknown(_) | Self::TimedOut(_) | Self::Interrupted(_)
+        )
+    }
+}
+
+impl From<tokio_postgres::Error> for DatabaseError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(refusal) = error.as_db_error() else {
+            let source = std::error::Error::source(&error);
+            let text = match source.map(ToString::to_string) {
+                Some(source) if !error.to_string().contains(&source) => {
+                    format!("{error}: {source}")
+                }
+                _ => error.to_string(),
+            };
+            // Otherwise it is a value that could not be converted.
+            if !error.is_closed() && source.is_none_or(|source| !source.is::<std::io::Error>()) {
+                return Self::Failed(text);
+            }
+            return Self::Unavailable(text);
+        };
+        let text = refusal.message().to_owned();
+        let code = refusal.code();
+        if *code == SqlState::UNIQUE_VIOLATION {
+            return Self::Duplicate(refusal.constraint().unwrap_or_default().to_owned());
+        }
+        if *code == SqlState::QUERY_CANCELED || *code == SqlState::LOCK_NOT_AVAILABLE {
+            return Self::TimedOut(text);
+        }
+        match code.code().get(..2) {
+            // Connection, resources, and the operator's interventions: shutdown, restart, failover.
+            Some("08" | "53" | "57" | "58") => Self::Unavailable(text),
+            _ if *code == SqlState::READ_ONLY_SQL_TRANSACTION
+                || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT =>
+            {
+                Self::Unavailable(text)
+            }
+            _ => Self::Failed(format!("{text} ({})", code.code())),
+        }
+    }
+}
+
+impl From<deadpool_postgres::PoolError> for DatabaseError {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        use deadpool_postgres::PoolError;
+        match error {
+            PoolError::Backend(error) => match Self::from(error) {
+                Self::Failed(text) => Self::Unavailable(text),
+                other => other,
+            },
+            PoolError::Timeout(_) => Self::TimedOut("no connection was free".into()),
+            other => Self::Unavailable(other.to_string()),
+        }
+    }
+}
+
+impl From<DatabaseError> for GraphStoreError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::Interrupted(reason) => Self::Interrupted(reason),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<DatabaseError> for AuthStoreError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::Duplicate(_) => Self::Conflict,
+            other => Self::Unavailable(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Storage of the graph, its journal, tokens and audit log in a PostgreSQL database that many nodes share.
+#![doc = include_str!("../README.md")]
+mod columns;
+mod database;
+mod database_error;
+mod migrations;
+mod postgres_store;
+mod reader;
+mod store_state;
+mod transaction;
+mod writer;
+
+pub use database::{Database, DatabaseOptions};
+pub use database_error::DatabaseError;
+pub use migrations::plan;
+pub use postgres_store::PostgresStore;

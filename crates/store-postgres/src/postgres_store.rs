@@ -1,0 +1,31 @@
+//! The store: opening it, and its ports.
+use crate::database::{Database, DatabaseOptions};
+use crate::database_error::DatabaseError;
+use crate::writer::Writer;
+use tokio::runtime::Handle;
+
+/// Graph, journal, tokens and audit log in a PostgreSQL database that other nodes use, too. A clone is another handle on
+/// the same store.
+#[derive(Clone, Debug)]
+pub struct PostgresStore {
+    pub(crate) database: Database,
+    pub(crate) writer: Writer,
+}
+
+impl PostgresStore {
+    /// Opens the store, and brings its tables to their newest form. All work runs on `runtime`.
+    ///
+    /// # Errors
+    /// Fails as [`Database::open`] does.
+    pub async fn open(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
+        let database = Database::open(options, runtime).await?;
+        let writer = Writer::start(database.clone())?;
+        Ok(Self { database, writer })
+    }
+
+    /// Returns the database of the store.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+}

@@ -1,0 +1,76 @@
+//! Reads: each from one snapshot of the database, on a thread that may block.
+use crate::database::{Connection, Database};
+use crate::database_error::DatabaseError;
+use crate::transaction::PgTransaction;
+use workgraph_core::MaybeInterrupt;
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+
+impl Database {
+    /// Reads from one snapshot, unless that takes too long or the interrupt stops it.
+    pub(crate) async fn read<T, E>(
+        &self,
+        interrupt: MaybeInterrupt,
+        read: impl FnOnce(&mut PgTransaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        let own = self.clone();
+        self.run(async move {
+            let connection = own.connection().await?;
+            let done =
+                tokio::task::spawn_blocking(move || own.read_on(connection, interrupt, read));
+            done.await
+                .unwrap_or_else(|error| Err(DatabaseError::Failed(error.to_string()).into()))
+        })
+        .await
+    }
+
+    fn read_on<T, E>(
+        &self,
+        connection: Connection,
+        interrupt: MaybeInterrupt,
+        read: impl FnOnce(&mut PgTransaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: From<DatabaseError>,
+    {
+        // A panic drops the connection too, which is then not in the pool any more.
+        let mut connection = OpenConnection(Some(connection));
+        let timeout = self.options().read_timeout;
+        let Some(open) = &connection.0 else {
+            return Err(DatabaseError::Failed("no connection".into()).into());
+        };
+        let mut transaction =
+            PgTransaction::new(open, self.runtime(), BEGIN, timeout).interrupted_by(interrupt);
+        let done = read(&mut transaction);
+        let (begun, idle) = (transaction.has_begun(), transaction.is_idle());
+        drop(transaction);
+        if idle && let Some(open) = connection.0.take() {
+            if begun {
+                // The answer does not wait for the end of the snapshot; the next user of the connection does.
+                self.runtime().spawn(async move {
+                    if open.batch_execute("COMMIT").await.is_err() {
+                        drop(Connection::take(open));
+                    }
+                });
+            } else {
+                drop(open);
+            }
+        }
+        done
+    }
+}
+
+/// Connection that is closed unless it was taken out.
+pub(crate) struct OpenConnection(pub(crate) Option<Connection>);
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        if let Some(open) = self.0.take() {
+            drop(Connection::take(open));
+        }
+    }
+}

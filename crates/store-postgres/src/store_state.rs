@@ -1,0 +1,81 @@
+//! Row of the table `store_state`: a transaction that writes locks it, and writes it back before it commits.
+use crate::columns::{gid_or_none, number};
+use crate::database_error::DatabaseError;
+use crate::transaction::PgTransaction;
+use workgraph_audit::{ChainPosition, RowDigest};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::Seq;
+
+const LOCK: &str = "WITH attempt AS (INSERT INTO write_attempt (id) VALUES (gen_random_uuid()) RETURNING id::text) \
+    SELECT seq, floor, audit_seq, audit_gid, audit_at, audit_digest, attempt.id FROM store_state, attempt \
+    FOR UPDATE OF store_state";
+const STORE: &str = "UPDATE store_state SET seq = $1, floor = $2, audit_seq = $3, audit_gid = $4, audit_at = $5, \
+    audit_digest = $6";
+
+/// Numbers of the store as a transaction that writes sees them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StoreState {
+    /// Sequence number of the last commit.
+    pub(crate) seq: Seq,
+    /// Highest gid of an auxiliary node, or 0.
+    pub(crate) floor: i64,
+    /// Gid and time of the last row of the audit log, if it has one.
+    pub(crate) audit_last: Option<(Gid, Time)>,
+    /// Position of that row in the chain.
+    pub(crate) audit_head: ChainPosition,
+}
+
+impl PgTransaction<'_> {
+    /// Locks the row of the store's state, which makes this a transaction that writes. Returns the random id under which
+    /// the transaction is on record once it is committed.
+    pub(crate) fn lock_state(&mut self) -> Result<String, DatabaseError> {
+        let row = self.one(LOCK, &[])?;
+        let row = row.ok_or_else(|| DatabaseError::unreadable("store_state"))?;
+        let head = match row.try_get::<_, &[u8]>(5)? {
+            [] => ChainPosition::START,
+            digest => ChainPosition {
+                seq: number(&row, 2)?,
+                digest: RowDigest::try_from(digest)
+                    .map_err(|_| DatabaseError::unreadable("audit_digest"))?,
+            },
+        };
+        let at = Time::from_millis(row.try_get(4)?);
+        self.state = Some(StoreState {
+            seq: number(&row, 0)?,
+            floor: row.try_get(1)?,
+            audit_last: gid_or_none(row.try_get(3)?)?.map(|gid| (gid, at)),
+            audit_head: head,
+        });
+        Ok(row.try_get(6)?)
+    }
+
+    /// Returns the state that this transaction has locked.
+    pub(crate) fn locked_state(&mut self) -> Result<&mut StoreState, DatabaseError> {
+        let reading = || DatabaseError::Failed("a transaction that only reads was to write".into());
+        self.state.as_mut().ok_or_else(reading)
+    }
+
+    /// Writes the state back, without waiting for it.
+    pub(crate) fn store_state(&mut self) -> Result<(), DatabaseError> {
+        let state = *self.locked_state()?;
+        let (gid, at) = state
+            .audit_last
+            .map_or((0, 0), |(gid, at)| (gid.as_i64(), at.millis()));
+        let digest = match state.audit_last {
+            Some(_) => state.audit_head.digest.to_vec(),
+            None => Vec::new(),
+        };
+        self.send(
+            STORE,
+            vec![
+                Box::new(crate::columns::whole(state.seq)?),
+                Box::new(state.floor),
+                Box::new(crate::columns::whole(state.audit_head.seq)?),
+                Box::new(gid),
+                Box::new(at),
+                Box::new(digest),
+            ],
+        )
+    }
+}

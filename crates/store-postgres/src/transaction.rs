@@ -1,0 +1,255 @@
+//! Transaction on one connection: statements that wait for their rows, and writes that do not wait.
+//!
+//! The rules of loading and committing are synchronous code, so a transaction is used on a thread that may block, and
+//! waits there for the runtime that drives the connection.
+use crate::database::Connection;
+use crate::database_error::DatabaseError;
+use crate::store_state::StoreState;
+use futures_util::FutureExt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
+use workgraph_core::{InterruptReason, MaybeInterrupt};
+
+/// Parameters of a statement.
+pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
+/// Parameters of a statement that does not wait.
+pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Sync + Send>>;
+
+type PendingStatement<'c> =
+    Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'c>>;
+
+/// Time between two checks of the interrupt while the database works.
+const CHECK_INTERVAL: Duration = Duration::from_millis(25);
+
+/// Connection inside a transaction. It is used on a thread that may block.
+pub(crate) struct PgTransaction<'c> {
+    connection: &'c Connection,
+    runtime: &'c Handle,
+    /// Statement that begins the transaction, until it was sent: it goes along with the first one.
+    begin: Option<&'static str>,
+    deadline: Instant,
+    interrupt: MaybeInterrupt,
+    /// Statements that were sent and not waited for, in order.
+    pending: Vec<PendingStatement<'c>>,
+    /// Locked row of a transaction that writes; `None` in one that reads.
+    pub(crate) state: Option<StoreState>,
+    /// True while a statement is waited for: what is left then is in doubt.
+    busy: bool,
+    /// Number of times that it waited for the database.
+    trips: u32,
+}
+
+impl<'c> PgTransaction<'c> {
+    /// Makes a transaction that begins with its first statement.
+    pub(crate) fn new(
+        connection: &'c Connection,
+        runtime: &'c Handle,
+        begin: &'static str,
+        timeout: Duration,
+    ) -> Self {
+        Self {
+            connection,
+            runtime,
+            begin: Some(begin),
+            deadline: Instant::now() + timeout,
+            interrupt: None,
+            pending: Vec::new(),
+            state: None,
+            busy: false,
+            trips: 0,
+        }
+    }
+
+    /// Makes the interrupt stop it.
+    pub(crate) fn interrupted_by(self, interrupt: MaybeInterrupt) -> Self {
+        Self { interrupt, ..self }
+    }
+
+    /// Returns the number of times that it waited for the database.
+    pub(crate) const fn trips(&self) -> u32 {
+        self.trips
+    }
+
+    /// Returns true if a statement was sent.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.begin.is_none()
+    }
+
+    /// Returns true if no statement was left before its answer came.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.busy && self.pending.is_empty()
+    }
+
+    /// Returns the rows of a statement.
+    pub(crate) fn rows(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let statement = self.statement(sql)?;
+        let connection = self.connection;
+        let begin = self.begin.take();
+        let work = async move {
+            let rows = connection.query(&statement, params);
+            match begin {
+                // Both are sent before the first answer is waited for; the connection keeps their order.
+                Some(begin) => {
+                    let (begun, rows) =
+                        futures_util::future::join(connection.batch_execute(begin), rows).await;
+                    begun.and(rows)
+                }
+                None => rows.await,
+            }
+        };
+        match self.wait(work) {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(error)) => Err(self.first_error(error.into())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the row of a statement, if there is one.
+    pub(crate) fn one(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Option<Row>, DatabaseError> {
+        Ok(self.rows(sql, params)?.into_iter().next())
+    }
+
+    /// Runs a statement that returns no rows; returns how many rows it changed.
+    pub(crate) fn run(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<u64, DatabaseError> {
+        self.send_begin();
+        let statement = self.statement(sql)?;
+        let connection = self.connection;
+        match self.wait(async move { connection.execute(&statement, params).await }) {
+            Ok(Ok(count)) => Ok(count),
+            Ok(Err(error)) => Err(self.first_error(error.into())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a statement without waiting for it. Later statements see what it did; its failure is that of the next one
+    /// that waits, or of [`flush`](Self::flush).
+    pub(crate) fn send(
+        &mut self,
+        sql: &'static str,
+        params: OwnedParams,
+    ) -> Result<(), DatabaseError> {
+        self.send_begin();
+        let statement = self.statement(sql)?;
+        let connection = self.connection;
+        self.push(Box::pin(async move {
+            let params: Vec<&(dyn ToSql + Sync)> =
+                params.iter().map(|p| &**p as &(dyn ToSql + Sync)).collect();
+            connection.execute(&statement, &params).await
+        }));
+        Ok(())
+    }
+
+    /// Sends a command without parameters, such as `SAVEPOINT`, without waiting for it.
+    pub(crate) fn send_command(&mut self, sql: &'static str) {
+        self.send_begin();
+        let connection = self.connection;
+        self.push(Box::pin(async move {
+            connection.batch_execute(sql).await.map(|()| 0)
+        }));
+    }
+
+    /// Waits for all statements that were sent; returns the error of the first that failed.
+    pub(crate) fn flush(&mut self) -> Result<(), DatabaseError> {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.is_empty() {
+            return Ok(());
+        }
+        self.wait(async move {
+            let mut first = Ok(());
+            for statement in pending {
+                let done = statement.await.map(drop).map_err(DatabaseError::from);
+                first = first.and(done);
+            }
+            first
+        })?
+    }
+
+    fn send_begin(&mut self) {
+        if let Some(begin) = self.begin.take() {
+            let connection = self.connection;
+            self.push(Box::pin(async move {
+                connection.batch_execute(begin).await.map(|()| 0)
+            }));
+        }
+    }
+
+    /// Sends a statement: the first poll puts it on the connection.
+    fn push(&mut self, mut statement: PendingStatement<'c>) {
+        let done = {
+            let _entered = self.runtime.enter();
+            (&mut statement).now_or_never()
+        };
+        let statement = match done {
+            Some(done) => Box::pin(std::future::ready(done)) as PendingStatement<'c>,
+            None => statement,
+        };
+        self.pending.push(statement);
+    }
+
+    /// Returns the error of the first pending statement that failed, or else this one: after a failure the database
+    /// refuses all that follows.
+    fn first_error(&mut self, error: DatabaseError) -> DatabaseError {
+        match self.flush() {
+            Err(first) => first,
+            Ok(()) => error,
+        }
+    }
+
+    /// Returns a statement, prepared once per connection.
+    fn statement(&mut self, sql: &'static str) -> Result<Statement, DatabaseError> {
+        let connection = self.connection;
+        match self.wait(connection.prepare_cached(sql)) {
+            Ok(Ok(statement)) => Ok(statement),
+            Ok(Err(error)) => Err(self.first_error(error.into())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits for work on the connection, on this thread.
+    fn wait<T>(&mut self, work: impl Future<Output = T>) -> Result<T, DatabaseError> {
+        let mut work = std::pin::pin!(work);
+        let (deadline, interrupt) = (self.deadline, self.interrupt.clone());
+        self.busy = true;
+        let done = self.runtime.block_on(async {
+            // What is known already, such as a prepared statement, costs no trip.
+            if let Some(done) = work.as_mut().now_or_never() {
+                return Ok(done);
+            }
+            self.trips += 1;
+            loop {
+                let next = deadline.min(Instant::now() + CHECK_INTERVAL);
+                if let Ok(done) = tokio::time::timeout_at(next, work.as_mut()).await {
+                    return Ok(done);
+                }
+                if Instant::now() >= deadline {
+                    return Err(match interrupt {
+                        Some(_) => DatabaseError::Interrupted(InterruptReason::Deadline),
+                        None => DatabaseError::TimedOut("it did not answer in time".into()),
+                    });
+                }
+                if let Some(interrupt) = &interrupt {
+                    interrupt.check(0).map_err(DatabaseError::Interrupted)?;
+                }
+            }
+        });
+        self.busy = done.is_err();
+        done
+    }
+}

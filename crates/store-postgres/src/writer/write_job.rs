@@ -1,0 +1,73 @@
+//! Jobs of the writer: the work, its outcome, and the caller that waits for it.
+use crate::database_error::DatabaseError;
+use crate::transaction::PgTransaction;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio::sync::oneshot;
+
+/// Work of any kind and outcome, behind one interface.
+pub(super) trait DynWrite: Send {
+    /// Does the work; returns true if its writes are to be kept.
+    fn run(&mut self, transaction: &mut PgTransaction<'_>) -> bool;
+    /// Makes an error the outcome of the work.
+    fn fail(&mut self, error: &DatabaseError);
+    /// Returns true if the work was done and did not fail.
+    fn succeeded(&self) -> bool;
+    /// Gives the waiting caller the outcome, or the failure of the whole batch.
+    fn answer(self: Box<Self>, failure: Option<&DatabaseError>);
+}
+
+/// Work to do, its outcome, and the channel to the caller that waits for it.
+pub(super) struct PendingWrite<W, T, E> {
+    work: W,
+    outcome: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+impl<W, T, E> PendingWrite<W, T, E> {
+    pub(super) fn new(work: W) -> (Self, oneshot::Receiver<Result<T, E>>) {
+        let (reply, answer) = oneshot::channel();
+        let outcome = None;
+        (
+            Self {
+                work,
+                outcome,
+                reply,
+            },
+            answer,
+        )
+    }
+}
+
+impl<W, T, E> DynWrite for PendingWrite<W, T, E>
+where
+    W: Fn(&mut PgTransaction<'_>) -> Result<T, E> + Send,
+    T: Send,
+    E: From<DatabaseError> + Send,
+{
+    fn run(&mut self, transaction: &mut PgTransaction<'_>) -> bool {
+        // Work that was left half done is undone with its savepoint.
+        let done = catch_unwind(AssertUnwindSafe(|| (self.work)(transaction)));
+        let panicked = || Err(DatabaseError::Failed("a change set panicked".into()).into());
+        self.outcome
+            .insert(done.unwrap_or_else(|_| panicked()))
+            .is_ok()
+    }
+
+    fn fail(&mut self, error: &DatabaseError) {
+        self.outcome = Some(Err(error.clone().into()));
+    }
+
+    fn succeeded(&self) -> bool {
+        matches!(self.outcome, Some(Ok(_)))
+    }
+
+    fn answer(self: Box<Self>, failure: Option<&DatabaseError>) {
+        let outcome = match (failure, self.outcome) {
+            (Some(error), _) => Err(error.clone().into()),
+            (None, Some(outcome)) => outcome,
+            (None, None) => return,
+        };
+        // The caller may be gone; the writes stay.
+        let _ = self.reply.send(outcome);
+    }
+}

@@ -1,0 +1,41 @@
+//! Stores on databases of their own.
+use std::sync::OnceLock;
+use tokio::runtime::{Builder, Handle, Runtime};
+use workgraph_auth::conformance::block_on;
+use workgraph_store_postgres::{DatabaseOptions, PostgresStore};
+use workgraph_testkit::{PostgresCluster, TestDatabase};
+
+/// Returns the runtime that the stores of all tests run on.
+pub(crate) fn runtime() -> Handle {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    let start = || {
+        Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+    RUNTIME.get_or_init(start).handle().clone()
+}
+
+/// Returns options for a database of the test server.
+pub(crate) fn options(database: &TestDatabase) -> DatabaseOptions {
+    DatabaseOptions {
+        accept_unsafe_server: true,
+        ..DatabaseOptions::new(database.url())
+    }
+}
+
+/// Store with an empty database of its own.
+pub(crate) struct TestStore {
+    // Dropped before its database.
+    pub(crate) store: PostgresStore,
+    pub(crate) database: TestDatabase,
+}
+
+/// Makes an empty store; `None` if there is no server, which was printed then.
+pub(crate) fn empty_store() -> Option<TestStore> {
+    let database = PostgresCluster::shared()?.database();
+    let store = block_on(PostgresStore::open(options(&database), runtime())).unwrap();
+    Some(TestStore { store, database })
+}

@@ -1,0 +1,248 @@
+//! PostgreSQL servers for tests: a private one for each test binary, with a database for each case.
+//!
+//! The newest server under `/usr/lib/postgresql` is started in a scratch folder, reached by a socket there alone. The
+//! variable `WORKGRAPH_TEST_POSTGRES` has the address of another server to use instead. If there is neither, tests are
+//! skipped and say so, unless `WORKGRAPH_REQUIRE` names `postgres`: then they fail.
+use crate::scratch_folder::ScratchFolder;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Server for tests.
+#[derive(Debug)]
+pub struct PostgresCluster {
+    /// Address of a server that was there already.
+    url: Option<String>,
+    /// Folder with the socket of a server of its own.
+    socket: PathBuf,
+    /// Process that stops the server when this one ends, however it ends: then its input is closed.
+    _watcher: Option<Child>,
+}
+
+/// Database for one case, dropped with the value.
+#[derive(Debug)]
+pub struct TestDatabase {
+    cluster: &'static PostgresCluster,
+    name: String,
+}
+
+impl PostgresCluster {
+    /// Returns the server of this process, which is started by the first call; `None` if there is none, which was
+    /// printed then.
+    ///
+    /// # Panics
+    /// Panics if the server cannot be started, or there is none and `WORKGRAPH_REQUIRE` names `postgres`.
+    #[expect(clippy::panic, reason = "a test without its server cannot go on")]
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<PostgresCluster>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| {
+            if let Ok(url) = std::env::var("WORKGRAPH_TEST_POSTGRES") {
+                let (url, socket, _watcher) = (Some(url), PathBuf::new(), None);
+                return Some(Self {
+                    url,
+                    socket,
+                    _watcher,
+                });
+            }
+            let Some(programs) = newest_programs() else {
+                let required = std::env::var("WORKGRAPH_REQUIRE").unwrap_or_default();
+                if required.split(',').any(|name| name.trim() == "postgres") {
+                    panic!(
+                        "WORKGRAPH_REQUIRE names postgres, but /usr/lib/postgresql has no server"
+                    );
+                }
+                return None;
+            };
+            match start(&programs) {
+                Ok(cluster) => Some(cluster),
+                Err(reason) => panic!("a PostgreSQL server for tests: {reason}"),
+            }
+        });
+        if shared.is_none() {
+            // Standard error itself: the test harness keeps what is printed by a test that passes.
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED: THERE IS NO POSTGRESQL SERVER IN /usr/lib/postgresql AND NO WORKGRAPH_TEST_POSTGRES"
+            );
+        }
+        shared.as_ref()
+    }
+
+    /// Makes an empty database.
+    ///
+    /// # Panics
+    /// Panics if it cannot be made.
+    pub fn database(&'static self) -> TestDatabase {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("workgraph_test_{}_{number}", std::process::id());
+        self.sql(&format!(
+            "CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"
+        ));
+        TestDatabase {
+            cluster: self,
+            name,
+        }
+    }
+
+    /// Returns the address of a database of this server.
+    #[must_use]
+    pub fn url(&self, database: &str) -> String {
+        match &self.url {
+            None => format!(
+                "postgres:///{database}?host={}&user=postgres",
+                self.socket.display()
+            ),
+            Some(url) => {
+                let (base, query) = url.split_once('?').unwrap_or((url, ""));
+                let scheme_end = base.find("://").map_or(0, |at| at + 3);
+                let host_end = base
+                    .get(scheme_end..)
+                    .and_then(|rest| rest.find('/'))
+                    .map_or(base.len(), |at| scheme_end + at);
+                let host = base.get(..host_end).unwrap_or(base);
+                format!("{host}/{database}?{query}")
+            }
+        }
+    }
+
+    #[expect(clippy::panic, reason = "a test without its database cannot go on")]
+    fn sql(&self, statement: &str) {
+        let done = Command::new("psql")
+            .args([
+                "--no-psqlrc",
+                "--quiet",
+                "--set=ON_ERROR_STOP=1",
+                "--command",
+                statement,
+            ])
+            .arg(self.url("postgres"))
+            .output();
+        match done {
+            Ok(done) if done.status.success() => {}
+            Ok(done) => panic!("{statement}: {}", String::from_utf8_lossy(&done.stderr)),
+            Err(error) => panic!("psql: {error}"),
+        }
+    }
+}
+
+impl TestDatabase {
+    /// Returns the address of the database.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.cluster.url(&self.name)
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.cluster
+                .sql(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        }
+    }
+}
+
+/// Returns the folder with the programs of the newest server.
+fn newest_programs() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let versions = versions.filter_map(|entry| Some(entry.ok()?.path()));
+    let found = versions.filter(|path| path.join("bin/initdb").exists());
+    let newest = found.max_by_key(|path| number(path));
+    newest.map(|path| path.join("bin"))
+}
+
+/// Returns the ids of an ordinary user and its group, if this process is root's: the server refuses to run as root.
+fn ordinary_user() -> Option<(u32, u32)> {
+    use std::os::unix::fs::MetadataExt;
+    if std::fs::metadata("/proc/self").ok()?.uid() != 0 {
+        return None;
+    }
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let ids = |name: &str| {
+        let line = users
+            .lines()
+            .find(|line| line.split(':').next() == Some(name))?;
+        let mut fields = line.split(':').skip(2);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    ids("postgres").or_else(|| ids("nobody"))
+}
+
+fn start(programs: &Path) -> Result<PostgresCluster, String> {
+    use std::os::unix::process::CommandExt;
+    let folder = ScratchFolder::in_memory("postgres");
+    let path = folder.path().to_owned();
+    // The watcher removes it.
+    std::mem::forget(folder);
+    let user = ordinary_user();
+    if let Some((uid, gid)) = user {
+        std::os::unix::fs::chown(&path, Some(uid), Some(gid)).map_err(|e| e.to_string())?;
+    }
+    let program = |name: &str| {
+        let mut command = Command::new(programs.join(name));
+        command.current_dir(&path);
+        if let Some((uid, gid)) = user {
+            command.uid(uid).gid(gid);
+        }
+        command
+    };
+    let data = path.join("data");
+    let made = program("initdb")
+        .args([
+            "--auth=trust",
+            "--username=postgres",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+            "-D",
+        ])
+        .arg(&data)
+        .output()
+        .map_err(|e| format!("initdb: {e}"))?;
+    if !made.status.success() {
+        return Err(String::from_utf8_lossy(&made.stderr).into_owned());
+    }
+    let settings = format!(
+        "listen_addresses = ''\nunix_socket_directories = '{}'\nfsync = off\nfull_page_writes = off\n\
+         max_connections = 300\nshared_buffers = '64MB'\nautovacuum_naptime = '5s'\n",
+        path.display()
+    );
+    let file = data.join("postgresql.auto.conf");
+    std::fs::write(&file, settings).map_err(|e| e.to_string())?;
+    let log = path.join("log");
+    let started = program("pg_ctl")
+        .args(["start", "--wait", "--silent", "--timeout=60", "-D"])
+        .arg(&data)
+        .arg("-l")
+        .arg(&log)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|e| format!("pg_ctl: {e}"))?;
+    if !started.success() {
+        return Err(std::fs::read_to_string(&log).unwrap_or_default());
+    }
+    let pid = std::fs::read_to_string(data.join("postmaster.pid")).map_err(|e| e.to_string())?;
+    let pid = pid.lines().next().unwrap_or_default().to_owned();
+    let script = "trap '' INT TERM HUP; cat >/dev/null; kill -QUIT \"$1\"; \
+        while kill -0 \"$1\" 2>/dev/null; do sleep 0.05; done; rm -rf \"$2\"";
+    let watcher = Command::new("sh")
+        .args(["-c", script, "sh", &pid])
+        .arg(&path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| format!("sh: {e}"))?;
+    Ok(PostgresCluster {
+        url: None,
+        socket: path,
+        _watcher: Some(watcher),
+    })
+}
