@@ -49,6 +49,10 @@ uploads *flags:
 openapi examples="90":
     OPENAPI_EXAMPLES={{examples}} cargo test --release -p workgraph-server --test e2e -- openapi::programs_of_others
 
+# Every library crate, built with its examples from its package alone
+packages:
+    .ci/packages
+
 # The documentation of all packages
 doc:
     cargo doc --workspace --no-deps --all-features --open
