@@ -3,6 +3,7 @@
 mod columns;
 mod database;
 mod database_error;
+mod graph;
 mod migrations;
 mod postgres_store;
 mod reader;

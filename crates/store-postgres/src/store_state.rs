@@ -1,7 +1,7 @@
 //! Row of the table `store_state`: a transaction that writes locks it, and writes it back before it commits.
-use crate::columns::{gid_or_none, number};
+use crate::columns::{gid_or_none, number, whole};
 use crate::database_error::DatabaseError;
-use crate::transaction::PgTransaction;
+use crate::transaction::{OwnedParams, PgTransaction};
 use workgraph_audit::{ChainPosition, RowDigest};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
@@ -20,10 +20,17 @@ pub(crate) struct StoreState {
     pub(crate) seq: Seq,
     /// Highest gid of an auxiliary node, or 0.
     pub(crate) floor: i64,
-    /// Gid and time of the last row of the audit log, if it has one.
-    pub(crate) audit_last: Option<(Gid, Time)>,
-    /// Position of that row in the chain.
-    pub(crate) audit_head: ChainPosition,
+    /// Last row of the audit log, if it has one.
+    pub(crate) audit: Option<AuditLogEnd>,
+}
+
+/// Last row of the audit log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AuditLogEnd {
+    pub(crate) gid: Gid,
+    pub(crate) at: Time,
+    /// Its position in the chain.
+    pub(crate) head: ChainPosition,
 }
 
 impl PgTransaction<'_> {
@@ -32,20 +39,25 @@ impl PgTransaction<'_> {
     pub(crate) fn lock_state(&mut self) -> Result<String, DatabaseError> {
         let row = self.one(LOCK, &[])?;
         let row = row.ok_or_else(|| DatabaseError::unreadable("store_state"))?;
-        let head = match row.try_get::<_, &[u8]>(5)? {
-            [] => ChainPosition::START,
-            digest => ChainPosition {
-                seq: number(&row, 2)?,
-                digest: RowDigest::try_from(digest)
-                    .map_err(|_| DatabaseError::unreadable("audit_digest"))?,
-            },
+        let audit = match gid_or_none(row.try_get(3)?)? {
+            None => None,
+            Some(gid) => {
+                let digest = RowDigest::try_from(row.try_get::<_, &[u8]>(5)?)
+                    .map_err(|_| DatabaseError::unreadable("audit_digest"))?;
+                Some(AuditLogEnd {
+                    gid,
+                    at: Time::from_millis(row.try_get(4)?),
+                    head: ChainPosition {
+                        seq: number(&row, 2)?,
+                        digest,
+                    },
+                })
+            }
         };
-        let at = Time::from_millis(row.try_get(4)?);
         self.state = Some(StoreState {
             seq: number(&row, 0)?,
             floor: row.try_get(1)?,
-            audit_last: gid_or_none(row.try_get(3)?)?.map(|gid| (gid, at)),
-            audit_head: head,
+            audit,
         });
         Ok(row.try_get(6)?)
     }
@@ -59,23 +71,19 @@ impl PgTransaction<'_> {
     /// Writes the state back, without waiting for it.
     pub(crate) fn store_state(&mut self) -> Result<(), DatabaseError> {
         let state = *self.locked_state()?;
-        let (gid, at) = state
-            .audit_last
-            .map_or((0, 0), |(gid, at)| (gid.as_i64(), at.millis()));
-        let digest = match state.audit_last {
-            Some(_) => state.audit_head.digest.to_vec(),
-            None => Vec::new(),
-        };
-        self.send(
-            STORE,
-            vec![
-                Box::new(crate::columns::whole(state.seq)?),
-                Box::new(state.floor),
-                Box::new(crate::columns::whole(state.audit_head.seq)?),
-                Box::new(gid),
-                Box::new(at),
-                Box::new(digest),
-            ],
-        )
+        let (mut audit_seq, mut gid, mut at, mut digest) = (0, 0, 0, Vec::new());
+        if let Some(last) = state.audit {
+            (audit_seq, gid, at) = (whole(last.head.seq)?, last.gid.as_i64(), last.at.millis());
+            digest = last.head.digest.to_vec();
+        }
+        let params: OwnedParams = vec![
+            Box::new(whole(state.seq)?),
+            Box::new(state.floor),
+            Box::new(audit_seq),
+            Box::new(gid),
+            Box::new(at),
+            Box::new(digest),
+        ];
+        self.send(STORE, params)
     }
 }

@@ -113,6 +113,29 @@ impl<'c> PgTransaction<'c> {
         }
     }
 
+    /// Returns the rows of two statements, which are sent together.
+    pub(crate) fn two(
+        &mut self,
+        (first, first_params): (&'static str, Params<'_>),
+        (second, second_params): (&'static str, Params<'_>),
+    ) -> Result<(Vec<Row>, Vec<Row>), DatabaseError> {
+        self.send_begin();
+        let (first, second) = (self.statement(first)?, self.statement(second)?);
+        let connection = self.connection;
+        let both = async move {
+            futures_util::future::try_join(
+                connection.query(&first, first_params),
+                connection.query(&second, second_params),
+            )
+            .await
+        };
+        match self.wait(both) {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(error)) => Err(self.first_error(error.into())),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns the row of a statement, if there is one.
     pub(crate) fn one(
         &mut self,

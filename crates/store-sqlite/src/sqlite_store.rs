@@ -6,7 +6,7 @@ use crate::reader_pool::ReaderPool;
 use crate::secret_resealing::Reseal;
 use crate::statements::Sql;
 use crate::tables::audit_log_table::HandleActor;
-use crate::tables::{journal_codec, search_index};
+use crate::tables::search_index;
 use crate::transaction::graph_writes::FLOOR;
 use crate::transaction::{SqliteTransaction, maybe_gid, maybe_seq, seq};
 use crate::wal_checkpoint::{WalCheckpointer, WalMonitor};
@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use workgraph_core::access::Viewer;
 use workgraph_core::audit::{AuditQuery, AuditRow};
+use workgraph_core::journal::stored_form;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::snapshot::Snapshot;
@@ -178,8 +179,8 @@ impl SqliteStore {
 }
 
 fn event(row: &Row<'_>) -> rusqlite::Result<Option<JournalEntry>> {
-    let facts = journal_codec::read(row.get_ref(3)?.as_str()?);
-    let nodes = journal_codec::read_nodes(row.get_ref(4)?.as_str()?);
+    let facts = stored_form::read(row.get_ref(3)?.as_str()?);
+    let nodes = stored_form::read_nodes(row.get_ref(4)?.as_str()?);
     let (seq, actor) = (seq(row, 0)?, maybe_gid(row, 2)?);
     let at = Time::from_millis(row.get(1)?);
     Ok(facts.zip(nodes).map(|(facts, nodes)| JournalEntry {

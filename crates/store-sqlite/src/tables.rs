@@ -1,9 +1,7 @@
-//! Rows of the tables by subject: tokens, accounts, apps, webhooks, the audit log, the search index and the journal's
-//! codec.
+//! Rows of the tables by subject: tokens, accounts, apps, webhooks, the audit log and the search index.
 pub(crate) mod audit_log_table;
 pub(crate) mod auth_accounts;
 pub(crate) mod auth_rows;
-pub(crate) mod journal_codec;
 pub(crate) mod oauth_tables;
 pub(crate) mod search_index;
 pub(crate) mod token_table;

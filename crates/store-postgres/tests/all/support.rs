@@ -1,5 +1,6 @@
 //! Stores on databases of their own.
 use std::sync::OnceLock;
+use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use workgraph_auth::conformance::block_on;
 use workgraph_store_postgres::{DatabaseOptions, PostgresStore};
@@ -22,6 +23,9 @@ pub(crate) fn runtime() -> Handle {
 pub(crate) fn options(database: &TestDatabase) -> DatabaseOptions {
     DatabaseOptions {
         accept_unsafe_server: true,
+        // Other programs may take the processors for long.
+        read_timeout: Duration::from_secs(120),
+        write_timeout: Duration::from_secs(120),
         ..DatabaseOptions::new(database.url())
     }
 }

@@ -1,9 +1,10 @@
 //! Writes of the graph: the primitives that committing uses.
 use crate::open_error::failed;
 use crate::statements::Sql;
-use crate::tables::{auth_rows, journal_codec};
+use crate::tables::auth_rows;
 use crate::transaction::{SqliteTransaction, column, maybe_gid};
 use workgraph_core::audit::AuditRow;
+use workgraph_core::journal::stored_form;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type};
@@ -134,13 +135,13 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError> {
-        let facts = journal_codec::write(&event.change_records);
+        let facts = stored_form::write(&event.change_records);
         let params = (
             whole(event.seq)?,
             event.time.millis(),
             event.actor.map(Gid::as_i64),
             facts,
-            journal_codec::write_nodes(&event.node_contexts),
+            stored_form::write_nodes(&event.node_contexts),
         );
         self.run(Sql::Append, params).map(drop).map_err(failed)
     }

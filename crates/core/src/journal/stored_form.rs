@@ -1,18 +1,19 @@
-//! Stored form of the change records of a commit: one JSON array per commit.
+//! Stored form of a commit: its change records as one JSON array.
 //!
 //! `[[gid, type, "a", parent], [gid, type, "r", parent], [gid, type, "c", field, added, removed], [gid, type, "d"]]`;
 //! missing values are null. Beside it the contexts of the nodes: `[[gid, type, subtype, within...]]`.
-use parking_lot::Mutex;
+use crate::model::gid::Gid;
+use crate::model::node::json_string;
+use crate::model::registry::Type;
+use crate::model::resources::resource;
+use crate::storage::{ChangeAction, ChangeRecord, NodeContext};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use workgraph_core::model::gid::Gid;
-use workgraph_core::model::node::json_string;
-use workgraph_core::model::registry::Type;
-use workgraph_core::model::resources::resource;
-use workgraph_core::storage::{ChangeAction, ChangeRecord, NodeContext};
+use std::sync::{Mutex, PoisonError};
 
 /// Returns the stored form of change records.
-pub(crate) fn write(facts: &[ChangeRecord]) -> String {
+#[must_use]
+pub fn write(facts: &[ChangeRecord]) -> String {
     let all: Vec<Value> = facts.iter().map(one).collect();
     Value::from(all).to_string()
 }
@@ -33,7 +34,8 @@ fn one(fact: &ChangeRecord) -> Value {
 }
 
 /// Returns the stored form of node contexts.
-pub(crate) fn write_nodes(nodes: &[NodeContext]) -> String {
+#[must_use]
+pub fn write_nodes(nodes: &[NodeContext]) -> String {
     use std::fmt::Write;
     let mut out = String::with_capacity(2 + nodes.len() * 64);
     out.push('[');
@@ -55,7 +57,8 @@ pub(crate) fn write_nodes(nodes: &[NodeContext]) -> String {
 }
 
 /// Reads the stored form of node contexts; `None` if the text is not one.
-pub(crate) fn read_nodes(text: &str) -> Option<Vec<NodeContext>> {
+#[must_use]
+pub fn read_nodes(text: &str) -> Option<Vec<NodeContext>> {
     let all: Vec<Vec<Value>> = serde_json::from_str(text).ok()?;
     let about = |row: &Vec<Value>| {
         let [gid, ty, subtype, within @ ..] = row.as_slice() else {
@@ -77,7 +80,8 @@ pub(crate) fn read_nodes(text: &str) -> Option<Vec<NodeContext>> {
 }
 
 /// Reads the stored form of change records; `None` if the text is not one.
-pub(crate) fn read(text: &str) -> Option<Vec<ChangeRecord>> {
+#[must_use]
+pub fn read(text: &str) -> Option<Vec<ChangeRecord>> {
     let all: Vec<Vec<Value>> = serde_json::from_str(text).ok()?;
     all.iter().map(|row| fact(row)).collect()
 }
@@ -119,7 +123,7 @@ fn field_name(ty: Type, name: &str) -> &'static str {
         return def.name;
     }
     static OTHERS: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
-    let mut others = OTHERS.lock();
+    let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
     let others = others.get_or_insert_default();
     if let Some(known) = others.get(name) {
         return known;

@@ -1,0 +1,308 @@
+//! Reads of the graph: the snapshot of the port, on PostgreSQL.
+use super::aliases::alias_key;
+use super::node_columns::{by_depth, edge, node, relation};
+use super::{index_keys, statements as sql};
+use crate::columns::{gid, limit, number};
+use crate::database_error::DatabaseError;
+use crate::transaction::{Params, PgTransaction};
+use std::sync::Arc;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
+use workgraph_core::storage::custom_field_index::IndexKey;
+use workgraph_core::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
+use workgraph_core::storage::{Edge, GraphStoreError, Seq};
+
+/// Function that gets each edge, with the node at its other end.
+type EdgeVisitor<'a> = dyn FnMut(Edge, Option<Arc<Node>>) + 'a;
+
+impl PgTransaction<'_> {
+    /// Reads edges, each with the node at its other end.
+    fn edges(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+        depth: Depth,
+        far: impl Fn(&Edge) -> Gid,
+        each: &mut EdgeVisitor<'_>,
+    ) -> Result<(), DatabaseError> {
+        for row in self.rows(sql, params)? {
+            let edge = edge(&row)?;
+            let node = node(&row, 6, far(&edge), depth)?;
+            each(edge, node);
+        }
+        Ok(())
+    }
+}
+
+impl Snapshot for PgTransaction<'_> {
+    fn seq(&mut self) -> Result<Seq, GraphStoreError> {
+        if let Some(state) = &self.state {
+            return Ok(state.seq);
+        }
+        let row = self.one(sql::LAST_SEQ, &[])?;
+        let row = row.ok_or_else(|| DatabaseError::unreadable("store_state"))?;
+        Ok(number(&row, 0)?)
+    }
+
+    fn alias(&mut self, key: &str) -> Result<Option<Gid>, GraphStoreError> {
+        let row = self.one(sql::ALIAS, &[&alias_key(key).key.as_ref()])?;
+        Ok(row.map(|row| gid(&row, 0)).transpose()?)
+    }
+
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
+        let depth = depth.max(Depth::Head);
+        match self.one(by_depth(sql::NODE, depth), &[&gid.as_i64()])? {
+            Some(row) => Ok(node(&row, 1, gid, depth)?),
+            None => Ok(None),
+        }
+    }
+
+    fn edges_out(
+        &mut self,
+        src: Gid,
+        lo: Relation,
+        hi: Relation,
+        depth: Depth,
+        each: &mut EdgeVisitor<'_>,
+    ) -> Result<(), GraphStoreError> {
+        let statement = match depth {
+            Depth::Edge => sql::EDGES_OUT_ALL,
+            _ => by_depth(sql::EDGES_OUT, depth),
+        };
+        let params: Params<'_> = &[&src.as_i64(), &relation(lo), &relation(hi)];
+        Ok(self.edges(statement, params, depth, |e| e.dst, each)?)
+    }
+
+    fn edge_between(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        dst: Gid,
+    ) -> Result<Option<Edge>, GraphStoreError> {
+        let params: Params<'_> = &[&src.as_i64(), &relation(rel), &dst.as_i64()];
+        let row = self.one(sql::EDGE_BETWEEN, params)?;
+        Ok(row.map(|row| edge(&row)).transpose()?)
+    }
+
+    fn scan_out(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        after: i64,
+        most: usize,
+        depth: Depth,
+        each: &mut EdgeVisitor<'_>,
+    ) -> Result<(), GraphStoreError> {
+        let params: Params<'_> = &[&src.as_i64(), &relation(rel), &after, &limit(most)];
+        Ok(self.edges(
+            by_depth(sql::SCAN_OUT, depth),
+            params,
+            depth,
+            |e| e.dst,
+            each,
+        )?)
+    }
+
+    fn scan_in(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        after: (i64, i64),
+        most: usize,
+        depth: Depth,
+        each: &mut EdgeVisitor<'_>,
+    ) -> Result<(), GraphStoreError> {
+        let params: Params<'_> = &[
+            &dst.as_i64(),
+            &relation(rel),
+            &after.0,
+            &after.1,
+            &limit(most),
+        ];
+        Ok(self.edges(
+            by_depth(sql::SCAN_IN, depth),
+            params,
+            depth,
+            |e| e.src,
+            each,
+        )?)
+    }
+
+    fn list_in(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        most: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let params: Params<'_> = &[&dst.as_i64(), &relation(rel), &limit(most)];
+        for row in self.rows(sql::LIST_IN, params)? {
+            each(gid(&row, 0)?);
+        }
+        Ok(())
+    }
+
+    fn scan_in_out(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        after: (i64, i64),
+        most: usize,
+        band: (Relation, Relation),
+        each: &mut dyn FnMut(InOutItem),
+    ) -> Result<(), GraphStoreError> {
+        let (dst, rel, most) = (dst.as_i64(), relation(rel), limit(most));
+        let (lo, hi) = (relation(band.0), relation(band.1));
+        let list: Params<'_> = &[&dst, &rel, &after.0, &after.1, &most];
+        let out: Params<'_> = &[&dst, &rel, &after.0, &after.1, &most, &lo, &hi];
+        let full = by_depth(sql::SCAN_IN, Depth::Full);
+        let (rows, out) = self.two((full, list), (sql::OUT_OF_IN, out))?;
+        let mut out = out.iter().map(edge).peekable();
+        for row in rows {
+            let found = edge(&row)?;
+            let src = found.src;
+            if let Some(node) = node(&row, 6, src, Depth::Full)? {
+                each(InOutItem::Row(found, node));
+            }
+            while let Some(next) = out.next_if(|next| next.as_ref().map_or(true, |e| e.src == src))
+            {
+                each(InOutItem::Out(next?));
+            }
+        }
+        Ok(())
+    }
+
+    fn last_edge_before(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        before: (i64, i64),
+    ) -> Result<Option<Edge>, GraphStoreError> {
+        let params: Params<'_> = &[&dst.as_i64(), &relation(rel), &before.0, &before.1];
+        let row = self.one(sql::LAST_EDGE_BEFORE, params)?;
+        Ok(row.map(|row| edge(&row)).transpose()?)
+    }
+
+    fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
+        let row = self.one(sql::COUNT_IN, &[&dst.as_i64(), &relation(rel)])?;
+        Ok(row.map_or(Ok(0), |row| number(&row, 0))?)
+    }
+
+    fn scan_workspace(
+        &mut self,
+        workspace: Gid,
+        ty: Type,
+        after: i64,
+        most: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let statements = match ty {
+            Type::Task => sql::SCAN_WORKSPACE_TASKS,
+            _ => sql::SCAN_WORKSPACE,
+        };
+        let params: Params<'_> = &[
+            &workspace.as_i64(),
+            &i16::from(ty as u8),
+            &after,
+            &limit(most),
+        ];
+        for row in self.rows(by_depth(statements, depth), params)? {
+            let found = gid(&row, 0)?;
+            each(found, number(&row, 1)?, node(&row, 2, found, depth)?);
+        }
+        Ok(())
+    }
+
+    fn scan_values(
+        &mut self,
+        field: Gid,
+        (from, to): (&IndexKey, &IndexKey),
+        after: Option<(&IndexKey, Gid)>,
+        most: usize,
+        each: &mut dyn FnMut(IndexKey, Gid),
+    ) -> Result<(), GraphStoreError> {
+        // Before every node with the first key, or after the last row that was returned.
+        let (from, node) = match after {
+            Some((key, node)) if key >= from => (key, node.as_i64()),
+            _ => (from, -1),
+        };
+        let (first, last) = (index_keys::bytes(from), index_keys::bytes(to));
+        let (first_head, _) = index_keys::split(first.clone());
+        let (last_head, _) = index_keys::split(last.clone());
+        let params: Params<'_> = &[
+            &field.as_i64(),
+            &first,
+            &node,
+            &last,
+            &limit(most),
+            &first_head,
+            &last_head,
+        ];
+        for row in self.rows(sql::SCAN_VALUES, params)? {
+            each(index_keys::key(&row)?, gid(&row, 2)?);
+        }
+        Ok(())
+    }
+
+    fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<IndexKey>, GraphStoreError> {
+        let rows = self.rows(sql::KEYS_OF, &[&node.as_i64(), &field.as_i64()])?;
+        let keys: Result<_, DatabaseError> = rows.iter().map(index_keys::key).collect();
+        Ok(keys?)
+    }
+
+    fn index_entry(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> Result<Option<IndexEntry>, GraphStoreError> {
+        Ok(self.entry_of(workspace, ty, gid)?)
+    }
+
+    fn list_index_entries(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        list: EntryList,
+        column: IndexColumn,
+        most: usize,
+        each: &mut dyn FnMut(Gid, Option<i64>),
+    ) -> Result<(), GraphStoreError> {
+        self.list_entries((workspace, ty), list, column, most, each)
+    }
+
+    fn column_sets(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+    ) -> Result<Vec<ColumnSet>, GraphStoreError> {
+        Ok(self.column_sets_of(workspace, ty)?)
+    }
+
+    fn scan_index_entries(
+        &mut self,
+        scan: &EntryScan,
+        each: &mut dyn FnMut(IndexEntry),
+    ) -> Result<(), GraphStoreError> {
+        self.scan_entries(scan, each)
+    }
+
+    fn list_prefix_matches(
+        &mut self,
+        list: &PrefixList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        Ok(self.prefix_matches(list, each)?)
+    }
+
+    fn scan_words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        Ok(self.word_matches(scan, each)?)
+    }
+}

@@ -1,0 +1,170 @@
+//! Statements of the graph. Each is prepared once per connection.
+
+/// Columns that are read of an edge.
+macro_rules! edge_columns {
+    () => {
+        "SELECT e.src, e.rel, e.dst, e.rank, e.seq, e.aux"
+    };
+}
+/// Columns that are read of a node, by depth: `kind, home, head, version, body`.
+macro_rules! node_columns {
+    (edge) => {
+        ""
+    };
+    (head) => {
+        ", n.kind, n.home, n.head"
+    };
+    (full) => {
+        ", n.kind, n.home, n.head, n.version, n.body"
+    };
+}
+/// Statements for each depth: the edge alone, with the head of the node, with the whole node.
+macro_rules! by_depth {
+    ($macro:ident) => {
+        [$macro!(edge), $macro!(head), $macro!(full)]
+    };
+}
+macro_rules! node {
+    ($depth:ident) => {
+        concat!(
+            "SELECT 0::bigint",
+            node_columns!($depth),
+            " FROM node n WHERE n.gid = $1 AND n.gone IS NULL"
+        )
+    };
+}
+macro_rules! edges_out {
+    ($depth:ident) => {
+        concat!(
+            edge_columns!(),
+            node_columns!($depth),
+            " FROM edge e JOIN node n ON n.gid = e.dst",
+            " WHERE e.src = $1 AND e.rel BETWEEN $2 AND $3 AND n.gone IS NULL ORDER BY e.rel, e.dst"
+        )
+    };
+}
+macro_rules! scan_out {
+    ($depth:ident) => {
+        concat!(
+            edge_columns!(), node_columns!($depth),
+            " FROM edge e JOIN node n ON n.gid = e.dst",
+            " WHERE e.src = $1 AND e.rel = $2 AND e.dst > $3 AND n.gone IS NULL ORDER BY e.dst LIMIT $4"
+        )
+    };
+}
+macro_rules! scan_in {
+    ($depth:ident) => {
+        concat!(
+            edge_columns!(),
+            node_columns!($depth),
+            " FROM edge e JOIN node n ON n.gid = e.src",
+            " WHERE e.dst = $1 AND e.rel = $2 AND (e.rank, e.src) > ($3, $4) AND n.gone IS NULL",
+            " ORDER BY e.rank, e.src LIMIT $5"
+        )
+    };
+}
+macro_rules! scan_workspace {
+    ($depth:ident) => {
+        concat!(
+            "SELECT n.gid, n.seq",
+            node_columns!($depth),
+            " FROM node n WHERE n.home = $1 AND n.kind = $2 AND n.gid > $3",
+            // The terms of the partial index, so that it is used.
+            " AND n.gone IS NULL AND n.kind <> 9 AND n.kind <> 12 ORDER BY n.gid LIMIT $4"
+        )
+    };
+}
+// Most nodes are tasks, so they have no index of their own for this: their index entries are in this order already.
+macro_rules! scan_workspace_tasks {
+    ($depth:ident) => {
+        concat!(
+            "SELECT n.gid, n.seq",
+            node_columns!($depth),
+            " FROM card c JOIN node n ON n.gid = c.gid",
+            " WHERE c.home = $1 AND c.kind = $2 AND c.gid > $3 AND n.gone IS NULL",
+            " ORDER BY c.gid LIMIT $4"
+        )
+    };
+}
+
+pub(super) const LAST_SEQ: &str = "SELECT seq FROM store_state";
+pub(super) const ALIAS: &str =
+    "SELECT n.gid FROM alias a JOIN node n ON n.gid = a.gid WHERE a.key = $1 AND n.gone IS NULL";
+pub(super) const NODE: [&str; 3] = by_depth!(node);
+/// Edges alone: their targets need not be live.
+pub(super) const EDGES_OUT_ALL: &str = concat!(
+    edge_columns!(),
+    " FROM edge e WHERE e.src = $1 AND e.rel BETWEEN $2 AND $3 ORDER BY e.rel, e.dst"
+);
+pub(super) const EDGES_OUT: [&str; 3] = by_depth!(edges_out);
+pub(super) const SCAN_OUT: [&str; 3] = by_depth!(scan_out);
+pub(super) const SCAN_IN: [&str; 3] = by_depth!(scan_in);
+pub(super) const LIST_IN: &str = "SELECT src FROM edge WHERE dst = $1 AND rel = $2 LIMIT $3";
+/// Edges from the rows of `SCAN_IN`, which is sent along with it, in the order of the rows.
+pub(super) const OUT_OF_IN: &str = concat!(
+    "SELECT r.src, o.rel, o.dst, o.rank, o.seq, o.aux FROM (",
+    "SELECT e.src, e.rank FROM edge e JOIN node n ON n.gid = e.src",
+    " WHERE e.dst = $1 AND e.rel = $2 AND (e.rank, e.src) > ($3, $4) AND n.gone IS NULL",
+    " ORDER BY e.rank, e.src LIMIT $5) r JOIN edge o ON o.src = r.src AND o.rel BETWEEN $6 AND $7",
+    " ORDER BY r.rank, r.src, o.rel, o.dst"
+);
+pub(super) const EDGE_BETWEEN: &str = concat!(
+    edge_columns!(),
+    " FROM edge e WHERE e.src = $1 AND e.rel = $2 AND e.dst = $3"
+);
+pub(super) const LAST_EDGE_BEFORE: &str = concat!(
+    edge_columns!(),
+    " FROM edge e WHERE e.dst = $1 AND e.rel = $2 AND (e.rank, e.src) < ($3, $4)",
+    " ORDER BY e.rank DESC, e.src DESC LIMIT 1"
+);
+pub(super) const COUNT_IN: &str = "SELECT count(*) FROM edge e JOIN node n ON n.gid = e.src \
+    WHERE e.dst = $1 AND e.rel = $2 AND n.gone IS NULL";
+pub(super) const SCAN_WORKSPACE: [&str; 3] = by_depth!(scan_workspace);
+pub(super) const SCAN_WORKSPACE_TASKS: [&str; 3] = by_depth!(scan_workspace_tasks);
+
+/// Values by their keys. The few that are longer than an index holds are read and compared by themselves.
+pub(super) const SCAN_VALUES: &str = "SELECT u.key, u.tail, u.node FROM ((\
+    SELECT v.key, v.tail, v.node FROM value v JOIN node n ON n.gid = v.node \
+    WHERE v.field = $1 AND v.tail IS NULL AND (v.key, v.node) > ($2, $3) AND v.key <= $4 AND n.gone IS NULL \
+    ORDER BY v.key, v.node LIMIT $5) UNION ALL (\
+    SELECT v.key, v.tail, v.node FROM value v JOIN node n ON n.gid = v.node \
+    WHERE v.field = $1 AND v.tail IS NOT NULL AND v.key >= $6 AND v.key <= $7 \
+    AND (v.key || v.tail, v.node) > ($2, $3) AND v.key || v.tail <= $4 AND n.gone IS NULL \
+    ORDER BY v.key || v.tail, v.node LIMIT $5)) u ORDER BY u.key || coalesce(u.tail, ''), u.node LIMIT $5";
+pub(super) const KEYS_OF: &str =
+    "SELECT key, tail FROM value WHERE node = $1 AND field = $2 ORDER BY key, tail NULLS FIRST";
+pub(super) const DROP_VALUES: &str = "DELETE FROM value WHERE node = $1 AND field = $2";
+pub(super) const PUT_VALUES: &str = "INSERT INTO value (field, key, tail, node) \
+    SELECT $1, k.key, k.tail, $2 FROM unnest($3::bytea[], $4::bytea[]) k (key, tail)";
+
+/// A trashed node stays trashed when it is written again; `seq` stays that of its creation.
+pub(super) const PUT_NODE: &str = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+    ON CONFLICT (gid) DO UPDATE SET kind = excluded.kind, home = excluded.home, version = excluded.version, \
+    head = excluded.head, body = excluded.body";
+/// Trashes a node, and removes its index entry and its words.
+pub(super) const TRASH_NODE: &str = "WITH gone AS (UPDATE node SET gone = $2 WHERE gid = $1 AND gone IS NULL RETURNING gid, kind, home), \
+    entry AS (DELETE FROM card c USING gone g \
+        WHERE c.home = coalesce(g.home, 0) AND c.kind = g.kind AND c.gid = g.gid) \
+    DELETE FROM word w USING gone g WHERE w.home = coalesce(g.home, 0) AND w.kind = g.kind AND w.gid = g.gid";
+pub(super) const PUT_EDGE: &str = "INSERT INTO edge (src, rel, dst, rank, seq, aux) VALUES ($1, $2, $3, $4, $5, $6) \
+    ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux";
+pub(super) const DROP_EDGE: &str = "DELETE FROM edge WHERE src = $1 AND rel = $2 AND dst = $3";
+/// Changes no row if another live node has the alias: a trashed node does not keep its aliases.
+pub(super) const PUT_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \
+    ON CONFLICT (key) DO UPDATE SET gid = excluded.gid WHERE alias.gid = excluded.gid \
+    OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL)";
+pub(super) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
+
+pub(super) const APPEND: &str =
+    "INSERT INTO journal (seq, at, actor, facts, nodes) VALUES ($1, $2, $3, $4, $5)";
+pub(super) const EVENTS: &str =
+    "SELECT seq, at, actor, facts, nodes FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
+pub(super) const EVENT_BOUNDS: &str = "SELECT seq, pruned FROM store_state";
+pub(super) const EVENTS_ABOUT: &str = "SELECT seq, at, actor, facts, nodes FROM journal \
+    WHERE seq > $1 AND seq <= $2 AND strpos(nodes, $3) > 0 ORDER BY seq LIMIT $4";
+pub(super) const OLDEST_COMMITS: &str =
+    "SELECT seq, at FROM journal WHERE seq <= $1 ORDER BY seq LIMIT $2";
+pub(super) const PRUNE: &str = "DELETE FROM journal WHERE seq <= $1";
+pub(super) const SET_PRUNED: &str = "UPDATE store_state SET pruned = $1";
+pub(super) const MAX_GID: &str =
+    "SELECT greatest((SELECT max(gid) FROM node), (SELECT floor FROM store_state))";

@@ -1,0 +1,167 @@
+//! Words of nodes as rows: `(home, kind, gid, term)`, and by `(home, kind, term, gid)` for searches.
+use super::index_entries::home;
+use crate::columns::{gid, limit};
+use crate::database_error::DatabaseError;
+use crate::transaction::{OwnedParams, Params, PgTransaction};
+use std::collections::BTreeMap;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::search::{IndexEntry, NodeWords};
+use workgraph_core::storage::snapshot::{PrefixList, WordScan};
+
+/// Parts of a node that have a word.
+const NAME: i16 = 1;
+const NOTES: i16 = 2;
+
+// The words stay if the entry was written with the same ones.
+const DROP_WORDS: &str = "DELETE FROM word WHERE home = $1 AND kind = $2 AND gid = $3 \
+    AND NOT EXISTS (SELECT 1 FROM card c WHERE c.home = $1 AND c.kind = $2 AND c.gid = $3 AND c.sum = $4)";
+const PUT_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) \
+    SELECT $1, $2, $3, t.term, t.parts FROM unnest($5::text[], $6::smallint[]) t (term, parts) \
+    WHERE NOT EXISTS (SELECT 1 FROM card c WHERE c.home = $1 AND c.kind = $2 AND c.gid = $3 AND c.sum = $4)";
+
+/// Condition that a node has, for each of some ranges, a word in it.
+macro_rules! has_others {
+    () => {
+        " AND NOT EXISTS (SELECT 1 FROM unnest($6::text[], $7::text[]) q (first, last) \
+        WHERE NOT EXISTS (SELECT 1 FROM word x WHERE x.home = $1 AND x.kind = $2 AND x.gid = w.gid \
+        AND x.term >= q.first AND x.term <= q.last AND x.parts & $5 <> 0))"
+    };
+}
+const WORD_UP: &str = concat!(
+    "SELECT w.gid FROM word w WHERE w.home = $1 AND w.kind = $2 AND w.term = $3 AND w.gid > $4 AND w.parts & $5 <> 0",
+    has_others!(),
+    " ORDER BY w.gid LIMIT $8"
+);
+const WORD_DOWN: &str = concat!(
+    "SELECT w.gid FROM word w WHERE w.home = $1 AND w.kind = $2 AND w.term = $3 AND w.gid < $4 AND w.parts & $5 <> 0",
+    has_others!(),
+    " ORDER BY w.gid DESC LIMIT $8"
+);
+const PREFIX_UP: &str = concat!(
+    "SELECT DISTINCT w.gid FROM word w WHERE w.home = $1 AND w.kind = $2 AND w.term >= $3 AND w.term <= $9 \
+    AND w.gid > $4 AND w.parts & $5 <> 0",
+    has_others!(),
+    " ORDER BY w.gid LIMIT $8"
+);
+const PREFIX_DOWN: &str = concat!(
+    "SELECT DISTINCT w.gid FROM word w WHERE w.home = $1 AND w.kind = $2 AND w.term >= $3 AND w.term <= $9 \
+    AND w.gid < $4 AND w.parts & $5 <> 0",
+    has_others!(),
+    " ORDER BY w.gid DESC LIMIT $8"
+);
+const LIST_PREFIX: &str = "SELECT w.gid FROM word w WHERE w.home = $1 AND w.kind = $2 AND w.term >= $3 \
+    AND w.term <= $4 AND w.parts & $5 <> 0 LIMIT $6";
+
+/// Returns the parts that are searched.
+const fn parts(names: bool) -> i16 {
+    if names { NAME } else { NAME | NOTES }
+}
+
+/// Returns the last word that can begin with a prefix.
+fn last_of(prefix: &str) -> String {
+    format!("{prefix}{}", char::MAX)
+}
+
+impl PgTransaction<'_> {
+    /// Replaces the words of a node, unless its entry in the table has the same ones; must be called before the entry is
+    /// written.
+    pub(super) fn put_words(
+        &mut self,
+        entry: &IndexEntry,
+        text: &NodeWords,
+    ) -> Result<(), DatabaseError> {
+        let mut words: BTreeMap<&str, i16> = BTreeMap::new();
+        for (list, part) in [(&text.name, NAME), (&text.notes, NOTES)] {
+            for word in list {
+                *words.entry(word).or_default() |= part;
+            }
+        }
+        let (home, kind, gid) = (
+            home(entry.workspace),
+            i16::from(entry.ty as u8),
+            entry.gid.as_i64(),
+        );
+        let node = || -> OwnedParams {
+            vec![
+                Box::new(home),
+                Box::new(kind),
+                Box::new(gid),
+                Box::new(entry.words_hash),
+            ]
+        };
+        self.send(DROP_WORDS, node())?;
+        if words.is_empty() {
+            return Ok(());
+        }
+        let (terms, parts): (Vec<String>, Vec<i16>) = words
+            .into_iter()
+            .map(|(term, parts)| (term.to_owned(), parts))
+            .unzip();
+        let mut params = node();
+        params.push(Box::new(terms));
+        params.push(Box::new(parts));
+        self.send(PUT_WORDS, params)
+    }
+
+    /// Visits the nodes that have all words of a scan.
+    pub(super) fn word_matches(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), DatabaseError> {
+        // The longest word is probably the rarest; it is read in order, and the others are looked up.
+        let words = &scan.words.words;
+        let Some(lead) = words.iter().max_by_key(|word| word.len()) else {
+            return Ok(());
+        };
+        let last = |word: &String| match scan.words.match_prefixes {
+            true => last_of(word),
+            false => word.clone(),
+        };
+        let others: Vec<&String> = words.iter().filter(|word| *word != lead).collect();
+        let lasts: Vec<String> = others.iter().map(|word| last(word)).collect();
+        let outermost = if scan.descending { i64::MAX } else { 0 };
+        let after = scan.after.map_or(outermost, Gid::as_i64);
+        let (home, kind) = (home(scan.workspace), i16::from(scan.ty as u8));
+        let parts = parts(scan.names || scan.words.names_only);
+        let most = limit(scan.limit);
+        let end = last(lead);
+        let params: Params<'_> = &[
+            &home, &kind, lead, &after, &parts, &others, &lasts, &most, &end,
+        ];
+        let rows = match (scan.words.match_prefixes, scan.descending) {
+            (false, descending) => {
+                let sql = if descending { WORD_DOWN } else { WORD_UP };
+                self.rows(sql, params.get(..8).unwrap_or(params))?
+            }
+            (true, false) => self.rows(PREFIX_UP, params)?,
+            (true, true) => self.rows(PREFIX_DOWN, params)?,
+        };
+        for row in rows {
+            each(gid(&row, 0)?);
+        }
+        Ok(())
+    }
+
+    /// Visits the nodes that have a word with a prefix, once for each such word.
+    pub(super) fn prefix_matches(
+        &mut self,
+        list: &PrefixList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), DatabaseError> {
+        let (home, kind) = (home(list.workspace), i16::from(list.ty as u8));
+        let (first, last) = (list.prefix, last_of(list.prefix));
+        let params: Params<'_> = &[
+            &home,
+            &kind,
+            &first,
+            &last,
+            &parts(list.names),
+            &limit(list.limit),
+        ];
+        for row in self.rows(LIST_PREFIX, params)? {
+            each(gid(&row, 0)?);
+        }
+        Ok(())
+    }
+}
