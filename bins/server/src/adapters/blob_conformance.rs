@@ -1,4 +1,4 @@
-//! What every store of files must do, as cases for its tests.
+//! Cases for the tests of every store of files: the behaviour that all of them have.
 use bytes::Bytes;
 use std::time::Duration;
 use tokio::time::timeout;

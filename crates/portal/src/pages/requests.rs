@@ -19,7 +19,7 @@ pub struct RequestOwnerChoice {
     pub name: String,
 }
 
-/// What is searched for; an empty text is not searched for.
+/// Search terms of the list of requests; an empty text is not searched for.
 #[derive(Clone, Debug, Default)]
 pub struct RequestSearch {
     /// Key of the owner.
