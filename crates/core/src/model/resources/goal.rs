@@ -2,7 +2,7 @@
 use super::goal_metric::{KEY, METRIC_PARTS};
 use super::membership::{LEVELS, MEMBER, MEMBER_USER};
 use super::status_update::CURRENT_STATUS_UPDATE;
-use super::{GID, LIKE_PARTS, RESOURCE_TYPE};
+use super::{GID, RESOURCE_TYPE, likes, project};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::Node;
 use crate::model::registry::{
@@ -55,23 +55,14 @@ pub const IS_WORKSPACE_LEVEL: TypedField<bool> = {
     f
 };
 /// True if the viewer likes it.
-pub const LIKED: TypedField<bool> = {
-    let mut f = TypedField::flag("liked")
-        .writable()
-        .doc("True if the viewer likes the goal.");
-    f.def.source = FieldSource::HasViewer(rel::STORY_LIKES);
-    f
-};
+pub const LIKED: TypedField<bool> =
+    likes::liked(rel::STORY_LIKES).doc("True if the viewer likes the goal.");
 /// Users who like it.
-pub const LIKES: TypedField<LinkMany> = TypedField::items("likes", LIKE_PARTS, rel::STORY_LIKES)
-    .doc("The likes of the goal, each with its user.");
+pub const LIKES: TypedField<LinkMany> =
+    likes::list("likes", rel::STORY_LIKES).doc("The likes of the goal, each with its user.");
 /// Number of users who like it.
-pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
-    "num_likes",
-    ValueType::Int,
-    FieldSource::Count(rel::STORY_LIKES, Direction::Out),
-)
-.doc("Number of users who like the goal.");
+pub const NUM_LIKES: TypedField<Opaque> =
+    likes::count("num_likes", rel::STORY_LIKES).doc("Number of users who like the goal.");
 /// Team to which it belongs.
 pub const TEAM: TypedField<LinkOne> = TypedField::inline("team", &[Type::Team])
     .writable()
@@ -82,14 +73,8 @@ pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace the goal belongs to.");
 /// Users who follow it.
-pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
-    "followers",
-    &[Type::User],
-    rel::PROJECT_FOLLOWERS,
-    Direction::Out,
-)
-.on_create()
-.doc("The members who are notified of news.");
+pub const FOLLOWERS: TypedField<LinkMany> =
+    project::FOLLOWERS.doc("The members who are notified of news.");
 /// Its period.
 pub const TIME_PERIOD: TypedField<LinkOne> = TypedField::inline("time_period", &[Type::TimePeriod])
     .writable()

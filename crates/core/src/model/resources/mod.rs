@@ -14,6 +14,7 @@ pub mod goal;
 pub mod goal_metric;
 pub mod goal_relationship;
 pub mod job;
+pub mod likes;
 pub mod membership;
 pub mod ooo_entry;
 pub mod portfolio;
@@ -40,9 +41,7 @@ pub mod workspace;
 
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};
-use crate::model::registry::{
-    FieldDef, FieldSource, Opaque, Resource, Type, TypedField, ValueType,
-};
+use crate::model::registry::{FieldSource, Opaque, Resource, Type, TypedField, ValueType};
 use crate::model::time::Date;
 
 /// Declarations of every resource type.
@@ -196,30 +195,6 @@ pub const END_DATE: TypedField<Date> = TypedField::date("end_date")
     .compact()
     .writable()
     .doc("The last day.");
-
-/// The gid of a like, which is an edge rather than a node.
-const LIKE_GID: TypedField<Opaque> =
-    TypedField::other("gid", ValueType::Text(16), FieldSource::ItemAuxGid)
-        .compact()
-        .doc("Globally unique identifier of the like.");
-/// The type of a like, which the registry does not have.
-const LIKE_TYPE: TypedField<Opaque> = TypedField::other(
-    "resource_type",
-    ValueType::Text(64),
-    FieldSource::Always("\"like\""),
-)
-.compact()
-.doc("The type of the resource.");
-/// User who likes the object.
-const LIKE_USER: TypedField<Opaque> = TypedField::other(
-    "user",
-    ValueType::One(&[Type::User]),
-    FieldSource::ItemTarget,
-)
-.compact()
-.doc("The user who likes the object.");
-/// Fields of the items of `likes` and `hearts`.
-pub const LIKE_PARTS: &[FieldDef] = &[LIKE_GID.def, LIKE_TYPE.def, LIKE_USER.def];
 
 /// The display colours of projects.
 pub const PROJECT_COLORS: &[&str] = &[

@@ -1,10 +1,10 @@
 //! Stories: comments, and records of changes.
-use super::{GID, LIKE_PARTS, RESOURCE_TYPE, reaction};
+use super::{GID, RESOURCE_TYPE, likes, reaction};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::Node;
 use crate::model::registry::{
-    Direction, FieldDef, FieldSource, LinkMany, LinkOne, MentionRule, NAME_MAX, Opaque, Resource,
-    TEXT_MAX, Type, TypedField, ValueType, rel,
+    FieldDef, FieldSource, LinkMany, LinkOne, MentionRule, NAME_MAX, Opaque, Resource, TEXT_MAX,
+    Type, TypedField, ValueType, rel,
 };
 use crate::model::time::Time;
 use workgraph_richtext::RichTextProfile;
@@ -70,39 +70,23 @@ pub const IS_EDITABLE: TypedField<Opaque> = TypedField::other(
 pub const IS_EDITED: TypedField<bool> =
     TypedField::flag("is_edited").doc("True if the text was edited after it was written.");
 /// True if the viewer likes it.
-pub const LIKED: TypedField<Opaque> = TypedField::other(
-    "liked",
-    ValueType::Flag,
-    FieldSource::HasViewer(rel::STORY_LIKES),
-)
-.doc("True if the viewer likes the story.");
+pub const LIKED: TypedField<Opaque> =
+    likes::shown_flag("liked", rel::STORY_LIKES).doc("True if the viewer likes the story.");
 /// Users who like it.
-pub const LIKES: TypedField<LinkMany> = TypedField::items("likes", LIKE_PARTS, rel::STORY_LIKES)
-    .doc("The likes of the story, each with its user.");
+pub const LIKES: TypedField<LinkMany> =
+    likes::list("likes", rel::STORY_LIKES).doc("The likes of the story, each with its user.");
 /// Number of users who like it.
-pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
-    "num_likes",
-    ValueType::Int,
-    FieldSource::Count(rel::STORY_LIKES, Direction::Out),
-)
-.doc("Number of users who like the story.");
+pub const NUM_LIKES: TypedField<Opaque> =
+    likes::count("num_likes", rel::STORY_LIKES).doc("Number of users who like the story.");
 /// Old name of `liked`.
-pub const HEARTED: TypedField<Opaque> = TypedField::other(
-    "hearted",
-    ValueType::Flag,
-    FieldSource::HasViewer(rel::STORY_LIKES),
-)
-.doc("Old name of liked.");
+pub const HEARTED: TypedField<Opaque> =
+    likes::shown_flag("hearted", rel::STORY_LIKES).doc("Old name of liked.");
 /// Old name of `likes`.
 pub const HEARTS: TypedField<LinkMany> =
-    TypedField::items("hearts", LIKE_PARTS, rel::STORY_LIKES).doc("Old name of likes.");
+    likes::list("hearts", rel::STORY_LIKES).doc("Old name of likes.");
 /// Old name of `num_likes`.
-pub const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
-    "num_hearts",
-    ValueType::Int,
-    FieldSource::Count(rel::STORY_LIKES, Direction::Out),
-)
-.doc("Old name of num_likes.");
+pub const NUM_HEARTS: TypedField<Opaque> =
+    likes::count("num_hearts", rel::STORY_LIKES).doc("Old name of num_likes.");
 /// Emoji reactions by emoji: the likes.
 pub const REACTIONS: TypedField<Opaque> =
     reaction::summary(REACTION_PARTS, rel::STORY_LIKES).doc("The emoji reactions to the story.");

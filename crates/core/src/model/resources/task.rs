@@ -1,5 +1,5 @@
 //! Tasks: the unit of work.
-use super::{GID, LIKE_PARTS, PERMALINK, RESOURCE_TYPE};
+use super::{GID, PERMALINK, RESOURCE_TYPE, likes};
 use crate::model::registry::{
     Direction, FieldDef, FieldSource, Inclusion, LinkMany, LinkOne, MentionRule, NAME_MAX, Opaque,
     Resource, TEXT_MAX, Type, TypedField, ValueType, rel,
@@ -97,40 +97,23 @@ pub const IS_SEPARATOR: TypedField<bool> = TypedField::flag("is_rendered_as_sepa
     .opt_in()
     .doc("True if the task is shown as a divider among subtasks.");
 /// True if the viewer likes it.
-pub const LIKED: TypedField<bool> = {
-    let mut f = TypedField::flag("liked")
-        .writable()
-        .doc("True if the viewer likes the task.");
-    f.def.source = FieldSource::HasViewer(rel::LIKES);
-    f
-};
+pub const LIKED: TypedField<bool> =
+    likes::liked(rel::LIKES).doc("True if the viewer likes the task.");
 /// Old name of `liked`.
-pub const HEARTED: TypedField<Opaque> = TypedField::other(
-    "hearted",
-    ValueType::Flag,
-    FieldSource::HasViewer(rel::LIKES),
-)
-.doc("Old name of liked.");
+pub const HEARTED: TypedField<Opaque> =
+    likes::shown_flag("hearted", rel::LIKES).doc("Old name of liked.");
 /// Users who like it.
-pub const LIKES: TypedField<LinkMany> = TypedField::items("likes", LIKE_PARTS, rel::LIKES)
-    .doc("The likes of the task, each with its user.");
+pub const LIKES: TypedField<LinkMany> =
+    likes::list("likes", rel::LIKES).doc("The likes of the task, each with its user.");
 /// Old name of `likes`.
 pub const HEARTS: TypedField<LinkMany> =
-    TypedField::items("hearts", LIKE_PARTS, rel::LIKES).doc("Old name of likes.");
+    likes::list("hearts", rel::LIKES).doc("Old name of likes.");
 /// Number of users who like it.
-pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
-    "num_likes",
-    ValueType::Int,
-    FieldSource::Count(rel::LIKES, Direction::Out),
-)
-.doc("Number of users who like the task.");
+pub const NUM_LIKES: TypedField<Opaque> =
+    likes::count("num_likes", rel::LIKES).doc("Number of users who like the task.");
 /// Old name of `num_likes`.
-pub const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
-    "num_hearts",
-    ValueType::Int,
-    FieldSource::Count(rel::LIKES, Direction::Out),
-)
-.doc("Old name of num_likes.");
+pub const NUM_HEARTS: TypedField<Opaque> =
+    likes::count("num_hearts", rel::LIKES).doc("Old name of num_likes.");
 /// Number of direct subtasks.
 pub const NUM_SUBTASKS: TypedField<Opaque> = TypedField::other(
     "num_subtasks",
