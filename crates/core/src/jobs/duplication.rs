@@ -193,7 +193,7 @@ impl Duplication {
     /// Takes the next step: copies a page of the current phase.
     pub(super) fn step(
         &self,
-        held: &LeasedJob,
+        leased_job: &LeasedJob,
         view: &ReadView,
         more: Option<&ReadView>,
         work: &mut ChangeBuilder<'_>,
@@ -210,7 +210,7 @@ impl Duplication {
         let mut next = self.clone();
         let copier = Copier {
             plot: self,
-            job: held.gid(),
+            job: leased_job.gid(),
             view,
             more: more.unwrap_or(view),
         };
@@ -264,50 +264,13 @@ impl Duplication {
             CopyPhase::Subtasks {
                 after,
                 wide,
-                inside: Some((parent, _)),
-            } => {
-                if let Some(under) = copier.copy_of(view, *parent) {
-                    for old in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
-                        copier.task(work, &mut next.copied, old, Some(under));
-                        next.keep(view, old);
-                    }
-                }
-                let rest = view.rows.next.clone().map(|after| (*parent, Some(after)));
-                CopyPhase::Subtasks {
-                    after: after.clone(),
-                    wide: *wide,
-                    inside: rest,
-                }
-            }
-            CopyPhase::Subtasks { after, wide, .. } => {
-                match copier.below(work, &mut next, Branch::Subtasks, after, *wide) {
-                    Some(phase) => phase,
-                    None => Self::after_subtasks(self.parts),
-                }
-            }
+                inside,
+            } => copier.branch(work, &mut next, Branch::Subtasks, (after, *wide, inside)),
             CopyPhase::Attachments {
                 after,
                 wide,
-                inside: Some((parent, _)),
-            } => {
-                if let Some(under) = copier.copy_of(view, *parent) {
-                    for old in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
-                        copier.attachment(work, old, *parent, under);
-                    }
-                }
-                let rest = view.rows.next.clone().map(|after| (*parent, Some(after)));
-                CopyPhase::Attachments {
-                    after: after.clone(),
-                    wide: *wide,
-                    inside: rest,
-                }
-            }
-            CopyPhase::Attachments { after, wide, .. } => {
-                match copier.below(work, &mut next, Branch::Attachments, after, *wide) {
-                    Some(phase) => phase,
-                    None => CopyPhase::Dependencies { after: None },
-                }
-            }
+                inside,
+            } => copier.branch(work, &mut next, Branch::Attachments, (after, *wide, inside)),
             CopyPhase::Dependencies { .. } => {
                 if self.parts.has("dependencies") {
                     copier.ties(work);
@@ -340,9 +303,9 @@ impl Duplication {
     /// Keeps the assignee of a task that goes into a template, as one of the template's roles.
     fn keep(&mut self, view: &ReadView, old: &Node) {
         if self.kind == CopyKind::ProjectToTemplate
-            && let Some(who) = old.get(task::ASSIGNEE).and_then(|who| view.node(who))
+            && let Some(assignee) = old.get(task::ASSIGNEE).and_then(|gid| view.node(gid))
         {
-            self.template.add(who);
+            self.template.add(assignee);
         }
     }
 

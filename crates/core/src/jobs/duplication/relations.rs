@@ -4,9 +4,13 @@ use super::{CopyKind, CopyPhase, Duplication, TIES_MAX};
 use crate::access::Level;
 use crate::jobs::STEP_OBJECTS;
 use crate::model::gid::Gid;
+use crate::model::node::Node;
 use crate::model::registry::{Relation, rel};
 use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
+
+/// The parent whose objects are copied in pages, and the keyset after which the next page starts.
+type ParentProgress = Option<(Gid, Option<Vec<i64>>)>;
 
 /// Objects at tasks that a phase copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +33,7 @@ impl Branch {
         self,
         after: Option<Vec<i64>>,
         wide: usize,
-        inside: Option<(Gid, Option<Vec<i64>>)>,
+        inside: ParentProgress,
     ) -> CopyPhase {
         match self {
             Self::Subtasks => CopyPhase::Subtasks {
@@ -47,9 +51,57 @@ impl Branch {
 }
 
 impl Copier<'_> {
+    /// Copies the rows of a phase: the objects of one parent, or those of a page of parents. Returns the next phase.
+    pub(super) fn branch(
+        &self,
+        work: &mut ChangeBuilder<'_>,
+        next: &mut Duplication,
+        branch: Branch,
+        (after, wide, inside): (&Option<Vec<i64>>, usize, &ParentProgress),
+    ) -> CopyPhase {
+        if let Some((parent, _)) = inside {
+            if let Some(under) = self.copy_of(self.view, *parent) {
+                for old in self
+                    .view
+                    .rows
+                    .gids
+                    .iter()
+                    .filter_map(|g| self.view.node(*g))
+                {
+                    self.object(work, next, branch, (old, *parent, under));
+                }
+            }
+            let rest = self.view.rows.next.clone();
+            let rest = rest.map(|after| (*parent, Some(after)));
+            return branch.phase(after.clone(), wide, rest);
+        }
+        let phase = self.below(work, next, branch, after, wide);
+        phase.unwrap_or_else(|| match branch {
+            Branch::Subtasks => Duplication::after_subtasks(self.plot.parts),
+            Branch::Attachments => CopyPhase::Dependencies { after: None },
+        })
+    }
+
+    /// Copies an object of a parent to the parent's copy.
+    fn object(
+        &self,
+        work: &mut ChangeBuilder<'_>,
+        next: &mut Duplication,
+        branch: Branch,
+        (old, parent, under): (&Node, Gid, Gid),
+    ) {
+        match branch {
+            Branch::Subtasks => {
+                self.task(work, &mut next.copied, old, Some(under));
+                next.keep(self.view, old);
+            }
+            Branch::Attachments => self.attachment(work, old, parent, under),
+        }
+    }
+
     /// Copies the subtasks or attachments of a page of parents, as many as fit a step. Returns the next
     /// phase, or `None` if there are no more parents.
-    pub(super) fn below(
+    fn below(
         &self,
         work: &mut ChangeBuilder<'_>,
         next: &mut Duplication,
@@ -78,13 +130,7 @@ impl Copier<'_> {
             after = keyset;
             let Some(under) = mark.aux else { continue };
             for old in below.iter().filter_map(|e| self.view.node(e.src)) {
-                match branch {
-                    Branch::Subtasks => {
-                        self.task(work, &mut next.copied, old, Some(under));
-                        next.keep(self.view, old);
-                    }
-                    Branch::Attachments => self.attachment(work, old, *parent, under),
-                }
+                self.object(work, next, branch, (old, *parent, under));
             }
         }
         // Tasks that were copied now are themselves at the end of the list.
