@@ -1,8 +1,10 @@
 //! Allocations: users who work on a project for some days, with their effort.
-use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, check_days};
-use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
+use super::record_family::{
+    RecordChange, RecordFamily, RecordRefs, Rows, check_days, project_parent,
+};
+use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
-use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use crate::request_context::RequestContext;
 use serde_json::Value;
 use workgraph_core::Gid;
@@ -32,13 +34,8 @@ struct Allocations;
 impl RecordFamily for Allocations {
     const TYPE: Type = Type::Allocation;
     const PATH: &'static Input<Named<Gid>> = &path::ALLOCATION;
-    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
-        InputPlace::Body,
-        "parent",
-        &[Type::Project],
-        "The project to which the user is allocated.",
-    )
-    .required();
+    const PARENT: &'static Input<Named<Gid>> =
+        &project_parent("The project to which the user is allocated.");
     const NEW: &'static Input<CheckedInputs> = &Input::new_record(
         Self::TYPE,
         &["assignee", "start_date", "end_date"],
@@ -122,37 +119,21 @@ fn checked(effort: &Value) -> Result<String, DomainError> {
     }
 }
 
-const PARENT: Input<Named<NodeRef>> = list_anchor(
-    "parent",
-    &[Type::Project],
-    "Only allocations to this project.",
-);
-const ASSIGNEE: Input<Named<NodeRef>> =
-    list_anchor("assignee", &[Type::User], "Only allocations of this user.");
-const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
-    "workspace",
-    &[Type::Workspace],
-    "Only allocations in this workspace.",
-);
-
 impl RecordList for Allocations {
     const LISTED: Type = Self::TYPE;
     const ANCHORS: &'static [ListAnchor] = &[
-        ListAnchor {
-            input: &PARENT,
-            field: Some(capacity::PARENT),
-            through: None,
-        },
-        ListAnchor {
-            input: &ASSIGNEE,
-            field: Some(capacity::ASSIGNEE),
-            through: None,
-        },
-        ListAnchor {
-            input: &WORKSPACE,
-            field: None,
-            through: None,
-        },
+        ListAnchor::of(
+            capacity::PARENT,
+            "parent",
+            &[Type::Project],
+            "Only allocations to this project.",
+        ),
+        ListAnchor::of(
+            capacity::ASSIGNEE,
+            "assignee",
+            &[Type::User],
+            "Only allocations of this user.",
+        ),
+        ListAnchor::workspace("Only allocations in this workspace."),
     ];
-    const INPUTS: &'static [&'static InputDef] = &[&PARENT.def, &ASSIGNEE.def, &WORKSPACE.def];
 }

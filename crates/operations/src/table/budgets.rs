@@ -1,8 +1,8 @@
 //! Budgets of projects: the time or cost that they may take, with what was planned and spent.
-use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows};
-use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
+use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, project_parent};
+use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
-use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use crate::request_context::RequestContext;
 use serde_json::{Value, json};
 use workgraph_core::Gid;
@@ -12,7 +12,7 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::budget;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, merge_group};
 use workgraph_core::rules::budget_rules::{self, BudgetType, ProjectTotals};
-use workgraph_core::storage::{NodeRef, ReadQuery};
+use workgraph_core::storage::ReadQuery;
 
 /// Operations on budgets.
 pub static BUDGETS: &[Operation] = &[
@@ -32,13 +32,8 @@ struct Budgets;
 impl RecordFamily for Budgets {
     const TYPE: Type = Type::Budget;
     const PATH: &'static Input<Named<Gid>> = &path::BUDGET;
-    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
-        InputPlace::Body,
-        "parent",
-        &[Type::Project],
-        "The project; its admins see and keep its budgets.",
-    )
-    .required();
+    const PARENT: &'static Input<Named<Gid>> =
+        &project_parent("The project; its admins see and keep its budgets.");
     const PARENT_LEVEL: Level = Level::Admin;
     const NEW: &'static Input<CheckedInputs> = &Input::new_record(
         Self::TYPE,
@@ -95,19 +90,13 @@ impl RecordFamily for Budgets {
     }
 }
 
-const PARENT: Input<Named<NodeRef>> = list_anchor(
-    "parent",
-    &[Type::Project],
-    "The project whose budgets are listed.",
-)
-.required();
-
 impl RecordList for Budgets {
     const LISTED: Type = Self::TYPE;
-    const ANCHORS: &'static [ListAnchor] = &[ListAnchor {
-        input: &PARENT,
-        field: Some(budget::PARENT),
-        through: None,
-    }];
-    const INPUTS: &'static [&'static InputDef] = &[&PARENT.def];
+    const ANCHORS: &'static [ListAnchor] = &[ListAnchor::of(
+        budget::PARENT,
+        "parent",
+        &[Type::Project],
+        "The project whose budgets are listed.",
+    )
+    .required()];
 }

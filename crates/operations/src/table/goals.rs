@@ -4,12 +4,10 @@ mod metric;
 use self::metric::{SetCurrentValue, SetMetric, goal_needs, set_current_value, set_metric};
 use super::project_people::{Followers, add_followers, followers_needs, remove_followers};
 use super::projects::write_dates;
-use super::record_family::{RecordChange, RecordFamily, RecordTexts, Rows};
-use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
+use super::record_family::{RecordChange, RecordFamily, RecordTexts, Rows, workspace_parent};
+use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::inputs::path::PathGoal;
-use crate::operation::inputs::{
-    Input, InputDef, InputPlace, InputType, Named, RecordUpdate, parse_gid, path,
-};
+use crate::operation::inputs::{Input, InputType, Named, RecordUpdate, parse_gid, path};
 use crate::operation::rows::action;
 use crate::operation::steps::Steps;
 use crate::operation::{ListDefinition, Operation, delete, list};
@@ -22,7 +20,7 @@ use workgraph_core::model::resources::goal;
 use workgraph_core::model::resources::goal_relationship::SUPPORTER_TYPES;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, split};
 use workgraph_core::rules::sharing::GOALS as SHARING;
-use workgraph_core::storage::{EdgeEnd, NodeRef, RowFilter};
+use workgraph_core::storage::{EdgeEnd, RowFilter};
 
 /// Operations on goals.
 pub static GOALS: &[Operation] = &[
@@ -91,13 +89,8 @@ struct Goals;
 impl RecordFamily for Goals {
     const TYPE: Type = Type::Goal;
     const PATH: &'static Input<Named<Gid>> = &path::GOAL;
-    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
-        InputPlace::Body,
-        "workspace",
-        &[Type::Workspace],
-        "The workspace of the goal; a goal never moves to another.",
-    )
-    .required();
+    const PARENT: &'static Input<Named<Gid>> =
+        &workspace_parent("The workspace of the goal; a goal never moves to another.");
     const NEW: &'static Input<CheckedInputs> =
         &Input::new_record(Self::TYPE, &[], "The fields of the new goal.");
     const CHANGED: &'static Input<RecordUpdate> =
@@ -173,25 +166,6 @@ fn choose_level(change: &mut RecordChange<'_>, fields: &CheckedInputs) -> Result
     }
 }
 
-const TASK: Input<Named<NodeRef>> =
-    list_anchor("task", &[Type::Task], "Only goals that this task supports.");
-const PROJECT: Input<Named<NodeRef>> = list_anchor(
-    "project",
-    &[Type::Project],
-    "Only goals that this project supports.",
-);
-const PORTFOLIO: Input<Named<NodeRef>> = list_anchor(
-    "portfolio",
-    &[Type::Portfolio],
-    "Only goals that this portfolio supports.",
-);
-const TEAM: Input<Named<NodeRef>> = list_anchor("team", &[Type::Team], "Only goals of this team.");
-const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
-    "workspace",
-    &[Type::Workspace],
-    "Only goals in this workspace.",
-);
-
 /// The supporters of a goal. Not part of the record.
 const SUPPORTERS: TypedField<LinkOne> = {
     let mut field = TypedField::edge("supporters", SUPPORTER_TYPES, rel::SUPPORTS);
@@ -202,38 +176,31 @@ const SUPPORTERS: TypedField<LinkOne> = {
 impl RecordList for Goals {
     const LISTED: Type = Self::TYPE;
     const ANCHORS: &'static [ListAnchor] = &[
-        ListAnchor {
-            input: &TASK,
-            field: Some(SUPPORTERS),
-            through: None,
-        },
-        ListAnchor {
-            input: &PROJECT,
-            field: Some(SUPPORTERS),
-            through: None,
-        },
-        ListAnchor {
-            input: &PORTFOLIO,
-            field: Some(SUPPORTERS),
-            through: None,
-        },
-        ListAnchor {
-            input: &TEAM,
-            field: Some(goal::TEAM),
-            through: None,
-        },
-        ListAnchor {
-            input: &WORKSPACE,
-            field: None,
-            through: None,
-        },
-    ];
-    const INPUTS: &'static [&'static InputDef] = &[
-        &TASK.def,
-        &PROJECT.def,
-        &PORTFOLIO.def,
-        &TEAM.def,
-        &WORKSPACE.def,
+        ListAnchor::of(
+            SUPPORTERS,
+            "task",
+            &[Type::Task],
+            "Only goals that this task supports.",
+        ),
+        ListAnchor::of(
+            SUPPORTERS,
+            "project",
+            &[Type::Project],
+            "Only goals that this project supports.",
+        ),
+        ListAnchor::of(
+            SUPPORTERS,
+            "portfolio",
+            &[Type::Portfolio],
+            "Only goals that this portfolio supports.",
+        ),
+        ListAnchor::of(
+            goal::TEAM,
+            "team",
+            &[Type::Team],
+            "Only goals of this team.",
+        ),
+        ListAnchor::workspace("Only goals in this workspace."),
     ];
 }
 

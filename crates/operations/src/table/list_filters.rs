@@ -27,15 +27,23 @@ pub(super) const CREATED_SINCE: Input<RowFilter> = Input::filter(
 );
 
 /// Filter by the flag of archived projects.
-pub(super) const ARCHIVED: Input<RowFilter> = Input::filter(
+pub(super) const ARCHIVED: Input<RowFilter> = flag_filter(
     "archived",
-    InputType::Flag,
-    |input, inputs| {
-        let wanted = inputs.query_flag(input)?;
-        Ok(wanted.map(|on| RowFilter::Flag(input.name, on)))
-    },
     "Only projects that are archived, or only those that are not.",
 );
+
+/// Returns a filter by the flag that the rows have under the name of the parameter.
+pub(super) const fn flag_filter(name: &'static str, doc: &'static str) -> Input<RowFilter> {
+    Input::filter(
+        name,
+        InputType::Flag,
+        |input, inputs| {
+            let wanted = inputs.query_flag(input)?;
+            Ok(wanted.map(|on| RowFilter::Flag(input.name, on)))
+        },
+        doc,
+    )
+}
 
 /// Returns a filter by the first day of the rows, which have their day under the key of the field.
 macro_rules! day_filter {

@@ -1,9 +1,11 @@
 //! Out-of-office entries of users.
 use super::list_filters::day_filter;
-use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, check_days};
-use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
+use super::record_family::{
+    RecordChange, RecordFamily, RecordRefs, Rows, check_days, workspace_parent,
+};
+use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
-use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -34,13 +36,8 @@ struct OooEntries;
 impl RecordFamily for OooEntries {
     const TYPE: Type = Type::OooEntry;
     const PATH: &'static Input<Named<Gid>> = &path::OOO_ENTRY;
-    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
-        InputPlace::Body,
-        "workspace",
-        &[Type::Workspace],
-        "The workspace in which the user is out of office.",
-    )
-    .required();
+    const PARENT: &'static Input<Named<Gid>> =
+        &workspace_parent("The workspace in which the user is out of office.");
     const PARENT_LEVEL: Level = Level::Viewer;
     const NEW: &'static Input<CheckedInputs> = &Input::new_record(
         Self::TYPE,
@@ -108,30 +105,18 @@ fn keep_vacation_dates(
     vacation_rules::keep_vacation_dates(&mut change.work, seat, change.draft.gid, days)
 }
 
-const USER: Input<Named<NodeRef>> =
-    list_anchor("user", &[Type::User], "The user whose entries are listed.").required();
-const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
-    "workspace",
-    &[Type::Workspace],
-    "The workspace of the entries.",
-)
-.required();
-
 impl RecordList for OooEntries {
     const LISTED: Type = Self::TYPE;
     const ANCHORS: &'static [ListAnchor] = &[
-        ListAnchor {
-            input: &USER,
-            field: Some(ooo_entry::USER),
-            through: None,
-        },
-        ListAnchor {
-            input: &WORKSPACE,
-            field: None,
-            through: None,
-        },
+        ListAnchor::of(
+            ooo_entry::USER,
+            "user",
+            &[Type::User],
+            "The user whose entries are listed.",
+        )
+        .required(),
+        ListAnchor::workspace("The workspace of the entries.").required(),
     ];
-    const INPUTS: &'static [&'static InputDef] = &[&USER.def, &WORKSPACE.def];
 }
 
 const START_DATE: Input<RowFilter> = day_filter!(

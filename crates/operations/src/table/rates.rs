@@ -1,8 +1,8 @@
 //! Rates: the money for an hour of a user's time on a project.
-use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows};
-use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
+use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, project_parent};
+use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
-use crate::operation::inputs::{Input, InputDef, InputPlace, Named, RecordUpdate, path};
+use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use crate::request_context::RequestContext;
 use serde_json::Value;
 use workgraph_core::Gid;
@@ -13,7 +13,7 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::capacity;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
 use workgraph_core::rules::budget_rules::{self, ProjectTotals};
-use workgraph_core::storage::{NodeRef, ReadQuery, alias};
+use workgraph_core::storage::{ReadQuery, alias};
 
 /// Operations on rates.
 pub static RATES: &[Operation] = &[
@@ -33,13 +33,8 @@ struct Rates;
 impl RecordFamily for Rates {
     const TYPE: Type = Type::Rate;
     const PATH: &'static Input<Named<Gid>> = &path::RATE;
-    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
-        InputPlace::Body,
-        "parent",
-        &[Type::Project],
-        "The project; its admins see and keep the rates.",
-    )
-    .required();
+    const PARENT: &'static Input<Named<Gid>> =
+        &project_parent("The project; its admins see and keep the rates.");
     const PARENT_LEVEL: Level = Level::Admin;
     const NEW: &'static Input<CheckedInputs> = &Input::new_record(
         Self::TYPE,
@@ -120,24 +115,20 @@ fn checked(rate: &InputValue) -> Result<String, DomainError> {
     )
 }
 
-const PARENT: Input<Named<NodeRef>> =
-    list_anchor("parent", &[Type::Project], "Only rates of this project.");
-const RESOURCE: Input<Named<NodeRef>> =
-    list_anchor("resource", &[Type::User], "Only rates of this user.");
-
 impl RecordList for Rates {
     const LISTED: Type = Self::TYPE;
     const ANCHORS: &'static [ListAnchor] = &[
-        ListAnchor {
-            input: &PARENT,
-            field: Some(capacity::RATE_PARENT),
-            through: None,
-        },
-        ListAnchor {
-            input: &RESOURCE,
-            field: Some(capacity::RATE_RESOURCE),
-            through: None,
-        },
+        ListAnchor::of(
+            capacity::RATE_PARENT,
+            "parent",
+            &[Type::Project],
+            "Only rates of this project.",
+        ),
+        ListAnchor::of(
+            capacity::RATE_RESOURCE,
+            "resource",
+            &[Type::User],
+            "Only rates of this user.",
+        ),
     ];
-    const INPUTS: &'static [&'static InputDef] = &[&PARENT.def, &RESOURCE.def];
 }

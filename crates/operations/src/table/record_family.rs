@@ -6,7 +6,7 @@ use super::record_links::RecordLinks;
 use super::{likes, task_values};
 use crate::method::Method;
 use crate::operation::inputs::{
-    Deferred, Input, InputDef, InputReader, Named, OperationInput, RecordUpdate,
+    Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, RecordUpdate,
 };
 use crate::operation::steps::Steps;
 use crate::operation::{Decision, Operation, rows};
@@ -75,6 +75,24 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     fn remove(_change: &mut RecordChange<'_>) -> Result<(), DomainError> {
         Ok(())
     }
+}
+
+/// Returns the input of the workspace to which a new record belongs.
+pub(super) const fn workspace_parent(doc: &'static str) -> Input<Named<Gid>> {
+    body_parent("workspace", &[Type::Workspace], doc)
+}
+
+/// Returns the input of the project to which a new record belongs.
+pub(super) const fn project_parent(doc: &'static str) -> Input<Named<Gid>> {
+    body_parent("parent", &[Type::Project], doc)
+}
+
+const fn body_parent(
+    name: &'static str,
+    types: &'static [Type],
+    doc: &'static str,
+) -> Input<Named<Gid>> {
+    Input::gid(InputPlace::Body, name, types, doc).required()
 }
 
 /// References to a record and to the node to which it belongs.

@@ -18,21 +18,49 @@ use workgraph_core::storage::{
 /// A parameter of a list that names a node to which the rows belong.
 pub(super) struct ListAnchor {
     /// The parameter.
-    pub(super) input: &'static Input<Named<NodeRef>>,
+    input: Input<Named<NodeRef>>,
     /// The field of the rows that links to the node, in the body or by an edge; `None` if that is the workspace of the
     /// rows.
-    pub(super) field: Option<TypedField<LinkOne>>,
+    field: Option<TypedField<LinkOne>>,
     /// Relation from the node to which the field links to the node of the parameter; `None` if the two are the same.
-    pub(super) through: Option<Relation>,
+    through: Option<Relation>,
 }
 
-/// Returns a query parameter of a list that names a node.
-pub(super) const fn list_anchor(
-    name: &'static str,
-    types: &'static [Type],
-    doc: &'static str,
-) -> Input<Named<NodeRef>> {
-    Input::node(InputPlace::Query, name, types, doc)
+impl ListAnchor {
+    /// Returns a parameter that names the node to which a field of the rows links.
+    pub(super) const fn of(
+        field: TypedField<LinkOne>,
+        name: &'static str,
+        types: &'static [Type],
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            input: Input::node(InputPlace::Query, name, types, doc),
+            field: Some(field),
+            through: None,
+        }
+    }
+
+    /// Returns the parameter that names the workspace of the rows.
+    pub(super) const fn workspace(doc: &'static str) -> Self {
+        Self {
+            input: Input::node(InputPlace::Query, "workspace", &[Type::Workspace], doc),
+            field: None,
+            through: None,
+        }
+    }
+
+    /// Puts a relation between the node to which the field links and the node of the parameter.
+    pub(super) const fn through(mut self, rel: Relation) -> Self {
+        self.through = Some(rel);
+        self
+    }
+
+    /// Makes a request without the parameter an error.
+    pub(super) const fn required(mut self) -> Self {
+        self.input = self.input.required();
+        self
+    }
 }
 
 /// A list of records.
@@ -41,8 +69,26 @@ pub(super) trait RecordList: Sized + Send + Sync + 'static {
     const LISTED: Type;
     /// Anchors, the narrowest first.
     const ANCHORS: &'static [ListAnchor];
-    /// Declarations of the inputs of the anchors.
-    const INPUTS: &'static [&'static InputDef];
+}
+
+/// Most anchors of a list.
+const ANCHORS_MAX: usize = 6;
+
+/// Returns the declarations of the parameters of anchors, and their number. Those after the last are its repetitions.
+const fn anchor_inputs(
+    anchors: &'static [ListAnchor],
+) -> ([&'static InputDef; ANCHORS_MAX], usize) {
+    let [first, ..] = anchors else {
+        panic!("a list has an anchor");
+    };
+    assert!(anchors.len() <= ANCHORS_MAX, "a list has too many anchors");
+    let mut inputs = [&first.input.def; ANCHORS_MAX];
+    let (mut slots, mut rest) = (inputs.as_mut_slice(), anchors);
+    while let ([slot, slots_left @ ..], [anchor, anchors_left @ ..]) = (slots, rest) {
+        *slot = &anchor.input.def;
+        (slots, rest) = (slots_left, anchors_left);
+    }
+    (inputs, anchors.len())
 }
 
 /// Anchors that a request has, in the order of their declaration.
@@ -51,12 +97,18 @@ struct ListRecords<L> {
     list: PhantomData<fn() -> L>,
 }
 
+impl<L: RecordList> ListRecords<L> {
+    const PADDED_INPUTS: &'static ([&'static InputDef; ANCHORS_MAX], usize) =
+        &anchor_inputs(L::ANCHORS);
+}
+
 impl<L: RecordList> OperationInput for ListRecords<L> {
-    const INPUTS: &'static [&'static InputDef] = L::INPUTS;
+    const INPUTS: &'static [&'static InputDef] =
+        Self::PADDED_INPUTS.0.split_at(Self::PADDED_INPUTS.1).0;
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
         let mut anchors = Vec::new();
         for anchor in L::ANCHORS {
-            let named = inputs.optional(anchor.input)?;
+            let named = inputs.optional(&anchor.input)?;
             anchors.extend(named.map(|named| (anchor, named)));
         }
         let list = PhantomData;

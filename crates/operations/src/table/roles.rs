@@ -1,15 +1,16 @@
 //! Roles: the standard ones, and descriptions of others that the admins of a workspace keep. A role gives no rights.
-use super::record_family::{RecordChange, RecordFamily, Rows};
+use super::list_filters::flag_filter;
+use super::record_family::{RecordChange, RecordFamily, Rows, workspace_parent};
 use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
-use crate::operation::inputs::{Input, InputDef, InputPlace, InputType, Named, RecordUpdate, path};
+use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::role;
 use workgraph_core::model::validate::CheckedInputs;
-use workgraph_core::storage::{NodeRef, RowFilter};
+use workgraph_core::storage::RowFilter;
 
 /// Operations on roles.
 pub static ROLES: &[Operation] = &[
@@ -30,13 +31,8 @@ struct Roles;
 impl RecordFamily for Roles {
     const TYPE: Type = Type::Role;
     const PATH: &'static Input<Named<Gid>> = &path::ROLE;
-    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
-        InputPlace::Body,
-        "workspace",
-        &[Type::Workspace],
-        "The workspace of the role; its admins keep the roles.",
-    )
-    .required();
+    const PARENT: &'static Input<Named<Gid>> =
+        &workspace_parent("The workspace of the role; its admins keep the roles.");
     const PARENT_LEVEL: Level = Level::Admin;
     const NEW: &'static Input<CheckedInputs> = &Input::new_record(
         Self::TYPE,
@@ -58,29 +54,14 @@ impl RecordFamily for Roles {
     }
 }
 
-const WORKSPACE: Input<Named<NodeRef>> = Input::node(
-    InputPlace::Query,
-    "workspace",
-    &[Type::Workspace],
-    "Only roles of this workspace, and the standard ones. Without it, those of all workspaces that the caller administers.",
-);
-
 impl RecordList for Roles {
     const LISTED: Type = Self::TYPE;
-    const ANCHORS: &'static [ListAnchor] = &[ListAnchor {
-        input: &WORKSPACE,
-        field: None,
-        through: None,
-    }];
-    const INPUTS: &'static [&'static InputDef] = &[&WORKSPACE.def];
+    const ANCHORS: &'static [ListAnchor] = &[ListAnchor::workspace(
+        "Only roles of this workspace, and the standard ones. Without it, those of all workspaces that the caller administers.",
+    )];
 }
 
-const ARCHIVED: Input<RowFilter> = Input::filter(
+const ARCHIVED: Input<RowFilter> = flag_filter(
     "archived",
-    InputType::Flag,
-    |input, inputs| {
-        let wanted = inputs.query_flag(input)?;
-        Ok(wanted.map(|on| RowFilter::Flag("archived", on)))
-    },
     "Only roles that are archived, or only those that are not. No role is archived: one that is deleted is gone.",
 );

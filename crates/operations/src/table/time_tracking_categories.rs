@@ -1,15 +1,15 @@
 //! Categories of tracked time, which the admins of a workspace keep, and the entries in them.
-use super::list_filters::day_filter;
-use super::record_family::{RecordFamily, Rows};
+use super::list_filters::{day_filter, flag_filter};
+use super::record_family::{RecordFamily, Rows, workspace_parent};
 use super::record_list::{ListAnchor, Lists, RecordList};
-use crate::operation::inputs::{Input, InputDef, InputPlace, InputType, Named, RecordUpdate, path};
+use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use crate::operation::{ListDefinition, Operation, list};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::time_tracking::{CATEGORY_IS_ARCHIVED, ENTERED_ON};
 use workgraph_core::model::validate::CheckedInputs;
-use workgraph_core::storage::{EdgeEnd, NodeRef, RowFilter};
+use workgraph_core::storage::{EdgeEnd, RowFilter};
 
 /// Operations on time tracking categories.
 pub static TIME_TRACKING_CATEGORIES: &[Operation] = &[
@@ -47,13 +47,8 @@ struct Categories;
 impl RecordFamily for Categories {
     const TYPE: Type = Type::TimeTrackingCategory;
     const PATH: &'static Input<Named<Gid>> = &path::TIME_TRACKING_CATEGORY;
-    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
-        InputPlace::Body,
-        "workspace",
-        &[Type::Workspace],
-        "The workspace of the category; its admins keep the categories.",
-    )
-    .required();
+    const PARENT: &'static Input<Named<Gid>> =
+        &workspace_parent("The workspace of the category; its admins keep the categories.");
     const PARENT_LEVEL: Level = Level::Admin;
     const NEW: &'static Input<CheckedInputs> =
         &Input::new_record(Self::TYPE, &["name"], "The fields of the new category.");
@@ -61,31 +56,14 @@ impl RecordFamily for Categories {
         &Input::updated_record(Self::TYPE, "The fields of the category to change.");
 }
 
-const WORKSPACE: Input<Named<NodeRef>> = Input::node(
-    InputPlace::Query,
-    "workspace",
-    &[Type::Workspace],
-    "The workspace whose categories are listed.",
-)
-.required();
-
 impl RecordList for Categories {
     const LISTED: Type = Self::TYPE;
-    const ANCHORS: &'static [ListAnchor] = &[ListAnchor {
-        input: &WORKSPACE,
-        field: None,
-        through: None,
-    }];
-    const INPUTS: &'static [&'static InputDef] = &[&WORKSPACE.def];
+    const ANCHORS: &'static [ListAnchor] =
+        &[ListAnchor::workspace("The workspace whose categories are listed.").required()];
 }
 
-const IS_ARCHIVED: Input<RowFilter> = Input::filter(
-    "is_archived",
-    InputType::Flag,
-    |input, inputs| {
-        let wanted = inputs.query_flag(input)?;
-        Ok(wanted.map(|on| RowFilter::Flag(CATEGORY_IS_ARCHIVED.def.name, on)))
-    },
+const IS_ARCHIVED: Input<RowFilter> = flag_filter(
+    CATEGORY_IS_ARCHIVED.def.name,
     "Only categories that are archived, or only those that are not.",
 );
 const START_DATE: Input<RowFilter> = day_filter!(

@@ -1,8 +1,8 @@
 //! Entries of tracked time: minutes that users spent on tasks.
 use super::list_filters::day_filter;
 use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows};
-use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
-use crate::operation::inputs::{Input, InputDef, InputType, Named, RecordUpdate, one_of, path};
+use super::record_list::{ListAnchor, Lists, RecordList};
+use crate::operation::inputs::{Input, InputType, Named, RecordUpdate, one_of, path};
 use crate::operation::{ListDefinition, Operation, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
@@ -199,61 +199,35 @@ fn named_categories(fields: &CheckedInputs) -> impl Iterator<Item = Gid> {
     texts.iter().filter_map(|text| Gid::parse(text))
 }
 
-const TASK: Input<Named<NodeRef>> =
-    list_anchor("task", &[Type::Task], "Only entries of this task.");
-const PROJECT: Input<Named<NodeRef>> = list_anchor(
-    "attributable_to",
-    &[Type::Project],
-    "Only entries that are attributed to this project.",
-);
-const PORTFOLIO: Input<Named<NodeRef>> = list_anchor(
-    "portfolio",
-    &[Type::Portfolio],
-    "Only entries that are attributed to a project in this portfolio.",
-);
-const USER: Input<Named<NodeRef>> =
-    list_anchor("user", &[Type::User], "Only entries of this user.");
-const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
-    "workspace",
-    &[Type::Workspace],
-    "Only entries in this workspace.",
-);
-
 impl RecordList for Entries {
     const LISTED: Type = Self::TYPE;
     const ANCHORS: &'static [ListAnchor] = &[
-        ListAnchor {
-            input: &TASK,
-            field: Some(time_tracking::TASK),
-            through: None,
-        },
-        ListAnchor {
-            input: &PROJECT,
-            field: Some(time_tracking::ATTRIBUTABLE_TO),
-            through: None,
-        },
-        ListAnchor {
-            input: &PORTFOLIO,
-            field: Some(time_tracking::ATTRIBUTABLE_TO),
-            through: Some(rel::ITEM_OF),
-        },
-        ListAnchor {
-            input: &USER,
-            field: Some(time_tracking::CREATED_BY),
-            through: None,
-        },
-        ListAnchor {
-            input: &WORKSPACE,
-            field: None,
-            through: None,
-        },
-    ];
-    const INPUTS: &'static [&'static InputDef] = &[
-        &TASK.def,
-        &PROJECT.def,
-        &PORTFOLIO.def,
-        &USER.def,
-        &WORKSPACE.def,
+        ListAnchor::of(
+            time_tracking::TASK,
+            "task",
+            &[Type::Task],
+            "Only entries of this task.",
+        ),
+        ListAnchor::of(
+            time_tracking::ATTRIBUTABLE_TO,
+            "attributable_to",
+            &[Type::Project],
+            "Only entries that are attributed to this project.",
+        ),
+        ListAnchor::of(
+            time_tracking::ATTRIBUTABLE_TO,
+            "portfolio",
+            &[Type::Portfolio],
+            "Only entries that are attributed to a project in this portfolio.",
+        )
+        .through(rel::ITEM_OF),
+        ListAnchor::of(
+            time_tracking::CREATED_BY,
+            "user",
+            &[Type::User],
+            "Only entries of this user.",
+        ),
+        ListAnchor::workspace("Only entries in this workspace."),
     ];
 }
 

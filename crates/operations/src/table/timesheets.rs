@@ -1,7 +1,7 @@
 //! Approval of the time that users tracked, week by week.
 use super::list_filters::day_filter;
-use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows};
-use super::record_list::{ListAnchor, Lists, RecordList, list_anchor};
+use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, workspace_parent};
+use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, one_of, path,
 };
@@ -17,7 +17,7 @@ use workgraph_core::model::resources::timesheet;
 use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, split};
 use workgraph_core::rules::timesheet_rules::{self, WeekRef, monday_of};
-use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, RowFilter};
+use workgraph_core::storage::{ReadQuery, ReadView, RowFilter};
 
 /// Operations on timesheet approval statuses.
 pub static TIMESHEETS: &[Operation] = &[
@@ -49,13 +49,8 @@ struct Weeks;
 impl RecordFamily for Weeks {
     const TYPE: Type = Type::TimesheetApprovalStatus;
     const PATH: &'static Input<Named<Gid>> = &path::TIMESHEET_APPROVAL_STATUS;
-    const PARENT: &'static Input<Named<Gid>> = &Input::gid(
-        InputPlace::Body,
-        "workspace",
-        &[Type::Workspace],
-        "The workspace in which the time was tracked.",
-    )
-    .required();
+    const PARENT: &'static Input<Named<Gid>> =
+        &workspace_parent("The workspace in which the time was tracked.");
     const PARENT_LEVEL: Level = Level::Viewer;
     const NEW: &'static Input<CheckedInputs> = &Input::new_record(
         Self::TYPE,
@@ -174,29 +169,17 @@ fn change_state(
     Ok(Decision::about(work.changes, week.gid))
 }
 
-const USER: Input<Named<NodeRef>> = list_anchor("user", &[Type::User], "Only weeks of this user.");
-const WORKSPACE: Input<Named<NodeRef>> = list_anchor(
-    "workspace",
-    &[Type::Workspace],
-    "The workspace whose weeks are listed.",
-)
-.required();
-
 impl RecordList for Weeks {
     const LISTED: Type = Self::TYPE;
     const ANCHORS: &'static [ListAnchor] = &[
-        ListAnchor {
-            input: &USER,
-            field: Some(timesheet::USER),
-            through: None,
-        },
-        ListAnchor {
-            input: &WORKSPACE,
-            field: None,
-            through: None,
-        },
+        ListAnchor::of(
+            timesheet::USER,
+            "user",
+            &[Type::User],
+            "Only weeks of this user.",
+        ),
+        ListAnchor::workspace("The workspace whose weeks are listed.").required(),
     ];
-    const INPUTS: &'static [&'static InputDef] = &[&USER.def, &WORKSPACE.def];
 }
 
 const FROM_DATE: Input<RowFilter> = day_filter!(
