@@ -201,7 +201,7 @@ pub(crate) async fn serve(
     let office = Arc::new(base.office(&config, Arc::clone(&api), &limits));
     if let Err(e) = socket::listen(config.folder(), Arc::clone(&office)) {
         tracing::warn!(
-            why = e.to_string(),
+            reason = e.to_string(),
             "there is no admin socket, so `workgraph admin` works only while the server does not run"
         );
     }
@@ -279,7 +279,7 @@ pub(crate) async fn serve(
                 "the limits of the configuration are in force; other settings need a restart"
             ),
             Err(error) => tracing::error!(
-                why = format!("{error:#}"),
+                reason = format!("{error:#}"),
                 "the configuration was not reloaded"
             ),
         }
@@ -339,7 +339,7 @@ fn blob_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn BlobStor
 async fn warn_of_unusable(bucket: Arc<BlobBucket>) {
     if let Err(error) = bucket.check().await {
         tracing::warn!(
-            why = format!("{error:#}"),
+            reason = format!("{error:#}"),
             "the bucket of attachments cannot be listed; uploads and downloads will fail"
         );
     }
@@ -373,7 +373,7 @@ async fn run_maintenance(
         match edge.api.cleanup_jobs(CLEANUP_STEPS_MAX).await {
             Ok(0) => {}
             Ok(steps) => tracing::debug!(steps, "forgot jobs"),
-            Err(error) => tracing::warn!(why = error.to_string(), "no job was forgotten"),
+            Err(error) => tracing::warn!(reason = error.to_string(), "no job was forgotten"),
         }
         let before = Clock::now(&*edge.clock).checked_sub(remember);
         let swept = match before {
@@ -383,7 +383,7 @@ async fn run_maintenance(
         match swept {
             Ok(0) => {}
             Ok(rows) => tracing::debug!(rows, "forgot what was over"),
-            Err(e) => tracing::warn!(why = e.to_string(), "nothing was swept"),
+            Err(e) => tracing::warn!(reason = e.to_string(), "nothing was swept"),
         }
     }
 }
@@ -394,8 +394,8 @@ async fn sweep_files(edge: &AppState) {
     match tokio::task::spawn_blocking(move || exports.sweep(now)).await {
         Ok(Ok(0)) => {}
         Ok(Ok(files)) => tracing::debug!(files, "removed files of exports"),
-        Ok(Err(e)) => tracing::warn!(why = e.to_string(), "no file of an export was removed"),
-        Err(e) => tracing::warn!(why = e.to_string(), "no file of an export was removed"),
+        Ok(Err(e)) => tracing::warn!(reason = e.to_string(), "no file of an export was removed"),
+        Err(e) => tracing::warn!(reason = e.to_string(), "no file of an export was removed"),
     }
 }
 
@@ -413,7 +413,7 @@ async fn sweep_attachments(edge: &AppState) {
             failed,
         }) => tracing::info!(kept, removed, failed, "swept the files of attachments"),
         Err(e) => tracing::warn!(
-            why = e.to_string(),
+            reason = e.to_string(),
             "the files of attachments were not swept"
         ),
     }

@@ -166,11 +166,11 @@ pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse 
 
 /// Logs an error of the server, and returns the phrase by which its log line can be found.
 #[must_use]
-pub fn log_error(why: &str, entropy: &dyn Entropy) -> String {
+pub fn log_error(reason: &str, entropy: &dyn Entropy) -> String {
     let mut random = [0u8; 8];
     // Without entropy the phrase is the same each time; the log line still carries it.
     let _missing = entropy.fill(&mut random);
     let phrase = workgraph_wire::phrase::phrase(u64::from_le_bytes(random));
-    tracing::error!(phrase, why, "request failed");
+    tracing::error!(phrase, reason, "request failed");
     phrase
 }

@@ -283,7 +283,11 @@ impl Api {
         let from = Time::from_millis(edge.rank);
         let leased_job = LeasedJob::read(node, queue, self.time());
         if let Err(fault) = &leased_job {
-            tracing::error!(job = gid.get(), why = fault.message, "a job is unreadable");
+            tracing::error!(
+                job = gid.get(),
+                reason = fault.message,
+                "a job is unreadable"
+            );
         }
         Ok(leased_job.ok().map(|leased_job| PendingJob {
             job: leased_job,
@@ -340,8 +344,8 @@ impl Api {
     }
 
     /// Ends a job as failed, and removes its file.
-    async fn failed(&self, leased_job: &LeasedJob, why: &str) {
-        tracing::warn!(job = leased_job.gid().get(), why, "a job failed");
+    async fn failed(&self, leased_job: &LeasedJob, reason: &str) {
+        tracing::warn!(job = leased_job.gid().get(), reason, "a job failed");
         if let (Some(file), Some(files)) = (leased_job.file(), self.export_files.get()) {
             files.remove(file).await;
         }

@@ -443,7 +443,7 @@ fn in_container(
     facts: &mut dyn AccessLookup,
     depth: u8,
 ) -> Result<Level, GraphStoreError> {
-    let Some(place) = container
+    let Some(container_node) = container
         .map(|g| facts.lookup_node(g))
         .transpose()?
         .flatten()
@@ -451,11 +451,11 @@ fn in_container(
         return Ok(Level::None);
     };
     // Not by the level: with a view-only seat the owner has the same level as other users.
-    let own = place.get(user_task_list::OWNER) == Some(viewer.user);
-    if place.ty == Type::UserTaskList && !own {
+    let own = container_node.get(user_task_list::OWNER) == Some(viewer.user);
+    if container_node.ty == Type::UserTaskList && !own {
         return Ok(Level::None);
     }
-    at_depth(viewer, &place, facts, depth + 1)
+    at_depth(viewer, &container_node, facts, depth + 1)
 }
 
 /// Returns the level on a task. It is open to its creator and assignee, to those who may see one of its projects or its

@@ -210,7 +210,7 @@ impl<'a> RequestContext<'a> {
         let workspaces = view.viewer.workspaces();
         if node
             .workspace
-            .is_none_or(|home| !workspaces.contains(&home))
+            .is_none_or(|workspace| !workspaces.contains(&workspace))
         {
             return Err(DomainError::no_access(resource(node.ty).noun));
         }

@@ -135,8 +135,8 @@ impl WriterThread {
         let mut jobs = Vec::with_capacity(BATCH);
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
             let failure = self.batch(&mut jobs).err();
-            if let Some(why) = &failure {
-                tracing::error!(%why, jobs = jobs.len(), "a commit failed");
+            if let Some(reason) = &failure {
+                tracing::error!(%reason, jobs = jobs.len(), "a commit failed");
             }
             for job in jobs.drain(..) {
                 job.answer(failure.as_deref());

@@ -207,7 +207,7 @@ mod tests {
         }
         let twice = "given twice";
         let ways = "given in two ways; use one of name=, name[]=, name[0]= and name[part]=";
-        for (one, other, why) in [
+        for (one, other, reason) in [
             ("a", "a", twice),
             ("a[0]", "a[0]", twice),
             ("a[b][c]", "a[b][c]", twice),
@@ -219,7 +219,7 @@ mod tests {
             ("a[0]", "a[0][b]", ways),
         ] {
             let refused = read(&[(one, "x"), (other, "y")]);
-            assert_eq!(refused, Err(format!("{other}: {why}")), "{one} {other}");
+            assert_eq!(refused, Err(format!("{other}: {reason}")), "{one} {other}");
         }
     }
 }

@@ -258,11 +258,11 @@ impl FolderWriter {
             Some(task) => task.await.map_err(io::Error::other).and_then(|done| done),
             None => Ok(false),
         };
-        let why = match ended {
+        let reason = match ended {
             Ok(_) => "the thread that writes it has ended".to_owned(),
             Err(error) => error.to_string(),
         };
-        BlobStoreError(format!("a file can't be written: {why}"))
+        BlobStoreError(format!("a file can't be written: {reason}"))
     }
 }
 

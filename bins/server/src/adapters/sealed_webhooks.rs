@@ -46,10 +46,10 @@ impl WebhookSecretSealer {
         match sealed_secret::open(&self.keys, &owner(id), kept) {
             Ok(plain) => self.seal(id, &plain).map(Some),
             Err(sealed_secret::SecretError::NotSealed) => self.seal(id, kept).map(Some),
-            Err(why) => {
+            Err(reason) => {
                 tracing::error!(
                     webhook = id,
-                    why = why.to_string(),
+                    reason = reason.to_string(),
                     "its receiver will not know its signatures; put the key back into keys.json, or make the webhook anew"
                 );
                 Ok(None)

@@ -63,7 +63,7 @@ impl SigningKeyStore {
             let known = this.ring_of_today();
             if let Err(error) = &known {
                 tracing::error!(
-                    why = format!("{error:#}"),
+                    reason = format!("{error:#}"),
                     "there are no keys to sign id_tokens with"
                 );
             }

@@ -123,7 +123,7 @@ impl AuditedStore for Storage {
         tokio::spawn(in_current_request(async move {
             if let Err(e) = store.record_failed_sign_in(user).await {
                 tracing::error!(
-                    why = e.to_string(),
+                    reason = e.to_string(),
                     "a failed sign-in is missing in the audit log"
                 );
             }

@@ -14,7 +14,7 @@ pub(crate) fn connector() -> Result<TlsConnector> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
         tracing::warn!(
-            why = error.to_string(),
+            reason = error.to_string(),
             "trusted certificates could not be read"
         );
     }

@@ -87,7 +87,7 @@ impl FirstPasswords {
     pub(crate) fn changed(&self, user: u64) {
         if let Err(error) = self.remove(&user.to_string()) {
             tracing::error!(
-                why = format!("{error:#}"),
+                reason = format!("{error:#}"),
                 "a first password still stands in bootstrap.json"
             );
         }

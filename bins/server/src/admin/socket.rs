@@ -54,7 +54,7 @@ pub(crate) fn listen(folder: &Path, office: Arc<AdminService>) -> io::Result<()>
         let office = Arc::clone(&office);
         async move {
             if let Err(e) = answer(&office, stream).await {
-                tracing::debug!(why = e.to_string(), "an admin command broke off");
+                tracing::debug!(reason = e.to_string(), "an admin command broke off");
             }
         }
     };

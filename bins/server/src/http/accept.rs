@@ -31,7 +31,11 @@ pub(crate) async fn accept_all<S, A, F>(
             }
             // Out of descriptors, most likely: wait for some to be closed instead of spinning.
             Err(e) => {
-                tracing::warn!(name, why = e.to_string(), "a connection was not accepted");
+                tracing::warn!(
+                    name,
+                    reason = e.to_string(),
+                    "a connection was not accepted"
+                );
                 pause(Duration::from_millis(TICK_MILLIS)).await;
             }
         }

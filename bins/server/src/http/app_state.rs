@@ -230,12 +230,12 @@ impl AppState {
             .storage
             .graph
             .journal_entries(i64::MAX.cast_unsigned(), 1);
-        let why = match tokio::time::timeout(READY, asked).await {
+        let reason = match tokio::time::timeout(READY, asked).await {
             Ok(Ok(_)) => return (200, "ok\n".to_owned()),
             Ok(Err(e)) => e.to_string(),
             Err(late) => late.to_string(),
         };
-        tracing::warn!(why, "the store does not answer");
+        tracing::warn!(reason, "the store does not answer");
         (503, "the store does not answer\n".to_owned())
     }
 

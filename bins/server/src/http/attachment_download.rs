@@ -113,7 +113,7 @@ async fn send(
 
 fn unreadable(download: &AttachmentDownload, reason: &str) -> RoutedResponse {
     let file = download.file.get();
-    tracing::error!(file, why = reason, "a file can't be sent");
+    tracing::error!(file, reason, "a file can't be sent");
     refuse(503, "The file can't be read")
 }
 

@@ -55,7 +55,7 @@ pub(crate) async fn serve(
                 Ok((stream, _)) => connect(&edge, &builder, stream),
                 // Out of descriptors, most likely: the next tick may end idle connections, which frees some.
                 Err(e) => {
-                    tracing::warn!(why = e.to_string(), "a connection was not accepted");
+                    tracing::warn!(reason = e.to_string(), "a connection was not accepted");
                     paused = true;
                 }
             },
@@ -94,8 +94,8 @@ pub(crate) async fn serve(
 /// Writes buffered last-used times of tokens to the store.
 async fn write_uses(edge: Arc<AppState>) {
     if let Err(error) = edge.api.flush_token_usage().await {
-        let why = error.to_string();
-        tracing::warn!(why, "when tokens were last used was not written");
+        let reason = error.to_string();
+        tracing::warn!(reason, "when tokens were last used was not written");
     }
 }
 
@@ -143,7 +143,7 @@ fn connect(edge: &Arc<AppState>, builder: &Arc<Builder<TokioExecutor>>, stream: 
             service_fn(move |request| request_service::handle_request(Arc::clone(&peer), request));
         let connection = builder.serve_connection(io, service).into_owned();
         if let Err(e) = until_closed(connection, &client).await {
-            tracing::debug!(why = e.to_string(), "a connection broke");
+            tracing::debug!(reason = e.to_string(), "a connection broke");
         }
     });
     client.served_by(task.abort_handle());

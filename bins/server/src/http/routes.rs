@@ -165,11 +165,12 @@ fn download(
     name: &str,
     query: &str,
 ) -> RoutedResponse {
-    let refuse = |status, why: &str| RoutedResponse::of(ApiResponse::json(status, error(why)));
+    let refuse =
+        |status, reason: &str| RoutedResponse::of(ApiResponse::json(status, error(reason)));
     let ticket = query.strip_prefix("ticket=").unwrap_or_default();
     let file = match edge.api.admit_download(name, ticket) {
         Ok(file) => file,
-        Err(why) => return refuse(403, &why.to_string()),
+        Err(reason) => return refuse(403, &reason.to_string()),
     };
     let Ok(permit) = Arc::clone(&edge.downloads).try_acquire_owned() else {
         let mut busy = refuse(503, "Too many files are being sent; try again later");
@@ -193,7 +194,7 @@ fn download(
         }
         Ok(None) => refuse(404, "The file is no longer there"),
         Err(e) => {
-            tracing::error!(file = name, why = e.to_string(), "a file can't be sent");
+            tracing::error!(file = name, reason = e.to_string(), "a file can't be sent");
             refuse(503, "The file can't be read")
         }
     }
@@ -240,14 +241,14 @@ async fn portal(
     head: &Parts,
     body: Incoming,
 ) -> RoutedResponse {
-    let refuse = |status, why| RoutedResponse {
+    let refuse = |status, reason| RoutedResponse {
         close_connection: true,
-        ..RoutedResponse::of(edge.portal.refused(route, status, why))
+        ..RoutedResponse::of(edge.portal.refused(route, status, reason))
     };
     let bytes = if route.takes_form {
         match read(edge, &head.headers, body, FORM_BYTES).await {
             Ok(bytes) => bytes,
-            Err(BodyError(status, why)) => return refuse(status, why),
+            Err(BodyError(status, reason)) => return refuse(status, reason),
         }
     } else {
         Bytes::new()

@@ -130,7 +130,10 @@ impl AuditSigner {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    tracing::error!(why = format!("{error:#}"), "the audit log was not signed");
+                    tracing::error!(
+                        reason = format!("{error:#}"),
+                        "the audit log was not signed"
+                    );
                     return;
                 }
             }

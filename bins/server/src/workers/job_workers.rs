@@ -99,7 +99,7 @@ impl JobWorker {
                     }
                 }
                 Err(error) => {
-                    tracing::error!(why = error.to_string(), "no job can be taken up");
+                    tracing::error!(reason = error.to_string(), "no job can be taken up");
                     pause(PAUSE).await;
                 }
             }
@@ -161,9 +161,9 @@ impl JobWorker {
         match task.await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::error!(job = gid, why = format!("{error:#}"), "a job stopped");
+                tracing::error!(job = gid, reason = format!("{error:#}"), "a job stopped");
             }
-            Err(panic) => tracing::error!(job = gid, why = panic.to_string(), "a job stopped"),
+            Err(panic) => tracing::error!(job = gid, reason = panic.to_string(), "a job stopped"),
         }
         self.metrics.jobs.running.fetch_sub(1, Relaxed);
     }

@@ -65,7 +65,7 @@ async fn prune_journal_loop(api: Arc<Api>) {
         match pruned.await {
             Ok(0) => {}
             Ok(commits) => tracing::debug!(commits, "dropped from the journal"),
-            Err(error) => tracing::warn!(why = error.to_string(), "the journal was not pruned"),
+            Err(error) => tracing::warn!(reason = error.to_string(), "the journal was not pruned"),
         }
     }
 }
@@ -89,8 +89,8 @@ impl DeliveryWorker {
                 match api.scan_commits().await {
                     Ok(()) => seen = version,
                     Err(error) => {
-                        let why = error.to_string();
-                        tracing::error!(why, "the journal could not be read for webhooks");
+                        let reason = error.to_string();
+                        tracing::error!(reason, "the journal could not be read for webhooks");
                         pause(PAUSE).await;
                     }
                 }
@@ -106,7 +106,7 @@ impl DeliveryWorker {
                     let delivery = async move {
                         let delivered = api.deliver_interruptible(&taken, Some(watch)).await;
                         if let Err(error) = delivered {
-                            tracing::error!(why = error.to_string(), "a delivery was not noted");
+                            tracing::error!(reason = error.to_string(), "a delivery was not noted");
                         }
                     };
                     Box::pin(delivery.instrument(span))

@@ -193,8 +193,8 @@ fn trash(
 
 /// Returns true if there is no such edge yet, and its target is live.
 fn is_new(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<bool, GraphStoreError> {
-    let held = txn.edge_between(link.src, link.rel, link.dst)?;
-    Ok(held.is_none() && txn.node(link.dst, Depth::Head)?.is_some())
+    let edge = txn.edge_between(link.src, link.rel, link.dst)?;
+    Ok(edge.is_none() && txn.node(link.dst, Depth::Head)?.is_some())
 }
 
 /// Returns the rank for the list position of an edge, after respacing the list if it has no room there.

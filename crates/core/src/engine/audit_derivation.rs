@@ -93,8 +93,8 @@ impl<'c> AuditCollector<'c> {
         for fact in &changes.change_records {
             all.add_change_record(txn, fact)?;
         }
-        for told in &changes.audit_entries {
-            all.add(txn, told)?;
+        for entry in &changes.audit_entries {
+            all.add(txn, entry)?;
         }
         Ok(all)
     }
@@ -108,8 +108,8 @@ impl<'c> AuditCollector<'c> {
         let Some(kind) = kind_of(fact) else {
             return Ok(());
         };
-        match self.told(txn, kind, fact)? {
-            Some(told) => self.add(txn, &told),
+        match self.audit_entry(txn, kind, fact)? {
+            Some(entry) => self.add(txn, &entry),
             None => Ok(()),
         }
     }
@@ -121,7 +121,11 @@ impl<'c> AuditCollector<'c> {
             .try_for_each(|row| txn.append_audit_row(row))
     }
 
-    fn add(&mut self, txn: &mut dyn Transaction, told: &AuditEntry) -> Result<(), GraphStoreError> {
+    fn add(
+        &mut self,
+        txn: &mut dyn Transaction,
+        entry: &AuditEntry,
+    ) -> Result<(), GraphStoreError> {
         let Changes {
             node_writes: puts,
             actor_context: acting,
@@ -129,13 +133,13 @@ impl<'c> AuditCollector<'c> {
             ..
         } = self.changes;
         let row = match acting {
-            Some(acting) => build_row(txn, puts, acting, *at, told),
+            Some(acting) => build_row(txn, puts, acting, *at, entry),
             None => {
                 let actor = self
                     .changes
                     .actor
                     .map_or(AuditActor::Service, AuditActor::User);
-                build_row(txn, puts, &ActorContext::internal(actor), *at, told)
+                build_row(txn, puts, &ActorContext::internal(actor), *at, entry)
             }
         }?;
         self.rows.push(row);
@@ -143,7 +147,7 @@ impl<'c> AuditCollector<'c> {
     }
 
     /// Returns the audit entry of a change record, with everything that must be looked up for it.
-    fn told(
+    fn audit_entry(
         &self,
         txn: &mut dyn Transaction,
         kind: AuditEventKind,
@@ -153,47 +157,53 @@ impl<'c> AuditCollector<'c> {
         let Some(node) = find(txn, puts, fact.gid)? else {
             return Ok(None);
         };
-        let home = if node.ty == Type::Workspace {
+        let workspace = if node.ty == Type::Workspace {
             Some(node.gid)
         } else {
             node.workspace
         };
-        let Some(home) = home else { return Ok(None) };
+        let Some(workspace) = workspace else {
+            return Ok(None);
+        };
         let added = matches!(fact.action, ChangeAction::Added { .. });
         let user = node.get(membership::USER);
         Ok(match kind {
             event_kinds::STORY_DELETED if story::is_comment(&node) => Some(AuditEntry::new(
                 event_kinds::COMMENT_DELETED,
-                home,
+                workspace,
                 node.gid,
             )),
-            event_kinds::TEAM_MEMBER_ADDED | event_kinds::TEAM_MEMBER_REMOVED => {
-                self.sharing(txn, kind, home, (node.get(membership::TEAM), user), added)?
-            }
+            event_kinds::TEAM_MEMBER_ADDED | event_kinds::TEAM_MEMBER_REMOVED => self.sharing(
+                txn,
+                kind,
+                workspace,
+                (node.get(membership::TEAM), user),
+                added,
+            )?,
             event_kinds::PROJECT_MEMBER_ADDED
             | event_kinds::PROJECT_MEMBER_REMOVED
             | event_kinds::PORTFOLIO_MEMBER_ADDED
             | event_kinds::PORTFOLIO_MEMBER_REMOVED => {
                 let parties = (node.get(membership::PARENT), node.get(membership::MEMBER));
-                self.sharing(txn, kind, home, parties, added)?
+                self.sharing(txn, kind, workspace, parties, added)?
             }
-            event_kinds::INVITED => user.map(|who| {
+            event_kinds::INVITED => user.map(|user| {
                 // A user without a task list is new; one with a task list returns.
                 let mut lists = puts.iter().filter(|p| p.node.ty == Type::UserTaskList);
-                let new = lists.any(|p| p.node.get(user_task_list::OWNER) == Some(who));
+                let new = lists.any(|p| p.node.get(user_task_list::OWNER) == Some(user));
                 let kind = if new {
                     kind
                 } else {
                     event_kinds::REPROVISIONED
                 };
-                AuditEntry::new(kind, home, who)
+                AuditEntry::new(kind, workspace, user)
             }),
-            event_kinds::DEPROVISIONED => user.map(|who| AuditEntry::new(kind, home, who)),
+            event_kinds::DEPROVISIONED => user.map(|user| AuditEntry::new(kind, workspace, user)),
             _ => {
-                let told = AuditEntry::new(kind, home, user.unwrap_or(node.gid));
+                let entry = AuditEntry::new(kind, workspace, user.unwrap_or(node.gid));
                 let was = txn.node(fact.gid, Depth::Full)?;
                 let old = was.and_then(|was| setting(kind, &was));
-                Some(told.details(old, setting(kind, &node)))
+                Some(entry.details(old, setting(kind, &node)))
             }
         })
     }
@@ -203,21 +213,23 @@ impl<'c> AuditCollector<'c> {
         &self,
         txn: &mut dyn Transaction,
         kind: AuditEventKind,
-        home: Gid,
-        (place, member): (Option<Gid>, Option<Gid>),
+        workspace: Gid,
+        (parent, member): (Option<Gid>, Option<Gid>),
         added: bool,
     ) -> Result<Option<AuditEntry>, GraphStoreError> {
-        let (Some(place), Some(member)) = (place, member) else {
+        let (Some(parent), Some(member)) = (parent, member) else {
             return Ok(None);
         };
         let puts = &self.changes.node_writes;
-        let new = |put: &NodeWrite| put.node.gid == place && put.node.version == 1;
+        let new = |put: &NodeWrite| put.node.gid == parent && put.node.version == 1;
         if added && self.changes.actor == Some(member) && puts.iter().any(new) {
             // The creator of a new node becomes its member; that is no sharing.
             return Ok(None);
         }
         let name = find(txn, puts, member)?.map(|member| display_name(&member));
         let (old, new) = if added { (None, name) } else { (name, None) };
-        Ok(Some(AuditEntry::new(kind, home, place).details(old, new)))
+        Ok(Some(
+            AuditEntry::new(kind, workspace, parent).details(old, new),
+        ))
     }
 }

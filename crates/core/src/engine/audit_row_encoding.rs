@@ -103,7 +103,7 @@ pub fn build_row(
     at: Time,
     entry: &AuditEntry,
 ) -> Result<AuditRow, GraphStoreError> {
-    let who = match acting.actor.gid() {
+    let actor_node = match acting.actor.gid() {
         Some(gid) => find(txn, puts, gid)?,
         None => None,
     };
@@ -113,7 +113,7 @@ pub fn build_row(
         None => None,
     };
     let body = RowBody {
-        actor: actor(acting, who.as_deref()),
+        actor: actor(acting, actor_node.as_deref()),
         resource: subject(entry.resource, what.as_deref()),
         details: RowDetails {
             old_value: entry.old.as_deref(),

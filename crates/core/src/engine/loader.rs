@@ -142,9 +142,9 @@ impl<'a> Loader<'a> {
     /// Keeps a node, unless it was read at the same or a greater depth before.
     pub(crate) fn keep_node(&mut self, node: Arc<Node>) -> Result<(), GraphStoreError> {
         match self.view.nodes.get(&node.gid) {
-            Some(held) if !held.is_head() || node.is_head() => Ok(()),
-            held => {
-                let before = held.map_or(0, |held| weight(held));
+            Some(known) if !known.is_head() || node.is_head() => Ok(()),
+            known => {
+                let before = known.map_or(0, |known| weight(known));
                 self.budget = self.budget.saturating_add(before);
                 self.charge(weight(&node))?;
                 self.view.nodes.insert(node.gid, node);

@@ -101,9 +101,9 @@ pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
     changes.trashed.push(job);
     let plot = record.and_then(Result::ok).map(|r| r.kind);
     match (plot, node.get(job::CREATED_BY)) {
-        (Some(JobKind::Export(export)), Some(who)) if export.file_node != job => {
+        (Some(JobKind::Export(export)), Some(user)) if export.file_node != job => {
             changes.trashed.push(export.file_node);
-            let name = cached(who, export.root);
+            let name = cached(user, export.root);
             changes.remove_aliases.push((name, export.file_node));
         }
         (Some(JobKind::ExportResources(bulk)), _) => changes.trashed.push(bulk.file_node),

@@ -209,10 +209,10 @@ pub fn start_from_draft(
     plot: JobKind,
 ) -> Result<Gid, DomainError> {
     let JobRequester {
-        viewer: who,
+        viewer,
         max_running: most,
     } = by;
-    let active = view.sources(who.user, rel::ACTIVE);
+    let active = view.sources(viewer.user, rel::ACTIVE);
     if let (true, Some(first)) = (active.len() >= most as usize, active.first()) {
         // The deadline of the earliest job frees a place at the latest; most jobs end long before.
         let wait = (first.rank - work.now.millis()).div_euclid(1000) + 1;
@@ -228,24 +228,24 @@ pub fn start_from_draft(
     let deadline = work.now.millis() + DEADLINE_MS;
     let record = JobRecord {
         kind: plot,
-        service: who.service,
+        service: viewer.service,
         deadline,
         objects_done: 0,
         claims: 0,
         error: None,
     };
-    draft.set(job::CREATED_BY, who.user);
+    draft.set(job::CREATED_BY, viewer.user);
     draft.set(job::RECORD, written(&record)?);
     let gid = draft.gid;
     work.changes.node_writes.push(NodeWrite {
         node: draft.finish(),
     });
-    let guard = Guard::Below(who.user, rel::ACTIVE, u64::from(most));
+    let guard = Guard::Below(viewer.user, rel::ACTIVE, u64::from(most));
     work.changes.guards.push(guard);
     work.link(
         gid,
         rel::ACTIVE,
-        who.user,
+        viewer.user,
         ListPosition::Rank(deadline),
         None,
     );

@@ -60,8 +60,8 @@ impl PortfolioDuplication {
         };
         let to = (copy.gid, copy.workspace);
         for item in view.rows.gids.iter().filter_map(|gid| view.node(*gid)) {
-            let held = more.and_then(|more| more.link(item.gid, rel::ITEM_OF, copy.gid));
-            if held.is_none() && self.types.contains(&item.ty) {
+            let edge = more.and_then(|more| more.link(item.gid, rel::ITEM_OF, copy.gid));
+            if edge.is_none() && self.types.contains(&item.ty) {
                 let item = (item.gid, item.ty);
                 portfolio_rules::add_item(work, item, to, ListPosition::Last);
             }

@@ -107,8 +107,8 @@ impl TemplateInstantiation {
             for user in said.followers() {
                 want = want.edges(user, rel::WORKSPACES);
             }
-            let held = view.links(task, rel::SECTION).iter().filter_map(|e| e.aux);
-            for project in held {
+            let projects = view.links(task, rel::SECTION).iter().filter_map(|e| e.aux);
+            for project in projects {
                 want = want.into(project, rel::FIELD_ON, FIELDS_MAX);
             }
             for (project, section) in said.memberships() {
@@ -148,9 +148,9 @@ impl TemplateInstantiation {
             // Tasks that were deleted meanwhile are skipped.
             if let (Some(said), Some(node)) = (all.get(at), view.node(task)) {
                 let dish = RecipeItem { said, node, more };
-                let held = view.links(task, rel::SECTION).iter();
-                let held = held.filter_map(|e| Some((e.aux?, e.dst))).collect();
-                let projects = dish.place(work, held);
+                let sections = view.links(task, rel::SECTION).iter();
+                let sections = sections.filter_map(|e| Some((e.aux?, e.dst))).collect();
+                let projects = dish.add_to_projects(work, sections);
                 dish.follow(work);
                 dish.value(work, &projects);
             }
@@ -193,9 +193,9 @@ impl RecipeItem<'_> {
 
     /// Adds the task to the projects that the user may edit, beside those it is in, each with its
     /// section; returns all its projects.
-    fn place(&self, work: &mut ChangeBuilder<'_>, held: Vec<(Gid, Gid)>) -> Vec<Gid> {
+    fn add_to_projects(&self, work: &mut ChangeBuilder<'_>, sections: Vec<(Gid, Gid)>) -> Vec<Gid> {
         let task = self.node.gid;
-        let mut projects: Vec<Gid> = held.iter().map(|(project, _)| *project).collect();
+        let mut projects: Vec<Gid> = sections.iter().map(|(project, _)| *project).collect();
         for (project, section) in self.said.memberships() {
             let open = self.more.node(project).filter(|p| {
                 p.ty == Type::Project
@@ -211,7 +211,7 @@ impl RecipeItem<'_> {
             let (Some(node), Some(section)) = (open, section) else {
                 continue;
             };
-            let before = held.iter().find(|(held, _)| *held == project);
+            let before = sections.iter().find(|(other, _)| *other == project);
             match before {
                 // It is in the project already, and only a section that the recipe names moves it.
                 Some((_, at)) if named.is_none() || *at == section => continue,

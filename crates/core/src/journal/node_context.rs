@@ -69,8 +69,8 @@ impl<'c> ContextCollector<'c> {
         match self.known.get_mut(&about.gid) {
             Some((at, deep)) => {
                 *deep |= subject;
-                if let Some(held) = self.nodes.get_mut(*at) {
-                    *held = about;
+                if let Some(known) = self.nodes.get_mut(*at) {
+                    *known = about;
                 }
             }
             None => {
@@ -216,7 +216,7 @@ impl<'c> ContextCollector<'c> {
     ) -> Result<Vec<(Gid, Type)>, GraphStoreError> {
         let mut places = Vec::new();
         // A node that has just one container names it in its body.
-        let held = match ty {
+        let container = match ty {
             Type::Section => Some((section::PROJECT, Type::Project)),
             Type::ProjectMembership => Some((membership::PARENT, Type::Project)),
             Type::CustomFieldMembership => Some((membership::PARENT, Type::CustomField)),
@@ -226,7 +226,7 @@ impl<'c> ContextCollector<'c> {
             Type::StatusUpdate => Some((status_update::PARENT, Type::Project)),
             _ => None,
         };
-        if let Some((gid, usual)) = held.and_then(|(key, ty)| Some((node?.get(key)?, ty))) {
+        if let Some((gid, usual)) = container.and_then(|(key, ty)| Some((node?.get(key)?, ty))) {
             let ty = match usual {
                 // Sections, for example, also belong to a task list.
                 Type::Project => self.type_of(txn, gid)?.unwrap_or(usual),

@@ -103,11 +103,11 @@ pub fn merge(
     object: Option<&str>,
     given: Vec<(Gid, Option<String>)>,
 ) -> (String, Vec<ValueChange>) {
-    let held = object
+    let stored = object
         .map(custom_field_values::stored_values)
         .into_iter()
         .flatten();
-    let mut all: BTreeMap<Gid, String> = held.map(|(f, v)| (f, v.to_owned())).collect();
+    let mut all: BTreeMap<Gid, String> = stored.map(|(f, v)| (f, v.to_owned())).collect();
     let mut changes = Vec::new();
     for (field, after) in given {
         let before = match &after {
@@ -179,9 +179,9 @@ pub fn copy_values(work: &mut ChangeBuilder<'_>, draft: &mut Draft, view: &ReadV
     let Some(object) = old.raw(task::CUSTOM_FIELDS.def.name) else {
         return;
     };
-    let held =
+    let stored =
         custom_field_values::stored_values(object).filter(|(field, _)| view.node(*field).is_some());
-    let given = held.map(|(field, value)| (field, Some(value.to_owned())));
+    let given = stored.map(|(field, value)| (field, Some(value.to_owned())));
     let (object, changes) = merge(None, given.collect());
     draft.set(task::CUSTOM_FIELDS, object);
     index_value_changes(work, draft.gid, view, &changes);

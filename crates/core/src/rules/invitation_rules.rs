@@ -280,16 +280,16 @@ pub fn transfer_some(
         for edge in found.sources(invited, rel) {
             moved = true;
             work.unlink(edge.src, rel, invited);
-            let held = edge.aux.and_then(|gid| full.node(gid));
+            let membership = edge.aux.and_then(|gid| full.node(gid));
             let heir = heir.filter(|heir| full.link(edge.src, rel, *heir).is_none());
             let Some(heir) = heir else {
-                if let Some(held) = held {
-                    work.trash(held.gid, held.ty);
+                if let Some(membership) = membership {
+                    work.trash(membership.gid, membership.ty);
                 }
                 continue;
             };
-            if let Some(held) = held {
-                let mut draft = Draft::edit(held);
+            if let Some(membership) = membership {
+                let mut draft = Draft::edit(membership);
                 draft.set(field, heir);
                 work.save(&draft);
             }

@@ -66,9 +66,9 @@ pub fn remove_item(
 
 /// Gives the members of a portfolio access to a project, or takes it away.
 pub fn set_inherited(work: &mut ChangeBuilder<'_>, project: &Node, portfolio: Gid, on: bool) {
-    let held = project.raw(project::ACCESS_FROM.def.name);
-    let held = held.into_iter().flat_map(gids);
+    let portfolios = project.raw(project::ACCESS_FROM.def.name);
+    let portfolios = portfolios.into_iter().flat_map(gids);
     let mut draft = Draft::edit(project);
-    draft.set(project::ACCESS_FROM, with_gid(held, portfolio, on));
+    draft.set(project::ACCESS_FROM, with_gid(portfolios, portfolio, on));
     work.save_unrecorded(&draft);
 }

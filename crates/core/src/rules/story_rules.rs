@@ -50,11 +50,13 @@ pub fn add_task_stories(work: &mut ChangeBuilder<'_>, draft: &Draft) {
         add_system_story(work, on, workspace, "notes_changed", |_| {});
     }
     if draft.changed(task::ASSIGNEE) {
-        let (kind, who) = match draft.get(task::ASSIGNEE) {
+        let (kind, assignee) = match draft.get(task::ASSIGNEE) {
             Some(new) => ("assigned", Some(new)),
             None => ("unassigned", draft.before(task::ASSIGNEE)),
         };
-        add_system_story(work, on, workspace, kind, |d| d.set(story::ASSIGNEE, who));
+        add_system_story(work, on, workspace, kind, |d| {
+            d.set(story::ASSIGNEE, assignee)
+        });
     }
     if !draft.is_new() && (draft.changed(task::DUE_ON) || draft.changed(task::DUE_AT)) {
         dates(work, draft, "due_date_changed");

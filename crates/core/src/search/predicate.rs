@@ -35,15 +35,15 @@ impl Clause {
         let linked =
             |(by, to): &(SearchLink, Gid)| by.column().map(|c| card.value(c) == Some(to.as_i64()));
         let any = |of: &[(SearchLink, Gid)]| {
-            let told: Option<Vec<bool>> = of.iter().map(linked).collect();
-            told.map(|told| told.contains(&true))
+            let linked_to: Option<Vec<bool>> = of.iter().map(linked).collect();
+            linked_to.map(|linked_to| linked_to.contains(&true))
         };
         match self {
             Self::Any(of) => any(of),
             Self::None(of) => any(of).map(|found| !found),
             Self::All(of) => {
-                let told: Option<Vec<bool>> = of.iter().map(linked).collect();
-                told.map(|told| !told.contains(&false))
+                let linked_to: Option<Vec<bool>> = of.iter().map(linked).collect();
+                linked_to.map(|linked_to| !linked_to.contains(&false))
             }
             Self::Within(column, range) => {
                 Some(card.value(*column).is_some_and(|v| range.contains(&v)))
@@ -52,13 +52,14 @@ impl Clause {
             Self::DueAtInstant(on) => Some(card.due_at_instant == *on),
             Self::Linked(by, on) => by.column().map(|c| card.value(c).is_some() == *on),
             Self::Either(of) => {
-                let told = of.iter().map(|clause| clause.on_card(card));
-                told.reduce(|one, other| match (one, other) {
-                    (Some(true), _) | (_, Some(true)) => Some(true),
-                    (Some(false), Some(false)) => Some(false),
-                    _ => None,
-                })
-                .unwrap_or(Some(false))
+                let decided = of.iter().map(|clause| clause.on_card(card));
+                decided
+                    .reduce(|one, other| match (one, other) {
+                        (Some(true), _) | (_, Some(true)) => Some(true),
+                        (Some(false), Some(false)) => Some(false),
+                        _ => None,
+                    })
+                    .unwrap_or(Some(false))
             }
             Self::Completed(on) => Some(card.is_completed == *on),
             Self::Never => Some(false),
@@ -101,7 +102,7 @@ impl Clause {
                 }
                 Ok(false)
             }
-            told => Ok(told.on_card(card) == Some(true)),
+            other => Ok(other.on_card(card) == Some(true)),
         }
     }
 }

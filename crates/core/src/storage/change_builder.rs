@@ -12,7 +12,10 @@ use crate::storage::{
 
 /// Returns the changed fields that make change records: fields that follow from others, such as `completed_at` from
 /// `completed`, only if nothing else changed.
-fn told<'f>(ty: Type, fields: &'f [&'static str]) -> impl Iterator<Item = &'static str> + 'f {
+fn recorded_fields<'f>(
+    ty: Type,
+    fields: &'f [&'static str],
+) -> impl Iterator<Item = &'static str> + 'f {
     let follows = move |name: &str| {
         resource(ty)
             .field(name)
@@ -85,7 +88,7 @@ impl<'a> ChangeBuilder<'a> {
         self.changes
             .guards
             .push(Guard::Version(node.gid, node.version - 1));
-        for field in told(draft.ty, &fields) {
+        for field in recorded_fields(draft.ty, &fields) {
             self.add_change_record(
                 node.gid,
                 node.ty,

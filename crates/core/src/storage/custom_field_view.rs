@@ -55,8 +55,8 @@ pub fn custom_field_values<'v>(
         .unwrap_or_default();
     let numbers = view.links(gid, rel::NUMBERED);
     let mut all: Vec<CustomFieldValue<'v>> = Vec::new();
-    for (at, place) in field_containers(view, gid, ty).enumerate() {
-        for edge in view.sources(place, rel::FIELD_ON) {
+    for (at, container) in field_containers(view, gid, ty).enumerate() {
+        for edge in view.sources(container, rel::FIELD_ON) {
             // One project or task list has a field once.
             if at > 0 && all.iter().any(|h| h.field == edge.src) {
                 continue;

@@ -156,8 +156,9 @@ impl ReadView {
     /// Returns the edge between two nodes, if it exists and was loaded.
     #[must_use]
     pub fn link(&self, source: Gid, rel: Relation, target: Gid) -> Option<&Edge> {
-        let held = self.links(source, rel).iter().chain(&self.singles);
-        held.into_iter()
+        let edges = self.links(source, rel).iter().chain(&self.singles);
+        edges
+            .into_iter()
             .find(|e| e.src == source && e.rel == rel && e.dst == target)
     }
     /// Returns true if edges of a relation lead from a node to another, as far as they were loaded.

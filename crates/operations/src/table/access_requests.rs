@@ -256,8 +256,8 @@ fn decide(
     if !approved {
         return Ok(Decision::of(work.changes));
     }
-    let home = target.workspace.unwrap_or(target.gid);
-    if view.link(requester, rel::WORKSPACES, home).is_none() {
+    let workspace = target.workspace.unwrap_or(target.gid);
+    if view.link(requester, rel::WORKSPACES, workspace).is_none() {
         return Err(DomainError::invalid(
             "The user does not belong to the workspace any more; reject the access request.",
         ));
@@ -268,7 +268,7 @@ fn decide(
         let word = target.get(sharing.default).unwrap_or_default();
         let level = sharing.level(&word).unwrap_or(Level::Viewer);
         work.require_live(target.gid);
-        sharing.join(&mut work, requester, target.gid, home, level);
+        sharing.join(&mut work, requester, target.gid, workspace, level);
     }
     Ok(Decision::of(work.changes))
 }

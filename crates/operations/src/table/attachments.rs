@@ -264,10 +264,16 @@ fn create_attachment(
     let last = ListPosition::Rank(work.now.millis());
     work.link(gid, rel::ATTACHED_TO, parent.gid, last, None);
     if parent.ty == Type::Task {
-        let home = parent.workspace;
-        story_rules::add_system_story(&mut work, parent.gid, home, "attachment_added", |story| {
-            story.set(story::ATTACHMENT, gid);
-        });
+        let workspace = parent.workspace;
+        story_rules::add_system_story(
+            &mut work,
+            parent.gid,
+            workspace,
+            "attachment_added",
+            |story| {
+                story.set(story::ATTACHMENT, gid);
+            },
+        );
         touch(&mut work, parent);
     }
     Ok(Decision::about(work.changes, gid))

@@ -215,12 +215,16 @@ fn add_needs<P: PathNode>(
     call: &RequestContext<'_>,
     input: &AddSetting<P>,
 ) -> Result<ReadQuery, DomainError> {
-    let place = input.container.node;
+    let container = input.container.node;
     let want = jobs::start_needs(call.read_query(), call.job_requester());
-    let mut want = want.into(place, rel::FIELD_ON, FIELDS_MAX);
+    let mut want = want.into(container, rel::FIELD_ON, FIELDS_MAX);
     if let AddedField::Existing(field) = &input.field {
         want.add_ref(field.node);
-        want.add_ref(field.node_ref().of(LinkSelector::Aux(rel::FIELD_ON, place)));
+        want.add_ref(
+            field
+                .node_ref()
+                .of(LinkSelector::Aux(rel::FIELD_ON, container)),
+        );
     }
     if let Some(neighbour) = input.position.position.neighbour() {
         want.add_ref(NodeRef::Gid(neighbour).of(LinkSelector::Key("custom_field")));
@@ -276,15 +280,15 @@ fn add<P: PathNode>(
     input: &AddSetting<P>,
 ) -> Result<Decision, DomainError> {
     let node = customized(call, view, &input.container)?;
-    let place = list_position(call, view, node.gid, input.position)?;
+    let position = list_position(call, view, node.gid, input.position)?;
     let important = *input.is_important.get()?;
-    let home = node.workspace.unwrap_or(node.gid);
+    let workspace = node.workspace.unwrap_or(node.gid);
     let noun = match node.ty {
         Type::Portfolio => "portfolio",
         Type::Goal => "goal",
         _ => "project",
     };
-    let held = view.sources(node.gid, rel::FIELD_ON);
+    let settings = view.sources(node.gid, rel::FIELD_ON);
     let mut work = call.change_builder();
     let gid = match &input.field {
         AddedField::Existing(field) => {
@@ -297,18 +301,18 @@ fn add<P: PathNode>(
             }
             found.gid
         }
-        AddedField::Defined(definition) => define(call, &mut work, definition, home, false)
+        AddedField::Defined(definition) => define(call, &mut work, definition, workspace, false)
             .map_err(|f| DomainError::field("custom_field", f.message))?,
     };
     // A field that the project already has only moves, and changes its importance.
-    if let Some(edge) = held.iter().find(|e| e.src == gid) {
+    if let Some(edge) = settings.iter().find(|e| e.src == gid) {
         let Some(setting) = edge.aux else {
             return Err(DomainError::reference_not_found("custom_field", gid));
         };
-        if let Some(place) = place
+        if let Some(position) = position
             .filter(|p| !matches!(p, ListPosition::Before(g) | ListPosition::After(g) if *g == gid))
         {
-            work.link(gid, rel::FIELD_ON, node.gid, place, edge.aux);
+            work.link(gid, rel::FIELD_ON, node.gid, position, edge.aux);
         }
         if let (Some(important), Some(now)) = (important, view.node(setting)) {
             let mut draft = Draft::edit(now);
@@ -317,7 +321,7 @@ fn add<P: PathNode>(
         }
         return Ok(Decision::about(work.changes, setting));
     }
-    if held.len() >= FIELDS_MAX {
+    if settings.len() >= FIELDS_MAX {
         return Err(DomainError::field(
             "custom_field",
             format_args!("Too many: a {noun} has at most {FIELDS_MAX} custom fields"),
@@ -327,9 +331,9 @@ fn add<P: PathNode>(
         &mut work,
         gid,
         (node.gid, node.ty),
-        home,
+        workspace,
         important.unwrap_or(false),
-        place.unwrap_or(ListPosition::Last),
+        position.unwrap_or(ListPosition::Last),
     );
     number(call, view, &mut work, node, gid)?;
     Ok(Decision::about(work.changes, setting))
@@ -344,8 +348,8 @@ fn number(
     field: Gid,
 ) -> Result<(), DomainError> {
     let made = work.changes.node_writes.iter().map(|put| &put.node);
-    let held = view.node(field).into_iter();
-    let definition = held.chain(made).find(|n| n.gid == field);
+    let existing = view.node(field).into_iter();
+    let definition = existing.chain(made).find(|n| n.gid == field);
     if definition.and_then(auto_id_rules::prefix).is_none() {
         return Ok(());
     }
@@ -357,12 +361,12 @@ fn number(
     }
     note(work, node, field, true);
     let plot = JobKind::AssignNumbers(Numbering::new(node.gid, field));
-    let home = node.workspace.unwrap_or(node.gid);
+    let workspace = node.workspace.unwrap_or(node.gid);
     jobs::start(
         work,
         view,
         call.job_requester(),
-        home,
+        workspace,
         "number_tasks",
         plot,
         |_| {},

@@ -114,11 +114,11 @@ fn create_field(
     view: &ReadView,
     input: &CreateCustomField,
 ) -> Result<Decision, DomainError> {
-    let home = call.named_node(view, &input.workspace, Level::Viewer)?;
-    call.require_plan(view, home)?;
-    require_level(view, home, Level::Editor)?;
+    let workspace = call.named_node(view, &input.workspace, Level::Viewer)?;
+    call.require_plan(view, workspace)?;
+    require_level(view, workspace, Level::Editor)?;
     let mut work = call.change_builder();
-    let gid = define(call, &mut work, &input.definition, home.gid, true)?;
+    let gid = define(call, &mut work, &input.definition, workspace.gid, true)?;
     Ok(Decision::about(work.changes, gid))
 }
 
@@ -127,14 +127,14 @@ pub(super) fn define(
     call: &RequestContext<'_>,
     work: &mut ChangeBuilder<'_>,
     definition: &FieldDefinition,
-    home: Gid,
+    workspace: Gid,
     global: bool,
 ) -> Result<Gid, DomainError> {
     let values = definition.values.get()?;
     if !values.checked.has("resource_subtype") {
         return Err(DomainError::missing("resource_subtype"));
     }
-    let mut draft = work.draft(Type::CustomField, Some(home));
+    let mut draft = work.draft(Type::CustomField, Some(workspace));
     draft.set(custom_field::CREATED_BY, call.user_gid());
     draft.set(custom_field::IS_GLOBAL, global);
     write(&mut draft, values, definition.is_owned_by_app)?;
@@ -145,11 +145,11 @@ pub(super) fn define(
     if kind == CustomFieldType::Reference && !values.checked.has("input_restrictions") {
         return Err(DomainError::missing("input_restrictions"));
     }
-    let gid = custom_field_rules::create_custom_field(work, &draft, home);
+    let gid = custom_field_rules::create_custom_field(work, &draft, workspace);
     let options = definition.options.get()?.as_ref();
     let options = options.map(|options| options.of_type(kind)).transpose()?;
     for option in options.into_iter().flatten() {
-        custom_field_rules::add_option(work, gid, home, ListPosition::Last, |draft| {
+        custom_field_rules::add_option(work, gid, workspace, ListPosition::Last, |draft| {
             option.fill(&enum_option::ENUM_OPTION, draft);
         });
     }
@@ -301,9 +301,9 @@ fn change(
     input: &UpdateCustomField,
 ) -> Result<Decision, DomainError> {
     let node = call.named_node(view, &input.field, Level::Editor)?;
-    let home = node.workspace.unwrap_or(node.gid);
+    let workspace = node.workspace.unwrap_or(node.gid);
     // A body may repeat the values that never change.
-    input.check_workspace(home)?;
+    input.check_workspace(workspace)?;
     input.changed.check_subtype(node)?;
     if let Some(options) = &input.options {
         unchanged_options(view, node.gid, options)?;
@@ -319,8 +319,8 @@ fn change(
     }
     let mut work = call.change_builder();
     let (before, after) = (
-        custom_field_rules::library_alias(home, &Draft::edit(node)),
-        custom_field_rules::library_alias(home, &draft),
+        custom_field_rules::library_alias(workspace, &Draft::edit(node)),
+        custom_field_rules::library_alias(workspace, &draft),
     );
     if before != after {
         let named = |name: Option<String>| name.map(|name| (name, node.gid));

@@ -187,8 +187,8 @@ fn add_dependencies<const FORWARD: bool>(
     let field = LinkedTasks::<FORWARD>::FIELD;
     let on = call.named_node(view, &input.task, Level::Editor)?;
     let mut work = call.change_builder();
-    let held = |gid| view.links(gid, rel::DEPENDS).len() + view.sources(gid, rel::DEPENDS).len();
-    let mut count = held(on.gid);
+    let ties = |gid| view.links(gid, rel::DEPENDS).len() + view.sources(gid, rel::DEPENDS).len();
+    let mut count = ties(on.gid);
     for other in others(call, view, input, on)? {
         let (waits, for_it) = LinkedTasks::<FORWARD>::ends(on.gid, other.gid);
         if view.link(waits, rel::DEPENDS, for_it).is_some() {
@@ -201,7 +201,7 @@ fn add_dependencies<const FORWARD: bool>(
             ));
         }
         count += 1;
-        for (task, count) in [(on, count), (other, held(other.gid) + 1)] {
+        for (task, count) in [(on, count), (other, ties(other.gid) + 1)] {
             if count > DEPENDENCIES_MAX {
                 return Err(DomainError::field(
                     field,

@@ -86,8 +86,8 @@ pub(super) fn create_option(
     let room = Guard::AtMost(field.gid, rel::OPTION_OF, OPTIONS_MAX as u64 - 1);
     work.changes.guards.push(room);
     let workspace = field.workspace.unwrap_or(field.gid);
-    let place = input.position.position.list_position(ListPosition::Last);
-    let gid = custom_field_rules::add_option(&mut work, field.gid, workspace, place, |draft| {
+    let position = input.position.position.list_position(ListPosition::Last);
+    let gid = custom_field_rules::add_option(&mut work, field.gid, workspace, position, |draft| {
         inputs.fill(&enum_option::ENUM_OPTION, draft);
     });
     work.record_added(field.gid, Type::CustomField, "enum_options", gid);
@@ -129,8 +129,8 @@ pub(super) fn insert_option(
     check_neighbour(view, input.position, field.gid)?;
     let mut work = call.change_builder();
     if anchor.neighbour() != Some(moved) {
-        let place = anchor.list_position(ListPosition::Last);
-        work.link(moved, rel::OPTION_OF, field.gid, place, None);
+        let position = anchor.list_position(ListPosition::Last);
+        work.link(moved, rel::OPTION_OF, field.gid, position, None);
         work.record_added(field.gid, Type::CustomField, "enum_options", moved);
     }
     Ok(Decision::about(work.changes, moved))
@@ -202,8 +202,8 @@ pub(super) fn unchanged_options(
         Value::Null => &[],
         Value::Array(items) => items.as_slice(),
         other => {
-            let why = format_args!("Value is not an array: {}", shown(other));
-            return Err(DomainError::field("enum_options", why));
+            let reason = format_args!("Value is not an array: {}", shown(other));
+            return Err(DomainError::field("enum_options", reason));
         }
     };
     let now = view.sources(field, rel::OPTION_OF);

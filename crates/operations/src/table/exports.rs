@@ -113,20 +113,20 @@ fn export_graph(
 ) -> Result<Decision, DomainError> {
     let parent = call.named_node(view, &input.parent, Level::Viewer)?;
     call.require_plan(view, parent)?;
-    let home = parent.workspace.unwrap_or(parent.gid);
+    let workspace = parent.workspace.unwrap_or(parent.gid);
     let mut work = call.change_builder();
-    work.add_audit_entry(OBJECT_EXPORT_STARTED, home, parent.gid);
+    work.add_audit_entry(OBJECT_EXPORT_STARTED, workspace, parent.gid);
     if let Some(done) = recent(call, view, parent.gid) {
-        let gid = found_again(call, view, &mut work, home, done);
+        let gid = found_again(call, view, &mut work, workspace, done);
         return Ok(Decision::about(work.changes, gid));
     }
-    let new = create_export_node(call, &mut work, Type::GraphExport, home);
+    let new = create_export_node(call, &mut work, Type::GraphExport, workspace);
     let plot = TreeExport::new(parent.gid, parent.ty, new, &call.settings.base_url);
     let gid = jobs::start(
         &mut work,
         view,
         call.job_requester(),
-        home,
+        workspace,
         "graph_export_request",
         JobKind::Export(plot),
         |draft| draft.set(job::NEW_GRAPH_EXPORT, new),
@@ -146,10 +146,10 @@ fn found_again(
     call: &RequestContext<'_>,
     view: &ReadView,
     work: &mut ChangeBuilder<'_>,
-    home: Gid,
+    workspace: Gid,
     done: Gid,
 ) -> Gid {
-    let mut draft = work.draft(Type::Job, Some(home));
+    let mut draft = work.draft(Type::Job, Some(workspace));
     draft.set(job::SUBTYPE, "graph_export_request");
     draft.set(job::STATUS, "succeeded");
     draft.set(job::CREATED_BY, call.user_gid());
@@ -178,18 +178,18 @@ fn export_organization(
     input: &ExportOrganization,
 ) -> Result<Decision, DomainError> {
     let organization = call.named_node(view, &input.organization, Level::Viewer)?;
-    let home = organization.gid;
-    if view.viewer.service_workspace != Some(home) {
+    let workspace = organization.gid;
+    if view.viewer.service_workspace != Some(workspace) {
         return Err(DomainError::forbidden(
             "Only a service account of an organization can export it.",
         ));
     }
     let mut work = call.change_builder();
-    work.add_audit_entry(WORKSPACE_EXPORT_STARTED, home, home);
-    let mut draft = work.draft(Type::OrganizationExport, Some(home));
+    work.add_audit_entry(WORKSPACE_EXPORT_STARTED, workspace, workspace);
+    let mut draft = work.draft(Type::OrganizationExport, Some(workspace));
     draft.set(export::CREATED_AT, call.now);
     let base_url = &call.settings.base_url;
-    let plot = TreeExport::new(home, Type::Workspace, draft.gid, base_url);
+    let plot = TreeExport::new(workspace, Type::Workspace, draft.gid, base_url);
     let gid = jobs::start_from_draft(
         &mut work,
         view,

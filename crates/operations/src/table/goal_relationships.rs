@@ -240,10 +240,10 @@ fn add(
             return Err(DomainError::reference_not_found(field, neighbour));
         }
     }
-    let place = position.list_position(ListPosition::Last);
+    let rank = position.list_position(ListPosition::Last);
     let mut work = call.change_builder();
-    let held = view.link(supporter.gid, rel::SUPPORTS, goal.gid);
-    let relationship = held
+    let edge = view.link(supporter.gid, rel::SUPPORTS, goal.gid);
+    let relationship = edge
         .and_then(|edge| edge.aux)
         .and_then(|gid| view.node(gid));
     if let Some(node) = relationship {
@@ -251,7 +251,7 @@ fn add(
         let stays = position == InsertPosition::None || position.neighbour() == Some(supporter.gid);
         if !stays {
             let aux = Some(node.gid);
-            work.link(supporter.gid, rel::SUPPORTS, goal.gid, place, aux);
+            work.link(supporter.gid, rel::SUPPORTS, goal.gid, rank, aux);
         }
         let mut draft = Draft::edit(node);
         if let Some(weight) = weight {
@@ -266,7 +266,7 @@ fn add(
     }
     let to = (goal.gid, goal.workspace);
     let supporter = (supporter.gid, supporter.ty);
-    let gid = goal_rules::add_supporter(&mut work, supporter, to, weight, place);
+    let gid = goal_rules::add_supporter(&mut work, supporter, to, weight, rank);
     Ok(Decision::about(work.changes, gid))
 }
 

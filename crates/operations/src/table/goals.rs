@@ -132,12 +132,12 @@ impl RecordFamily for Goals {
         let usual = usual.and_then(|word| SHARING.level(&word));
         let links = change.work.changes.edge_writes.iter();
         let followers = links.filter(|link| link.rel == rel::PROJECT_FOLLOWERS);
-        let followers = followers.map(|link| link.dst).filter(|who| *who != me);
+        let followers = followers.map(|link| link.dst).filter(|user| *user != me);
         let mut members = vec![(me, Level::Admin)];
-        members.extend(followers.map(|who| (who, usual.unwrap_or_default())));
-        let home = goal.workspace.unwrap_or(goal.gid);
-        for (who, level) in members {
-            SHARING.join(&mut change.work, who, goal.gid, home, level);
+        members.extend(followers.map(|user| (user, usual.unwrap_or_default())));
+        let workspace = goal.workspace.unwrap_or(goal.gid);
+        for (user, level) in members {
+            SHARING.join(&mut change.work, user, goal.gid, workspace, level);
         }
     }
 }

@@ -51,21 +51,21 @@ fn duplicate_task(
     input: &DuplicateTask,
 ) -> Result<Decision, DomainError> {
     let old = call.named_node(view, &input.task, Level::Viewer)?;
-    let home = old.workspace.unwrap_or(old.gid);
+    let workspace = old.workspace.unwrap_or(old.gid);
     let names = input.parts.get()?;
     let parts = names.iter().fold(CopyOptions::default(), |p, n| p.with(n));
     let name = match input.name.get()? {
         Some(name) => name.clone(),
         None => format!("Duplicate of {}", old.title()),
     };
-    places_allowed(view, home, "tasks")?;
+    places_allowed(view, workspace, "tasks")?;
     let mut work = call.change_builder();
     let (new, plot) = duplication::copy_root(&mut work, view, parts, old, &name);
     let gid = jobs::start(
         &mut work,
         view,
         call.job_requester(),
-        home,
+        workspace,
         "duplicate_task",
         JobKind::Duplicate(plot),
         |draft| draft.set(job::NEW_TASK, new),
@@ -97,7 +97,7 @@ fn duplicate_project(
     input: &DuplicateProject,
 ) -> Result<Decision, DomainError> {
     let old = call.named_node(view, &input.project, Level::Viewer)?;
-    let home = old.workspace.unwrap_or(old.gid);
+    let workspace = old.workspace.unwrap_or(old.gid);
     let names = input.parts.get()?;
     let has = |name: &str| names.contains(&name);
     let tasks = names.iter().filter_map(|n| n.strip_prefix("task_"));
@@ -105,12 +105,12 @@ fn duplicate_project(
     let schedule = input.schedule(has("task_dates"))?;
     let anchor = schedule.map(|schedule| schedule.anchor);
     let name = input.name.get()?;
-    places_allowed(view, home, "projects")?;
+    places_allowed(view, workspace, "projects")?;
     let original = (&input.project, rel::TEAM);
-    let team = copy_team(call, view, home, input.team.as_ref(), original)?;
+    let team = copy_team(call, view, workspace, input.team.as_ref(), original)?;
 
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::Project, Some(home));
+    let mut draft = work.draft(Type::Project, Some(workspace));
     draft.set(project::NAME, name.as_str());
     draft.set(project::OWNER, call.user_gid());
     for field in [project::COLOR, project::ICON, project::DEFAULT_VIEW] {
@@ -136,7 +136,7 @@ fn duplicate_project(
         draft.take(project::DUE_ON, old);
     }
     let new = membership_rules::create_empty_project(&mut work, draft, call.user_gid());
-    custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Project), home);
+    custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Project), workspace);
     if let Some(team) = team {
         work.link(new, rel::TEAM, team, ListPosition::Rank(0), None);
     }
@@ -144,7 +144,7 @@ fn duplicate_project(
         for edge in view.links(old.gid, rel::MEMBERS) {
             if edge.dst != call.user_gid() {
                 let level = Level::from_rank(edge.rank);
-                membership_rules::join_project(&mut work, edge.dst, new, home, level);
+                membership_rules::join_project(&mut work, edge.dst, new, workspace, level);
             }
         }
         for edge in view.links(old.gid, rel::PROJECT_FOLLOWERS) {
@@ -178,7 +178,7 @@ fn duplicate_project(
         &mut work,
         view,
         call.job_requester(),
-        home,
+        workspace,
         "duplicate_project",
         JobKind::Duplicate(plot),
         |draft| draft.set(job::NEW_PROJECT, new),

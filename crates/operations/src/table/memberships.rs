@@ -73,8 +73,8 @@ pub static MEMBERSHIPS: &[Operation] = &[
 fn list(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListRequest, DomainError> {
     let name = MEMBER.def.name;
     if let Some(parent) = &input.parent {
-        let place = (parent.node_ref(), PARENT.def.name, PARENT.def.types());
-        return Ok(list_memberships(call, place, input.member.as_ref(), name));
+        let parent = (parent.node_ref(), PARENT.def.name, PARENT.def.types());
+        return Ok(list_memberships(call, parent, input.member.as_ref(), name));
     }
     let Some(member) = &input.member else {
         return Err(DomainError::missing(PARENT.def.name));
@@ -91,10 +91,10 @@ fn of_project(
     call: &RequestContext<'_>,
     input: &ListOfProject,
 ) -> Result<ListRequest, DomainError> {
-    let place = input.project.node_ref();
-    let place = (place, path::PROJECT.def.name, path::PROJECT.def.types());
+    let parent = input.project.node_ref();
+    let parent = (parent, path::PROJECT.def.name, path::PROJECT.def.types());
     let name = MEMBER_OF_PROJECT.def.name;
-    Ok(list_memberships(call, place, input.user.as_ref(), name))
+    Ok(list_memberships(call, parent, input.user.as_ref(), name))
 }
 
 /// The anchor of a list: the node, the parameter that names it, and the types that it may have.
@@ -103,12 +103,12 @@ pub(super) type MembershipAnchor = (NodeRef, &'static str, &'static [Type]);
 /// Lists the memberships in a project or custom field, or that of one member alone.
 pub(super) fn list_memberships(
     call: &RequestContext<'_>,
-    place: MembershipAnchor,
+    parent: MembershipAnchor,
     member: Option<&Named<NodeRef>>,
     name: &'static str,
 ) -> ListRequest {
     let mut want = call.read_query();
-    match (member.map(|member| member.node.clone()), &place.0) {
+    match (member.map(|member| member.node.clone()), &parent.0) {
         // A user named by an address is found first, then the project or field among those shared with the user.
         (Some(member @ NodeRef::Address(_)), NodeRef::Gid(gid)) => {
             let gid = *gid;
@@ -118,7 +118,7 @@ pub(super) fn list_memberships(
             listed
         }
         (member, _) => {
-            let mut listed = at(want, Direction::Out, place);
+            let mut listed = at(want, Direction::Out, parent);
             if let Some(NodeRef::Gid(gid)) = member {
                 listed.page.filters.push(RowFilter::OtherEnd(gid));
             }
@@ -149,8 +149,8 @@ pub(super) fn at(
 }
 
 /// Checks that the caller may give, change or remove this level. No caller may do so with a level above their own.
-fn require_level_for(view: &ReadView, place: &Node, level: Level) -> Result<(), DomainError> {
-    if view.level(place.gid) < level {
+fn require_level_for(view: &ReadView, parent: &Node, level: Level) -> Result<(), DomainError> {
+    if view.level(parent.gid) < level {
         return Err(DomainError::forbidden(
             "You do not have permission to manage memberships above your own access level.",
         ));
@@ -159,8 +159,8 @@ fn require_level_for(view: &ReadView, place: &Node, level: Level) -> Result<(), 
 }
 
 /// Returns the sharing rules of a project or custom field.
-fn sharing(place: &Node) -> Result<&'static Sharing, DomainError> {
-    Sharing::of(place.ty).ok_or_else(|| DomainError::reference_not_found("parent", place.gid))
+fn sharing(parent: &Node) -> Result<&'static Sharing, DomainError> {
+    Sharing::of(parent.ty).ok_or_else(|| DomainError::reference_not_found("parent", parent.gid))
 }
 
 /// Returns the level that a membership gives.
@@ -171,17 +171,17 @@ fn membership_level(node: &Node, sharing: &Sharing) -> Level {
 }
 
 /// Checks that the caller may share the project or custom field.
-fn may_share(call: &RequestContext<'_>, view: &ReadView, place: &Node) -> Result<(), DomainError> {
-    let least = match place.ty {
+fn may_share(call: &RequestContext<'_>, view: &ReadView, parent: &Node) -> Result<(), DomainError> {
+    let least = match parent.ty {
         Type::CustomField => Level::Admin,
-        _ if place.get(project::SHARE_ACCESS).as_deref() == Some("admin") => Level::Admin,
+        _ if parent.get(project::SHARE_ACCESS).as_deref() == Some("admin") => Level::Admin,
         _ => Level::Editor,
     };
-    if place.ty == Type::CustomField {
-        only_paid(call, view, place)?;
+    if parent.ty == Type::CustomField {
+        only_paid(call, view, parent)?;
     }
-    if view.level(place.gid) < least {
-        let noun = resource(place.ty).noun;
+    if view.level(parent.gid) < least {
+        let noun = resource(parent.ty).noun;
         return Err(DomainError::forbidden(format!(
             "You do not have permission to share this {noun}."
         )));
@@ -191,25 +191,25 @@ fn may_share(call: &RequestContext<'_>, view: &ReadView, place: &Node) -> Result
 
 /// Checks that the caller is a full member of a paid workspace. This is the rule for custom fields, as in their own
 /// operations.
-fn only_paid(call: &RequestContext<'_>, view: &ReadView, place: &Node) -> Result<(), DomainError> {
-    let home = place.workspace.unwrap_or(place.gid);
-    if call.has_paid_plan(view, home) && view.viewer.is_member(home) {
+fn only_paid(call: &RequestContext<'_>, view: &ReadView, parent: &Node) -> Result<(), DomainError> {
+    let workspace = parent.workspace.unwrap_or(parent.gid);
+    if call.has_paid_plan(view, workspace) && view.viewer.is_member(workspace) {
         return Ok(());
     }
     Err(DomainError::paid_only(PREMIUM))
 }
 
 /// Returns the level that a word means, or the usual one of what is shared.
-fn level(word: Option<&String>, place: &Node, sharing: &Sharing) -> Result<Level, DomainError> {
+fn level(word: Option<&String>, parent: &Node, sharing: &Sharing) -> Result<Level, DomainError> {
     let word = match word {
         Some(word) => word.clone(),
-        None => place.get(sharing.default).unwrap_or_default().into_owned(),
+        None => parent.get(sharing.default).unwrap_or_default().into_owned(),
     };
     sharing.level(&word).ok_or_else(|| {
         let words: Vec<&str> = sharing.levels.iter().map(|(word, _)| *word).collect();
         let (shown, words) = (validate::clip(&word), words.join(", "));
-        let why = format_args!("Not a recognized value: {shown}; it is one of {words}");
-        DomainError::field(ACCESS_LEVEL.def.name, why)
+        let reason = format_args!("Not a recognized value: {shown}; it is one of {words}");
+        DomainError::field(ACCESS_LEVEL.def.name, reason)
     })
 }
 
@@ -229,21 +229,21 @@ fn share(
     view: &ReadView,
     input: &CreateMembership,
 ) -> Result<Decision, DomainError> {
-    let place = call.named_node(view, &input.parent, Level::Viewer)?;
-    let sharing = sharing(place)?;
-    may_share(call, view, place)?;
-    let who = call.named_node(view, &input.member, Level::Viewer)?;
+    let parent = call.named_node(view, &input.parent, Level::Viewer)?;
+    let sharing = sharing(parent)?;
+    may_share(call, view, parent)?;
+    let member = call.named_node(view, &input.member, Level::Viewer)?;
     let word = match input.access_level.get()? {
         Some(word) => Some(word),
         None => input.role.get()?.as_ref(),
     };
-    let level = level(word, place, sharing)?;
-    require_level_for(view, place, level)?;
-    let home = place.workspace.unwrap_or(place.gid);
-    let belongs = if who.ty == Type::Team {
-        who.workspace == Some(home)
+    let level = level(word, parent, sharing)?;
+    require_level_for(view, parent, level)?;
+    let workspace = parent.workspace.unwrap_or(parent.gid);
+    let belongs = if member.ty == Type::Team {
+        member.workspace == Some(workspace)
     } else {
-        view.link(who.gid, rel::WORKSPACES, home).is_some()
+        view.link(member.gid, rel::WORKSPACES, workspace).is_some()
     };
     if !belongs {
         return Err(DomainError::field(
@@ -255,14 +255,14 @@ fn share(
         ));
     }
     let mut work = call.change_builder();
-    work.require_live(place.gid);
-    if let Some(held) = view
-        .link(place.gid, rel::MEMBERS, who.gid)
+    work.require_live(parent.gid);
+    if let Some(membership) = view
+        .link(parent.gid, rel::MEMBERS, member.gid)
         .and_then(|e| e.aux)
     {
-        return Ok(Decision::about(work.changes, held));
+        return Ok(Decision::about(work.changes, membership));
     }
-    let gid = sharing.join(&mut work, who.gid, place.gid, home, level);
+    let gid = sharing.join(&mut work, member.gid, parent.gid, workspace, level);
     Ok(Decision::about(work.changes, gid))
 }
 
@@ -295,9 +295,9 @@ fn parties<'v>(
     membership: &Named<Gid>,
 ) -> Result<(&'v Node, &'v Node, Gid), DomainError> {
     let node = call.named_node(view, membership, Level::Viewer)?;
-    let place = node.get(membership::PARENT).and_then(|g| view.node(g));
-    match (place, node.get(membership::MEMBER)) {
-        (Some(place), Some(member)) => Ok((node, place, member)),
+    let parent = node.get(membership::PARENT).and_then(|g| view.node(g));
+    match (parent, node.get(membership::MEMBER)) {
+        (Some(parent), Some(member)) => Ok((node, parent, member)),
         _ => Err(DomainError::not_found("membership", node.gid)),
     }
 }
@@ -307,17 +307,17 @@ fn change(
     view: &ReadView,
     input: &UpdateMembership,
 ) -> Result<Decision, DomainError> {
-    let (node, place, member) = parties(call, view, &input.membership)?;
-    let sharing = sharing(place)?;
-    may_share(call, view, place)?;
-    let level = level(Some(input.access_level.get()?), place, sharing)?;
-    require_level_for(view, place, level.max(membership_level(node, sharing)))?;
+    let (node, parent, member) = parties(call, view, &input.membership)?;
+    let sharing = sharing(parent)?;
+    may_share(call, view, parent)?;
+    let level = level(Some(input.access_level.get()?), parent, sharing)?;
+    require_level_for(view, parent, level.max(membership_level(node, sharing)))?;
     let mut draft = Draft::edit(node);
     draft.set(membership::ACCESS_LEVEL, sharing.word(level));
     let mut work = call.change_builder();
     if work.save(&draft) {
         work.link(
-            place.gid,
+            parent.gid,
             rel::MEMBERS,
             member,
             ListPosition::Rank(level as i64),
@@ -332,14 +332,14 @@ fn unshare(
     view: &ReadView,
     input: &DeleteMembership,
 ) -> Result<Decision, DomainError> {
-    let (node, place, member) = parties(call, view, &input.membership)?;
-    let sharing = sharing(place)?;
+    let (node, parent, member) = parties(call, view, &input.membership)?;
+    let sharing = sharing(parent)?;
     // A member who could leave a custom field could get rid of a level that is lower than the level of all others.
-    if member != call.user_gid() || place.ty == Type::CustomField {
-        may_share(call, view, place)?;
-        require_level_for(view, place, membership_level(node, sharing))?;
+    if member != call.user_gid() || parent.ty == Type::CustomField {
+        may_share(call, view, parent)?;
+        require_level_for(view, parent, membership_level(node, sharing))?;
     }
     let mut work = call.change_builder();
-    sharing.leave(&mut work, member, place.gid, node.gid);
+    sharing.leave(&mut work, member, parent.gid, node.gid);
     Ok(Decision::of(work.changes))
 }

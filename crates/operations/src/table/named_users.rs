@@ -13,11 +13,11 @@ pub(crate) fn leaver(
     view: &ReadView,
     field: &str,
     name: &NodeRef,
-    place: Gid,
+    container: Gid,
     rel: Relation,
 ) -> Result<Gid, DomainError> {
     match view.resolve(name) {
-        Some(who) if view.link(place, rel, who).is_some() => Ok(who),
+        Some(user) if view.link(container, rel, user).is_some() => Ok(user),
         _ => call
             .resolve_ref(view, field, name, &[Type::User], Level::Viewer)
             .map(|n| n.gid),
@@ -32,8 +32,8 @@ pub(crate) fn member_of(
     name: &NodeRef,
     workspace: Gid,
 ) -> Result<Gid, DomainError> {
-    let me = view.resolve(name).filter(|who| *who == call.user_gid());
-    match me.filter(|who| view.node(*who).is_some()) {
+    let me = view.resolve(name).filter(|user| *user == call.user_gid());
+    match me.filter(|user| view.node(*user).is_some()) {
         Some(me) => Ok(me),
         None => call
             .resolve_member(view, field, name, (workspace, "Workspace"))

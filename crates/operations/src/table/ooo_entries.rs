@@ -69,13 +69,14 @@ impl RecordFamily for OooEntries {
         check_days(&change.draft)?;
         if change.draft.is_new() {
             let me = change.call.user_gid();
-            let (user, home) = (change.draft.get(ooo_entry::USER), change.parent()?.gid);
-            if user != Some(me) && change.view.level(home) < Level::Admin {
+            let (user, workspace) = (change.draft.get(ooo_entry::USER), change.parent()?.gid);
+            if user != Some(me) && change.view.level(workspace) < Level::Admin {
                 return Err(DomainError::forbidden(
                     "You do not have permission to change the out-of-office entries of this user.",
                 ));
             }
-            let seat = user.and_then(|user| change.view.link(user, rel::WORKSPACES, home)?.aux);
+            let seat =
+                user.and_then(|user| change.view.link(user, rel::WORKSPACES, workspace)?.aux);
             change.draft.set(ooo_entry::MEMBERSHIP, seat);
             change.draft.set(ooo_entry::CREATED_BY, me);
         }

@@ -166,7 +166,7 @@ fn create_needs(
     call: &RequestContext<'_>,
     input: &CreatePortfolio,
 ) -> Result<ReadQuery, DomainError> {
-    Ok(call.read_query().node(input.home.node))
+    Ok(call.read_query().node(input.workspace.node))
 }
 
 fn create_portfolio(
@@ -174,10 +174,10 @@ fn create_portfolio(
     view: &ReadView,
     input: &CreatePortfolio,
 ) -> Result<Decision, DomainError> {
-    let home = call.named_node(view, &input.home, Level::Editor)?;
-    call.require_plan(view, home)?;
+    let workspace = call.named_node(view, &input.workspace, Level::Editor)?;
+    call.require_plan(view, workspace)?;
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::Portfolio, Some(home.gid));
+    let mut draft = work.draft(Type::Portfolio, Some(workspace.gid));
     let inputs = input.fields.get()?;
     write(&mut draft, inputs)?;
     task_values::write(call, view, &mut draft, inputs, None, &[])?;

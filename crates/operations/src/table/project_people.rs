@@ -122,17 +122,17 @@ fn each(
     mut change: impl FnMut(&mut ChangeBuilder<'_>, &Node, Gid, Gid),
 ) -> Result<Decision, DomainError> {
     let node = container(call, view, input)?;
-    let home = node.workspace.unwrap_or(node.gid);
+    let workspace = node.workspace.unwrap_or(node.gid);
     let mut work = call.change_builder();
     work.require_live(node.gid);
     for named in &input.people {
-        let who = if joining {
-            named_member(call, view, named, home)?
+        let user = if joining {
+            named_member(call, view, named, workspace)?
         } else {
             let field = named.input.name;
             leaver(call, view, field, &named.node, node.gid, rel::MEMBERS)?
         };
-        if who != call.user_gid() && view.level(node.gid) < Level::Editor {
+        if user != call.user_gid() && view.level(node.gid) < Level::Editor {
             let what = match node.ty {
                 Type::Portfolio => "the members of",
                 _ => "who follows",
@@ -142,7 +142,7 @@ fn each(
                 "You do not have permission to change {what} this {noun}."
             )));
         }
-        change(&mut work, node, home, who);
+        change(&mut work, node, workspace, user);
     }
     Ok(Decision::about(work.changes, node.gid))
 }
@@ -151,27 +151,27 @@ fn each(
 pub(super) fn follow(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
-    (place, sharing): (Gid, &Sharing),
-    home: Gid,
-    (who, level): (Gid, Level),
+    (container, sharing): (Gid, &Sharing),
+    workspace: Gid,
+    (user, level): (Gid, Level),
 ) {
     let joining = work
         .changes
         .edge_writes
         .iter()
-        .any(|l| l.src == place && l.dst == who && l.rel == rel::MEMBERS);
-    if view.link(place, rel::MEMBERS, who).is_none() && !joining {
-        sharing.join(work, who, place, home, level);
+        .any(|l| l.src == container && l.dst == user && l.rel == rel::MEMBERS);
+    if view.link(container, rel::MEMBERS, user).is_none() && !joining {
+        sharing.join(work, user, container, workspace, level);
     }
-    if view.link(place, rel::PROJECT_FOLLOWERS, who).is_none() {
+    if view.link(container, rel::PROJECT_FOLLOWERS, user).is_none() {
         work.link(
-            place,
+            container,
             rel::PROJECT_FOLLOWERS,
-            who,
+            user,
             ListPosition::Rank(0),
             None,
         );
-        work.record_added(place, sharing.ty, "followers", who);
+        work.record_added(container, sharing.ty, "followers", user);
     }
 }
 
@@ -193,9 +193,15 @@ pub(super) fn add_followers<P: PathNode>(
     let node = container(call, view, &input.people)?;
     let sharing = sharing(node)?;
     let level = new_level(view, node, sharing);
-    each(call, view, &input.people, true, |work, node, home, who| {
-        follow(work, view, (node.gid, sharing), home, (who, level))
-    })
+    each(
+        call,
+        view,
+        &input.people,
+        true,
+        |work, node, workspace, user| {
+            follow(work, view, (node.gid, sharing), workspace, (user, level))
+        },
+    )
 }
 
 pub(super) fn remove_followers<P: PathNode>(
@@ -203,10 +209,10 @@ pub(super) fn remove_followers<P: PathNode>(
     view: &ReadView,
     input: &Followers<P>,
 ) -> Result<Decision, DomainError> {
-    each(call, view, &input.people, false, |work, node, _, who| {
-        if view.link(node.gid, rel::PROJECT_FOLLOWERS, who).is_some() {
-            work.unlink(node.gid, rel::PROJECT_FOLLOWERS, who);
-            work.record_removed(node.gid, node.ty, "followers", who);
+    each(call, view, &input.people, false, |work, node, _, user| {
+        if view.link(node.gid, rel::PROJECT_FOLLOWERS, user).is_some() {
+            work.unlink(node.gid, rel::PROJECT_FOLLOWERS, user);
+            work.record_removed(node.gid, node.ty, "followers", user);
         }
     })
 }
@@ -217,12 +223,12 @@ pub(super) fn add_members<const OF_PORTFOLIO: bool>(
     input: &Members<OF_PORTFOLIO>,
 ) -> Result<Decision, DomainError> {
     let sharing = sharing(container(call, view, &input.0)?)?;
-    each(call, view, &input.0, true, |work, node, home, who| {
-        if view.link(node.gid, rel::MEMBERS, who).is_some() {
+    each(call, view, &input.0, true, |work, node, workspace, user| {
+        if view.link(node.gid, rel::MEMBERS, user).is_some() {
             return;
         }
         let level = new_level(view, node, sharing);
-        sharing.join(work, who, node.gid, home, level);
+        sharing.join(work, user, node.gid, workspace, level);
     })
 }
 
@@ -232,23 +238,23 @@ pub(super) fn remove_members<const OF_PORTFOLIO: bool>(
     input: &Members<OF_PORTFOLIO>,
 ) -> Result<Decision, DomainError> {
     let node = container(call, view, &input.0)?;
-    let (sharing, place) = (sharing(node)?, node.gid);
+    let (sharing, container) = (sharing(node)?, node.gid);
     for named in &input.0.people {
-        let held = view
+        let member = view
             .resolve(&named.node)
-            .and_then(|who| view.link(place, rel::MEMBERS, who));
+            .and_then(|user| view.link(container, rel::MEMBERS, user));
         let above =
-            |e: &Edge| e.dst != call.user_gid() && Level::from_rank(e.rank) > view.level(place);
-        if held.is_some_and(above) {
+            |e: &Edge| e.dst != call.user_gid() && Level::from_rank(e.rank) > view.level(container);
+        if member.is_some_and(above) {
             return Err(DomainError::forbidden(
                 "You do not have permission to remove members above your own access level.",
             ));
         }
     }
-    each(call, view, &input.0, false, |work, _, _, who| {
-        let held = view.link(place, rel::MEMBERS, who).and_then(|e| e.aux);
-        if let Some(membership) = held {
-            sharing.leave(work, who, place, membership);
+    each(call, view, &input.0, false, |work, _, _, user| {
+        let membership = view.link(container, rel::MEMBERS, user).and_then(|e| e.aux);
+        if let Some(membership) = membership {
+            sharing.leave(work, user, container, membership);
         }
     })
 }

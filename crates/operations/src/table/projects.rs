@@ -235,29 +235,32 @@ fn create_project(
     let shared = team
         .map(|team| call.named_node(view, team, Level::Viewer))
         .transpose()?;
-    let home = match (&input.workspace, shared) {
-        (Some(workspace), _) => call.named_node(view, workspace, Level::Viewer)?.gid,
+    let workspace = match (&input.workspace, shared) {
+        (Some(named), _) => call.named_node(view, named, Level::Viewer)?.gid,
         (None, Some(team)) => team
             .workspace
             .ok_or_else(|| DomainError::missing(WORKSPACE.def.name))?,
         (None, None) => return Err(DomainError::missing(WORKSPACE.def.name)),
     };
     if let Some(team) = shared {
-        team_takes(view, home, team)?;
+        team_takes(view, workspace, team)?;
     }
-    if view.viewer.membership(home).is_none_or(|s| s.view_only)
-        && view.viewer.service_workspace != Some(home)
+    if view
+        .viewer
+        .membership(workspace)
+        .is_none_or(|s| s.view_only)
+        && view.viewer.service_workspace != Some(workspace)
     {
         return Err(DomainError::no_access("workspace"));
     }
     let organization = view
-        .node(home)
+        .node(workspace)
         .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
     if organization && shared.is_none() {
         return Err(DomainError::invalid(workgraph_wire::messages::MISSING_TEAM));
     }
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::Project, Some(home));
+    let mut draft = work.draft(Type::Project, Some(workspace));
     draft.set(project::OWNER, call.user_gid());
     write(call, view, &mut draft, &input.fields)?;
     // A new project is in no portfolio that could give it a custom field.
@@ -271,16 +274,16 @@ fn create_project(
         work.link(gid, rel::TEAM, team.gid, ListPosition::Rank(0), None);
     }
     for follower in &input.followers {
-        let who = named_member(call, view, follower, home)?;
+        let follower = named_member(call, view, follower, workspace)?;
         let to = (gid, &PROJECT_SHARING);
-        follow(&mut work, view, to, home, (who, Level::Editor));
+        follow(&mut work, view, to, workspace, (follower, Level::Editor));
     }
     Ok(Decision::about(work.changes, gid))
 }
 
 /// Checks that the caller may create projects in a team of the workspace.
-fn team_takes(view: &ReadView, home: Gid, team: &Node) -> Result<(), DomainError> {
-    if team.workspace != Some(home) {
+fn team_takes(view: &ReadView, workspace: Gid, team: &Node) -> Result<(), DomainError> {
+    if team.workspace != Some(workspace) {
         return Err(DomainError::field(
             TEAM.def.name,
             "Not a team of that workspace",
@@ -304,21 +307,28 @@ fn team_takes(view: &ReadView, home: Gid, team: &Node) -> Result<(), DomainError
 pub(super) fn team_of(
     call: &RequestContext<'_>,
     view: &ReadView,
-    home: Gid,
+    workspace: Gid,
     team: Option<&NodeRef>,
 ) -> Result<Option<Gid>, DomainError> {
     let Some(name) = team else {
         return Ok(None);
     };
     let team = call.resolve_ref(view, "team", name, &[Type::Team], Level::Viewer)?;
-    team_takes(view, home, team)?;
+    team_takes(view, workspace, team)?;
     Ok(Some(team.gid))
 }
 
 /// Checks that the caller may create such nodes in the workspace.
-pub(super) fn places_allowed(view: &ReadView, home: Gid, what: &str) -> Result<(), DomainError> {
-    if view.viewer.membership(home).is_none_or(|s| s.view_only)
-        && view.viewer.service_workspace != Some(home)
+pub(super) fn places_allowed(
+    view: &ReadView,
+    workspace: Gid,
+    what: &str,
+) -> Result<(), DomainError> {
+    if view
+        .viewer
+        .membership(workspace)
+        .is_none_or(|s| s.view_only)
+        && view.viewer.service_workspace != Some(workspace)
     {
         return Err(DomainError::forbidden(format!(
             "You do not have permission to create {what} in this workspace."
@@ -369,13 +379,13 @@ fn write(
         }
     }
     if let Some(InputValue::Ref(owner)) = inputs.get("owner") {
-        let home = draft.workspace.unwrap_or(draft.gid);
+        let workspace = draft.workspace.unwrap_or(draft.gid);
         let owner = member_of(
             call,
             view,
             "owner",
             &call.parse_user_ref("owner", owner)?,
-            home,
+            workspace,
         )?;
         draft.set(project::OWNER, owner);
     } else if inputs.has("owner") {
@@ -458,9 +468,9 @@ fn change(
             InputValue::Ref(team) => Some(crate::request_context::parse_gid("team", team)?),
             _ => None,
         };
-        let held = view.links(node.gid, rel::TEAM).iter().map(|edge| edge.dst);
-        let moved = held.clone().ne(name);
-        for team in held.filter(|_| moved) {
+        let teams = view.links(node.gid, rel::TEAM).iter().map(|edge| edge.dst);
+        let moved = teams.clone().ne(name);
+        for team in teams.filter(|_| moved) {
             work.unlink(node.gid, rel::TEAM, team);
         }
         if let Some(name) = name.filter(|_| moved) {

@@ -244,13 +244,13 @@ fn create<R: RecordFamily>(
 ) -> Result<Decision, DomainError> {
     let parent = call.named_node(view, &input.parent, R::PARENT_LEVEL)?;
     call.require_plan(view, parent)?;
-    let home = match parent.ty {
+    let workspace = match parent.ty {
         Type::Workspace => Some(parent.gid),
         _ => parent.workspace,
     };
     let fields = input.fields.get()?;
     let work = call.change_builder();
-    let mut draft = work.draft(R::TYPE, home);
+    let mut draft = work.draft(R::TYPE, workspace);
     if let Some(key) = resource(R::TYPE).container
         && parent.ty != Type::Workspace
     {

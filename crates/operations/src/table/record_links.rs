@@ -110,17 +110,19 @@ impl NamedLinks {
         &self,
         call: &RequestContext<'_>,
         view: &ReadView,
-        home: Option<Gid>,
+        workspace: Option<Gid>,
     ) -> Result<Vec<Gid>, DomainError> {
         let mut gids: Vec<Gid> = Vec::with_capacity(self.nodes.len());
         for name in &self.nodes {
-            let gid = match (self.types, home) {
-                ([Type::User, ..], Some(home)) => member_of(call, view, self.def.name, name, home)?,
+            let gid = match (self.types, workspace) {
+                ([Type::User, ..], Some(workspace)) => {
+                    member_of(call, view, self.def.name, name, workspace)?
+                }
                 _ => {
                     let found =
                         call.resolve_ref(view, self.def.name, name, self.types, Level::Viewer)?;
                     // A time period is in every workspace.
-                    if found.workspace != home && found.ty != Type::TimePeriod {
+                    if found.workspace != workspace && found.ty != Type::TimePeriod {
                         let noun = resource(found.ty).noun;
                         let reason = format_args!("Not a {noun} of the same workspace");
                         return Err(DomainError::field(self.def.name, reason));
@@ -144,13 +146,13 @@ fn replace_edges(
     (def, rel): (&'static FieldDef, Relation),
     gids: &[Gid],
 ) {
-    let held = view.links(draft.gid, rel);
-    for edge in held.iter().filter(|edge| !gids.contains(&edge.dst)) {
+    let links = view.links(draft.gid, rel);
+    for edge in links.iter().filter(|edge| !gids.contains(&edge.dst)) {
         work.unlink(draft.gid, rel, edge.dst);
         work.record_removed(draft.gid, draft.ty, def.name, edge.dst);
     }
     for gid in gids {
-        if held.iter().any(|edge| edge.dst == *gid) {
+        if links.iter().any(|edge| edge.dst == *gid) {
             continue;
         }
         work.link(draft.gid, rel, *gid, ListPosition::Rank(0), None);

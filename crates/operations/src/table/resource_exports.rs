@@ -134,8 +134,8 @@ fn read_parts(value: &Value) -> Result<Vec<ExportPart>, DomainError> {
     let name = PARTS.def.name;
     let list = list(name, value)?;
     if list.is_empty() || list.len() > PARTS_MAX {
-        let why = format_args!("Must have 1 to {PARTS_MAX} items, not: {}", list.len());
-        return Err(DomainError::field(name, why));
+        let reason = format_args!("Must have 1 to {PARTS_MAX} items, not: {}", list.len());
+        return Err(DomainError::field(name, reason));
     }
     let parts = list.iter().enumerate();
     let parts: Vec<ExportPart> = parts
@@ -144,9 +144,9 @@ fn read_parts(value: &Value) -> Result<Vec<ExportPart>, DomainError> {
     let filters = parts.iter().flat_map(|part| &part.filters.user_filters);
     let users: usize = filters.map(|(_, users)| users.len()).sum();
     if users > ALL_USERS_MAX {
-        let why =
+        let reason =
             format_args!("Must name at most {ALL_USERS_MAX} users in all filters, not: {users}");
-        return Err(DomainError::field(name, why));
+        return Err(DomainError::field(name, reason));
     }
     Ok(parts)
 }
@@ -160,8 +160,8 @@ fn part(at: &str, value: &Value) -> Result<ExportPart, DomainError> {
     let Some((_, what)) = known else {
         let names: Vec<&str> = ExportedKind::NAMES.iter().map(|(name, _)| *name).collect();
         let (word, names) = (clip(word), names.join(", "));
-        let why = format_args!("Not a recognized value: {word}; it is one of {names}");
-        return Err(DomainError::field(&field, why));
+        let reason = format_args!("Not a recognized value: {word}; it is one of {names}");
+        return Err(DomainError::field(&field, reason));
     };
     let field = format!("{at}: filters");
     let filters = match map.get("filters").filter(|v| !v.is_null()) {
@@ -196,8 +196,8 @@ fn fields_of(at: &str, value: &Value) -> Result<Option<String>, DomainError> {
         return Ok(None);
     }
     FieldPaths::parse(&names).map_err(|fault| {
-        let why = fault.message.trim_start_matches("opt_fields: ");
-        DomainError::field(at, why)
+        let reason = fault.message.trim_start_matches("opt_fields: ");
+        DomainError::field(at, reason)
     })?;
     Ok(Some(names))
 }
@@ -255,8 +255,8 @@ fn unknown(at: &str, name: &str) -> DomainError {
 fn users(at: &str, value: &Value) -> Result<Vec<Gid>, DomainError> {
     let list = validate::references(at, value)?;
     if list.is_empty() || list.len() > USERS_MAX {
-        let why = format_args!("Must have 1 to {USERS_MAX} users, not: {}", list.len());
-        return Err(DomainError::field(at, why));
+        let reason = format_args!("Must have 1 to {USERS_MAX} users, not: {}", list.len());
+        return Err(DomainError::field(at, reason));
     }
     let users = list.iter().enumerate();
     users
@@ -271,8 +271,8 @@ fn list<'v>(at: &str, value: &'v Value) -> Result<&'v Vec<Value>, DomainError> {
 
 fn object<'v>(at: &str, value: &'v Value) -> Result<&'v Map<String, Value>, DomainError> {
     let wrong = || {
-        let why = format_args!("Value is not a JSON object: {}", shown(value));
-        DomainError::field(at, why)
+        let reason = format_args!("Value is not a JSON object: {}", shown(value));
+        DomainError::field(at, reason)
     };
     value.as_object().ok_or_else(wrong)
 }

@@ -223,11 +223,11 @@ fn create_section(
     let name = input.name.get()?;
     let mut work = call.change_builder();
     work.require_live(container.gid);
-    let home = container.workspace.unwrap_or(container.gid);
+    let workspace = container.workspace.unwrap_or(container.gid);
     let gid = membership_rules::add_section(
         &mut work,
         container.gid,
-        home,
+        workspace,
         name,
         input.position.position.list_position(ListPosition::Last),
     );
@@ -308,12 +308,12 @@ fn delete_section_needs(
     call: &RequestContext<'_>,
     input: &DeleteSection,
 ) -> Result<ReadQuery, DomainError> {
-    let place = input.section.node_ref();
-    let container = place.clone().of(LinkSelector::FirstEdge(rel::SECTION_OF));
+    let section = input.section.node_ref();
+    let container = section.clone().of(LinkSelector::FirstEdge(rel::SECTION_OF));
     Ok(call
         .read_query()
-        .into(place.clone(), rel::SECTION, 1)
-        .into(place, rel::MY_TASKS, 1)
+        .into(section.clone(), rel::SECTION, 1)
+        .into(section, rel::MY_TASKS, 1)
         .into(container, rel::SECTION_OF, 2))
 }
 

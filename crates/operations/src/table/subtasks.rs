@@ -34,10 +34,10 @@ pub(super) fn set_parent(
     let on = call.named_node(view, &input.task, Level::Editor)?;
     let anchor = input.position.get()?;
     let mut work = call.change_builder();
-    let held = view.links(on.gid, rel::PARENT).first().map(|e| e.dst);
+    let old_parent = view.links(on.gid, rel::PARENT).first().map(|e| e.dst);
     work.require_links(view, on.gid, rel::PARENT);
     let Some(parent) = &input.parent else {
-        if let Some(old) = held {
+        if let Some(old) = old_parent {
             work.unlink(on.gid, rel::PARENT, old);
             work.add_change_record(on.gid, Type::Task, ChangeAction::Removed { parent: old });
         }
@@ -74,7 +74,7 @@ pub(super) fn set_parent(
             "The task to insert next to is not a subtask of this parent: {gid}"
         )));
     }
-    if let Some(old) = held.filter(|old| *old != parent.gid) {
+    if let Some(old) = old_parent.filter(|old| *old != parent.gid) {
         work.unlink(on.gid, rel::PARENT, old);
         work.add_change_record(on.gid, Type::Task, ChangeAction::Removed { parent: old });
     }
@@ -86,7 +86,7 @@ pub(super) fn set_parent(
         anchor.list_position(ListPosition::Last),
         None,
     );
-    if held != Some(parent.gid) {
+    if old_parent != Some(parent.gid) {
         work.add_change_record(
             on.gid,
             Type::Task,

@@ -70,7 +70,7 @@ const WORKSPACE: Input<Named<Gid>> = Input::gid(
     "Lists the tags of this workspace. Without it the tags of all workspaces of the user are listed.",
 );
 /// The workspace of a new tag.
-const HOME: Input<Named<Gid>> = Input::gid(
+const NEW_WORKSPACE: Input<Named<Gid>> = Input::gid(
     InputPlace::Body,
     "workspace",
     &[Type::Workspace],
@@ -122,16 +122,16 @@ fn tags(call: &RequestContext<'_>, input: &ListTags) -> Result<ListRequest, Doma
 
 /// Inputs of a new tag.
 struct CreateTag {
-    home: Named<Gid>,
+    workspace: Named<Gid>,
     followers: Vec<Named<NodeRef>>,
     fields: Deferred<CheckedInputs>,
 }
 
 impl OperationInput for CreateTag {
-    const INPUTS: &'static [&'static InputDef] = &[&HOME.def, &FOLLOWERS.def, &NEW.def];
+    const INPUTS: &'static [&'static InputDef] = &[&NEW_WORKSPACE.def, &FOLLOWERS.def, &NEW.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
         Ok(Self {
-            home: inputs.required(&HOME)?,
+            workspace: inputs.required(&NEW_WORKSPACE)?,
             followers: inputs.or_default(&FOLLOWERS)?,
             fields: inputs.deferred(&NEW),
         })
@@ -142,7 +142,7 @@ fn create_tag_needs(
     call: &RequestContext<'_>,
     input: &CreateTag,
 ) -> Result<ReadQuery, DomainError> {
-    let mut query = call.read_query().node(input.home.node);
+    let mut query = call.read_query().node(input.workspace.node);
     for follower in &input.followers {
         query = query.edges(follower.node.clone(), rel::WORKSPACES);
     }
@@ -154,14 +154,14 @@ fn create_tag(
     view: &ReadView,
     input: &CreateTag,
 ) -> Result<Decision, DomainError> {
-    let home = call.named_node(view, &input.home, Level::Editor)?;
+    let workspace = call.named_node(view, &input.workspace, Level::Editor)?;
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::Tag, Some(home.gid));
+    let mut draft = work.draft(Type::Tag, Some(workspace.gid));
     input.fields.get()?.fill(&tag::TAG, &mut draft);
     draft.set(tag::CREATED_AT, work.now);
-    let gid = work.create(&draft, Some(home.gid));
+    let gid = work.create(&draft, Some(workspace.gid));
     for follower in &input.followers {
-        let follower = named_member(call, view, follower, home.gid)?;
+        let follower = named_member(call, view, follower, workspace.gid)?;
         work.link(
             gid,
             rel::TAG_FOLLOWERS,

@@ -59,18 +59,18 @@ pub(super) fn add_node_refs(
     inputs: &CheckedInputs,
     near: &NodeRef,
 ) -> Result<ReadQuery, DomainError> {
-    if let Some(InputValue::Ref(who)) = inputs.get("assignee") {
-        let who = call.parse_user_ref("assignee", who)?;
+    if let Some(InputValue::Ref(assignee)) = inputs.get("assignee") {
+        let assignee = call.parse_user_ref("assignee", assignee)?;
         let list = NodeRef::TaskList {
-            user: Box::new(who.clone()),
+            user: Box::new(assignee.clone()),
             within_workspace_of: Box::new(near.clone()),
         };
         want = want
-            .edges(who, rel::WORKSPACES)
+            .edges(assignee, rel::WORKSPACES)
             .into(list, rel::SECTION_OF, 1);
     }
-    if let Some(InputValue::Ref(place)) = inputs.get("assignee_section") {
-        want.add_ref(parse_gid("assignee_section", place)?);
+    if let Some(InputValue::Ref(section)) = inputs.get("assignee_section") {
+        want.add_ref(parse_gid("assignee_section", section)?);
     }
     for linked in rich_texts::referenced(inputs, task::HTML_NOTES) {
         want.add_ref(linked);
@@ -149,17 +149,17 @@ pub(super) fn create_task(
             .map(|p| p.gid)
             .or_else(|| spots.first().map(|s| s.project)),
     );
-    for (i, who) in followers.iter().enumerate() {
-        if !followers.iter().take(i).any(|w| w == who) {
-            work.link(on, rel::FOLLOWERS, *who, ListPosition::Rank(0), None);
+    for (i, follower) in followers.iter().enumerate() {
+        if !followers.iter().take(i).any(|w| w == follower) {
+            work.link(on, rel::FOLLOWERS, *follower, ListPosition::Rank(0), None);
         }
     }
     if let Some(parent) = parent {
         work.require_live(parent.gid);
         work.link(on, rel::PARENT, parent.gid, ListPosition::Last, None);
     }
-    let into = |work: &mut ChangeBuilder<'_>, place| {
-        let parent = Some(place);
+    let into = |work: &mut ChangeBuilder<'_>, container| {
+        let parent = Some(container);
         work.add_change_record(on, Type::Task, ChangeAction::Added { parent });
     };
     for (i, spot) in spots.iter().enumerate() {

@@ -32,8 +32,8 @@ pub(super) fn write(
         }
         (Some(given), Some(app)) => (app, given),
     };
-    let held = ExternalData::read(before, app);
-    let mut kept = held.clone();
+    let stored = ExternalData::read(before, app);
+    let mut kept = stored.clone();
     match given {
         InputValue::Json(Value::Object(map)) => {
             if let Some(part) = map.get("gid") {
@@ -55,7 +55,7 @@ pub(super) fn write(
         return Err(DomainError::field("external: gid", "Cannot be empty"));
     }
     // The alias is added even if the id is the same: a task from an older version has no alias yet.
-    if let Some(id) = held.id().filter(|id| kept.id().as_ref() != Some(id)) {
+    if let Some(id) = stored.id().filter(|id| kept.id().as_ref() != Some(id)) {
         let name = alias::external(app, workspace, &id);
         work.changes.remove_aliases.push((name, draft.gid));
     }

@@ -146,16 +146,16 @@ pub(super) fn assign<'v>(
             };
             // A user who sees the task sees its assignee, and may repeat it in a body.
             let same = view.resolve(&name);
-            let same = same.filter(|who| draft.get(task::ASSIGNEE) == Some(*who));
-            let who = match same.and_then(|who| view.node(who)) {
-                Some(who) => who,
+            let same = same.filter(|user| draft.get(task::ASSIGNEE) == Some(*user));
+            let user = match same.and_then(|user| view.node(user)) {
+                Some(user) => user,
                 None => call.resolve_member(view, "assignee", &name, (workspace, noun))?,
             };
-            draft.set(task::ASSIGNEE, who.gid);
+            draft.set(task::ASSIGNEE, user.gid);
             if draft.changed(task::ASSIGNEE) {
                 draft.set(
                     task::ASSIGNED_BY,
-                    Some(call.user_gid()).filter(|me| *me != who.gid),
+                    Some(call.user_gid()).filter(|me| *me != user.gid),
                 );
                 leave(work);
                 let list = view
@@ -171,8 +171,8 @@ pub(super) fn assign<'v>(
                     work.link(on, rel::MY_TASKS, edge.src, ListPosition::First, Some(list));
                 }
             }
-            arrange(call, view, work, on, inputs, who.gid)?;
-            Ok(Some(who))
+            arrange(call, view, work, on, inputs, user.gid)?;
+            Ok(Some(user))
         }
         Some(_) => {
             draft.set(task::ASSIGNEE, None);
@@ -196,14 +196,14 @@ fn arrange(
         return Ok(());
     };
     let name = NodeRef::Gid(parse_gid("assignee_section", text)?);
-    let place = call.resolve_ref(
+    let section = call.resolve_ref(
         view,
         "assignee_section",
         &name,
         &[Type::Section],
         Level::Editor,
     )?;
-    let list = place.get(section::PROJECT);
+    let list = section.get(section::PROJECT);
     let membership = view.viewer.memberships.iter().find(|s| s.task_list == list);
     if assignee != call.user_gid() || list.is_none() || membership.is_none() {
         return Err(DomainError::field(
@@ -217,10 +217,10 @@ fn arrange(
     for edge in view
         .links(on, rel::MY_TASKS)
         .iter()
-        .filter(|e| e.dst != place.gid)
+        .filter(|e| e.dst != section.gid)
     {
         work.unlink(on, rel::MY_TASKS, edge.dst);
     }
-    work.link(on, rel::MY_TASKS, place.gid, ListPosition::Last, list);
+    work.link(on, rel::MY_TASKS, section.gid, ListPosition::Last, list);
     Ok(())
 }

@@ -79,22 +79,24 @@ pub static TASK_LINKS: &[Operation] = &[
 ];
 
 fn section_needs(call: &RequestContext<'_>, input: &InsertTask) -> Result<ReadQuery, DomainError> {
-    let place = match &input.target {
+    let section = match &input.target {
         InsertTarget::Section(section) => section.node_ref(),
         InsertTarget::TaskList(list) => return my_tasks::needs(call, list, input),
     };
     let on = input.task.node;
-    let container = place.clone().of(LinkSelector::Key("project"));
+    let container = section.clone().of(LinkSelector::Key("project"));
     let mut want = call
         .read_query()
-        .node(place.clone())
+        .node(section.clone())
         .node(container)
         .edges(on, rel::SECTION)
         .edges(on, rel::MY_TASKS);
     if let Some(neighbour) = input.position.neighbour() {
-        want =
-            want.edge(neighbour, rel::SECTION, place.clone())
-                .edge(neighbour, rel::MY_TASKS, place);
+        want = want.edge(neighbour, rel::SECTION, section.clone()).edge(
+            neighbour,
+            rel::MY_TASKS,
+            section,
+        );
     }
     Ok(want)
 }
@@ -109,12 +111,12 @@ fn add_to_section(
         InsertTarget::Section(section) => section,
         InsertTarget::TaskList(list) => return my_tasks::insert(call, view, list, input),
     };
-    let place = call.named_node(view, section, Level::Editor)?;
+    let section = call.named_node(view, section, Level::Editor)?;
     let on = call.named_node(view, &input.task, Level::Editor)?;
-    let container = place
+    let container = section
         .get(section::PROJECT)
         .and_then(|g| view.node(g))
-        .ok_or_else(|| DomainError::not_found("section", place.gid))?;
+        .ok_or_else(|| DomainError::not_found("section", section.gid))?;
     let anchor = input.position;
     let mut work = call.change_builder();
     if container.ty == Type::UserTaskList {
@@ -128,19 +130,19 @@ fn add_to_section(
                 "Not assigned to the owner of this task list",
             ));
         }
-        check_neighbour(view, rel::MY_TASKS, place.gid, anchor, on.gid)?;
+        check_neighbour(view, rel::MY_TASKS, section.gid, anchor, on.gid)?;
         work.require_links(view, on.gid, rel::MY_TASKS);
         for edge in view
             .links(on.gid, rel::MY_TASKS)
             .iter()
-            .filter(|e| e.dst != place.gid)
+            .filter(|e| e.dst != section.gid)
         {
             work.unlink(on.gid, rel::MY_TASKS, edge.dst);
         }
         work.link(
             on.gid,
             rel::MY_TASKS,
-            place.gid,
+            section.gid,
             anchor.list_position(ListPosition::First),
             Some(container.gid),
         );
@@ -151,7 +153,7 @@ fn add_to_section(
         &mut work,
         on,
         container,
-        place.gid,
+        section.gid,
         anchor,
         ListPosition::First,
     )?;
@@ -162,7 +164,7 @@ fn add_to_section(
 fn check_neighbour(
     view: &ReadView,
     rel: workgraph_core::model::registry::Relation,
-    place: Gid,
+    section: Gid,
     anchor: InsertPosition,
     on: Gid,
 ) -> Result<(), DomainError> {
@@ -170,7 +172,7 @@ fn check_neighbour(
         Some(gid) if gid == on => Err(DomainError::invalid(
             "A task cannot be placed next to itself",
         )),
-        Some(gid) if view.link(gid, rel, place).is_none() => Err(DomainError::invalid(format!(
+        Some(gid) if view.link(gid, rel, section).is_none() => Err(DomainError::invalid(format!(
             "The task to insert next to is not in this section: {gid}"
         ))),
         _ => Ok(()),
@@ -183,7 +185,7 @@ fn put(
     work: &mut ChangeBuilder<'_>,
     on: &Node,
     project: &Node,
-    place: Gid,
+    section: Gid,
     anchor: InsertPosition,
     otherwise: ListPosition,
 ) -> Result<(), DomainError> {
@@ -193,25 +195,25 @@ fn put(
             "Not a project of the task's workspace",
         ));
     }
-    check_neighbour(view, rel::SECTION, place, anchor, on.gid)?;
-    let held = view.links(on.gid, rel::SECTION);
-    let before = held.iter().find(|e| e.aux == Some(project.gid));
-    if before.is_none() && held.len() >= PROJECTS_MAX {
+    check_neighbour(view, rel::SECTION, section, anchor, on.gid)?;
+    let sections = view.links(on.gid, rel::SECTION);
+    let before = sections.iter().find(|e| e.aux == Some(project.gid));
+    if before.is_none() && sections.len() >= PROJECTS_MAX {
         return Err(DomainError::field(
             "project",
             format_args!("A task can be in at most {PROJECTS_MAX} projects"),
         ));
     }
-    work.require_live(place);
+    work.require_live(section);
     // Two moves at once must not leave the task in two sections of one project.
     work.require_links(view, on.gid, rel::SECTION);
-    if let Some(edge) = before.filter(|e| e.dst != place) {
+    if let Some(edge) = before.filter(|e| e.dst != section) {
         work.unlink(on.gid, rel::SECTION, edge.dst);
     }
     work.link(
         on.gid,
         rel::SECTION,
-        place,
+        section,
         anchor.list_position(otherwise),
         Some(project.gid),
     );
@@ -229,8 +231,8 @@ fn put(
                 d.set(story::PROJECT, project.gid)
             });
         }
-        Some(edge) if edge.dst != place => {
-            let (old, new) = (edge.dst, place);
+        Some(edge) if edge.dst != section => {
+            let (old, new) = (edge.dst, section);
             work.add_change_record(
                 on.gid,
                 Type::Task,
@@ -281,7 +283,7 @@ fn add_project(
         }
         other => other,
     };
-    let place = match (named, anchor) {
+    let section = match (named, anchor) {
         (Some(section), _) => Some(section),
         (None, InsertPosition::Before(gid) | InsertPosition::After(gid)) => view
             .links(gid, rel::SECTION)
@@ -291,7 +293,7 @@ fn add_project(
         (None, InsertPosition::First) => sections.first().map(|e| e.src),
         (None, InsertPosition::Last | InsertPosition::None) => sections.last().map(|e| e.src),
     };
-    let Some(place) = place else {
+    let Some(section) = section else {
         return Err(DomainError::invalid(
             "The task to insert next to is not in this project",
         ));
@@ -302,7 +304,7 @@ fn add_project(
         &mut work,
         on,
         project,
-        place,
+        section,
         anchor,
         ListPosition::Last,
     )?;
@@ -448,15 +450,21 @@ fn add_followers(
     let mut work = call.change_builder();
     work.require_live(on.gid);
     for named in &input.followers {
-        let who = named_member(call, view, named, on.workspace.unwrap_or(on.gid))?;
-        let joining = work.changes.edge_writes.iter().any(|l| l.dst == who);
-        if joining || view.link(on.gid, rel::FOLLOWERS, who).is_some() {
+        let follower = named_member(call, view, named, on.workspace.unwrap_or(on.gid))?;
+        let joining = work.changes.edge_writes.iter().any(|l| l.dst == follower);
+        if joining || view.link(on.gid, rel::FOLLOWERS, follower).is_some() {
             continue;
         }
-        work.link(on.gid, rel::FOLLOWERS, who, ListPosition::Rank(0), None);
-        work.record_added(on.gid, Type::Task, "followers", who);
+        work.link(
+            on.gid,
+            rel::FOLLOWERS,
+            follower,
+            ListPosition::Rank(0),
+            None,
+        );
+        work.record_added(on.gid, Type::Task, "followers", follower);
         add_system_story(&mut work, on.gid, on.workspace, "follower_added", |d| {
-            d.set(story::FOLLOWER, who)
+            d.set(story::FOLLOWER, follower)
         });
     }
     Ok(Decision::about(work.changes, on.gid))
@@ -471,13 +479,13 @@ fn remove_followers(
     let mut work = call.change_builder();
     for named in &input.followers {
         let (field, name) = (named.input.name, &named.node);
-        let who = leaver(call, view, field, name, on.gid, rel::FOLLOWERS)?;
-        if who != call.user_gid() {
+        let follower = leaver(call, view, field, name, on.gid, rel::FOLLOWERS)?;
+        if follower != call.user_gid() {
             require_level(view, on, Level::Commenter)?;
         }
-        if view.link(on.gid, rel::FOLLOWERS, who).is_some() {
-            work.unlink(on.gid, rel::FOLLOWERS, who);
-            work.record_removed(on.gid, Type::Task, "followers", who);
+        if view.link(on.gid, rel::FOLLOWERS, follower).is_some() {
+            work.unlink(on.gid, rel::FOLLOWERS, follower);
+            work.record_removed(on.gid, Type::Task, "followers", follower);
         }
     }
     Ok(Decision::about(work.changes, on.gid))

@@ -128,11 +128,11 @@ pub(super) fn write(
     projects: &[Gid],
 ) -> Result<Vec<ValueChange>, DomainError> {
     let given = given_values(inputs)?;
-    let home = draft.workspace.unwrap_or(draft.gid);
+    let workspace = draft.workspace.unwrap_or(draft.gid);
     if given.is_empty() {
         return Ok(Vec::new());
     }
-    if !call.has_paid_plan(view, home) {
+    if !call.has_paid_plan(view, workspace) {
         return Err(DomainError::paid_only(PREMIUM));
     }
     let mut values = Vec::with_capacity(given.len());
@@ -141,10 +141,10 @@ pub(super) fn write(
             let fields = view.sources(*p, rel::FIELD_ON);
             fields.iter().any(|e| e.src == field)
         });
-        let held =
+        let has_value =
             before.is_some_and(|b| custom_field_values::stored_values(b).any(|(f, _)| f == field));
         // A field that no project has any more can only be cleared.
-        let clears = held && is_cleared(value);
+        let clears = has_value && is_cleared(value);
         if !enabled && !clears {
             return Err(DomainError::field_not_on_object(field));
         }
@@ -160,7 +160,7 @@ pub(super) fn write(
             call,
             view,
             node,
-            home,
+            workspace,
             task: draft.gid,
         };
         let old =
@@ -198,7 +198,7 @@ struct ValueTarget<'a> {
     call: &'a RequestContext<'a>,
     view: &'a ReadView,
     node: &'a Node,
-    home: Gid,
+    workspace: Gid,
     task: Gid,
 }
 
@@ -283,14 +283,17 @@ impl ValueTarget<'_> {
     /// them.
     fn user(&self, field: &str, text: &str, before: Option<&str>) -> Result<Gid, DomainError> {
         let name = self.call.parse_user_ref(field, text)?;
-        let kept = |who: &Gid| {
-            let inside = self.view.link(*who, rel::WORKSPACES, self.home).is_some();
-            inside && before.is_some_and(|b| custom_field_values::gids(b).any(|gid| gid == *who))
+        let kept = |user: &Gid| {
+            let inside = self
+                .view
+                .link(*user, rel::WORKSPACES, self.workspace)
+                .is_some();
+            inside && before.is_some_and(|b| custom_field_values::gids(b).any(|gid| gid == *user))
         };
-        if let Some(who) = self.view.resolve(&name).filter(kept) {
-            return Ok(who);
+        if let Some(user) = self.view.resolve(&name).filter(kept) {
+            return Ok(user);
         }
-        super::named_users::member_of(self.call, self.view, field, &name, self.home)
+        super::named_users::member_of(self.call, self.view, field, &name, self.workspace)
     }
 
     /// Returns an object of a type that the field accepts, if the caller sees it.
@@ -306,7 +309,7 @@ impl ValueTarget<'_> {
                 format_args!("The custom field takes no {kind}: {}", format_ref(&name)),
             ));
         }
-        if found.workspace != Some(self.home) || found.gid == self.task {
+        if found.workspace != Some(self.workspace) || found.gid == self.task {
             return Err(DomainError::field(
                 field,
                 format_args!(

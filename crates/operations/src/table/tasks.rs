@@ -188,11 +188,11 @@ fn needs(call: &RequestContext<'_>, input: &UpdateTask) -> Result<ReadQuery, Dom
     if inputs.has("assignee") || inputs.has("assignee_section") {
         want = want.edges(on.clone(), rel::MY_TASKS);
     }
-    if let Some(InputValue::Ref(who)) = inputs.get("assignee") {
+    if let Some(InputValue::Ref(assignee)) = inputs.get("assignee") {
         want = want.edge(
             on.clone(),
             rel::FOLLOWERS,
-            call.parse_user_ref("assignee", who)?,
+            call.parse_user_ref("assignee", assignee)?,
         );
     }
     add_node_refs(call, want, inputs, &on)
@@ -208,36 +208,36 @@ fn change(
     if inputs.names().any(|n| n != "liked") {
         crate::request_context::require_level(view, node, Level::Editor)?;
     }
-    let home = node.workspace.unwrap_or(node.gid);
+    let workspace = node.workspace.unwrap_or(node.gid);
     let mut work = call.change_builder();
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, inputs)?;
     let before = node.raw("external");
-    task_external::write(call, &mut work, &mut draft, before, inputs, home)?;
+    task_external::write(call, &mut work, &mut draft, before, inputs, workspace)?;
     let projects: Vec<Gid> = custom_field_view::field_containers(view, node.gid, node.ty).collect();
-    let held = node.raw("custom_fields");
-    let changed = task_values::write(call, view, &mut draft, inputs, held, &projects)?;
-    let assignee = assign(call, view, &mut work, &mut draft, inputs, home)?;
-    if let Some(who) = assignee
+    let values = node.raw("custom_fields");
+    let changed = task_values::write(call, view, &mut draft, inputs, values, &projects)?;
+    let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;
+    if let Some(assignee) = assignee
         && draft.changed(task::ASSIGNEE)
-        && view.link(node.gid, rel::FOLLOWERS, who.gid).is_none()
+        && view.link(node.gid, rel::FOLLOWERS, assignee.gid).is_none()
     {
         work.link(
             node.gid,
             rel::FOLLOWERS,
-            who.gid,
+            assignee.gid,
             ListPosition::Rank(0),
             None,
         );
-        work.record_added(node.gid, Type::Task, "followers", who.gid);
+        work.record_added(node.gid, Type::Task, "followers", assignee.gid);
     }
     likes::write(call, view, &mut work, (node.gid, node.ty), inputs);
-    let told = draft.clone();
+    let assigned = draft.clone();
     if draft.changed_keys().next().is_some() {
         draft.set(task::MODIFIED_AT, work.now);
     }
     if work.save(&draft) {
-        story_rules::add_task_stories(&mut work, &told);
+        story_rules::add_task_stories(&mut work, &assigned);
         custom_field_rules::record_value_changes(&mut work, (node.gid, node.ty), &changed);
         custom_field_rules::index_value_changes(&mut work, node.gid, view, &changed);
         custom_field_rules::add_value_stories(&mut work, node, view, &changed);

@@ -115,15 +115,15 @@ fn create_team(
     view: &ReadView,
     input: &CreateTeam,
 ) -> Result<Decision, DomainError> {
-    let home = call.named_node(view, &input.organization, Level::Editor)?;
-    if !home.get(workspace::IS_ORGANIZATION) {
+    let organization = call.named_node(view, &input.organization, Level::Editor)?;
+    if !organization.get(workspace::IS_ORGANIZATION) {
         return Err(DomainError::field(
             ORGANIZATION.def.name,
             "Not an organization; only organizations have teams",
         ));
     }
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::Team, Some(home.gid));
+    let mut draft = work.draft(Type::Team, Some(organization.gid));
     write(call, view, &mut draft, &input.fields)?;
     let gid = membership_rules::create_team(&mut work, draft, Some(call.user_gid()));
     Ok(Decision::about(work.changes, gid))
@@ -189,12 +189,12 @@ fn update_team(
 }
 
 fn user_needs(call: &RequestContext<'_>, input: &TeamUser) -> Result<ReadQuery, DomainError> {
-    let (place, who) = (input.team.node, input.user.node.clone());
+    let (team, user) = (input.team.node, input.user.node.clone());
     Ok(call
         .read_query()
-        .node(place)
-        .edges(who.clone(), rel::WORKSPACES)
-        .edge(place, rel::TEAM_MEMBERS, who))
+        .node(team)
+        .edges(user.clone(), rel::WORKSPACES)
+        .edge(team, rel::TEAM_MEMBERS, user))
 }
 
 fn add_user(
@@ -202,23 +202,23 @@ fn add_user(
     view: &ReadView,
     input: &TeamUser,
 ) -> Result<Decision, DomainError> {
-    let place = call.named_node(view, &input.team, Level::Viewer)?;
-    let who = call.named_node(view, &input.user, Level::Viewer)?;
+    let team = call.named_node(view, &input.team, Level::Viewer)?;
+    let user = call.named_node(view, &input.user, Level::Viewer)?;
     let open =
-        place.get(team::VISIBILITY).as_deref() == Some("public") && who.gid == call.user_gid();
-    if view.level(place.gid) < Level::Editor && !open {
+        team.get(team::VISIBILITY).as_deref() == Some("public") && user.gid == call.user_gid();
+    if view.level(team.gid) < Level::Editor && !open {
         return Err(DomainError::forbidden(
             "You must be a member of this team to add users to it.",
         ));
     }
-    if reserved(view, place, team::INVITE_MEMBERS) && !open {
+    if reserved(view, team, team::INVITE_MEMBERS) && !open {
         return Err(DomainError::forbidden(
             "Only admins of this team may add users to it.",
         ));
     }
-    let Some(home) = place
+    let Some(workspace) = team
         .workspace
-        .filter(|home| view.link(who.gid, rel::WORKSPACES, *home).is_some())
+        .filter(|workspace| view.link(user.gid, rel::WORKSPACES, *workspace).is_some())
     else {
         return Err(DomainError::field(
             USER.def.name,
@@ -229,11 +229,12 @@ fn add_user(
         ));
     };
     let mut work = call.change_builder();
-    let held = view
-        .link(place.gid, rel::TEAM_MEMBERS, who.gid)
+    let membership = view
+        .link(team.gid, rel::TEAM_MEMBERS, user.gid)
         .and_then(|e| e.aux);
-    let gid = held
-        .unwrap_or_else(|| membership_rules::join_team(&mut work, who.gid, place.gid, home, false));
+    let gid = membership.unwrap_or_else(|| {
+        membership_rules::join_team(&mut work, user.gid, team.gid, workspace, false)
+    });
     Ok(Decision::about(work.changes, gid))
 }
 
@@ -242,17 +243,16 @@ fn remove_user(
     view: &ReadView,
     input: &TeamUser,
 ) -> Result<Decision, DomainError> {
-    let place = call.named_node(view, &input.team, Level::Viewer)?;
-    let who = call.named_node(view, &input.user, Level::Viewer)?;
-    let own = who.gid == call.user_gid();
-    if !own
-        && (view.level(place.gid) < Level::Editor || reserved(view, place, team::REMOVE_MEMBERS))
+    let team = call.named_node(view, &input.team, Level::Viewer)?;
+    let user = call.named_node(view, &input.user, Level::Viewer)?;
+    let own = user.gid == call.user_gid();
+    if !own && (view.level(team.gid) < Level::Editor || reserved(view, team, team::REMOVE_MEMBERS))
     {
         return Err(DomainError::forbidden(
             "You may not remove users from this team.",
         ));
     }
-    let Some(edge) = view.link(place.gid, rel::TEAM_MEMBERS, who.gid) else {
+    let Some(edge) = view.link(team.gid, rel::TEAM_MEMBERS, user.gid) else {
         return Err(DomainError::field(
             USER.def.name,
             format_args!(
@@ -262,14 +262,14 @@ fn remove_user(
         ));
     };
     let mut work = call.change_builder();
-    work.unlink(place.gid, rel::TEAM_MEMBERS, who.gid);
+    work.unlink(team.gid, rel::TEAM_MEMBERS, user.gid);
     if let Some(membership) = edge.aux {
         work.trash(membership, Type::TeamMembership);
     }
     work.add_change_record(
-        who.gid,
+        user.gid,
         Type::User,
-        ChangeAction::Removed { parent: place.gid },
+        ChangeAction::Removed { parent: team.gid },
     );
     Ok(Decision::of(work.changes))
 }

@@ -288,23 +288,23 @@ fn save(
     input: &SaveAsTemplate,
 ) -> Result<Decision, DomainError> {
     let old = call.named_node(view, &input.project, Level::Editor)?;
-    let home = old.workspace.unwrap_or(old.gid);
+    let workspace = old.workspace.unwrap_or(old.gid);
     let name = input.name.get()?;
     let public = *input.public.get()?;
-    if let Some(workspace) = &input.workspace {
-        call.named_node(view, workspace, Level::Viewer)?;
-        if workspace.node != home {
+    if let Some(named) = &input.workspace {
+        call.named_node(view, named, Level::Viewer)?;
+        if named.node != workspace {
             return Err(DomainError::field(
                 WORKSPACE.def.name,
                 "Not the workspace of the project",
             ));
         }
     }
-    places_allowed(view, home, "project templates")?;
+    places_allowed(view, workspace, "project templates")?;
     let original = (&input.project, rel::TEAM);
-    let team = copy_team(call, view, home, input.team.as_ref(), original)?;
+    let team = copy_team(call, view, workspace, input.team.as_ref(), original)?;
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::ProjectTemplate, Some(home));
+    let mut draft = work.draft(Type::ProjectTemplate, Some(workspace));
     draft.set(project_template::NAME, name.as_str());
     draft.set(project_template::PUBLIC, public);
     draft.set(project_template::OWNER, call.user_gid());
@@ -318,9 +318,9 @@ fn save(
     draft.set(project_template::HTML_DESCRIPTION, html);
     draft.set(project_template::COLOR, old.get(project::COLOR).as_deref());
     draft.take(project::NUMBERED_BY, old);
-    let new = work.create(&draft, Some(home));
+    let new = work.create(&draft, Some(workspace));
     let to = (new, Type::ProjectTemplate);
-    custom_field_rules::copy_settings(&mut work, view, old.gid, to, home);
+    custom_field_rules::copy_settings(&mut work, view, old.gid, to, workspace);
     if let Some(team) = team {
         work.link(new, rel::TEMPLATE_TEAM, team, ListPosition::Rank(0), None);
     }
@@ -333,7 +333,7 @@ fn save(
         &mut work,
         view,
         call.job_requester(),
-        home,
+        workspace,
         "save_as_template",
         JobKind::Duplicate(plot),
         |draft| draft.set(job::NEW_PROJECT_TEMPLATE, new),

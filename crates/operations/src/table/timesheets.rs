@@ -83,9 +83,9 @@ impl RecordFamily for Weeks {
             let reason = format_args!("It is not the Sunday of the week of {first}");
             return Err(DomainError::field("end_date", reason));
         }
-        let home = change.parent.map(|workspace| workspace.gid);
+        let workspace = change.parent.map(|workspace| workspace.gid);
         let may = draft.get(timesheet::USER) == Some(call.user_gid())
-            || home.is_some_and(|home| view.level(home) >= Level::Admin);
+            || workspace.is_some_and(|workspace| view.level(workspace) >= Level::Admin);
         if !may {
             return Err(DomainError::forbidden(
                 "You do not have permission to keep the timesheets of this user.",

@@ -157,16 +157,18 @@ impl OperationInput for Typeahead {
 
 fn typeahead(call: &RequestContext<'_>, input: &Typeahead) -> Result<SearchRequest, DomainError> {
     let mut want = call.read_query();
-    let place = want.add_ref(input.workspace.node);
+    let workspace = want.add_ref(input.workspace.node);
     let me = want.add_ref(call.user_gid());
-    let mut queries = input.ty.map_or_else(Vec::new, |ty| likely(ty, place, me));
+    let mut queries = input
+        .ty
+        .map_or_else(Vec::new, |ty| likely(ty, workspace, me));
     if let Some(words) = &input.words {
         for query in &mut queries {
             query.clauses.push(Clause::Words(words.clone()));
         }
     }
     want.search = Some(Search {
-        workspace: place,
+        workspace,
         queries,
         limit: input.count.unwrap_or(USUAL),
         cap: call.settings.candidates(),
@@ -180,7 +182,7 @@ fn typeahead(call: &RequestContext<'_>, input: &Typeahead) -> Result<SearchReque
 }
 
 /// Returns the searches for all nodes of a type, the most relevant first.
-fn likely(ty: Type, place: usize, me: usize) -> Vec<SearchQuery<usize>> {
+fn likely(ty: Type, workspace: usize, me: usize) -> Vec<SearchQuery<usize>> {
     let query = |clauses, order| SearchQuery {
         ty,
         clauses,
@@ -194,7 +196,7 @@ fn likely(ty: Type, place: usize, me: usize) -> Vec<SearchQuery<usize>> {
             .map(|how| query(vec![how(vec![(SearchLink::Follower, me)])], recent))
             .into(),
         Type::User => vec![query(
-            vec![Clause::Any(vec![(SearchLink::Workspace, place)])],
+            vec![Clause::Any(vec![(SearchLink::Workspace, workspace)])],
             SortOrder::Contact,
         )],
         Type::Project => vec![query(Vec::new(), recent)],

@@ -258,14 +258,14 @@ impl OperationInput for ListFavorites {
 fn favorites(call: &RequestContext<'_>, input: &ListFavorites) -> Result<ListRequest, DomainError> {
     let kind = FAVORITE_TYPES.iter().copied();
     let kind = kind.map(resource).find(|kind| kind.name == input.kind);
-    let who = input.user.node.clone();
-    if who != NodeRef::Gid(call.user_gid()) {
+    let user = input.user.node.clone();
+    if user != NodeRef::Gid(call.user_gid()) {
         return Err(DomainError::forbidden(
             "You may only list your own favorites.",
         ));
     }
     let mut want = call.read_query();
-    let anchor = want.add_ref(who);
+    let anchor = want.add_ref(user);
     let mut page = PageQuery::of(
         ListSource::Edges {
             anchor,

@@ -177,7 +177,7 @@ fn list_workspaces(call: &RequestContext<'_>, (): &()) -> Result<ListRequest, Do
 /// Lists the memberships of a workspace, or that of one user in it.
 fn seats(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
-    let place = want.add_ref(input.workspace.node);
+    let workspace = want.add_ref(input.workspace.node);
     if let Some(user) = &input.user {
         let anchor = want.add_ref(user.node.clone());
         let from = ListSource::Edges {
@@ -198,7 +198,7 @@ fn seats(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListReque
         });
     }
     let from = ListSource::Edges {
-        anchor: place,
+        anchor: workspace,
         rel: rel::WORKSPACES,
         dir: Direction::In,
         give: EdgeEnd::Aux,
@@ -240,15 +240,17 @@ fn rename(
 }
 
 fn user_needs(call: &RequestContext<'_>, input: &WorkspaceUser) -> Result<ReadQuery, DomainError> {
-    let (place, who) = (input.workspace.node, input.user.node.clone());
-    let seat = who.clone().of(LinkSelector::Aux(rel::WORKSPACES, place));
+    let (workspace, user) = (input.workspace.node, input.user.node.clone());
+    let seat = user
+        .clone()
+        .of(LinkSelector::Aux(rel::WORKSPACES, workspace));
     Ok(call
         .read_query()
-        .node(place)
+        .node(workspace)
         .node(seat)
-        .edges(who.clone(), rel::WORKSPACES)
-        .into(who.clone(), rel::TEAM_MEMBERS, 10_000)
-        .into(who, rel::MEMBERS, 10_000))
+        .edges(user.clone(), rel::WORKSPACES)
+        .into(user.clone(), rel::TEAM_MEMBERS, 10_000)
+        .into(user, rel::MEMBERS, 10_000))
 }
 
 /// Returns the user that an address or gid names, even if the caller does not know the user.
@@ -264,10 +266,10 @@ fn person(user: &NodeRef) -> NodeRef {
     user.clone().of(LinkSelector::FirstEdge(rel::INVITED))
 }
 
-fn list_of(user: &NodeRef, place: Gid) -> NodeRef {
+fn list_of(user: &NodeRef, workspace: Gid) -> NodeRef {
     NodeRef::TaskList {
         user: Box::new(user.clone()),
-        within_workspace_of: Box::new(NodeRef::Gid(place)),
+        within_workspace_of: Box::new(NodeRef::Gid(workspace)),
     }
 }
 
@@ -275,26 +277,27 @@ fn invitation_needs(
     call: &RequestContext<'_>,
     input: &WorkspaceUser,
 ) -> Result<ReadQuery, DomainError> {
-    let (place, name) = (input.workspace.node, input.user.node.clone());
+    let (workspace, name) = (input.workspace.node, input.user.node.clone());
     let known = anybody(name.clone());
-    let mut want = call.read_query().node(place).node(name);
+    let mut want = call.read_query().node(workspace).node(name);
     // The user of the name, the person that the user stands for, and the users who stand here for either of them.
     let candidates = [known.clone(), person(&known)];
-    for who in candidates
-        .iter()
-        .chain(&candidates.clone().map(|c| c.of(invited_user_link(place))))
-    {
+    for candidate in candidates.iter().chain(
+        &candidates
+            .clone()
+            .map(|c| c.of(invited_user_link(workspace))),
+    ) {
         want = want
-            .edges(who.clone(), rel::WORKSPACES)
-            .edge(who.clone(), rel::FORMER, place)
-            .node(list_of(who, place));
+            .edges(candidate.clone(), rel::WORKSPACES)
+            .edge(candidate.clone(), rel::FORMER, workspace)
+            .node(list_of(candidate, workspace));
     }
     Ok(want)
 }
 
 /// Returns the link from a person to the user who stands for them in a workspace.
-fn invited_user_link(place: Gid) -> LinkSelector {
-    LinkSelector::Rank(rel::INVITED, place.as_i64())
+fn invited_user_link(workspace: Gid) -> LinkSelector {
+    LinkSelector::Rank(rel::INVITED, workspace.as_i64())
 }
 
 /// Adds a user to a workspace. An address without a user becomes a new user. A user with that address who was never in
@@ -305,10 +308,10 @@ fn add_user(
     view: &ReadView,
     input: &WorkspaceUser,
 ) -> Result<Decision, DomainError> {
-    let place = call.named_node(view, &input.workspace, Level::Editor)?;
+    let workspace = call.named_node(view, &input.workspace, Level::Editor)?;
     let field = input.user.input.name;
     let name = &input.user.node;
-    let by_admin = view.level(place.gid) >= Level::Admin;
+    let by_admin = view.level(workspace.gid) >= Level::Admin;
     let mut work = call.change_builder();
     let found = |r: &NodeRef| {
         let node = view.resolve(r).and_then(|g| view.node(g));
@@ -329,9 +332,9 @@ fn add_user(
                 format_args!("Not an email: {}; {e}", format_ref(name)),
             )
         })?;
-        let role = membership_roles::role_of_invitation(place, address.as_str(), by_admin);
+        let role = membership_roles::role_of_invitation(workspace, address.as_str(), by_admin);
         let gid = membership_rules::create_user(&mut work, address.mailbox(), &address);
-        membership_rules::join_workspace(&mut work, gid, place.gid, &place.title(), role);
+        membership_rules::join_workspace(&mut work, gid, workspace.gid, &workspace.title(), role);
         return Ok(joined(work, gid));
     };
     let whom = person(&known);
@@ -340,17 +343,20 @@ fn add_user(
         None => (known, user),
     };
     let email = user.get(user::EMAIL).unwrap_or_default().into_owned();
-    let standing_in = named.clone().of(invited_user_link(place.gid));
+    let standing_in = named.clone().of(invited_user_link(workspace.gid));
     for (name, user) in [(&named, Some(user)), (&standing_in, found(&standing_in))] {
         let Some(user) = user else { continue };
-        if view.link(user.gid, rel::WORKSPACES, place.gid).is_some() {
+        if view
+            .link(user.gid, rel::WORKSPACES, workspace.gid)
+            .is_some()
+        {
             return Ok(Decision::about(work.changes, user.gid));
         }
-        if let Some(list) = view.resolve(&list_of(name, place.gid)) {
-            let last = view.link(user.gid, rel::FORMER, place.gid);
+        if let Some(list) = view.resolve(&list_of(name, workspace.gid)) {
+            let last = view.link(user.gid, rel::FORMER, workspace.gid);
             let last = last.map(|edge| MembershipRole::from_rank(edge.rank));
-            let standing = membership_roles::role_on_return(place, &email, by_admin, last);
-            membership_rules::rejoin_workspace(&mut work, user.gid, place.gid, list, standing);
+            let standing = membership_roles::role_on_return(workspace, &email, by_admin, last);
+            membership_rules::rejoin_workspace(&mut work, user.gid, workspace.gid, list, standing);
             return Ok(joined(work, user.gid));
         }
     }
@@ -358,8 +364,8 @@ fn add_user(
         // A service account cannot be invited.
         return Err(DomainError::reference_not_found(field, format_ref(name)));
     }
-    let role = membership_roles::role_of_invitation(place, &email, by_admin);
-    let gid = invitation_rules::invite(&mut work, user, place, role);
+    let role = membership_roles::role_of_invitation(workspace, &email, by_admin);
+    let gid = invitation_rules::invite(&mut work, user, workspace, role);
     Ok(joined(work, gid))
 }
 
@@ -377,18 +383,18 @@ fn remove_user(
     view: &ReadView,
     input: &WorkspaceUser,
 ) -> Result<Decision, DomainError> {
-    let place = call.named_node(view, &input.workspace, Level::Viewer)?;
-    let who = call.named_node(view, &input.user, Level::Viewer)?.gid;
-    if who != call.user_gid() {
-        require_level(view, place, Level::Admin)?;
+    let workspace = call.named_node(view, &input.workspace, Level::Viewer)?;
+    let user = call.named_node(view, &input.user, Level::Viewer)?.gid;
+    if user != call.user_gid() {
+        require_level(view, workspace, Level::Admin)?;
     }
-    if who == call.user_gid() && view.viewer.is_admin(place.gid) {
+    if user == call.user_gid() && view.viewer.is_admin(workspace.gid) {
         // Otherwise a workspace could be left without an admin.
         return Err(DomainError::forbidden(
             "Admins cannot remove themselves; another admin can.",
         ));
     }
-    let Some(seat) = view.link(who, rel::WORKSPACES, place.gid) else {
+    let Some(seat) = view.link(user, rel::WORKSPACES, workspace.gid) else {
         return Err(DomainError::field(
             input.user.input.name,
             format_args!("Not a user in Workspace: {}", format_ref(&input.user.node)),
@@ -400,14 +406,14 @@ fn remove_user(
         .and_then(|gid| view.node(gid))
         .map(MembershipRole::of_membership);
     let standing = standing.unwrap_or(MembershipRole::of(Role::Guest));
-    membership_rules::leave_workspace(&mut work, who, place.gid, seat.aux, standing);
+    membership_rules::leave_workspace(&mut work, user, workspace.gid, seat.aux, standing);
     for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
-        for edge in view.sources(who, rel) {
+        for edge in view.sources(user, rel) {
             let node = view.node(edge.src);
-            let Some(node) = node.filter(|n| n.workspace == Some(place.gid)) else {
+            let Some(node) = node.filter(|n| n.workspace == Some(workspace.gid)) else {
                 continue;
             };
-            work.unlink(node.gid, rel, who);
+            work.unlink(node.gid, rel, user);
             if let Some(membership) = edge.aux {
                 let sharing = Sharing::of(node.ty);
                 let ty = sharing.map_or(Type::TeamMembership, |s| s.membership);
@@ -418,6 +424,6 @@ fn remove_user(
     Ok(Decision {
         changes: work.changes,
         subject: None,
-        accounts: vec![who],
+        accounts: vec![user],
     })
 }

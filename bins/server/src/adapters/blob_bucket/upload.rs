@@ -157,8 +157,8 @@ impl Drop for BucketWriter {
                 None => Ok(()),
             };
             if let Err(error) = aborted.and(client.delete(&key).await) {
-                let (file, why) = (file.get(), format!("{error:#}"));
-                tracing::warn!(file, why, "what was sent of a file stays in the bucket");
+                let (file, reason) = (file.get(), format!("{error:#}"));
+                tracing::warn!(file, reason, "what was sent of a file stays in the bucket");
             }
         });
     }

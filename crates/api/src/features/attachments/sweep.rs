@@ -63,8 +63,8 @@ impl Api {
                     match store.remove(*file).await {
                         Ok(()) => counts.removed += 1,
                         Err(error) => {
-                            let why = error.to_string();
-                            tracing::warn!(file = file.get(), why, "a file stays");
+                            let reason = error.to_string();
+                            tracing::warn!(file = file.get(), reason, "a file stays");
                             counts.failed += 1;
                         }
                     }
@@ -84,8 +84,12 @@ impl Api {
             },
             Err(error) => Err(error.to_string()),
         };
-        if let Err(why) = outcome {
-            tracing::warn!(file = file.get(), why, "the file of a failed upload stays");
+        if let Err(reason) = outcome {
+            tracing::warn!(
+                file = file.get(),
+                reason,
+                "the file of a failed upload stays"
+            );
         }
     }
 

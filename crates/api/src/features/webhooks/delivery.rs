@@ -129,11 +129,11 @@ impl Api {
         line.from = from;
         let next = match &outcome {
             Ok(_) => Some(webhook.state.succeeded(now, to)),
-            Err((why, wait)) => {
+            Err((reason, wait)) => {
                 let mut random = [0; 8];
                 self.entropy.fill(&mut random)?;
                 let random = u64::from_le_bytes(random);
-                webhook.state.failed(now, why, *wait, random)
+                webhook.state.failed(now, reason, *wait, random)
             }
         };
         if !service.scheduler.lock().holds(taken) {

@@ -173,7 +173,8 @@ async fn owned_webhook(
 
 /// Returns the filters of a body, for a webhook on a resource of this type.
 fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
-    let filters = EventFilter::read_all(value).map_err(|why| DomainError::field("filters", why))?;
+    let filters =
+        EventFilter::read_all(value).map_err(|reason| DomainError::field("filters", reason))?;
     let wide = [Type::Workspace, Type::Team, Type::Portfolio];
     let wide = wide.iter().any(|ty| *ty as u8 == kind);
     if !wide {
@@ -184,12 +185,15 @@ fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
         return Err(DomainError::missing("filters"));
     }
     for (i, filter) in filters.iter().enumerate() {
-        let why = match filter.resource_type.as_str() {
+        let reason = match filter.resource_type.as_str() {
             "task" | "story" => "tasks and stories are told by webhooks on projects and tasks",
             _ if !filter.fields.is_empty() => "fields: not on workspaces, teams and portfolios",
             _ => continue,
         };
-        return Err(DomainError::field("filters", format_args!("[{i}]: {why}")));
+        return Err(DomainError::field(
+            "filters",
+            format_args!("[{i}]: {reason}"),
+        ));
     }
     Ok(filters)
 }
@@ -244,16 +248,16 @@ async fn create(
         }
         InsertOutcome::ResourceFull => {
             let most = service.settings.limits.per_resource;
-            let why =
+            let reason =
                 format!("resource: has {most} webhooks already, which is the most there may be");
-            return Err(DomainError::forbidden(why).into());
+            return Err(DomainError::forbidden(reason).into());
         }
         InsertOutcome::OwnerFull => {
             let most = service.settings.limits.per_owner;
-            let why = format!(
+            let reason = format!(
                 "You have {most} webhooks with this app already, which is the most there may be"
             );
-            return Err(DomainError::forbidden(why).into());
+            return Err(DomainError::forbidden(reason).into());
         }
     };
     // A revocation of all tokens that came before the webhook was stored has not deleted it.
@@ -269,8 +273,8 @@ async fn create(
     // If this is the first webhook, commits since it was stored may have been left out. If they cannot be read now, the
     // next commit causes another scan.
     if let Err(error) = api.scan_commits().await {
-        let why = error.to_string();
-        tracing::error!(why, "the journal could not be read for a new webhook");
+        let reason = error.to_string();
+        tracing::error!(reason, "the journal could not be read for a new webhook");
     }
     let mut answered = answer(api, call, &webhook, asked, 201).await?;
     let location = format!("{}/webhooks/{}", call.settings.base_url, webhook.id);
@@ -296,12 +300,12 @@ impl<'a> HandshakeGuard<'a> {
         let mut all = service.handshakes.lock();
         let own = all.entry(user).or_default();
         if *own >= HANDSHAKES {
-            let why = format!(
+            let reason = format!(
                 "{own} of your webhooks wait for their targets; try again when one is made"
             );
             return Err(DomainError::busy(
                 TIMEOUT.as_secs().try_into().unwrap_or(u32::MAX),
-                why,
+                reason,
             ));
         }
         *own += 1;
@@ -333,7 +337,7 @@ async fn perform_handshake(
         body: Bytes::from_static(b"{}"),
         timeout: TIMEOUT,
     };
-    let why = match service.client.post(attempt).await {
+    let reason = match service.client.post(attempt).await {
         Ok(reply) if is_handshake_confirmed(secret, reply.status, reply.secret.as_deref()) => {
             return Ok(());
         }
@@ -341,10 +345,10 @@ async fn perform_handshake(
             return Err(DomainError::field("target", TargetError::Address));
         }
         Ok(reply) => format!("it answered {}", reply.status),
-        Err(DeliveryError::Broken(why)) => why,
+        Err(DeliveryError::Broken(reason)) => reason,
     };
     Err(DomainError::invalid(format!(
-        "The remote server did not respond with the handshake secret: {why}"
+        "The remote server did not respond with the handshake secret: {reason}"
     )))
 }
 

@@ -40,12 +40,12 @@ impl Loader<'_> {
         hi: Relation,
         depth: Depth,
     ) -> Result<(), GraphStoreError> {
-        let held = self.view.out.get(&gid).copied();
+        let band = self.view.out.get(&gid).copied();
         let heads = depth > Depth::Edge;
-        if held.is_some_and(|b| b.lo <= lo && b.hi >= hi && b.heads >= heads) {
+        if band.is_some_and(|b| b.lo <= lo && b.hi >= hi && b.heads >= heads) {
             return Ok(());
         }
-        let (lo, hi) = held.map_or((lo, hi), |b| (lo.min(b.lo), hi.max(b.hi)));
+        let (lo, hi) = band.map_or((lo, hi), |b| (lo.min(b.lo), hi.max(b.hi)));
         let (edges, mut nodes) = (&mut self.view.edges, TargetNodes::new());
         let start = edges.len();
         self.snap.edges_out(gid, lo, hi, depth, &mut |edge, node| {

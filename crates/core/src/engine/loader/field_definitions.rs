@@ -76,8 +76,8 @@ impl Loader<'_> {
     }
 
     /// Returns true if a field of a project or task list gives its tasks automatic ids.
-    fn numbers(&self, place: Gid) -> bool {
-        let fields = self.view.sources(place, rel::FIELD_ON).iter();
+    fn numbers(&self, container: Gid) -> bool {
+        let fields = self.view.sources(container, rel::FIELD_ON).iter();
         let mut fields = fields.filter_map(|e| self.view.node(e.src));
         fields.any(|field| field.raw("id_prefix").is_some())
     }
@@ -98,16 +98,16 @@ impl Loader<'_> {
         let Some(plan) = plans.first() else {
             return Ok(());
         };
-        let places: Vec<Gid> =
+        let containers: Vec<Gid> =
             custom_field_view::field_containers(&self.view, gid, task.ty).collect();
-        if places.iter().any(|place| self.numbers(*place)) {
+        if containers.iter().any(|container| self.numbers(*container)) {
             self.band(gid, rel::NUMBERED, rel::NUMBERED, Depth::Edge)?;
         }
-        for place in places {
+        for container in containers {
             // The fields of a container are those of all tasks in it.
-            let at = (std::ptr::from_ref(then) as usize, place);
+            let at = (std::ptr::from_ref(then) as usize, container);
             if self.reached.insert(at) {
-                for edge in self.view.sources(place, rel::FIELD_ON).to_vec() {
+                for edge in self.view.sources(container, rel::FIELD_ON).to_vec() {
                     self.reach(edge.src, then)?;
                 }
             }

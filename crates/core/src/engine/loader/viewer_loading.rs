@@ -38,11 +38,11 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, GraphSt
             continue;
         };
         let standing = MembershipRole::of_membership(&node);
-        let place = snap.node(edge.dst, Depth::Full)?;
+        let workspace_node = snap.node(edge.dst, Depth::Full)?;
         viewer.memberships.push(WorkspaceMembership {
             workspace: edge.dst,
             role: standing.role,
-            paid: place.is_some_and(|w| w.get(workspace::PLAN).as_deref() == Some("paid")),
+            paid: workspace_node.is_some_and(|w| w.get(workspace::PLAN).as_deref() == Some("paid")),
             view_only: standing.view_only,
             membership_gid: node.gid,
             task_list: node.get(membership::TASK_LIST),
@@ -88,10 +88,10 @@ fn acquaintances(
     projects.sort_unstable();
     for project in projects {
         // A membership of a custom field does not make a guest know other users.
-        let Some(home) = guest_home(snap, viewer, project, WITH_MEMBERS)? else {
+        let Some(workspace) = guest_home(snap, viewer, project, WITH_MEMBERS)? else {
             continue;
         };
-        let known = found.entry(home).or_default();
+        let known = found.entry(workspace).or_default();
         let Some(members) = few(snap, project, rel::MEMBERS, room)? else {
             known.projects.push(project);
             continue;
@@ -107,10 +107,10 @@ fn acquaintances(
     teams.sort_unstable();
     teams.dedup();
     for team in teams {
-        let Some(home) = guest_home(snap, viewer, team, &[Type::Team])? else {
+        let Some(workspace) = guest_home(snap, viewer, team, &[Type::Team])? else {
             continue;
         };
-        let known = found.entry(home).or_default();
+        let known = found.entry(workspace).or_default();
         let Some(members) = few(snap, team, rel::TEAM_MEMBERS, room)? else {
             known.teams.push(team);
             continue;
@@ -156,13 +156,13 @@ fn guest_home(
 ) -> Result<Option<Gid>, GraphStoreError> {
     let node = snap.node(gid, Depth::Head)?;
     let node = node.filter(|node| types.contains(&node.ty));
-    let home = node.and_then(|node| node.workspace);
-    let is_guest = |home: &Gid| {
+    let workspace = node.and_then(|node| node.workspace);
+    let is_guest = |workspace: &Gid| {
         viewer
-            .membership(*home)
+            .membership(*workspace)
             .is_some_and(|s| s.role == Role::Guest)
     };
-    Ok(home.filter(is_guest))
+    Ok(workspace.filter(is_guest))
 }
 
 /// Types of nodes that are shared by memberships with levels.

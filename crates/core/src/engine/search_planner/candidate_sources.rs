@@ -23,19 +23,19 @@ pub(super) enum CandidateSource<'q> {
 pub(super) fn sources(query: &SearchQuery) -> Vec<(usize, CandidateSource<'_>)> {
     let by_who = |of: &[(SearchLink, Gid)]| of.iter().any(|(by, _)| *by == SearchLink::Responsible);
     // Entries of an assignee are listed by completion and due time.
-    let with_who = query.clauses.iter().any(|clause| match clause {
+    let with_assignee = query.clauses.iter().any(|clause| match clause {
         Clause::Any(of) => by_who(of) && of.iter().all(|(by, _)| *by == SearchLink::Responsible),
         Clause::All(of) => by_who(of),
         _ => false,
     });
     let clauses = query.clauses.iter().enumerate();
     let all = clauses.flat_map(|(at, clause)| of_clause(clause).into_iter().map(move |s| (at, s)));
-    let told = |clause: &Clause| with_who && matches!(clause, Clause::Completed(_));
-    let shaped = |clause: &Clause| clause.is_shaped() && !told(clause);
+    let is_listed = |clause: &Clause| with_assignee && matches!(clause, Clause::Completed(_));
+    let shaped = |clause: &Clause| clause.is_shaped() && !is_listed(clause);
     let shaped = query.clauses.iter().position(shaped);
     let all = all.chain(shaped.map(|at| (at, CandidateSource::Shapes)));
     all.filter(|(_, source)| {
-        !(with_who && matches!(source, CandidateSource::Column(IndexColumn::Due, ..)))
+        !(with_assignee && matches!(source, CandidateSource::Column(IndexColumn::Due, ..)))
     })
     .collect()
 }

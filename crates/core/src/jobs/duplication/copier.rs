@@ -45,14 +45,14 @@ pub fn copy_root(
     let parent = view.links(old.gid, rel::PARENT).first().map(|e| e.dst);
     let parent = parent.filter(|p| parts.has("parent") && view.level(*p) >= Level::Editor);
     let new = copier.fill(work, &mut draft, old);
-    copier.place(work, &draft, old, parent);
+    copier.create(work, &draft, old, parent);
     add_system_story(work, new, old.workspace, "duplicated", |draft| {
         draft.set(story::DUPLICATED_FROM, old.gid);
     });
     if let Some(me) = work.changes.actor {
         let tie = (new, rel::FOLLOWERS, me);
-        let held = work.changes.edge_writes.iter();
-        if !held.map(|l| (l.src, l.rel, l.dst)).any(|l| l == tie) {
+        let links = work.changes.edge_writes.iter();
+        if !links.map(|l| (l.src, l.rel, l.dst)).any(|l| l == tie) {
             work.link(new, rel::FOLLOWERS, me, ListPosition::Rank(0), None);
         }
     }
@@ -96,13 +96,13 @@ impl<'s> Copier<'s> {
         let mut draft = work.draft(self.plot.kind.to(), old.workspace);
         draft.take(task::NAME, old);
         let new = self.fill(work, &mut draft, old);
-        self.place(work, &draft, old, under);
+        self.create(work, &draft, old, under);
         self.note(work, copied, old.gid, new);
         new
     }
 
     /// Creates the copy below its parent, and in its sections.
-    fn place(&self, work: &mut ChangeBuilder<'_>, draft: &Draft, old: &Node, under: Option<Gid>) {
+    fn create(&self, work: &mut ChangeBuilder<'_>, draft: &Draft, old: &Node, under: Option<Gid>) {
         let sections: Vec<_> = self.sections(old).collect();
         let parent = under.or(sections.first().map(|(_, project)| *project));
         let new = draft.gid;

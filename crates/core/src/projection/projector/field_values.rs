@@ -26,21 +26,21 @@ impl Projector<'_> {
         let mut first = true;
         if let Some(plan) = plan {
             let node = (task.gid, task.ty);
-            for held in custom_field_view::custom_field_values(self.scene.view, node, object) {
+            for value in custom_field_view::custom_field_values(self.scene.view, node, object) {
                 if self.stopped.is_some() {
                     return;
                 }
-                self.value(held, plan, &mut first);
+                self.value(value, plan, &mut first);
             }
         }
         self.byte(b']');
     }
 
     /// Writes one custom field with its value, unless the viewer may not see it.
-    fn value(&mut self, held: CustomFieldValue<'_>, plan: &Plan, first: &mut bool) {
+    fn value(&mut self, value: CustomFieldValue<'_>, plan: &Plan, first: &mut bool) {
         #[cfg(test)]
         self.forget_if_plain();
-        let key = (std::ptr::from_ref(plan) as usize, held.field);
+        let key = (std::ptr::from_ref(plan) as usize, value.field);
         let start = plan
             .steps
             .iter()
@@ -53,7 +53,7 @@ impl Projector<'_> {
         let mut columns = std::mem::take(&mut self.columns);
         match columns.get(&key) {
             None => {
-                let field = self.visible(held.field);
+                let field = self.visible(value.field);
                 let column = field.map(|field| {
                     self.comma(first);
                     let (from, links) = (self.out.len(), self.tally.links);
@@ -78,13 +78,13 @@ impl Projector<'_> {
         }
         if let Some(Some(column)) = columns.get(&key) {
             let mut inner = false;
-            let id = column.look.auto_id(held.number);
-            let held = CustomFieldValue {
-                value: id.as_deref().or(held.value),
-                ..held
+            let id = column.look.auto_id(value.number);
+            let value = CustomFieldValue {
+                value: id.as_deref().or(value.value),
+                ..value
             };
             for step in plan.steps.iter().skip(start) {
-                self.part(held, &column.look, step, &mut inner);
+                self.part(value, &column.look, step, &mut inner);
             }
             self.byte(b'}');
             self.tally.links = self.tally.links.saturating_add(1);
@@ -95,7 +95,7 @@ impl Projector<'_> {
     /// Writes one part of a value, if the field's type has it.
     fn part(
         &mut self,
-        held: CustomFieldValue<'_>,
+        value: CustomFieldValue<'_>,
         look: &DisplayFormat,
         step: &PlanStep,
         first: &mut bool,
@@ -109,17 +109,20 @@ impl Projector<'_> {
             _ => self.name(step, first),
         }
         match part {
-            ValuePart::Enabled => self.raw(if held.enabled { "true" } else { "false" }),
-            ValuePart::Plain(_) => self.raw(held.value.unwrap_or("null")),
+            ValuePart::Enabled => self.raw(if value.enabled { "true" } else { "false" }),
+            ValuePart::Plain(_) => self.raw(value.value.unwrap_or("null")),
             ValuePart::Linked(kind) => {
-                let mut targets = held.value.into_iter().flat_map(|v| values::linked(kind, v));
+                let mut targets = value
+                    .value
+                    .into_iter()
+                    .flat_map(|v| values::linked(kind, v));
                 if kind == CustomFieldType::Enum {
                     self.link(targets.next(), step);
                 } else {
                     self.links(targets, step);
                 }
             }
-            ValuePart::Html => match held.value {
+            ValuePart::Html => match value.value {
                 Some(text) => {
                     write_json_string(
                         &mut self.out,
@@ -132,7 +135,7 @@ impl Projector<'_> {
             ValuePart::Display => {
                 let mut out = std::mem::take(&mut self.out);
                 let title = |gid| self.visible(gid).and_then(values::title);
-                values::display(look, held.value, title, &mut out);
+                values::display(look, value.value, title, &mut out);
                 self.out = out;
                 self.fits(0);
             }

@@ -66,13 +66,13 @@ pub(super) fn duplicate(
     input: &DuplicatePortfolio,
 ) -> Result<Decision, DomainError> {
     let old = call.named_node(view, &input.portfolio, Level::Viewer)?;
-    let home = old.workspace.unwrap_or(old.gid);
+    let workspace = old.workspace.unwrap_or(old.gid);
     let parts = input.parts.get()?;
     let has = |name: &str| parts.contains(&name);
     let name = input.name.get()?;
-    places_allowed(view, home, "portfolios")?;
+    places_allowed(view, workspace, "portfolios")?;
     let mut work = call.change_builder();
-    let mut draft = work.draft(Type::Portfolio, Some(home));
+    let mut draft = work.draft(Type::Portfolio, Some(workspace));
     draft.set(portfolio::NAME, name.as_str());
     draft.take(portfolio::COLOR, old);
     if has("permissions") {
@@ -80,12 +80,12 @@ pub(super) fn duplicate(
         draft.take(portfolio::DEFAULT_ACCESS, old);
     }
     let new = portfolio_rules::create_portfolio(&mut work, draft, call.user_gid());
-    custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Portfolio), home);
+    custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Portfolio), workspace);
     if has("members") {
         let members = view.links(old.gid, rel::MEMBERS).iter();
         for edge in members.filter(|edge| edge.dst != call.user_gid()) {
             let level = Level::from_rank(edge.rank);
-            PORTFOLIOS.join(&mut work, edge.dst, new, home, level);
+            PORTFOLIOS.join(&mut work, edge.dst, new, workspace, level);
         }
     }
     let items = [
@@ -103,7 +103,7 @@ pub(super) fn duplicate(
         &mut work,
         view,
         call.job_requester(),
-        home,
+        workspace,
         "duplicate_portfolio",
         JobKind::DuplicatePortfolio(items),
         |draft| draft.set(job::NEW_PORTFOLIO, new),

@@ -20,7 +20,7 @@ pub(super) const OWNER: Input<Named<NodeRef>> = Input::user(
     "owner",
     "The owner of the portfolios: the user of the request, unless a service account asks.",
 );
-const HOME: Input<Named<Gid>> = Input::gid(
+const WORKSPACE: Input<Named<Gid>> = Input::gid(
     InputPlace::Body,
     "workspace",
     &[Type::Workspace],
@@ -50,15 +50,15 @@ impl OperationInput for ListPortfolios {
 
 /// Inputs of a new portfolio.
 pub(super) struct CreatePortfolio {
-    pub(super) home: Named<Gid>,
+    pub(super) workspace: Named<Gid>,
     pub(super) fields: Deferred<CheckedInputs>,
 }
 
 impl OperationInput for CreatePortfolio {
-    const INPUTS: &'static [&'static InputDef] = &[&HOME.def, &NEW.def];
+    const INPUTS: &'static [&'static InputDef] = &[&WORKSPACE.def, &NEW.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
         Ok(Self {
-            home: inputs.required(&HOME)?,
+            workspace: inputs.required(&WORKSPACE)?,
             fields: inputs.deferred(&NEW),
         })
     }

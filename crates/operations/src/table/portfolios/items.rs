@@ -84,7 +84,7 @@ pub(super) fn add_item(
 ) -> Result<Decision, DomainError> {
     let portfolio = call.named_node(view, &input.portfolio, Level::Editor)?;
     let item = call.named_node(view, &input.item, Level::Viewer)?;
-    let refused = |why: &str| DomainError::field(ITEM.def.name, why);
+    let refused = |reason: &str| DomainError::field(ITEM.def.name, reason);
     if item.workspace != portfolio.workspace {
         return Err(refused("Not an object of the portfolio's workspace"));
     }
@@ -103,20 +103,20 @@ pub(super) fn add_item(
             ));
         }
     }
-    let place = position.list_position(ListPosition::Last);
+    let rank = position.list_position(ListPosition::Last);
     let mut work = call.change_builder();
-    let held = view.link(item.gid, rel::ITEM_OF, portfolio.gid);
-    match held {
+    let edge = view.link(item.gid, rel::ITEM_OF, portfolio.gid);
+    match edge {
         // An item that the portfolio already has only moves.
         Some(_) if position == InsertPosition::None || position.neighbour() == Some(item.gid) => {}
-        Some(edge) => work.link(item.gid, rel::ITEM_OF, portfolio.gid, place, edge.aux),
+        Some(edge) => work.link(item.gid, rel::ITEM_OF, portfolio.gid, rank, edge.aux),
         None if view.count(portfolio.gid, rel::ITEM_OF) >= ITEMS_MAX as u64 => {
-            let why = format!("Too many: a portfolio has at most {ITEMS_MAX} items");
-            return Err(refused(&why));
+            let reason = format!("Too many: a portfolio has at most {ITEMS_MAX} items");
+            return Err(refused(&reason));
         }
         None => {
             let to = (portfolio.gid, portfolio.workspace);
-            portfolio_rules::add_item(&mut work, (item.gid, item.ty), to, place);
+            portfolio_rules::add_item(&mut work, (item.gid, item.ty), to, rank);
         }
     }
     Ok(Decision::of(work.changes))
