@@ -57,6 +57,10 @@ packages:
 doc:
     cargo doc --workspace --no-deps --all-features --open
 
+# 1,000,000 random operations on PostgreSQL and on the memory store, which must give equal answers
+differential operations="1000000":
+    WORKGRAPH_REQUIRE=postgres WORKGRAPH_DIFFERENTIAL_OPS={{operations}} cargo test --release -p workgraph-store-postgres --test all -- --ignored --nocapture a_million_operations
+
 # The laws of the limiter over 100 million operations, 5 million for each
 laws:
     WORKGRAPH_LAW_OPS=5000000 cargo test --release -p workgraph-limits laws

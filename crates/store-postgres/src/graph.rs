@@ -9,3 +9,6 @@ mod index_keys;
 mod node_columns;
 mod statements;
 mod words;
+
+#[cfg(test)]
+mod tests;

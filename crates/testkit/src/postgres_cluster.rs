@@ -78,9 +78,10 @@ impl PostgresCluster {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("workgraph_test_{}_{number}", std::process::id());
-        self.sql(&format!(
-            "CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"
-        ));
+        self.sql(
+            "postgres",
+            &format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"),
+        );
         TestDatabase {
             cluster: self,
             name,
@@ -109,7 +110,7 @@ impl PostgresCluster {
     }
 
     #[expect(clippy::panic, reason = "a test without its database cannot go on")]
-    fn sql(&self, statement: &str) {
+    fn sql(&self, database: &str, statement: &str) {
         let done = Command::new("psql")
             .args([
                 "--no-psqlrc",
@@ -118,7 +119,7 @@ impl PostgresCluster {
                 "--command",
                 statement,
             ])
-            .arg(self.url("postgres"))
+            .arg(self.url(database))
             .output();
         match done {
             Ok(done) if done.status.success() => {}
@@ -134,13 +135,51 @@ impl TestDatabase {
     pub fn url(&self) -> String {
         self.cluster.url(&self.name)
     }
+
+    /// Returns the name of the database.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the file of the server's socket; `None` for a server that was there already.
+    #[must_use]
+    pub fn socket(&self) -> Option<PathBuf> {
+        let own = self.cluster.url.is_none();
+        own.then(|| self.cluster.socket.join(".s.PGSQL.5432"))
+    }
+
+    /// Runs statements on a connection of their own.
+    ///
+    /// # Panics
+    /// Panics if one fails.
+    pub fn sql(&self, statements: &str) {
+        self.cluster.sql(&self.name, statements);
+    }
+
+    /// Deletes all rows but those that say which migrations were applied, which is faster than another database.
+    ///
+    /// # Panics
+    /// Panics if that fails.
+    pub fn clear(&self) {
+        self.sql(
+            "DO $$ DECLARE t text; BEGIN \
+             FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' \
+                 AND tablename NOT IN ('schema_version', 'store_state') \
+             LOOP EXECUTE 'DELETE FROM ' || quote_ident(t); END LOOP; \
+             UPDATE store_state SET seq = 0, pruned = 0, floor = 0, audit_seq = 0, audit_gid = 0, audit_at = 0, \
+                 audit_digest = ''; END $$",
+        );
+    }
 }
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.cluster
-                .sql(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+            self.cluster.sql(
+                "postgres",
+                &format!("DROP DATABASE {} WITH (FORCE)", self.name),
+            );
         }
     }
 }

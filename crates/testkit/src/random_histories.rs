@@ -97,6 +97,16 @@ pub fn histories(most: usize) -> impl Strategy<Value = Vec<ModelRound>> {
     )
 }
 
+/// Returns the number of operations of a history: steps of change sets, and reads after them, each of both stores.
+#[must_use]
+pub fn operations(history: &[ModelRound]) -> usize {
+    let reads = |round: &ModelRound| 1 + round.look.reads();
+    history
+        .iter()
+        .map(|round| round.steps.len() + reads(round))
+        .sum()
+}
+
 /// Returns the number of random cases to run: `usual`, times `WORKGRAPH_CASES` if that is set.
 #[must_use]
 pub fn cases(usual: u32) -> u32 {

@@ -1,5 +1,7 @@
 //! Tests of the PostgreSQL store, on a server of their own.
+mod broken_connections;
 mod conformance;
+mod cutting_proxy;
 mod model;
 mod open;
 mod support;

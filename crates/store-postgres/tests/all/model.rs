@@ -1,22 +1,115 @@
 //! PostgreSQL and the memory store give equal answers on random histories.
-use crate::support::empty_store;
+use crate::support::{TestStore, empty_store};
+use async_trait::async_trait;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use workgraph_core::storage::{
+    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper,
+};
 use workgraph_testkit::{MemoryStore, random_histories, search_histories};
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: random_histories::cases(12), failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn equal_histories_give_equal_answers(history in random_histories::histories(20)) {
-        let Some(test) = empty_store() else { return Ok(()) };
-        let done = random_histories::compare(&MemoryStore::new(), &test.store, &history);
-        prop_assert!(done.is_ok(), "{}", done.unwrap_err());
+fn config(cases: u32) -> Config {
+    Config {
+        cases: random_histories::cases(cases),
+        failure_persistence: None,
+        ..Config::default()
     }
+}
 
-    #[test]
-    fn searches_find_what_a_look_at_every_node_finds(history in search_histories::any_history()) {
-        let Some(test) = empty_store() else { return Ok(()) };
-        let done = search_histories::compare(&test.store, &history);
-        prop_assert!(done.is_ok(), "{}", done.unwrap_err());
+/// Runs a property on stores that are empty each time.
+fn holds<T: std::fmt::Debug>(
+    cases: u32,
+    histories: &impl Strategy<Value = T>,
+    property: impl Fn(&dyn GraphStore, &T) -> Result<(), String>,
+) {
+    let Some(test) = empty_store() else { return };
+    let done = TestRunner::new(config(cases)).run(histories, |history| {
+        test.database.clear();
+        property(&test.store, &history).map_err(TestCaseError::fail)
+    });
+    if let Err(difference) = done {
+        panic!("{difference}");
     }
+}
+
+#[test]
+fn equal_histories_give_equal_answers() {
+    holds(12, &random_histories::histories(20), |store, history| {
+        random_histories::compare(&MemoryStore::new(), store, history)
+    });
+}
+
+#[test]
+fn searches_find_what_a_look_at_every_node_finds() {
+    holds(
+        8,
+        &search_histories::any_history(),
+        search_histories::compare,
+    );
+}
+
+/// Store that keeps the edges that a change set removes.
+struct KeptEdges<'s>(&'s TestStore);
+
+#[async_trait]
+impl GraphStoreWrapper for KeptEdges<'_> {
+    fn inner(&self) -> &dyn GraphStore {
+        &self.0.store
+    }
+    async fn wrapped_commit(&self, mut changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        changes.edge_removals.clear();
+        self.inner().commit(changes).await
+    }
+}
+
+#[test]
+fn a_store_that_keeps_edges_that_were_removed_is_noticed() {
+    let Some(test) = empty_store() else { return };
+    let mut config = config(200);
+    config.rng_algorithm = RngAlgorithm::ChaCha;
+    config.rng_seed = RngSeed::Fixed(1);
+    config.max_shrink_iters = 0;
+    let done = TestRunner::new(config).run(&random_histories::histories(20), |history| {
+        test.database.clear();
+        random_histories::compare(&MemoryStore::new(), &KeptEdges(&test), &history)
+            .map_err(TestCaseError::fail)
+    });
+    assert!(done.is_err());
+}
+
+/// The long form: `just differential`.
+#[test]
+#[ignore = "takes an hour or so: just differential"]
+fn a_million_operations_give_equal_answers() {
+    let count = std::env::var("WORKGRAPH_DIFFERENTIAL_OPS")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let wanted: usize = count.unwrap_or(1_000_000);
+    let done = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..2u64 {
+            let done = &done;
+            scope.spawn(move || {
+                let Some(test) = empty_store() else { return };
+                let seed = RngSeed::Fixed(thread);
+                let mut runner = TestRunner::new(Config {
+                    rng_seed: seed,
+                    ..config(1)
+                });
+                while done.load(Ordering::Relaxed) < wanted {
+                    test.database.clear();
+                    let history = random_histories::histories(60)
+                        .new_tree(&mut runner)
+                        .unwrap()
+                        .current();
+                    random_histories::compare(&MemoryStore::new(), &test.store, &history).unwrap();
+                    let count = random_histories::operations(&history);
+                    let total = done.fetch_add(count, Ordering::Relaxed) + count;
+                    eprintln!("{total} of {wanted} operations");
+                }
+            });
+        }
+    });
 }

@@ -25,6 +25,13 @@ pub(super) struct Observation {
     back: u8,
 }
 
+impl Observation {
+    /// Returns the number of lists, edges and nodes that one load reads.
+    pub(super) fn reads(&self) -> usize {
+        3 * self.nodes.len()
+    }
+}
+
 pub(super) fn looks() -> impl Strategy<Value = Observation> {
     let n = any::<u8>;
     let nodes = prop::collection::vec((n(), n()), 1..6);

@@ -1,0 +1,132 @@
+//! Proxy before the server that cuts connections around a commit.
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use workgraph_testkit::{ScratchFolder, TestDatabase};
+
+/// Point at which the next commit is cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Cut {
+    Never = 0,
+    /// The server never gets the commit.
+    Before = 1,
+    /// The server commits, but its answer is lost.
+    After = 2,
+}
+
+/// Proxy with a socket of its own.
+pub(crate) struct CuttingProxy {
+    folder: ScratchFolder,
+    cut: Arc<AtomicU8>,
+    database: String,
+}
+
+impl CuttingProxy {
+    /// Starts a proxy before the server of a database; `None` if the server is not one that the tests have started.
+    pub(crate) fn before(database: &TestDatabase) -> Option<Self> {
+        let server = database.socket()?;
+        let folder = ScratchFolder::new("proxy");
+        let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
+        let cut = Arc::new(AtomicU8::new(0));
+        let shared = Arc::clone(&cut);
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                relay(client, &server, &shared);
+            }
+        });
+        Some(Self {
+            folder,
+            cut,
+            database: database.name().to_owned(),
+        })
+    }
+
+    /// Returns the address of the database through the proxy.
+    pub(crate) fn url(&self) -> String {
+        format!(
+            "postgres:///{}?host={}&user=postgres",
+            self.database,
+            self.folder.path().display()
+        )
+    }
+
+    /// Cuts the next commit.
+    pub(crate) fn cut(&self, cut: Cut) {
+        self.cut.store(cut as u8, Ordering::SeqCst);
+    }
+
+    /// Returns true if the cut was made.
+    pub(crate) fn was_cut(&self) -> bool {
+        self.cut.load(Ordering::SeqCst) == Cut::Never as u8
+    }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+fn end(streams: [&UnixStream; 2]) {
+    for stream in streams {
+        // It may be closed already.
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+fn relay(client: UnixStream, server: &PathBuf, cut: &Arc<AtomicU8>) {
+    let Ok(server) = UnixStream::connect(server) else {
+        return;
+    };
+    let swallow = Arc::new(AtomicBool::new(false));
+    let (mut from_client, mut to_server) =
+        (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let (cut, swallows) = (Arc::clone(cut), Arc::clone(&swallow));
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = from_client.read(&mut buffer) {
+            let bytes = &buffer[..count];
+            // A writer's commit: a simple query, after the state of the store.
+            let writes = contains(bytes, b"COMMIT\0") && contains(bytes, b"B");
+            let writes = writes && count > 40;
+            if writes
+                && cut
+                    .compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst)
+                    .is_ok()
+            {
+                break;
+            }
+            if writes
+                && cut
+                    .compare_exchange(2, 0, Ordering::SeqCst, Ordering::SeqCst)
+                    .is_ok()
+            {
+                swallows.store(true, Ordering::SeqCst);
+            }
+            if to_server.write_all(bytes).is_err() {
+                break;
+            }
+        }
+        if !swallows.load(Ordering::SeqCst) {
+            end([&from_client, &to_server]);
+        }
+    });
+    let (mut from_server, mut to_client) = (server, client);
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = from_server.read(&mut buffer) {
+            let bytes = &buffer[..count];
+            if swallow.load(Ordering::SeqCst) {
+                if contains(bytes, b"COMMIT\0") {
+                    break;
+                }
+                continue;
+            }
+            if to_client.write_all(bytes).is_err() {
+                break;
+            }
+        }
+        end([&from_server, &to_client]);
+    });
+}
