@@ -12,6 +12,6 @@ pub(crate) mod pagination;
 mod search_planner;
 
 pub use audit_derivation::has_audit_rows;
-pub use audit_row_encoding::build_row;
+pub use audit_row_encoding::{RowNames, build_row, encode_row};
 pub use index_entries::{build_entry, update_entry};
 pub use loader::viewer;

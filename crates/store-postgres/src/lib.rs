@@ -1,5 +1,7 @@
 //! Storage of the graph, its journal, tokens and audit log in a PostgreSQL database that many nodes share.
 #![doc = include_str!("../README.md")]
+mod audit_log;
+mod auth;
 mod columns;
 mod database;
 mod database_error;
@@ -7,7 +9,9 @@ mod graph;
 mod migrations;
 mod postgres_store;
 mod reader;
+mod secret_resealing;
 mod store_state;
+mod stored_values;
 mod transaction;
 mod writer;
 
@@ -15,3 +19,4 @@ pub use database::{Database, DatabaseOptions};
 pub use database_error::DatabaseError;
 pub use migrations::plan;
 pub use postgres_store::PostgresStore;
+pub use secret_resealing::{Reseal, ResealError};

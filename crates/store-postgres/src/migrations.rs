@@ -19,7 +19,8 @@ macro_rules! migrations {
 
 /// Migrations, in order; the version of a database is the number of those that were applied. A file that was released
 /// is never edited: the next change is another file.
-const MIGRATIONS: &[Migration] = migrations!["0001_graph"];
+const MIGRATIONS: &[Migration] =
+    migrations!["0001_graph", "0002_auth", "0003_webhooks", "0004_audit"];
 
 /// Key of the advisory lock that a node holds while it migrates: "WkGr".
 const LOCK: i64 = 0x576b_4772;

@@ -1,4 +1,5 @@
 //! The store: opening it, and its ports.
+use crate::auth::HandleActor;
 use crate::database::{Database, DatabaseOptions};
 use crate::database_error::DatabaseError;
 use crate::writer::Writer;
@@ -10,6 +11,8 @@ use tokio::runtime::Handle;
 pub struct PostgresStore {
     pub(crate) database: Database,
     pub(crate) writer: Writer,
+    /// Actor of this handle, for the audit log.
+    pub(crate) actor: HandleActor,
 }
 
 impl PostgresStore {
@@ -20,7 +23,12 @@ impl PostgresStore {
     pub async fn open(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let database = Database::open(options, runtime).await?;
         let writer = Writer::start(database.clone())?;
-        Ok(Self { database, writer })
+        let actor = HandleActor::default();
+        Ok(Self {
+            database,
+            writer,
+            actor,
+        })
     }
 
     /// Returns the database of the store.

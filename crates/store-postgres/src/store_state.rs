@@ -2,7 +2,9 @@
 use crate::columns::{gid_or_none, number, whole};
 use crate::database_error::DatabaseError;
 use crate::transaction::{OwnedParams, PgTransaction};
+use tokio_postgres::Row;
 use workgraph_audit::{ChainPosition, RowDigest};
+use workgraph_core::audit::AuditRow;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::Seq;
@@ -33,27 +35,44 @@ pub(crate) struct AuditLogEnd {
     pub(crate) head: ChainPosition,
 }
 
+impl AuditLogEnd {
+    /// Reads the end of the log from four columns: number, gid, time and digest of its last row.
+    pub(crate) fn read(row: &Row, from: usize) -> Result<Option<Self>, DatabaseError> {
+        let Some(gid) = gid_or_none(row.try_get(from + 1)?)? else {
+            return Ok(None);
+        };
+        let digest = RowDigest::try_from(row.try_get::<_, &[u8]>(from + 3)?)
+            .map_err(|_| DatabaseError::unreadable("audit_digest"))?;
+        Ok(Some(Self {
+            gid,
+            at: Time::from_millis(row.try_get(from + 2)?),
+            head: ChainPosition {
+                seq: number(row, from)?,
+                digest,
+            },
+        }))
+    }
+
+    /// Returns a row as it stands in the log after its last row, and the new end of the log.
+    pub(crate) fn append(last: Option<Self>, row: AuditRow) -> (AuditRow, Self) {
+        let row = row.appended_after(last.map(|last| (last.gid, last.at)));
+        let before = last.map_or(ChainPosition::START, |last| last.head);
+        let end = Self {
+            gid: row.gid,
+            at: row.time,
+            head: before.next(&row.digest_input()),
+        };
+        (row, end)
+    }
+}
+
 impl PgTransaction<'_> {
     /// Locks the row of the store's state, which makes this a transaction that writes. Returns the random id under which
     /// the transaction is on record once it is committed.
     pub(crate) fn lock_state(&mut self) -> Result<String, DatabaseError> {
         let row = self.one(LOCK, &[])?;
         let row = row.ok_or_else(|| DatabaseError::unreadable("store_state"))?;
-        let audit = match gid_or_none(row.try_get(3)?)? {
-            None => None,
-            Some(gid) => {
-                let digest = RowDigest::try_from(row.try_get::<_, &[u8]>(5)?)
-                    .map_err(|_| DatabaseError::unreadable("audit_digest"))?;
-                Some(AuditLogEnd {
-                    gid,
-                    at: Time::from_millis(row.try_get(4)?),
-                    head: ChainPosition {
-                        seq: number(&row, 2)?,
-                        digest,
-                    },
-                })
-            }
-        };
+        let audit = AuditLogEnd::read(&row, 2)?;
         self.state = Some(StoreState {
             seq: number(&row, 0)?,
             floor: row.try_get(1)?,

@@ -112,14 +112,43 @@ pub fn build_row(
         Some(id) => txn.app_name(id)?,
         None => None,
     };
+    let names = RowNames {
+        actor: actor_node.as_deref(),
+        resource: what.as_deref(),
+        app: app.as_deref(),
+    };
+    encode_row(names, acting, at, entry)
+}
+
+/// Nodes and names of which a row shows something, as they are when it is written; `None` for those that do not exist.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowNames<'a> {
+    /// Node of the actor.
+    pub actor: Option<&'a Node>,
+    /// Node to which it happened.
+    pub resource: Option<&'a Node>,
+    /// Name of the app whose token was used.
+    pub app: Option<&'a str>,
+}
+
+/// Builds the row of an act that happened at `at` from nodes and names that were looked up already.
+///
+/// # Errors
+/// Fails if the row cannot be written as JSON.
+pub fn encode_row(
+    names: RowNames<'_>,
+    acting: &ActorContext,
+    at: Time,
+    entry: &AuditEntry,
+) -> Result<AuditRow, GraphStoreError> {
     let body = RowBody {
-        actor: actor(acting, actor_node.as_deref()),
-        resource: subject(entry.resource, what.as_deref()),
+        actor: actor(acting, names.actor),
+        resource: subject(entry.resource, names.resource),
         details: RowDetails {
             old_value: entry.old.as_deref(),
             new_value: entry.new.as_deref(),
         },
-        context: context(acting, app.as_deref()),
+        context: context(acting, names.app),
     };
     let json = serde_json::to_string(&body).map_err(|e| GraphStoreError::Failed(e.to_string()))?;
     // Rows are kept without the braces: readers put members around these.

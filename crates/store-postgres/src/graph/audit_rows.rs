@@ -4,7 +4,6 @@ use crate::database_error::DatabaseError;
 use crate::store_state::AuditLogEnd;
 use crate::transaction::{OwnedParams, Params, PgTransaction};
 use tokio_postgres::Row;
-use workgraph_audit::ChainPosition;
 use workgraph_core::audit::{ActorType, AuditEventKind, AuditQuery, AuditRow};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
@@ -75,16 +74,9 @@ impl PgTransaction<'_> {
     /// Appends a row, chained to the last one, without waiting for it.
     pub(crate) fn append_audit(&mut self, row: AuditRow) -> Result<(), DatabaseError> {
         let state = self.locked_state()?;
-        let last = state.audit;
-        let row = row.appended_after(last.map(|last| (last.gid, last.at)));
-        let head = last
-            .map_or(ChainPosition::START, |last| last.head)
-            .next(&row.digest_input());
-        state.audit = Some(AuditLogEnd {
-            gid: row.gid,
-            at: row.time,
-            head,
-        });
+        let (row, end) = AuditLogEnd::append(state.audit, row);
+        state.audit = Some(end);
+        let head = end.head;
         let params: OwnedParams = vec![
             Box::new(row.gid.as_i64()),
             Box::new(row.time.millis()),

@@ -2,7 +2,8 @@
 use super::aliases::alias_key;
 use super::node_columns::relation;
 use super::{index_keys, statements as sql};
-use crate::columns::whole;
+use crate::columns::{bound, whole};
+use crate::stored_values::text;
 use crate::transaction::{OwnedParams, Params, PgTransaction};
 use std::collections::BTreeSet;
 use workgraph_core::audit::AuditRow;
@@ -120,6 +121,11 @@ impl Transaction for PgTransaction<'_> {
 
     fn append_audit_row(&mut self, row: AuditRow) -> Result<(), GraphStoreError> {
         Ok(self.append_audit(row)?)
+    }
+
+    fn app_name(&mut self, app: u64) -> Result<Option<String>, GraphStoreError> {
+        let row = self.one(sql::APP_NAME, &[&bound(app)])?;
+        Ok(row.map(|row| text(&row, 0)).transpose()?)
     }
 
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {

@@ -168,3 +168,4 @@ pub(super) const PRUNE: &str = "DELETE FROM journal WHERE seq <= $1";
 pub(super) const SET_PRUNED: &str = "UPDATE store_state SET pruned = $1";
 pub(super) const MAX_GID: &str =
     "SELECT greatest((SELECT max(gid) FROM node), (SELECT floor FROM store_state))";
+pub(super) const APP_NAME: &str = "SELECT name FROM app WHERE id = $1";

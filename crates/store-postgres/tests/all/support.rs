@@ -43,3 +43,8 @@ pub(crate) fn empty_store() -> Option<TestStore> {
     let store = block_on(PostgresStore::open(options(&database), runtime())).unwrap();
     Some(TestStore { store, database })
 }
+
+/// Opens the store of another node on the same database.
+pub(crate) fn another_store(made: &TestStore) -> PostgresStore {
+    block_on(PostgresStore::open(options(&made.database), runtime())).unwrap()
+}

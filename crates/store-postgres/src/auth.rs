@@ -1,0 +1,99 @@
+//! Tokens, accounts, apps, authorizations, codes and sessions.
+//!
+//! A method that only reads is one statement. One that decides something is one conditional statement, or one
+//! transaction ([`AuthTransaction`]) at isolation level *read committed*, in which each statement sees what was
+//! committed before it began. Nothing is cached: a revocation counts from the next statement on, on every node.
+//!
+//! # Order of locks
+//!
+//! Transactions lock rows in this order, so that they never wait for each other in a circle:
+//!
+//! 1. the code or the ticket that is spent;
+//! 2. the account of the user. Whatever ends something of a user, or adds what must end with it, locks the account
+//!    first. So a new token, authorization, session or webhook is either seen by what ends them all, or refused;
+//! 3. apps, authorizations, tokens, logins and sessions, several of one table in the order of their keys;
+//! 4. webhooks;
+//! 5. the row of `store_state`: with the end of the audit log in it, and the revision of the webhooks.
+//!
+//! A commit of the graph locks the row of `store_state` first, and after it only rows of the graph, of the journal and
+//! of the audit log. No transaction of this module locks any of these before it has the row of `store_state`; it reads
+//! nodes without locks. Rows that are deleted for their age are locked with `SKIP LOCKED`, so that a sweep waits for
+//! nobody.
+pub(crate) mod accounts;
+mod audit_events;
+mod auth_rows;
+mod auth_transaction;
+mod oauth_store;
+mod oauth_writes;
+mod statements;
+mod token_store;
+
+pub(crate) use self::audit_events::HandleActor;
+pub(crate) use self::auth_transaction::{AuthTransaction, Params, Statement, pipeline};
+use crate::database_error::DatabaseError;
+use crate::postgres_store::PostgresStore;
+use futures_util::future::BoxFuture;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use workgraph_auth::AuthStoreError;
+
+/// Result of a method of the store of tokens.
+type AuthStoreResult<T> = Result<T, AuthStoreError>;
+
+/// Parameters that a statement takes along to the runtime of the database.
+pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Send + Sync>>;
+
+/// Makes [`OwnedParams`] of values.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        vec![$(Box::new($value) as Box<dyn tokio_postgres::types::ToSql + Send + Sync>),*]
+    };
+}
+pub(crate) use params;
+
+impl PostgresStore {
+    /// Runs one statement by itself, and returns its rows.
+    pub(crate) async fn query(
+        &self,
+        sql: &'static str,
+        params: OwnedParams,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let database = self.database.clone();
+        let work = async move {
+            let connection = database.connection().await?;
+            let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|p| &**p as _).collect();
+            let [rows] = pipeline(&connection, None, [(sql, &params)], None).await?;
+            Ok(rows)
+        };
+        self.database.run(work).await
+    }
+
+    /// Runs one statement by itself, and returns its first row as `read` reads it.
+    pub(crate) async fn query_first<T, E: From<DatabaseError>>(
+        &self,
+        sql: &'static str,
+        params: OwnedParams,
+        read: impl FnOnce(&Row) -> Result<T, E> + Send,
+    ) -> Result<Option<T>, E> {
+        let rows = self.query(sql, params).await?;
+        rows.first().map(read).transpose()
+    }
+
+    /// Makes a decision in a transaction of its own, and commits it with the audit rows of its acts. An error takes
+    /// everything back.
+    pub(crate) async fn decide<T, W>(&self, work: W) -> AuthStoreResult<T>
+    where
+        T: Send + 'static,
+        W: for<'t> FnOnce(&'t mut AuthTransaction) -> BoxFuture<'t, AuthStoreResult<T>>
+            + Send
+            + 'static,
+    {
+        let (database, by) = (self.database.clone(), self.actor.clone());
+        let decision = async move {
+            let mut tx = AuthTransaction::new(&database).await?;
+            let outcome = work(&mut tx).await;
+            tx.end(&by, outcome).await
+        };
+        self.database.run(decision).await
+    }
+}

@@ -1,0 +1,67 @@
+//! Conversion of webhook secrets to the form in which they are kept from now on.
+use crate::auth::{AuthTransaction, params};
+use crate::columns::{bound, number};
+use crate::database_error::DatabaseError;
+use crate::postgres_store::PostgresStore;
+use crate::stored_values::{Stored, text, text_to_store};
+use tokio_postgres::Row;
+use workgraph_auth::AuthStoreError;
+
+/// Error of a function that converts secrets.
+pub type ResealError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Function that gets the id and the stored secret of a webhook, and returns the form in which it is kept from now on;
+/// `None` if it stays as it is.
+pub type Reseal<'r> = dyn FnMut(u64, &str) -> Result<Option<String>, ResealError> + Send + 'r;
+
+const SECRETS: &str = "SELECT id, secret FROM hook ORDER BY id";
+/// Only a secret that is still the one that was read: another node may have converted it.
+const RESEAL: &str = "UPDATE hook h SET secret = n.after FROM unnest($1::bigint[], $2::text[], $3::text[]) \
+    AS n (id, before, after) WHERE h.id = n.id AND h.secret = n.before";
+/// Writes the table anew, without the versions of rows that hold the old secrets.
+const WIPE: &str = "VACUUM (FULL) hook";
+
+async fn replace(
+    tx: &mut AuthTransaction,
+    changed: &[(i64, String, String)],
+) -> Result<(), AuthStoreError> {
+    let ids: Vec<i64> = changed.iter().map(|(id, ..)| *id).collect();
+    let before: Vec<&str> = changed
+        .iter()
+        .map(|(_, before, _)| before.as_str())
+        .collect();
+    let after: Vec<&str> = changed.iter().map(|(.., after)| after.as_str()).collect();
+    tx.send_last([(RESEAL, &[&ids, &before, &after])]).await?;
+    Ok(())
+}
+
+impl PostgresStore {
+    /// Converts the secrets of webhooks with `reseal`, each by its id, in one transaction, and removes the old ones from
+    /// the table. The server's log of changes, its standbys and backups made before keep them as long as they last.
+    ///
+    /// # Errors
+    /// Fails if `reseal` or the database does. Then no secret is converted, or all are and the old ones are removed by
+    /// the server's next cleaning of the table.
+    pub async fn reseal_secrets(&self, reseal: &mut Reseal<'_>) -> Result<(), ResealError> {
+        let mut changed = Vec::new();
+        for row in self.query(SECRETS, params![]).await? {
+            let read = |row: &Row| -> Stored<_> { Ok((number(row, 0)?, text(row, 1)?)) };
+            let (id, secret) = read(&row)?;
+            if let Some(sealed) = reseal(id, &secret)? {
+                let stored = |text: &str| text_to_store(text).into_owned();
+                changed.push((bound(id), stored(&secret), stored(&sealed)));
+            }
+        }
+        if changed.is_empty() {
+            return Ok(());
+        }
+        self.decide(move |tx| Box::pin(async move { replace(tx, &changed).await }))
+            .await?;
+        let database = self.database.clone();
+        let wiped = async move {
+            let connection = database.connection().await?;
+            Ok::<_, DatabaseError>(connection.batch_execute(WIPE).await?)
+        };
+        Ok(self.database.run(wiped).await?)
+    }
+}
