@@ -54,7 +54,7 @@ fn the_laws_of_tokens_hold_over_random_runs() {
     });
 }
 
-fn at(seconds: u64) -> SystemTime {
+pub(crate) fn at(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000 + seconds)
 }
 

@@ -1,4 +1,5 @@
 //! Tests of the PostgreSQL store, on a server of their own.
+mod audit;
 mod auth;
 mod broken_connections;
 mod conformance;
