@@ -4,8 +4,8 @@ use crate::support::{TestStore, another_store, empty_store};
 use workgraph_auth::authorization::user_authorization::Authorization;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{
-    Account, BrowserSession, ConsentRecord, Login, OAuthStore, PasswordChange, ScopeSet,
-    Secret, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
+    Account, BrowserSession, ConsentRecord, Login, OAuthStore, PasswordChange, ScopeSet, Secret,
+    SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
 };
 use workgraph_core::access::Role;
 use workgraph_core::audit::{ActorContext, AuditActor, AuditChannel, AuditQuery, AuditRow};
