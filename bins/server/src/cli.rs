@@ -43,6 +43,13 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Print a SHA-256 digest of each table and of all, and of the files: two copies of the data have equal ones, in any
+    /// store. A server may be running.
+    Digest {
+        /// Answer with JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
     Openapi,
     /// Show the settings.

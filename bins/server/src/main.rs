@@ -4,6 +4,7 @@ mod admin;
 mod app;
 mod cli;
 mod config;
+mod data_commands;
 #[cfg(test)]
 mod flow_assignment_tests;
 mod http;
@@ -62,6 +63,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             if !config.bucket.endpoint.0.is_empty() {
                 say("the files of attachments are in the bucket and were not copied");
             }
+        }
+        Command::Digest { json } => {
+            let found = data_commands::data_digest::DataDigest::of(config.folder())?;
+            say(&if json {
+                found.json().to_string()
+            } else {
+                found.text()
+            });
         }
         Command::Check {
             audit: true,

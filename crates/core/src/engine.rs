@@ -13,5 +13,5 @@ mod search_planner;
 
 pub use audit_derivation::has_audit_rows;
 pub use audit_row_encoding::{RowNames, build_row, encode_row};
-pub use index_entries::{build_entry, update_entry};
+pub use index_entries::{build_entry, update_entry, value_entries};
 pub use loader::viewer;

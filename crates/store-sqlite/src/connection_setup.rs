@@ -240,7 +240,7 @@ fn set_up(conn: &Connection, options: &StoreOptions) -> Result<(), StoreOpenErro
     Ok(())
 }
 
-fn signed(bytes: u64) -> i64 {
+pub(crate) fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 

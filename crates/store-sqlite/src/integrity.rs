@@ -3,13 +3,14 @@ use crate::migrations::roll_back;
 use crate::tables::search_index::{agrees, is_current};
 use crate::transaction::{gid, key};
 use rusqlite::{Connection, OptionalExtension, Row};
-use workgraph_core::model::custom_field_values;
+use workgraph_core::engine::value_entries;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::model::resources::{custom_field, membership, section};
+use workgraph_core::model::resources::{membership, section};
 use workgraph_core::search::is_searchable;
+use workgraph_core::storage::custom_field_index::ValueIndexEntry;
 
 /// Most problems that are listed; more are only counted.
 const NAMED: usize = 100;
@@ -227,20 +228,24 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
 
 /// Checks that search finds a task by the values it has, and by no others.
 fn is_indexed(conn: &Connection, task: &Node) -> rusqlite::Result<bool> {
-    let object = task.raw("custom_fields").unwrap_or("{}");
-    let mut expected = Vec::new();
     let mut head = conn.prepare_cached("SELECT head FROM node WHERE gid = ?1")?;
-    for (field, value) in custom_field_values::stored_values(object) {
-        let head: Option<String> = head
+    let mut missing = false;
+    let entries = value_entries(task, |field| -> rusqlite::Result<Option<String>> {
+        let head = head
             .query_row([field.as_i64()], |row| row.get(0))
             .optional()?;
-        // A field that does not exist has no index.
-        let Some(head) = head else {
-            return Ok(false);
-        };
-        let keys = custom_field_values::keys(custom_field::kind_of(&head), value);
-        expected.extend(keys.into_iter().map(|key| (field, key)));
+        missing |= head.is_none();
+        Ok(head)
+    })?;
+    // A field that does not exist has no index.
+    if missing {
+        return Ok(false);
     }
+    let of_field = |entry: ValueIndexEntry| {
+        let field = entry.field;
+        entry.keys.into_iter().map(move |key| (field, key))
+    };
+    let mut expected: Vec<_> = entries.into_iter().flat_map(of_field).collect();
     let mut found = Vec::new();
     let mut rows = conn.prepare_cached("SELECT field, key FROM value WHERE node = ?1")?;
     let mut rows = rows.query([task.gid.as_i64()])?;
@@ -255,7 +260,7 @@ fn is_indexed(conn: &Connection, task: &Node) -> rusqlite::Result<bool> {
 }
 
 /// Returns the node of a row, unless its number or type is unknown.
-fn node(row: &Row<'_>) -> rusqlite::Result<Option<Node>> {
+pub(crate) fn node(row: &Row<'_>) -> rusqlite::Result<Option<Node>> {
     let (gid, workspace): (i64, Option<i64>) = (row.get(0)?, row.get(2)?);
     let version: i64 = row.get(3)?;
     let kind: i64 = row.get(1)?;

@@ -21,6 +21,7 @@ mod buckets;
 mod clients;
 mod common;
 mod crash;
+mod data_digest;
 mod edge;
 mod exports;
 mod jobs;

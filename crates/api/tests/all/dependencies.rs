@@ -89,7 +89,9 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
             "workgraph-auth",
             "workgraph-webhooks",
             "workgraph-audit",
+            "workgraph-rows",
         ],
+        "workgraph-rows" => vec!["workgraph-core"],
         "workgraph-testkit" => LEAVES
             .into_iter()
             .chain(["workgraph-api", "workgraph-store-sqlite"])

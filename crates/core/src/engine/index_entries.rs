@@ -1,10 +1,13 @@
 //! Upkeep of the index entries that search reads.
 use crate::graph_store_error::GraphStoreError;
+use crate::model::custom_field_values;
 use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type, rel};
+use crate::model::resources::custom_field;
 use crate::search::{IndexEntry, NodeWords, is_searchable};
+use crate::storage::custom_field_index::ValueIndexEntry;
 use crate::storage::snapshot::{Depth, Snapshot, Transaction};
 
 /// Returns true if edges of this relation change the index entries of their ends.
@@ -46,4 +49,27 @@ pub fn update_entry(txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStor
     };
     let (entry, text) = build_entry(txn, &node)?;
     txn.put_index_entry(&entry, &text)
+}
+
+/// Returns the keys of the values of custom fields that a task has. `head` returns the head of a field, live or not, and
+/// `None` if there never was such a field: its value has no keys.
+///
+/// # Errors
+/// Fails as `head` does.
+pub fn value_entries<E>(
+    task: &Node,
+    mut head: impl FnMut(Gid) -> Result<Option<String>, E>,
+) -> Result<Vec<ValueIndexEntry>, E> {
+    let object = task.raw("custom_fields").unwrap_or("{}");
+    let mut entries = Vec::new();
+    for (field, value) in custom_field_values::stored_values(object) {
+        if let Some(head) = head(field)? {
+            entries.push(ValueIndexEntry {
+                node: task.gid,
+                field,
+                keys: custom_field_values::keys(custom_field::kind_of(&head), value),
+            });
+        }
+    }
+    Ok(entries)
 }

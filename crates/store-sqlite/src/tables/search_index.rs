@@ -4,7 +4,7 @@
 //! are put into their table at the end of a batch of change sets: otherwise it makes a segment for each savepoint.
 mod rebuild;
 
-pub(crate) use self::rebuild::{agrees, is_current, rebuild};
+pub(crate) use self::rebuild::{agrees, is_current, rebuild, set_current};
 use crate::open_error::failed;
 use crate::statements::Sql;
 use crate::transaction::{SqliteTransaction, gid, limit, maybe_gid};

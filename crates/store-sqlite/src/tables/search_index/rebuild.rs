@@ -56,6 +56,11 @@ pub(crate) fn is_current(conn: &Connection) -> rusqlite::Result<bool> {
     Ok(form == Some(FORM))
 }
 
+/// Notes that index entries and words have the form that this program writes.
+pub(crate) fn set_current(session: &mut SqliteTransaction<'_>) -> rusqlite::Result<()> {
+    session.run(Sql::PutMeta, (FORM_KEY, FORM)).map(drop)
+}
+
 /// Makes index entries and words of all nodes, if the file has none or has them in another form.
 pub(crate) fn rebuild(conn: &Connection) -> Result<(), GraphStoreError> {
     if is_current(conn).map_err(failed)? {
@@ -71,9 +76,7 @@ pub(crate) fn rebuild(conn: &Connection) -> Result<(), GraphStoreError> {
         conn.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
         let done = some(conn, &mut session, after).and_then(|last| {
             if last.is_none() {
-                session
-                    .run(Sql::PutMeta, (FORM_KEY, FORM))
-                    .map_err(failed)?;
+                set_current(&mut session).map_err(failed)?;
             }
             session.write_words().map_err(failed)?;
             conn.execute_batch("COMMIT").map_err(failed)?;

@@ -1,0 +1,13 @@
+//! Tables of a store as rows, the same for every engine.
+#![doc = include_str!("../README.md")]
+pub mod copying;
+pub mod digests;
+pub mod ports;
+pub mod tables;
+pub mod values;
+
+pub use copying::{CopyOutcome, CopyProgress, copy};
+pub use digests::{StoreDigest, TableDigest, digest};
+pub use ports::{NodeIndexes, RowReader, RowWriter, RowsError};
+pub use tables::{Column, ColumnContent, ColumnKind, DERIVED_TABLES, TABLES, Table};
+pub use values::{Row, Value};

@@ -1,0 +1,128 @@
+//! Ports for reading and writing rows, which stores implement.
+use crate::tables::Table;
+use crate::values::{Row, Value};
+use thiserror::Error;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::search::{IndexEntry, NodeWords};
+use workgraph_core::storage::custom_field_index::ValueIndexEntry;
+
+/// Reason why rows could not be read, written or compared.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RowsError {
+    /// The store could not be read or written.
+    #[error("{0}")]
+    Failed(String),
+    /// The target has rows already.
+    #[error("the target is not empty: its table {0} has rows")]
+    NotEmpty(&'static str),
+    /// A value cannot be written to the target's engine.
+    #[error("table {table}, column {column}: {reason} (row {row})")]
+    Value {
+        /// Name of the table.
+        table: &'static str,
+        /// Name of the column.
+        column: &'static str,
+        /// Key of the row, without what is secret.
+        row: String,
+        /// What is wrong with the value.
+        reason: String,
+    },
+    /// A table of the copy is not that of the source.
+    #[error(
+        "the copy of table {table} is not its source: {source_rows} rows with the digest {source_digest} there, {target_rows} rows with {target_digest} here"
+    )]
+    Different {
+        /// Name of the table.
+        table: &'static str,
+        /// Rows of the source.
+        source_rows: u64,
+        /// Digest of the source, in hexadecimal digits.
+        source_digest: String,
+        /// Rows of the copy.
+        target_rows: u64,
+        /// Digest of the copy, in hexadecimal digits.
+        target_digest: String,
+    },
+}
+
+impl RowsError {
+    /// Returns the error for a value that cannot be written.
+    #[must_use]
+    pub fn value(table: &Table, row: &[Value], column: usize, reason: impl Into<String>) -> Self {
+        let key = table
+            .key_columns()
+            .iter()
+            .zip(row)
+            .map(|(column, value)| match value {
+                Value::Integer(number) => number.to_string(),
+                Value::Text(text) => format!("{:?}", text.chars().take(64).collect::<String>()),
+                _ => column.name.to_owned(),
+            });
+        Self::Value {
+            table: table.name,
+            column: table.columns.get(column).map_or("", |column| column.name),
+            row: key.collect::<Vec<_>>().join(" "),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Index rows of one node, which follow from it and its edges.
+#[derive(Clone, Debug)]
+pub struct NodeIndexes {
+    /// Gid of the node.
+    pub node: Gid,
+    /// Index entry and words, if it can be searched for.
+    pub entry: Option<(IndexEntry, NodeWords)>,
+    /// Keys of its values of custom fields.
+    pub values: Vec<ValueIndexEntry>,
+}
+
+/// Snapshot of a store, read as rows. All calls show one state.
+pub trait RowReader {
+    /// Returns the next rows of a table in the order of its key, which the engine chooses: those after the given row,
+    /// which this returned before. No rows means that there are no more.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    fn rows(
+        &mut self,
+        table: &'static Table,
+        after: Option<&Row>,
+        limit: usize,
+    ) -> Result<Vec<Row>, RowsError>;
+
+    /// Returns the number of rows of a table, for showing progress.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    fn count(&mut self, table: &'static Table) -> Result<u64, RowsError>;
+
+    /// Returns the index rows of the next live nodes after this one, in the order of their gids.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    fn indexes(&mut self, after: Option<Gid>, limit: usize) -> Result<Vec<NodeIndexes>, RowsError>;
+}
+
+/// Store that is being written, row by row. Nothing of it is seen before [`finish`](RowWriter::finish) was called on it,
+/// or ever if that fails or is not reached.
+pub trait RowWriter: RowReader {
+    /// Writes rows. They come table by table, in the order of the source.
+    ///
+    /// # Errors
+    /// Fails if a value does not fit the engine, or the store cannot be written.
+    fn write(&mut self, table: &'static Table, rows: &[Row]) -> Result<(), RowsError>;
+
+    /// Writes the index rows of nodes, after all tables.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be written.
+    fn write_indexes(&mut self, nodes: &[NodeIndexes]) -> Result<(), RowsError>;
+
+    /// Makes everything durable and seen.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be written; then nothing is seen.
+    fn finish(self: Box<Self>) -> Result<(), RowsError>;
+}
