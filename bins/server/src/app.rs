@@ -23,6 +23,7 @@ use crate::http::openapi::ApiDescription;
 use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
 use crate::workers::audit_signer::AuditSigner;
+use crate::workers::held_lease::HeldLease;
 use crate::workers::offload::Offload;
 use crate::workers::password_pool::PasswordPool;
 use crate::workers::{job_workers, webhook_worker};
@@ -40,6 +41,7 @@ use workgraph_api::ports::blob_store::BlobStore;
 use workgraph_api::{Api, ApiDependencies, Clock, Entropy};
 use workgraph_auth::LoopbackPolicy;
 use workgraph_core::GidGenerator;
+use workgraph_core::storage::SharedWork;
 use workgraph_portal::Portal;
 
 /// Memory of the request inspector of a demo.
@@ -217,6 +219,7 @@ pub(crate) async fn serve(
         api: Arc::clone(&api),
         clock: Arc::clone(&clock),
         offload: Arc::clone(&offload),
+        lease: HeldLease::new(&base.storage.leases, SharedWork::Webhooks),
     };
     webhook_worker::set_up(&delivery_worker.api, &base.storage, &config.webhooks, own).await?;
     webhook_worker::start(delivery_worker, &config.delivery);
@@ -360,6 +363,7 @@ async fn run_maintenance(
     storage: Arc<Storage>,
     remember: Duration,
 ) {
+    let mut lease = HeldLease::new(&storage.leases, SharedWork::Maintenance);
     let mut hours = tokio::time::interval(HOUR);
     hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for hour in 0u64.. {
@@ -367,6 +371,10 @@ async fn run_maintenance(
         keys.refresh();
         edge.portal.sweep();
         sweep_files(&edge).await;
+        if lease.current().await.is_none() {
+            // Another node does the rest.
+            continue;
+        }
         if hour % 24 == 0 {
             sweep_attachments(&edge).await;
         }

@@ -3,6 +3,7 @@ use crate::adapters::system_clock::SystemEntropy;
 use crate::adapters::system_clock::WallClock;
 use crate::http::app_state::flow_of;
 use crate::metrics::Metrics;
+use crate::workers::held_lease::HeldLease;
 use crate::workers::job_workers;
 use crate::workers::offload::{Offload, OffloadFlow};
 use crate::workers::webhook_worker::DeliveryWorker;
@@ -16,6 +17,7 @@ use workgraph_auth::{Account, Tier, TokenKind, TokenRecord, TokenStore, mint_tok
 use workgraph_core::access::Role;
 use workgraph_core::model::registry::Type;
 use workgraph_core::storage::GraphStore;
+use workgraph_core::storage::{PermanentLeases, SharedWork, WorkLeases};
 use workgraph_core::{Gid, GidGenerator};
 use workgraph_testkit::{Fixture, MemoryStore};
 use workgraph_webhooks::{
@@ -170,10 +172,12 @@ async fn the_deliveries_of_a_webhook_take_the_flow_of_the_webhook() {
         WebhookSettings::default(),
     );
     set.await.unwrap();
+    let leases: Arc<dyn WorkLeases> = Arc::new(PermanentLeases);
     let delivery_worker = DeliveryWorker {
         api: Arc::clone(&world.api),
         clock: Arc::clone(&world.clock),
         offload: Arc::clone(&world.offload),
+        lease: HeldLease::new(&leases, SharedWork::Webhooks),
     };
     let delivering = tokio::spawn(delivery_worker.deliver(2));
     assert_eq!(world.first_flow().await, OffloadFlow::Webhook(4_711));

@@ -9,6 +9,7 @@ mod page_query;
 mod read_query;
 mod read_view;
 pub mod snapshot;
+mod work_leases;
 
 pub use crate::graph_store_error::GraphStoreError;
 pub use crate::model::edge::{Edge, Seq};
@@ -24,6 +25,7 @@ pub use page_query::{
 pub use read_query::{EdgesOnDays, ReadQuery, ViewerKey, alias};
 pub(crate) use read_view::EdgeBand;
 pub use read_view::ReadView;
+pub use work_leases::{PermanentLeases, SharedWork, WorkLease, WorkLeases};
 
 use crate::audit;
 use crate::interrupt::MaybeInterrupt;

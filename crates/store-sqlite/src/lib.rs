@@ -23,4 +23,3 @@ pub use open_error::{ResealError, StoreOpenError};
 pub use rows::{SqliteRowReader, SqliteRowWriter};
 pub use secret_resealing::Reseal;
 pub use sqlite_store::{SqliteStore, StoreStats};
-pub use tables::audit_log_table::AuditLogProgress;

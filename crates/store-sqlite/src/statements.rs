@@ -88,7 +88,10 @@ statements! {
     DropHooksOf = "DELETE FROM hook WHERE user = ?1 AND app = ?2";
     DropHooksOfUser = "DELETE FROM hook WHERE user = ?1";
     SettleHook = "UPDATE hook SET seq = ?2, facts = ?3, last_success_at = ?4, last_failure_at = ?5, \
-        last_failure = ?6, retries = ?7, next_attempt_at = ?8, failing_since = ?9 WHERE id = ?1";
+        last_failure = ?6, retries = ?7, next_attempt_at = ?8, failing_since = ?9 \
+        WHERE id = ?1 AND retries = ?10 AND (seq, facts) <= (?2, ?3)";
+    DropFailingHook = "DELETE FROM hook WHERE id = ?1 AND retries = ?2 AND (seq, facts) <= (?3, ?4)";
+    HookExists = "SELECT 1 FROM hook WHERE id = ?1";
     AdvanceHook = "UPDATE hook SET seq = ?2, facts = 0 WHERE id = ?1 AND seq < ?2";
     InsertDelivery = "INSERT INTO delivery (hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, \
         status, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";

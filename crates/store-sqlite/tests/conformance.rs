@@ -3,7 +3,7 @@
 use workgraph_auth::conformance::block_on;
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::ScratchFolder;
-use workgraph_testkit::conformance::{webhooks, webhooks_of_apps};
+use workgraph_testkit::conformance::{audit_log, webhooks, webhooks_of_apps};
 
 /// Runs a case on two empty stores: with caches, and without.
 fn on_both(case: impl Fn(&SqliteStore, &str)) {
@@ -61,5 +61,12 @@ fn sqlite_keeps_webhooks_as_the_port_says() {
         block_on(webhooks_of_apps(store, store))
             .unwrap_or_else(|reason| panic!("{caches}: {reason}"));
         assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn sqlite_keeps_the_audit_log_as_the_port_says() {
+    on_both(|store, caches| {
+        block_on(audit_log(store, store)).unwrap_or_else(|reason| panic!("{caches}: {reason}"));
     });
 }

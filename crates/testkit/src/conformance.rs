@@ -3,6 +3,7 @@
 //! Each case takes an empty store. A failure names the promise that the store did not keep.
 mod access_cases;
 mod audit_cases;
+mod audit_log_cases;
 mod edge_cases;
 mod interrupt_cases;
 mod journal_cases;
@@ -16,6 +17,7 @@ mod value_cases;
 mod walk_cases;
 mod webhook_cases;
 
+pub use audit_log_cases::audit_log;
 pub use lists::lists;
 pub use value_cases::index;
 

@@ -11,7 +11,8 @@ pub use delivery_target::{Host, Target};
 pub use event_filter::{EventFilter, EventSummary};
 pub use target_policy::TargetPolicy;
 pub use webhook_ports::{
-    DeliveryError, DeliveryLogEntry, DeliveryPermission, DeliveryRequest, InsertOutcome,
-    TargetReply, WebhookClient, WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
+    AttemptRecord, DeliveryError, DeliveryLogEntry, DeliveryPermission, DeliveryRequest,
+    InsertOutcome, TargetReply, WebhookClient, WebhookLimits, WebhookListQuery, WebhookStore,
+    WebhookStoreError,
 };
-pub use webhook_record::{DeliveryState, JournalPosition, Webhook};
+pub use webhook_record::{DeliveryState, DeliveryStateChange, JournalPosition, Webhook};

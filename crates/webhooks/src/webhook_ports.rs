@@ -1,7 +1,7 @@
 //! Ports: the store of webhooks, and the client that sends deliveries.
 use crate::delivery_target::Target;
 use crate::event_filter::EventFilter;
-use crate::webhook_record::{DeliveryState, JournalPosition, Webhook};
+use crate::webhook_record::{DeliveryStateChange, JournalPosition, Webhook};
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::time::{Duration, SystemTime};
@@ -123,6 +123,17 @@ pub enum InsertOutcome {
     NoGrant,
 }
 
+/// Outcome of storing the result of an attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AttemptRecord {
+    /// The result and its line of the log are stored.
+    Stored,
+    /// There is no such webhook.
+    Deleted,
+    /// Nothing is stored: another attempt has changed the state since this one began.
+    Changed,
+}
+
 /// Permission to send to a webhook at this time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeliveryPermission {
@@ -182,13 +193,14 @@ pub trait WebhookStore: Send + Sync {
     ) -> Result<bool, WebhookStoreError>;
     /// Deletes a webhook; false if there is no such webhook.
     async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError>;
-    /// Stores the result of an attempt, in one step with its line of the log; false if the webhook is deleted.
+    /// Stores the result of an attempt, in one step with its line of the log. Stores neither if the change does not
+    /// apply to the stored state any more ([`DeliveryStateChange::applies_to`]).
     async fn record_attempt(
         &self,
         id: u64,
-        state: DeliveryState,
+        change: Option<DeliveryStateChange>,
         delivery: Option<DeliveryLogEntry>,
-    ) -> Result<bool, WebhookStoreError>;
+    ) -> Result<AttemptRecord, WebhookStoreError>;
     /// Moves webhooks that have no events to send to the last commit that was looked at.
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError>;
     /// Returns the last deliveries of a webhook, newest first; none if the webhook is deleted.
@@ -199,4 +211,9 @@ pub trait WebhookStore: Send + Sync {
     ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError>;
     /// Deletes lines of the log from before an instant; returns their number.
     async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError>;
+    /// Returns a number that changes whenever a webhook is inserted or deleted, or gets other filters. `None`: only
+    /// this process writes the store, so that there is nothing to notice.
+    async fn revision(&self) -> Result<Option<u64>, WebhookStoreError> {
+        Ok(None)
+    }
 }

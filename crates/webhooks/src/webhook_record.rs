@@ -8,6 +8,9 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for which an attempt reserves its webhook: no other attempt begins before that. It is
 /// longer than any attempt takes.
 pub const LEASE: Duration = Duration::from_secs(30);
+/// Time that must be left of a node's lease on the deliveries of the store when an attempt begins, so that the attempt
+/// is over when another node may begin one.
+pub const LEASE_RESERVE: Duration = Duration::from_secs(12);
 /// Time without a success after which a heartbeat is sent.
 pub const HEARTBEAT: Duration = Duration::from_secs(8 * 3600);
 /// Time of continuous failure after which a webhook is deleted.
@@ -79,6 +82,30 @@ pub struct DeliveryState {
     pub next_attempt_at: Option<SystemTime>,
     /// The time of the first failure since the last success.
     pub failing_since: Option<SystemTime>,
+}
+
+/// Change of the state of a webhook's deliveries by one attempt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeliveryStateChange {
+    /// The state that the attempt began with.
+    pub from: DeliveryState,
+    /// The state after the attempt; `None` deletes the webhook, which failed for too long.
+    pub to: Option<DeliveryState>,
+}
+
+impl DeliveryStateChange {
+    /// Returns the position after the attempt. A stored one beyond it is another attempt's.
+    #[must_use]
+    pub fn end_position(&self) -> JournalPosition {
+        self.to.as_ref().unwrap_or(&self.from).position
+    }
+
+    /// Returns true if the change may replace the stored state: no other attempt failed or succeeded since this one
+    /// began. So a late result never moves a position back, and never counts a failure over another one's result.
+    #[must_use]
+    pub fn applies_to(&self, stored: &DeliveryState) -> bool {
+        stored.retries == self.from.retries && stored.position <= self.end_position()
+    }
 }
 
 /// Omits the secret.
@@ -210,6 +237,27 @@ mod tests {
         assert_eq!(good.last_failure_content, "503", "it stays to be read");
         let back = good.succeeded(start(), JournalPosition::default());
         assert_eq!(back.position, at, "a position never goes back by a success");
+    }
+
+    #[test]
+    fn a_late_result_does_not_replace_that_of_another_attempt() {
+        let state = |seq, facts, retries| DeliveryState {
+            position: JournalPosition { seq, facts },
+            retries,
+            ..DeliveryState::default()
+        };
+        let change = DeliveryStateChange {
+            from: state(5, 0, 1),
+            to: Some(state(9, 2, 0)),
+        };
+        assert!(change.applies_to(&state(5, 0, 1)));
+        // An idle webhook was moved forward meanwhile: what is acknowledged includes that.
+        assert!(change.applies_to(&state(7, 0, 1)) && change.applies_to(&state(9, 2, 1)));
+        assert!(!change.applies_to(&state(9, 3, 1)), "it would move back");
+        assert!(!change.applies_to(&state(5, 0, 2)), "another one failed");
+        assert!(!change.applies_to(&state(5, 0, 0)), "another one succeeded");
+        let deletion = DeliveryStateChange { to: None, ..change };
+        assert!(deletion.applies_to(&state(5, 0, 1)) && !deletion.applies_to(&state(6, 0, 1)));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_api::Entropy;
 use workgraph_webhooks::{
-    DeliveryLogEntry, DeliveryPermission, DeliveryState, EventFilter, InsertOutcome, Webhook,
-    WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
+    AttemptRecord, DeliveryLogEntry, DeliveryPermission, DeliveryStateChange, EventFilter,
+    InsertOutcome, Webhook, WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
 };
 use workgraph_wire::{KeyRing, sealed_secret};
 
@@ -117,10 +117,10 @@ impl WebhookStore for SealedWebhookStore {
     async fn record_attempt(
         &self,
         id: u64,
-        state: DeliveryState,
+        change: Option<DeliveryStateChange>,
         delivery: Option<DeliveryLogEntry>,
-    ) -> Result<bool, WebhookStoreError> {
-        self.store.record_attempt(id, state, delivery).await
+    ) -> Result<AttemptRecord, WebhookStoreError> {
+        self.store.record_attempt(id, change, delivery).await
     }
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError> {
         self.store.advance_positions(ids, seq).await
@@ -135,6 +135,9 @@ impl WebhookStore for SealedWebhookStore {
     async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError> {
         self.store.prune_delivery_log(before).await
     }
+    async fn revision(&self) -> Result<Option<u64>, WebhookStoreError> {
+        self.store.revision().await
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +146,7 @@ mod tests {
     use crate::adapters::system_clock::SystemEntropy;
     use workgraph_auth::conformance::block_on;
     use workgraph_store_sqlite::{SqliteStore, StoreOptions};
+    use workgraph_webhooks::DeliveryState;
 
     fn sealer(key: u8) -> WebhookSecretSealer {
         WebhookSecretSealer::new(KeyRing::new(1, [key; 32]), Arc::new(SystemEntropy::new()))

@@ -2,29 +2,80 @@
 use crate::adapters::sealed_webhooks::{SealedWebhookStore, WebhookSecretSealer};
 use crate::log::request_scope::in_current_request;
 use anyhow::{Context, Result};
+use async_trait::async_trait;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
-use workgraph_audit::{ChainPosition, CheckpointPublicKey, InspectionReport};
-use workgraph_auth::{OAuthStore, TokenStore};
+use workgraph_audit::{AuditLogStore, CheckpointPublicKey, InspectionReport};
+use workgraph_auth::{AuthStoreError, OAuthStore, TokenStore};
 use workgraph_core::Gid;
 use workgraph_core::audit::ActorContext;
-use workgraph_core::model::time::Time;
-use workgraph_core::storage::GraphStore;
+use workgraph_core::storage::{GraphStore, PermanentLeases, WorkLeases};
 use workgraph_portal::AuditedStore;
 pub(crate) use workgraph_store_sqlite::StoreOptions;
-use workgraph_store_sqlite::{AuditLogProgress, ReadOnlyStore, SqliteStore};
+use workgraph_store_sqlite::{ReadOnlyStore, SqliteStore};
 use workgraph_webhooks::WebhookStore;
 
-/// Stores of one data folder.
+/// Operations of a store besides its ports.
+#[async_trait]
+trait StoreBackend: Send + Sync {
+    /// Returns the store bound to an actor: the audit log records its writes as theirs.
+    fn bound_to_actor(&self, acting: ActorContext, now: SystemTime) -> Arc<dyn OAuthStore>;
+
+    /// Records a failed sign-in as a user.
+    async fn record_failed_sign_in(
+        &self,
+        user: u64,
+        acting: ActorContext,
+        now: SystemTime,
+    ) -> Result<(), AuthStoreError>;
+
+    /// Returns figures for the metrics; none if the store can't be read.
+    async fn figures(&self) -> Vec<(&'static str, u64)>;
+
+    /// Returns the highest gid in use.
+    fn highest_gid(&self) -> Result<Option<Gid>>;
+}
+
+#[async_trait]
+impl StoreBackend for SqliteStore {
+    fn bound_to_actor(&self, acting: ActorContext, now: SystemTime) -> Arc<dyn OAuthStore> {
+        Arc::new(self.as_actor(acting, now))
+    }
+
+    async fn record_failed_sign_in(
+        &self,
+        user: u64,
+        acting: ActorContext,
+        now: SystemTime,
+    ) -> Result<(), AuthStoreError> {
+        let store = self.as_actor(acting, now);
+        SqliteStore::record_failed_sign_in(&store, user).await
+    }
+
+    async fn figures(&self) -> Vec<(&'static str, u64)> {
+        let stats = self.stats().ok();
+        stats.map_or_else(Vec::new, |s| {
+            vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
+        })
+    }
+
+    fn highest_gid(&self) -> Result<Option<Gid>> {
+        self.max_gid().context("the highest gid can't be read")
+    }
+}
+
+/// The ports of one store.
 pub(crate) struct Storage {
     pub(crate) graph: Arc<dyn GraphStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) oauth: Arc<dyn OAuthStore>,
     pub(crate) hooks: Arc<dyn WebhookStore>,
-    sqlite: Arc<SqliteStore>,
+    pub(crate) audit_log: Arc<dyn AuditLogStore>,
+    pub(crate) leases: Arc<dyn WorkLeases>,
+    backend: Arc<dyn StoreBackend>,
 }
 
 impl Storage {
@@ -49,20 +100,36 @@ impl Storage {
         let opened = SqliteStore::open_resealed(folder, options, &mut reseal);
         let sqlite = opened.with_context(|| not_opened(folder))?;
         let sqlite = Arc::new(sqlite);
+        Ok(Self::with(sqlite, Arc::new(PermanentLeases), sealer))
+    }
+
+    /// Returns the ports of a store.
+    fn with<S>(store: Arc<S>, leases: Arc<dyn WorkLeases>, sealer: WebhookSecretSealer) -> Self
+    where
+        S: GraphStore
+            + TokenStore
+            + OAuthStore
+            + WebhookStore
+            + AuditLogStore
+            + StoreBackend
+            + 'static,
+    {
         #[cfg(debug_assertions)]
-        let graph = crate::adapters::fault_injection::with_fault_injection(sqlite.clone());
+        let graph = crate::adapters::fault_injection::with_fault_injection(store.clone());
         #[cfg(not(debug_assertions))]
-        let graph = sqlite.clone();
-        Ok(Self {
+        let graph = store.clone();
+        Self {
             graph,
-            tokens: sqlite.clone(),
-            oauth: sqlite.clone(),
+            tokens: store.clone(),
+            oauth: store.clone(),
             hooks: Arc::new(SealedWebhookStore {
-                store: sqlite.clone(),
+                store: store.clone(),
                 sealer,
             }),
-            sqlite,
-        })
+            audit_log: store.clone(),
+            leases,
+            backend: store,
+        }
     }
 
     /// Returns the highest gid in use.
@@ -70,58 +137,27 @@ impl Storage {
     /// # Errors
     /// Fails if the store can't be read.
     pub(crate) fn floor(&self) -> Result<Option<Gid>> {
-        let highest = self.sqlite.max_gid();
-        highest.context("the highest gid can't be read")
+        self.backend.highest_gid()
     }
 
     /// Returns figures for the metrics; none if the store can't be read.
-    pub(crate) fn stats(&self) -> Vec<(&'static str, u64)> {
-        let stats = self.sqlite.stats().ok();
-        let mut all = stats.map_or_else(Vec::new, |s| {
-            vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
-        });
-        let tail = self.sqlite.audit_log_tail().ok();
-        all.extend(tail.map(|tail| ("audit_sequence", tail.head.seq)));
+    pub(crate) async fn stats(&self) -> Vec<(&'static str, u64)> {
+        let mut all = self.backend.figures().await;
+        let log = self.audit_log.progress().await.ok();
+        all.extend(log.map(|log| ("audit_sequence", log.head.seq)));
         all
-    }
-
-    /// Returns the last row of the audit log and its last checkpoint.
-    ///
-    /// # Errors
-    /// Fails if the store can't be read.
-    pub(crate) fn audit_tail(&self) -> Result<AuditLogProgress> {
-        let tail = self.sqlite.audit_log_tail();
-        tail.context("the end of the audit log can't be read")
-    }
-
-    /// Returns the row up to which the audit log may be dropped now.
-    ///
-    /// # Errors
-    /// Fails if the store can't be read.
-    pub(crate) fn audit_old(&self, before: Time) -> Result<Option<ChainPosition>> {
-        let rows = self.sqlite.prunable_audit_rows(before);
-        rows.context("the old rows of the audit log can't be found")
-    }
-
-    /// Stores a signed checkpoint of a row, and drops the rows up to `base`.
-    ///
-    /// # Errors
-    /// Fails if the store can't be written.
-    pub(crate) async fn keep_checkpoint(&self, line: String, head: u64, base: u64) -> Result<()> {
-        let kept = self.sqlite.keep_checkpoint(line, head, base).await;
-        kept.with_context(|| format!("the checkpoint of row {head} can't be stored"))
     }
 }
 
 impl AuditedStore for Storage {
     fn as_actor(&self, acting: ActorContext, now: SystemTime) -> Arc<dyn OAuthStore> {
-        Arc::new(self.sqlite.as_actor(acting, now))
+        self.backend.bound_to_actor(acting, now)
     }
 
     fn sign_in_failed(&self, user: u64, acting: ActorContext, now: SystemTime) {
-        let store = self.sqlite.as_actor(acting, now);
+        let store = Arc::clone(&self.backend);
         tokio::spawn(in_current_request(async move {
-            if let Err(e) = store.record_failed_sign_in(user).await {
+            if let Err(e) = store.record_failed_sign_in(user, acting, now).await {
                 tracing::error!(
                     reason = e.to_string(),
                     "a failed sign-in is missing in the audit log"

@@ -240,11 +240,11 @@ impl AppState {
     }
 
     /// Returns the metrics as Prometheus text.
-    pub(crate) fn metrics_text(&self) -> String {
+    pub(crate) async fn metrics_text(&self) -> String {
         self.metrics.text(
             self.connections.active_requests(),
             self.api.limiter(),
-            &self.storage.stats(),
+            &self.storage.stats().await,
         )
     }
 }

@@ -153,7 +153,7 @@ pub(crate) async fn health(edge: &AppState, head: &Parts, metrics: bool) -> Opti
             let (status, text) = edge.ready().await;
             Some(RoutedResponse::text(status, text))
         }
-        "/-/metrics" if metrics => Some(RoutedResponse::text(200, edge.metrics_text())),
+        "/-/metrics" if metrics => Some(RoutedResponse::text(200, edge.metrics_text().await)),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@
 use crate::adapters::data_dir::write_private;
 use crate::adapters::stores::Storage;
 use crate::config::schema::AuditConfig;
+use crate::workers::held_lease::HeldLease;
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,12 +17,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 use tokio::time::MissedTickBehavior;
 use workgraph_api::{Clock, Entropy};
 use workgraph_audit::{
-    ChainPosition, Checkpoint, CheckpointKey, InspectionReport, read_checkpoint,
+    ChainPosition, Checkpoint, CheckpointKey, InspectionReport, StoredCheckpoint, read_checkpoint,
 };
 use workgraph_core::model::time::Time;
+use workgraph_core::storage::SharedWork;
 
 /// Time between two looks for rows to sign.
 const LOOK: Duration = Duration::from_secs(60);
@@ -76,6 +79,8 @@ pub(crate) struct AuditSigner {
     /// Time for which rows are kept.
     retention: Duration,
     storage: Arc<Storage>,
+    /// Lease on the signing of the log.
+    lease: Mutex<HeldLease>,
     clock: Arc<dyn Clock>,
 }
 
@@ -108,6 +113,7 @@ impl AuditSigner {
             anchor_path: anchor_path(folder, settings),
             rows: u64::from(settings.rows.max(1)),
             retention,
+            lease: Mutex::new(HeldLease::new(&storage.leases, SharedWork::AuditSigning)),
             storage: Arc::clone(storage),
             clock,
         })
@@ -140,9 +146,13 @@ impl AuditSigner {
         }
     }
 
-    /// Makes one checkpoint. Returns true if there may be more rows to drop.
+    /// Makes one checkpoint, if this node signs the log. Returns true if there may be more to do.
     async fn step(&self, all: bool) -> Result<bool> {
-        let tail = self.storage.audit_tail()?;
+        if self.lease.lock().await.current().await.is_none() {
+            return Ok(false);
+        }
+        let tail = self.storage.audit_log.progress().await;
+        let tail = tail.context("the end of the audit log can't be read")?;
         let public = self.key.public();
         let last = match &tail.checkpoint {
             Some(line) => Some(read_checkpoint(line, &public).context(
@@ -156,9 +166,11 @@ impl AuditSigner {
         }
         let (base, signed) = last.map_or((ChainPosition::START, 0), |c| (c.base, c.head.seq));
         let now = self.clock.now();
-        let before = now.checked_sub(self.retention).map(Time::from_system);
-        let old = match before {
-            Some(before) => self.storage.audit_old(before)?,
+        let old = match now.checked_sub(self.retention) {
+            Some(before) => {
+                let old = self.storage.audit_log.prunable_rows(before).await;
+                old.context("the old rows of the audit log can't be found")?
+            }
             None => None,
         };
         let old = old.filter(|old| old.seq > base.seq);
@@ -172,10 +184,21 @@ impl AuditSigner {
             head: tail.head,
         };
         let line = self.key.sign(&checkpoint);
-        let (head, base) = (checkpoint.head.seq, checkpoint.base.seq);
-        self.storage
-            .keep_checkpoint(line.clone(), head, base)
-            .await?;
+        let head = checkpoint.head.seq;
+        let stored = self.storage.audit_log.store_checkpoint(StoredCheckpoint {
+            previous: tail.checkpoint,
+            line: line.clone(),
+            head,
+            base: checkpoint.base.seq,
+        });
+        let stored = stored.await;
+        if !stored.with_context(|| format!("the checkpoint of row {head} can't be stored"))? {
+            tracing::info!(
+                rows = head,
+                "another node has signed the audit log meanwhile"
+            );
+            return Ok(false);
+        }
         tracing::info!(checkpoint = line, rows = head, "the audit log was signed");
         self.publish_checkpoint(&line)?;
         Ok(old.is_some())

@@ -19,6 +19,8 @@ const WORKERS: usize = 2;
 const PAUSE: Duration = Duration::from_secs(1);
 /// Longest sleep of a worker without a job.
 const NAP: Duration = Duration::from_secs(10);
+/// Longest sleep where other nodes start jobs, too, of which this process hears nothing.
+const SHARED_NAP: Duration = Duration::from_secs(1);
 
 /// Time that a worker has for its present step when the server stops.
 const LAST_STEP: Duration = Duration::from_secs(5);
@@ -42,7 +44,7 @@ impl JobWorkers {
     }
 }
 
-/// Releases the leases of the process before this one, and starts the workers.
+/// Releases the leases of the process before this one, if the store is this process's own, and starts the workers.
 ///
 /// # Errors
 /// Fails if the store fails.
@@ -52,9 +54,13 @@ pub(crate) async fn start(
     metrics: &Arc<Metrics>,
     offload: &Arc<Offload>,
 ) -> Result<JobWorkers> {
-    // This process alone has the store, so the owner of a lease is dead.
-    let released = api.release_dead_leases().await;
-    released.context("the jobs of the process before this one can't be released")?;
+    // With a store of its own this process knows that the owner of any lease is dead. Otherwise leases run out.
+    let sole_owner = api.version().is_some();
+    if sole_owner {
+        let released = api.release_dead_leases().await;
+        released.context("the jobs of the process before this one can't be released")?;
+    }
+    let nap = if sole_owner { NAP } else { SHARED_NAP };
     let wake = Arc::new(Notify::new());
     let ring = Arc::clone(&wake);
     api.set_job_notifier(move || ring.notify_one());
@@ -67,6 +73,7 @@ pub(crate) async fn start(
             metrics: Arc::clone(metrics),
             wake: Arc::clone(&wake),
             offload: Arc::clone(offload),
+            nap,
             stopped: stopped.clone(),
         };
         tasks.push(tokio::spawn(async move { worker.run().await }));
@@ -80,6 +87,8 @@ struct JobWorker {
     metrics: Arc<Metrics>,
     wake: Arc<Notify>,
     offload: Arc<Offload>,
+    /// Longest sleep without a job.
+    nap: Duration,
     stopped: watch::Receiver<bool>,
 }
 
@@ -91,7 +100,9 @@ impl JobWorker {
                 Ok(NextJob::Later(at)) => {
                     let until =
                         at.and_then(|t| t.to_system().duration_since(self.clock.now()).ok());
-                    let nap = until.map_or(NAP, |wait| wait.clamp(Duration::from_millis(1), NAP));
+                    let nap = until.map_or(self.nap, |wait| {
+                        wait.clamp(Duration::from_millis(1), self.nap)
+                    });
                     // Each of these events may bring a job.
                     tokio::select! {
                         _ = tokio::time::timeout(nap, self.wake.notified()) => {}

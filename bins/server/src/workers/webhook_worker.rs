@@ -3,6 +3,7 @@ use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::pause;
 use crate::adapters::webhook_client::{SystemNetwork, WebhookSender};
 use crate::config::schema::DeliveryConfig;
+use crate::workers::held_lease::HeldLease;
 use crate::workers::offload::{Offload, OffloadFlow};
 use anyhow::{Context, Result};
 use std::net::SocketAddr;
@@ -29,10 +30,16 @@ pub(crate) struct DeliveryWorker {
     pub(crate) api: Arc<Api>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) offload: Arc<Offload>,
+    /// Lease on the deliveries of the store.
+    pub(crate) lease: HeldLease,
 }
 
 /// Starts the delivery worker and the pruning of the journal; both end with the runtime.
 pub(crate) fn start(delivery_worker: DeliveryWorker, settings: &DeliveryConfig) {
+    if delivery_worker.api.version().is_none() {
+        // Until the lease is held.
+        delivery_worker.api.yield_deliveries();
+    }
     tokio::spawn(prune_journal_loop(Arc::clone(&delivery_worker.api)));
     let workers = usize::try_from(settings.workers).unwrap_or(1).max(1);
     tokio::spawn(async move { delivery_worker.deliver(workers).await });
@@ -61,6 +68,10 @@ async fn prune_journal_loop(api: Arc<Api>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        // Only the node that makes the deliveries knows what they still need.
+        if !api.holds_deliveries() {
+            continue;
+        }
         let pruned = async { api.prune_journal(api.maintain_webhooks().await?).await };
         match pruned.await {
             Ok(0) => {}
@@ -78,10 +89,22 @@ impl DeliveryWorker {
             api,
             clock,
             offload,
+            mut lease,
         } = self;
         let mut under_way = JoinSet::new();
         let (mut seen, mut looked) = (None, None::<Instant>);
         loop {
+            match lease.current().await {
+                Some(held) => {
+                    let remaining = HeldLease::remaining(&held);
+                    if let Err(error) = api.hold_deliveries(held.epoch, remaining).await {
+                        let why = error.to_string();
+                        tracing::error!(why, "the webhooks could not be read");
+                        pause(PAUSE).await;
+                    }
+                }
+                None => api.yield_deliveries(),
+            }
             let version = api.version();
             let gathered = looked.is_none_or(|at| at.elapsed() >= GATHER_DELAY);
             if gathered && (version.is_none() || seen != version) {

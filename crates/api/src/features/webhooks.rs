@@ -2,6 +2,7 @@
 //! targets.
 pub(crate) mod delivery;
 pub(crate) mod delivery_batch;
+pub(crate) mod delivery_lease;
 pub(crate) mod scheduler;
 pub mod service;
 pub(crate) mod service_state;

@@ -1,6 +1,7 @@
 //! Webhooks: a day of retries and heartbeats by the clock alone, and faults and kills by seed.
 mod deliveries;
 mod partial_writes;
+mod shared_store;
 mod simulation;
 mod stopped;
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::SystemTime;

@@ -12,9 +12,12 @@ use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::auth_rows::refused;
 use crate::transaction::{SqliteTransaction, gid, limit, maybe_gid, unreadable};
+use async_trait::async_trait;
 use rusqlite::Row;
+use std::time::SystemTime;
 use workgraph_audit::{
-    ChainPosition, CheckpointPublicKey, InspectionReport, LogInspector, RowDigest,
+    AuditLogProgress, AuditLogStore, AuditLogStoreError, ChainPosition, CheckpointPublicKey,
+    InspectionReport, LogInspector, RowDigest, StoredCheckpoint,
 };
 use workgraph_core::audit::{ActorType, AuditEventKind, AuditQuery, AuditRow, digest_input};
 use workgraph_core::model::gid::{GID_END, Gid};
@@ -30,15 +33,6 @@ pub(crate) struct AuditLogEnd {
     gid: Gid,
     at: Time,
     mark: ChainPosition,
-}
-
-/// Progress of the log and of its checkpoints.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AuditLogProgress {
-    /// Chain position of its last row; [`ChainPosition::START`] if it has none.
-    pub head: ChainPosition,
-    /// Last checkpoint stored beside it.
-    pub checkpoint: Option<String>,
 }
 
 /// Returns the chain position in the columns `seq, digest`.
@@ -154,35 +148,32 @@ impl SqliteTransaction<'_> {
     }
 }
 
-impl SqliteStore {
-    /// Returns the progress of the audit log.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be read.
-    pub fn audit_log_tail(&self) -> Result<AuditLogProgress, GraphStoreError> {
-        self.readers.read(|session| {
-            let head = session
-                .one(Sql::AuditLast, [], |row| mark(row, 2))
-                .map_err(failed)?;
-            let checkpoint = session
-                .one(Sql::Checkpoint, [], |row| row.get(0))
-                .map_err(failed)?;
+fn unavailable(error: impl std::fmt::Display) -> AuditLogStoreError {
+    AuditLogStoreError(error.to_string())
+}
+
+fn last_checkpoint(session: &mut SqliteTransaction<'_>) -> rusqlite::Result<Option<String>> {
+    session.one(Sql::Checkpoint, [], |row| row.get(0))
+}
+
+#[async_trait]
+impl AuditLogStore for SqliteStore {
+    async fn progress(&self) -> Result<AuditLogProgress, AuditLogStoreError> {
+        let read = |session: &mut SqliteTransaction<'_>| {
+            let head = session.one(Sql::AuditLast, [], |row| mark(row, 2));
             Ok(AuditLogProgress {
-                head: head.unwrap_or(ChainPosition::START),
-                checkpoint,
+                head: head.map_err(failed)?.unwrap_or(ChainPosition::START),
+                checkpoint: last_checkpoint(session).map_err(failed)?,
             })
-        })
+        };
+        self.readers.read(read).map_err(unavailable)
     }
 
-    /// Returns the last row up to which the log may be dropped in one round: older than the instant, and not the last
-    /// row.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be read.
-    pub fn prunable_audit_rows(
+    async fn prunable_rows(
         &self,
-        before: Time,
-    ) -> Result<Option<ChainPosition>, GraphStoreError> {
+        before: SystemTime,
+    ) -> Result<Option<ChainPosition>, AuditLogStoreError> {
+        let before = Time::from_system(before);
         let end = Gid::first_of(u64::try_from(before.millis()).unwrap_or(0)).as_i64();
         let found = self.readers.read(|session| {
             let read = |session: &mut SqliteTransaction<'_>| {
@@ -201,30 +192,29 @@ impl SqliteStore {
                 session.one(Sql::AuditAt, [number(upto)], |row| mark(row, 0))
             };
             read(session).map_err(failed)
-        })?;
-        Ok(found)
+        });
+        found.map_err(unavailable)
     }
 
-    /// Stores a signed checkpoint of the row `head`, and drops the rows up to `base`, in one commit.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be written.
-    pub async fn keep_checkpoint(
+    async fn store_checkpoint(
         &self,
-        line: String,
-        head: u64,
-        base: u64,
-    ) -> Result<(), GraphStoreError> {
-        let kept = self.writer.work(move |session| {
-            session
-                .run(Sql::InsertCheckpoint, (number(head), &line))
-                .and_then(|_| session.run(Sql::PruneAudit, [number(base)]))
-                .and_then(|_| session.run(Sql::PruneCheckpoints, [number(base)]))
-                .map(drop)
-                .map_err(refused)
+        checkpoint: StoredCheckpoint,
+    ) -> Result<bool, AuditLogStoreError> {
+        let stored = self.writer.work(move |session| {
+            let store = |session: &mut SqliteTransaction<'_>| {
+                if last_checkpoint(session)? != checkpoint.previous {
+                    return Ok(false);
+                }
+                let base = number(checkpoint.base);
+                let row = (number(checkpoint.head), &checkpoint.line);
+                session.run(Sql::InsertCheckpoint, row)?;
+                session.run(Sql::PruneAudit, [base])?;
+                session.run(Sql::PruneCheckpoints, [base])?;
+                Ok(true)
+            };
+            store(session).map_err(refused)
         });
-        kept.await
-            .map_err(|e| GraphStoreError::Failed(e.to_string()))
+        stored.await.map_err(unavailable)
     }
 }
 

@@ -10,8 +10,9 @@ use std::time::SystemTime;
 use workgraph_auth::{AuthStoreError, OAuthStore};
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_webhooks::{
-    DeliveryLogEntry, DeliveryPermission, DeliveryState, EventFilter, InsertOutcome,
-    JournalPosition, Webhook, WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
+    AttemptRecord, DeliveryLogEntry, DeliveryPermission, DeliveryState, DeliveryStateChange,
+    EventFilter, InsertOutcome, JournalPosition, Webhook, WebhookLimits, WebhookListQuery,
+    WebhookStore, WebhookStoreError,
 };
 
 fn text(filters: &[EventFilter]) -> String {
@@ -147,6 +148,33 @@ fn count(
     Ok(found.unwrap_or(0))
 }
 
+/// Writes the state after an attempt, or deletes the webhook, if the stored state is still one that the change applies
+/// to. Returns the number of rows that were changed.
+fn change_state(
+    session: &mut SqliteTransaction<'_>,
+    id: u64,
+    change: &DeliveryStateChange,
+) -> rusqlite::Result<usize> {
+    let Some(state) = &change.to else {
+        let end = change.end_position();
+        let params = (signed(id), change.from.retries, signed(end.seq), end.facts);
+        return session.run(Sql::DropFailingHook, params);
+    };
+    let params = rusqlite::params![
+        signed(id),
+        signed(state.position.seq),
+        state.position.facts,
+        state.last_success_at.map(millis),
+        state.last_failure_at.map(millis),
+        state.last_failure_content,
+        state.retries,
+        state.next_attempt_at.map(millis),
+        state.failing_since.map(millis),
+        change.from.retries,
+    ];
+    session.run(Sql::SettleHook, params)
+}
+
 /// Rows of the log that are dropped at once.
 const ROUND: i64 = 1_000;
 
@@ -260,23 +288,24 @@ impl WebhookStore for SqliteStore {
     async fn record_attempt(
         &self,
         id: u64,
-        state: DeliveryState,
+        change: Option<DeliveryStateChange>,
         delivery: Option<DeliveryLogEntry>,
-    ) -> Result<bool, WebhookStoreError> {
+    ) -> Result<AttemptRecord, WebhookStoreError> {
         self.on_hooks(move |session| {
-            let params = rusqlite::params![
-                signed(id),
-                signed(state.position.seq),
-                state.position.facts,
-                state.last_success_at.map(millis),
-                state.last_failure_at.map(millis),
-                state.last_failure_content,
-                state.retries,
-                state.next_attempt_at.map(millis),
-                state.failing_since.map(millis),
-            ];
-            if session.run(Sql::SettleHook, params)? == 0 {
-                return Ok(false);
+            let changed = match &change {
+                Some(change) => change_state(session, id, change)?,
+                None => 0,
+            };
+            if changed == 0 {
+                if session
+                    .one(Sql::HookExists, [signed(id)], |_| Ok(()))?
+                    .is_none()
+                {
+                    return Ok(AttemptRecord::Deleted);
+                }
+                if change.is_some() {
+                    return Ok(AttemptRecord::Changed);
+                }
             }
             if let Some(line) = &delivery {
                 let params = rusqlite::params![
@@ -293,7 +322,7 @@ impl WebhookStore for SqliteStore {
                 ];
                 session.run(Sql::InsertDelivery, params)?;
             }
-            Ok(true)
+            Ok(AttemptRecord::Stored)
         })
         .await
     }

@@ -2,7 +2,9 @@
 use crate::open;
 use rusqlite::Connection;
 use std::path::Path;
-use workgraph_audit::{ChainPosition, Checkpoint, CheckpointKey, InspectionReport};
+use workgraph_audit::{
+    AuditLogStore, ChainPosition, Checkpoint, CheckpointKey, InspectionReport, StoredCheckpoint,
+};
 use workgraph_auth::conformance::block_on;
 use workgraph_core::access::Role;
 use workgraph_core::audit::digest_input;
@@ -42,7 +44,8 @@ fn signed(path: &Path) -> (Vec<String>, [u64; 3]) {
         fixture.team(acme, &format!("team {n}"), ann);
         block_on(store.commit(fixture.take())).unwrap();
         if n % 8 == 7 {
-            let head = store.audit_log_tail().unwrap().head;
+            let tail = block_on(store.progress()).unwrap();
+            let head = tail.head;
             if n == 23 {
                 let conn = Connection::open(path.join("workgraph.db")).unwrap();
                 let old = "SELECT seq, digest FROM audit ORDER BY seq LIMIT 1 OFFSET 9";
@@ -63,12 +66,18 @@ fn signed(path: &Path) -> (Vec<String>, [u64; 3]) {
                 base,
                 head,
             });
-            block_on(store.keep_checkpoint(line.clone(), head.seq, base.seq)).unwrap();
+            let checkpoint = StoredCheckpoint {
+                previous: tail.checkpoint,
+                line: line.clone(),
+                head: head.seq,
+                base: base.seq,
+            };
+            assert!(block_on(store.store_checkpoint(checkpoint)).unwrap());
             anchored.push(line);
             signed = head.seq;
         }
     }
-    let last = store.audit_log_tail().unwrap().head.seq;
+    let last = block_on(store.progress()).unwrap().head.seq;
     (anchored, [base.seq + 1, signed, last])
 }
 

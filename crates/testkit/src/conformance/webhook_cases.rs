@@ -1,5 +1,6 @@
 //! Conformance of a store of webhooks, beside the graph that it belongs to.
 mod app_webhooks;
+mod attempts;
 
 pub use app_webhooks::webhooks_of_apps;
 
@@ -9,8 +10,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_auth::{Account, OAuthStore, ScopeSet, Tier};
 use workgraph_core::storage::{Changes, GraphStore};
 use workgraph_webhooks::{
-    DeliveryLogEntry, DeliveryState, EventFilter, InsertOutcome, JournalPosition, Webhook,
-    WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
+    AttemptRecord, DeliveryLogEntry, DeliveryState, DeliveryStateChange, EventFilter,
+    InsertOutcome, JournalPosition, Webhook, WebhookLimits, WebhookListQuery, WebhookStore,
+    WebhookStoreError,
 };
 
 impl From<workgraph_auth::AuthStoreError> for GraphStoreFailure {
@@ -200,16 +202,24 @@ pub async fn webhooks(
         status: (n == 2).then_some(503),
         error: "503".into(),
     };
-    for n in 1..=3 {
-        ensure(
-            store
-                .record_attempt(10, state.clone(), Some(line(n)))
-                .await?,
-            "an attempt is noted",
+    let first = DeliveryStateChange {
+        from: DeliveryState::default(),
+        to: Some(state.clone()),
+    };
+    for (n, change) in [(1, Some(first)), (2, None), (3, None)] {
+        same(
+            &store.record_attempt(10, change, Some(line(n))).await?,
+            &AttemptRecord::Stored,
+            "an attempt is noted, with a new state or without",
         )?;
     }
-    ensure(
-        store.record_attempt(10, state.clone(), None).await?,
+    let again = DeliveryStateChange {
+        from: state.clone(),
+        to: Some(state.clone()),
+    };
+    same(
+        &store.record_attempt(10, Some(again.clone()), None).await?,
+        &AttemptRecord::Stored,
         "so is one that is not logged",
     )?;
     let found = store.get(10).await?.map(|h| (h.filters, h.state));
@@ -254,10 +264,13 @@ pub async fn webhooks(
     )?;
     ensure(store.remove(10).await?, "a webhook can be deleted")?;
     ensure(!store.remove(10).await?, "once")?;
-    ensure(
-        !store.record_attempt(10, state, Some(line(4))).await?,
-        "nothing is noted of one that is gone",
-    )?;
+    for change in [Some(again), None] {
+        same(
+            &store.record_attempt(10, change, Some(line(4))).await?,
+            &AttemptRecord::Deleted,
+            "nothing is noted of one that is gone",
+        )?;
+    }
     ensure(
         store.deliveries(10, 9).await?.is_empty(),
         "its log goes with it",
@@ -266,5 +279,6 @@ pub async fn webhooks(
         !store.set_filters(10, Vec::new()).await?,
         "it has no filters",
     )?;
-    same(&store.get(10).await?, &None, "it is gone")
+    same(&store.get(10).await?, &None, "it is gone")?;
+    attempts::late_results(store).await
 }

@@ -6,8 +6,9 @@ use std::time::SystemTime;
 use workgraph_auth::{OAuthStore, TokenStore};
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_webhooks::{
-    DeliveryLogEntry, DeliveryPermission, DeliveryState, EventFilter, InsertOutcome,
-    JournalPosition, Webhook, WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
+    AttemptRecord, DeliveryLogEntry, DeliveryPermission, DeliveryStateChange, EventFilter,
+    InsertOutcome, JournalPosition, Webhook, WebhookLimits, WebhookListQuery, WebhookStore,
+    WebhookStoreError,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -126,14 +127,24 @@ impl WebhookStore for MemoryStore {
     async fn record_attempt(
         &self,
         id: u64,
-        state: DeliveryState,
+        change: Option<DeliveryStateChange>,
         delivery: Option<DeliveryLogEntry>,
-    ) -> Result<bool, WebhookStoreError> {
+    ) -> Result<AttemptRecord, WebhookStoreError> {
         let webhooks = &mut *self.hooks.lock();
         let Some(hook) = webhooks.hooks.get_mut(&id) else {
-            return Ok(false);
+            return Ok(AttemptRecord::Deleted);
         };
-        hook.state = state;
+        if let Some(change) = change {
+            if !change.applies_to(&hook.state) {
+                return Ok(AttemptRecord::Changed);
+            }
+            match change.to {
+                Some(state) => hook.state = state,
+                None => {
+                    webhooks.hooks.remove(&id);
+                }
+            }
+        }
         if let Some(line) = delivery {
             webhooks.last += 1;
             webhooks.log.push(DeliveryLogEntry {
@@ -142,7 +153,7 @@ impl WebhookStore for MemoryStore {
                 ..line
             });
         }
-        Ok(true)
+        Ok(AttemptRecord::Stored)
     }
 
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError> {

@@ -178,7 +178,10 @@ async fn what_was_signed_and_not_anchored_is_anchored_later() {
     std::fs::create_dir(&anchors).unwrap();
     fixture.act(1).await;
     fixture.signer.run_once(true).await;
-    assert_eq!(fixture.storage.audit_tail().unwrap().head.seq, 1);
+    assert_eq!(
+        fixture.storage.audit_log.progress().await.unwrap().head.seq,
+        1
+    );
     std::fs::remove_dir(&anchors).unwrap();
     fixture.signer.run_once(true).await;
     fixture.signer.run_once(true).await;

@@ -5,6 +5,7 @@ use crate::ports::blob_store::{BlobStore, BlobStoreError, SHARDS};
 use crate::state::Api;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::attachment;
@@ -15,6 +16,9 @@ const LOOKUP_MAX: usize = 200;
 
 /// Copies of an attachment that are looked at; a file that has more is kept.
 const COPIES_MAX: usize = 10_000;
+
+/// Age at which a file that another node began to upload has an owner, or never will.
+const FOREIGN_UPLOAD_MAX: Duration = Duration::from_secs(86_400);
 
 /// Counts of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,7 +59,9 @@ impl Api {
             let shard = u8::try_from(shard).unwrap_or(u8::MAX);
             let mut found = store.list(shard).await?;
             // An upload that ended since has an owner, or has failed.
-            found.retain(|file| !self.pending_uploads.contains(*file));
+            found.retain(|file| {
+                !self.pending_uploads.contains(*file) && !self.may_be_pending(*file)
+            });
             for some in found.chunks(LOOKUP_MAX) {
                 let owned = self.owned_files(some).await?;
                 counts.kept += owned.len();
@@ -72,6 +78,16 @@ impl Api {
             }
         }
         Ok(counts)
+    }
+
+    /// Returns true if another node may be at the upload of a file: this one knows only of its own.
+    fn may_be_pending(&self, file: Gid) -> bool {
+        if self.graph.version().is_some() {
+            return false;
+        }
+        let began = UNIX_EPOCH + Duration::from_millis(file.created_ms());
+        let age = self.clock.now().duration_since(began);
+        age.unwrap_or_default() < FOREIGN_UPLOAD_MAX
     }
 
     /// Removes a file if no attachment owns it; if that fails, a sweep removes it later.

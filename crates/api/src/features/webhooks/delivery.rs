@@ -14,8 +14,8 @@ use workgraph_core::MaybeInterrupt;
 use workgraph_webhooks::signature::{SIGNATURE_HEADER, is_success, signature};
 use workgraph_webhooks::webhook_record::TIMEOUT;
 use workgraph_webhooks::{
-    DeliveryError, DeliveryLogEntry, DeliveryPermission, DeliveryRequest, Target, TargetReply,
-    Webhook,
+    AttemptRecord, DeliveryError, DeliveryLogEntry, DeliveryPermission, DeliveryRequest,
+    DeliveryStateChange, Target, TargetReply, Webhook,
 };
 
 /// Commits that are read at once when looking for the webhooks that they concern.
@@ -34,6 +34,9 @@ impl Api {
         let Some(service) = self.webhooks.get() else {
             return Ok(());
         };
+        if !service.holds_deliveries(self.clock.now()) {
+            return Ok(());
+        }
         loop {
             let after = {
                 let scheduler = service.scheduler.lock();
@@ -58,13 +61,19 @@ impl Api {
     #[must_use]
     pub fn take_delivery(&self) -> Option<DeliveryAttempt> {
         let service = self.webhooks.get()?;
-        service.scheduler.lock().take_due(self.clock.now())
+        let now = self.clock.now();
+        if !service.may_attempt(now) {
+            return None;
+        }
+        service.scheduler.lock().take_due(now)
     }
 
-    /// Returns the time of the next attempt; `None` if there are no webhooks.
+    /// Returns the time of the next attempt; `None` if there are no webhooks, or this node may begin none now.
     #[must_use]
     pub fn next_delivery(&self) -> Option<SystemTime> {
-        self.webhooks.get()?.scheduler.lock().next()
+        let service = self.webhooks.get()?;
+        let may_attempt = service.may_attempt(self.clock.now());
+        may_attempt.then(|| service.scheduler.lock().next())?
     }
 
     /// Carries out an attempt and stores its result.
@@ -123,6 +132,11 @@ impl Api {
             // The work took longer than the lease, and another attempt holds the webhook by now.
             return Ok(());
         }
+        if !service.may_attempt(self.clock.now()) {
+            // The work took so long that another node could take over before the reply.
+            service.scheduler.lock().release(taken);
+            return Ok(());
+        }
         let to = batch.end_position;
         let (outcome, mut line) = self.attempt(service, webhook, batch).await;
         let now = self.clock.now();
@@ -140,23 +154,34 @@ impl Api {
             // Another attempt holds the webhook by now.
             return Ok(());
         }
-        let Some(state) = next else {
-            tracing::info!(
-                webhook = webhook.id,
-                "deleted after a day of failing deliveries"
-            );
-            service.store.remove(webhook.id).await?;
-            service.scheduler.lock().remove(webhook.id);
-            return Ok(());
+        let change = DeliveryStateChange {
+            from: webhook.state.clone(),
+            to: next.clone(),
         };
-        let kept = service
+        let logged = next.is_some().then(|| line.clone());
+        let record = service
             .store
-            .record_attempt(webhook.id, state.clone(), Some(line))
-            .await;
-        match kept {
-            Ok(true) => service.scheduler.lock().settle(taken, state, true),
-            Ok(false) => service.scheduler.lock().remove(webhook.id),
-            Err(error) => return Err(error.into()),
+            .record_attempt(webhook.id, Some(change), logged);
+        match (record.await?, next) {
+            (AttemptRecord::Stored, Some(state)) => {
+                service.scheduler.lock().settle(taken, state, true);
+            }
+            (AttemptRecord::Stored, None) => {
+                tracing::info!(
+                    webhook = webhook.id,
+                    "deleted after a day of failing deliveries"
+                );
+                service.scheduler.lock().remove(webhook.id);
+            }
+            (AttemptRecord::Deleted, _) => service.scheduler.lock().remove(webhook.id),
+            (AttemptRecord::Changed, _) => {
+                // Another node made an attempt meanwhile. This one was made, too, and stands in the log.
+                service
+                    .store
+                    .record_attempt(webhook.id, None, Some(line))
+                    .await?;
+                service.reload_webhook(webhook.id).await?;
+            }
         }
         Ok(())
     }
@@ -234,26 +259,25 @@ impl Api {
         let log = service.store.deliveries(id, 10_000).await?;
         let line = log.iter().find(|d| d.id == delivery);
         let line = line.ok_or(RedeliveryError::NoDelivery(delivery))?;
+        let webhook = service.store.get(id).await?;
+        let webhook = webhook.ok_or(RedeliveryError::NoWebhook(id))?;
         let taken = {
             let (mut scheduler, now) = (service.scheduler.lock(), self.clock.now());
             if scheduler.is_leased(id, now) {
                 return Err(RedeliveryError::UnderWay);
             }
+            // A webhook that another node makes the attempts for may be unknown here.
             scheduler.lease(id, now)
         };
-        let taken = taken.ok_or(RedeliveryError::NoWebhook(id))?;
-        let state = taken.webhook.state.clone();
         let span = (line.from, Some(line.to));
-        let batch = self.batch(&taken.webhook, standing, span, 0, &None).await;
+        let batch = self.batch(&webhook, standing, span, 0, &None).await;
         let outcome = match batch {
             Ok(batch) if batch.count > 0 => {
-                let (outcome, mut again) = self.attempt(service, &taken.webhook, batch).await;
+                let (outcome, mut again) = self.attempt(service, &webhook, batch).await;
                 (again.from, again.to) = (line.from, line.to);
                 let events = again.events;
-                let kept = service
-                    .store
-                    .record_attempt(id, state.clone(), Some(again))
-                    .await;
+                // The position and the failures of the webhook stay as they are.
+                let kept = service.store.record_attempt(id, None, Some(again)).await;
                 let acknowledged = outcome.map_err(|(reason, _)| RedeliveryError::Target(reason));
                 kept.map_err(RedeliveryError::from)
                     .and_then(|_| acknowledged.map(|()| events))
@@ -261,7 +285,9 @@ impl Api {
             Ok(_) => Err(RedeliveryError::EventsGone),
             Err(failure) => Err(BackgroundError::DeliveryBody(Box::new(failure)).into()),
         };
-        service.scheduler.lock().settle(&taken, state, true);
+        if let Some(taken) = taken {
+            service.scheduler.lock().release(&taken);
+        }
         outcome
     }
 

@@ -4,7 +4,7 @@
 //! commit concerns. One attempt at a time holds a webhook, by a lease with a number. When its holder dies, the lease
 //! ends, and later results of the dead holder are ignored.
 use crate::cache::RecentCommits;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::SystemTime;
 use workgraph_core::Gid;
 use workgraph_core::journal::event_rendering::{RenderedEvent, render_event};
@@ -266,6 +266,44 @@ impl DeliveryScheduler {
             let due = entry.webhook.due(entry.waiting());
             self.plan(id, due);
         }
+    }
+
+    /// Ends an attempt that changed nothing. The next one is due when this one was.
+    pub(crate) fn release(&mut self, taken: &DeliveryAttempt) {
+        if !self.holds(taken) {
+            return;
+        }
+        let id = taken.webhook.id;
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.lease = 0;
+            let due = entry.webhook.due(entry.waiting());
+            self.plan(id, due);
+        }
+    }
+
+    /// Forgets all webhooks and takes these instead. Attempts under way hold none of them.
+    pub(crate) fn replace_all(&mut self, webhooks: Vec<Webhook>) {
+        self.entries.clear();
+        self.by_resource.clear();
+        self.agenda.clear();
+        self.put(webhooks);
+    }
+
+    /// Takes over what changed among the webhooks of the store: new ones, those that are gone, and filters. States stay
+    /// as they are: this scheduler knows them better.
+    pub(crate) fn merge(&mut self, webhooks: Vec<Webhook>) {
+        let present: HashSet<u64> = webhooks.iter().map(|webhook| webhook.id).collect();
+        let gone = self.entries.keys().filter(|id| !present.contains(id));
+        for id in gone.copied().collect::<Vec<_>>() {
+            self.remove(id);
+        }
+        let (known, new): (Vec<_>, Vec<_>) = webhooks
+            .into_iter()
+            .partition(|webhook| self.entries.contains_key(&webhook.id));
+        for webhook in &known {
+            self.filter(webhook);
+        }
+        self.put(new);
     }
 
     /// Ends an attempt. `saved` is true if the store has the state, too.

@@ -57,6 +57,7 @@ impl Api {
             settings,
             scheduler: Mutex::new(scheduler),
             handshakes: Mutex::default(),
+            delivery_lease: Mutex::default(),
             store_order: lock::Mutex::default(),
         };
         let set = self.webhooks.set(service);

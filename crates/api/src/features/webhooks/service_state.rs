@@ -1,4 +1,5 @@
 //! The state of the webhook service: its ports, its settings, the scheduler and the handshakes under way.
+use super::delivery_lease::DeliveryLease;
 use super::scheduler::DeliveryScheduler;
 use crate::error::ApiError;
 use futures_util::lock;
@@ -40,6 +41,8 @@ pub(crate) struct WebhookService {
     pub(crate) scheduler: Mutex<DeliveryScheduler>,
     /// Number of handshakes under way, by user.
     pub(super) handshakes: Mutex<HashMap<u64, u32>>,
+    /// Lease of this node on the deliveries of the store.
+    pub(super) delivery_lease: Mutex<DeliveryLease>,
     /// Held while a user's change is written to the store and to the scheduler, so that both have the changes in one
     /// order.
     pub(super) store_order: lock::Mutex<()>,

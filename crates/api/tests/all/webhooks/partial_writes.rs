@@ -3,28 +3,39 @@ use super::*;
 use crate::races::race;
 use workgraph_core::storage::GraphStore;
 use workgraph_webhooks::{
-    DeliveryLogEntry, DeliveryPermission, DeliveryState, EventFilter, InsertOutcome, Webhook,
-    WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
+    AttemptRecord, DeliveryLogEntry, DeliveryPermission, DeliveryStateChange, EventFilter,
+    InsertOutcome, Webhook, WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
 };
 
 type Answer<T> = Result<T, WebhookStoreError>;
 
 /// A store that does something else around its writes.
-struct Between {
-    store: Arc<dyn WebhookStore>,
+pub(super) struct Between {
+    pub(super) store: Arc<dyn WebhookStore>,
     graph: Arc<dyn GraphStore>,
     /// Changes that are committed right after an insertion.
     then: Mutex<Option<Changes>>,
     /// True if the next change of filters is slow to return.
     slow: AtomicBool,
     /// True if nothing can be removed.
-    full: AtomicBool,
+    pub(super) full: AtomicBool,
+    /// Number of changes, for stores that others write, too.
+    pub(super) revision: Option<AtomicU64>,
+}
+
+impl Between {
+    fn count(&self) {
+        if let Some(revision) = &self.revision {
+            revision.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 #[async_trait]
 impl WebhookStore for Between {
     async fn insert(&self, hook: Webhook, limits: WebhookLimits) -> Answer<InsertOutcome> {
         let inserted = self.store.insert(hook, limits).await;
+        self.count();
         let then = self.then.lock().unwrap().take();
         if let Some(changes) = then {
             self.graph.commit(changes).await.unwrap();
@@ -33,6 +44,7 @@ impl WebhookStore for Between {
     }
     async fn set_filters(&self, id: u64, filters: Vec<EventFilter>) -> Answer<bool> {
         let done = self.store.set_filters(id, filters).await;
+        self.count();
         if self.slow.swap(false, Ordering::Relaxed) {
             for _ in 0..100 {
                 tokio::task::yield_now().await;
@@ -44,6 +56,7 @@ impl WebhookStore for Between {
         if self.full.load(Ordering::Relaxed) {
             return Err(WebhookStoreError("the disk is full".to_owned()));
         }
+        self.count();
         self.store.remove(id).await
     }
     async fn all(&self) -> Answer<Vec<Webhook>> {
@@ -61,10 +74,10 @@ impl WebhookStore for Between {
     async fn record_attempt(
         &self,
         id: u64,
-        state: DeliveryState,
+        change: Option<DeliveryStateChange>,
         line: Option<DeliveryLogEntry>,
-    ) -> Answer<bool> {
-        self.store.record_attempt(id, state, line).await
+    ) -> Answer<AttemptRecord> {
+        self.store.record_attempt(id, change, line).await
     }
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Answer<()> {
         self.store.advance_positions(ids, seq).await
@@ -75,10 +88,14 @@ impl WebhookStore for Between {
     async fn prune_delivery_log(&self, before: SystemTime) -> Answer<u64> {
         self.store.prune_delivery_log(before).await
     }
+    async fn revision(&self) -> Answer<Option<u64>> {
+        let revision = self.revision.as_ref();
+        Ok(revision.map(|revision| revision.load(Ordering::Relaxed)))
+    }
 }
 
 /// Returns a change of the name of a task.
-fn renamed(world: &World, task: &str) -> Changes {
+pub(super) fn renamed(world: &World, task: &str) -> Changes {
     Changes {
         time: Time::from_system(world.clock.0.now()),
         change_records: vec![ChangeRecord {
@@ -96,6 +113,11 @@ fn renamed(world: &World, task: &str) -> Changes {
 
 /// Builds a world with such a store.
 fn world(kind: Kind) -> (World, Arc<Between>) {
+    world_over(kind, None)
+}
+
+/// Builds a world with such a store, which counts its changes if a number is given.
+pub(super) fn world_over(kind: Kind, revision: Option<AtomicU64>) -> (World, Arc<Between>) {
     let mut world = World::new(kind);
     let between = Arc::new(Between {
         store: Arc::clone(&world.hooks),
@@ -103,6 +125,7 @@ fn world(kind: Kind) -> (World, Arc<Between>) {
         then: Mutex::default(),
         slow: AtomicBool::default(),
         full: AtomicBool::default(),
+        revision,
     });
     world.hooks = between.clone();
     world.restart(KeyRing::new(1, [7; 32]), 1);

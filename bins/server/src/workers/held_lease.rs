@@ -1,0 +1,72 @@
+//! A lease on shared work, as the worker that does it holds it.
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+use workgraph_core::storage::{SharedWork, WorkLease, WorkLeases};
+
+/// Time between two renewals.
+const RENEW_EVERY: Duration = Duration::from_secs(5);
+/// Time between two tries to take a lease that another node holds, or that the store did not answer about.
+const TRY_EVERY: Duration = Duration::from_secs(1);
+/// Longest wait for the store.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Lease on shared work, renewed in time by whoever asks for it often enough.
+pub(crate) struct HeldLease {
+    leases: Arc<dyn WorkLeases>,
+    work: SharedWork,
+    lease: Option<WorkLease>,
+    asked_at: Option<Instant>,
+}
+
+impl HeldLease {
+    pub(crate) fn new(leases: &Arc<dyn WorkLeases>, work: SharedWork) -> Self {
+        Self {
+            leases: Arc::clone(leases),
+            work,
+            lease: None,
+            asked_at: None,
+        }
+    }
+
+    /// Returns the lease if this node holds it now. Asks the store only when it is time for that.
+    pub(crate) async fn current(&mut self) -> Option<WorkLease> {
+        if let Some(lease) = self.lease.filter(|lease| lease.until.is_none()) {
+            return Some(lease);
+        }
+        let now = Instant::now();
+        let pause = if self.lease.is_some() {
+            RENEW_EVERY
+        } else {
+            TRY_EVERY
+        };
+        if self.asked_at.is_none_or(|at| now - at >= pause) {
+            self.asked_at = Some(now);
+            let asked = self.leases.acquire(self.work, now.into_std());
+            match timeout(ANSWER, asked).await {
+                Ok(Ok(lease)) => {
+                    if lease.map(|lease| lease.epoch) != self.lease.map(|lease| lease.epoch) {
+                        tracing::debug!(work = self.work.name(), held = lease.is_some(), "lease");
+                    }
+                    self.lease = lease;
+                }
+                Ok(Err(error)) => self.not_renewed(&error.to_string()),
+                Err(late) => self.not_renewed(&late.to_string()),
+            }
+        }
+        let now = Instant::now().into_std();
+        self.lease = self
+            .lease
+            .filter(|lease| lease.remaining(now) != Some(Duration::ZERO));
+        self.lease
+    }
+
+    /// Returns the time that is left of a lease; `None` for one that never ends.
+    pub(crate) fn remaining(lease: &WorkLease) -> Option<Duration> {
+        lease.remaining(Instant::now().into_std())
+    }
+
+    fn not_renewed(&self, why: &str) {
+        tracing::warn!(work = self.work.name(), why, "a lease could not be renewed");
+    }
+}

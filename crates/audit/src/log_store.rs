@@ -1,0 +1,63 @@
+//! Port: the stored log, as far as its signer needs it.
+use crate::hash_chain::ChainPosition;
+use async_trait::async_trait;
+use std::time::SystemTime;
+use thiserror::Error;
+
+/// Progress of the log and of its checkpoints.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AuditLogProgress {
+    /// Chain position of its last row; [`ChainPosition::START`] if it has none.
+    pub head: ChainPosition,
+    /// Last checkpoint stored beside it.
+    pub checkpoint: Option<String>,
+}
+
+/// Signed checkpoint that is to be stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredCheckpoint {
+    /// The last stored checkpoint when this one was signed.
+    pub previous: Option<String>,
+    /// The signed line.
+    pub line: String,
+    /// Number of the last row that it covers.
+    pub head: u64,
+    /// Number of the row up to which the log is dropped with it.
+    pub base: u64,
+}
+
+/// Error of a store, with its message.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("storage failed: {0}")]
+pub struct AuditLogStoreError(pub String);
+
+/// Store of the log. Its rows are written elsewhere, each in the transaction of its act.
+#[async_trait]
+pub trait AuditLogStore: Send + Sync {
+    /// Returns the progress of the log.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    async fn progress(&self) -> Result<AuditLogProgress, AuditLogStoreError>;
+
+    /// Returns the last row up to which the log may be dropped in one round: older than the instant, and not the last
+    /// row, however old.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    async fn prunable_rows(
+        &self,
+        before: SystemTime,
+    ) -> Result<Option<ChainPosition>, AuditLogStoreError>;
+
+    /// Stores a checkpoint, and drops the rows and the checkpoints up to its base, in one commit. Does neither and
+    /// returns false if the last stored checkpoint is not the one that was the last when this one was signed: then
+    /// another signer has signed meanwhile.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be written.
+    async fn store_checkpoint(
+        &self,
+        checkpoint: StoredCheckpoint,
+    ) -> Result<bool, AuditLogStoreError>;
+}

@@ -1,0 +1,97 @@
+//! Leases on work that only one of the nodes that share a store may do at a time.
+use super::GraphStoreError;
+use async_trait::async_trait;
+use std::time::{Duration, Instant};
+
+/// Work that one node at a time does for the whole store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SharedWork {
+    /// Making the deliveries of webhooks, and pruning the journal behind them.
+    Webhooks,
+    /// Signing and pruning the audit log.
+    AuditSigning,
+    /// Making and retiring the keys that sign id_tokens.
+    SigningKeys,
+    /// Removing what is over: codes, sessions, jobs, files.
+    Maintenance,
+}
+
+impl SharedWork {
+    /// Returns the name under which stores keep the lease.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Webhooks => "webhooks",
+            Self::AuditSigning => "audit-signing",
+            Self::SigningKeys => "signing-keys",
+            Self::Maintenance => "maintenance",
+        }
+    }
+}
+
+/// Lease of this node on some work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WorkLease {
+    /// Number of the tenure: another one whenever another node held the lease in between.
+    pub epoch: u64,
+    /// End of the lease by this machine's monotonic clock, counted from before the store was asked. `None`: it never
+    /// ends, because this process alone has the store.
+    pub until: Option<Instant>,
+}
+
+impl WorkLease {
+    /// Lease of a process that alone has the store.
+    pub const PERMANENT: Self = Self {
+        epoch: 0,
+        until: None,
+    };
+
+    /// Returns the time that is left at an instant; `None` for a lease that never ends.
+    #[must_use]
+    pub fn remaining(&self, now: Instant) -> Option<Duration> {
+        self.until.map(|until| until.saturating_duration_since(now))
+    }
+}
+
+/// Port: leases on shared work, by the time of the store.
+///
+/// A lease saves work that would be done twice. It does not make a late holder harmless: each write of such work is
+/// conditional on what the work began with.
+#[async_trait]
+pub trait WorkLeases: Send + Sync {
+    /// Takes the lease on some work, or renews it, at an instant of this machine's monotonic clock. Returns `None`
+    /// while another node holds it.
+    ///
+    /// # Errors
+    /// Fails if the store fails; a lease that is held then still ends at its time.
+    async fn acquire(
+        &self,
+        work: SharedWork,
+        now: Instant,
+    ) -> Result<Option<WorkLease>, GraphStoreError>;
+
+    /// Gives the lease up, if this node holds it, so that another node need not wait for its end.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    async fn release(&self, work: SharedWork) -> Result<(), GraphStoreError>;
+}
+
+/// Leases of a process that alone has the store: all are held, always, at no cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PermanentLeases;
+
+#[async_trait]
+impl WorkLeases for PermanentLeases {
+    async fn acquire(
+        &self,
+        _: SharedWork,
+        _: Instant,
+    ) -> Result<Option<WorkLease>, GraphStoreError> {
+        Ok(Some(WorkLease::PERMANENT))
+    }
+
+    async fn release(&self, _: SharedWork) -> Result<(), GraphStoreError> {
+        Ok(())
+    }
+}
