@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         },
         limits: LimiterSettings::default(),
         keys: KeyRing::new(1, random),
-        gid_generator: GidGenerator::new(0, None),
+        gid_generator: Arc::new(GidGenerator::new(0, None)),
     });
     tokio::spawn(serve(listener, Arc::new(api)));
 

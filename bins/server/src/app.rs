@@ -40,7 +40,6 @@ use workgraph_api::features::attachments::SweepCounts;
 use workgraph_api::ports::blob_store::BlobStore;
 use workgraph_api::{Api, ApiDependencies, Clock, Entropy};
 use workgraph_auth::LoopbackPolicy;
-use workgraph_core::GidGenerator;
 use workgraph_core::storage::SharedWork;
 use workgraph_portal::Portal;
 
@@ -61,7 +60,8 @@ impl ServerResources {
         let entropy = Arc::new(SystemEntropy::new());
         let keys = data_dir::keys(config.folder(), &*entropy)?;
         let sealer = WebhookSecretSealer::new(keys, entropy.clone());
-        let storage = Arc::new(Storage::open(config.folder(), config.store, sealer)?);
+        let node = config.server.node;
+        let storage = Arc::new(Storage::open(config.folder(), node, config.store, sealer)?);
         Ok(Self {
             storage,
             clock: Arc::new(WallClock::start()),
@@ -70,9 +70,8 @@ impl ServerResources {
         })
     }
 
-    /// Returns an API that gives gids above all in the store. Only one API may give gids at a time.
+    /// Returns an API over the store.
     fn api(&self, config: &Config, limits: workgraph_limits::LimiterSettings) -> Result<Arc<Api>> {
-        let gid_generator = GidGenerator::new(config.server.node, self.storage.floor()?);
         Ok(Arc::new(Api::new(ApiDependencies {
             graph: Arc::clone(&self.storage.graph),
             tokens: Arc::clone(&self.storage.tokens),
@@ -81,7 +80,7 @@ impl ServerResources {
             settings: config.api.clone(),
             limits,
             keys: data_dir::keys(config.folder(), &*self.entropy)?,
-            gid_generator,
+            gid_generator: Arc::clone(&self.storage.gid_generator),
         })))
     }
 
@@ -352,6 +351,8 @@ async fn warn_of_unusable(bucket: Arc<BlobBucket>) {
 const DOWNLOADS: usize = 32;
 /// Most steps of forgetting jobs that are taken each time.
 const CLEANUP_STEPS_MAX: usize = 10_000;
+/// Age at which a file that another node began to upload has an owner, or never will.
+const FOREIGN_UPLOAD_MAX: Duration = Duration::from_secs(86_400);
 /// Time between two runs of the maintenance.
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -409,7 +410,11 @@ async fn sweep_files(edge: &AppState) {
 
 /// Removes files of attachments that nothing owns: left over from a crash, or of attachments that were deleted.
 async fn sweep_attachments(edge: &AppState) {
-    match edge.api.sweep_attachment_files().await {
+    let min_age = match edge.api.version() {
+        Some(_) => Duration::ZERO,
+        None => FOREIGN_UPLOAD_MAX,
+    };
+    match edge.api.sweep_attachment_files(min_age).await {
         Ok(SweepCounts {
             removed: 0,
             failed: 0,

@@ -72,7 +72,7 @@ impl World {
             settings: workgraph_api::ApiSettings::default(),
             limits: workgraph_limits::LimiterSettings::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
-            gid_generator: GidGenerator::new(0, None),
+            gid_generator: Arc::new(GidGenerator::new(0, None)),
         }));
         Self {
             api,

@@ -154,6 +154,11 @@ pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse 
                 say(429, &fault.message).with("Retry-After", seconds.to_string())
             }
         },
+        ApiError::Storage(StorageError::Graph(GraphStoreError::Unavailable(_))) => {
+            let phrase = log_error(&failure.to_log(), entropy);
+            let error = ErrorObject::with_phrase(messages::NOT_AVAILABLE, phrase);
+            ApiResponse::json(503, error_envelope::errors(&[error])).with("Retry-After", "5")
+        }
         ApiError::Storage(_) | ApiError::Server(_) => {
             let phrase = log_error(&failure.to_log(), entropy);
             ApiResponse::json(

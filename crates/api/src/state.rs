@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use workgraph_auth::{AuthStoreError, TokenStore};
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStore;
-use workgraph_core::{Gid, GidGenerator};
+use workgraph_core::{Gid, GidGenerator, GidLeaseEnded};
 use workgraph_limits::{Limiter, OwnerTotals};
 use workgraph_operations::ApiSettings;
 use workgraph_wire::KeyRing;
@@ -35,7 +35,7 @@ pub struct Api {
     pub(crate) user_multiple: AtomicU32,
     pub(crate) settings: ApiSettings,
     pub(crate) keys: KeyRing,
-    pub(crate) gid_generator: GidGenerator,
+    pub(crate) gid_generator: Arc<GidGenerator>,
     pub(crate) token_usage: TokenUsage,
     /// Function that is called when a job was started.
     pub(crate) job_notifier: OnceLock<Box<dyn Fn() + Send + Sync>>,
@@ -64,8 +64,8 @@ pub struct ApiDependencies {
     pub limits: workgraph_limits::LimiterSettings,
     /// The keys that seal page tokens.
     pub keys: KeyRing,
-    /// Generator of gids.
-    pub gid_generator: GidGenerator,
+    /// Generator of gids. Only one with the same node number may give gids at a time.
+    pub gid_generator: Arc<GidGenerator>,
 }
 
 impl Api {
@@ -115,7 +115,16 @@ impl Api {
         &self.limiter
     }
 
-    /// Returns a fresh gid.
+    /// Returns a fresh gid that may be stored.
+    ///
+    /// # Errors
+    /// Fails if the lease on this node's number has ended.
+    pub fn confirmed_gid(&self) -> Result<Gid, GidLeaseEnded> {
+        let gid = self.next_gid();
+        self.gid_generator.confirm().map(|()| gid)
+    }
+
+    /// Returns a fresh gid for changes to the graph, which the store commits only if it may be stored.
     #[must_use]
     pub fn next_gid(&self) -> Gid {
         self.gid_generator

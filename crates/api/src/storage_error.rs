@@ -1,6 +1,7 @@
 //! The one error of the storage ports. Each leaf crate has the error of its own port; here they meet.
 use thiserror::Error;
 use workgraph_auth::AuthStoreError;
+use workgraph_core::GidLeaseEnded;
 use workgraph_core::storage::GraphStoreError;
 use workgraph_webhooks::WebhookStoreError;
 
@@ -16,4 +17,10 @@ pub enum StorageError {
     /// The store of webhooks.
     #[error(transparent)]
     Webhooks(#[from] WebhookStoreError),
+}
+
+impl From<GidLeaseEnded> for StorageError {
+    fn from(ended: GidLeaseEnded) -> Self {
+        Self::Graph(ended.into())
+    }
 }

@@ -1,5 +1,6 @@
 //! The error of the storage port.
 use crate::interrupt::InterruptReason;
+use crate::model::gid::GidLeaseEnded;
 use thiserror::Error;
 
 /// Reason for which a store could not answer a call.
@@ -17,6 +18,9 @@ pub enum GraphStoreError {
     /// The storage failed; nothing of the call was applied.
     #[error("storage failed: {0}")]
     Failed(String),
+    /// The storage, or something that it needs, cannot be used now; nothing of the call was applied.
+    #[error("not available now: {0}")]
+    Unavailable(String),
     /// The interrupt of the call stopped it; nothing is wrong with the storage.
     #[error("stopped: {0}")]
     Interrupted(InterruptReason),
@@ -25,5 +29,11 @@ pub enum GraphStoreError {
 impl From<InterruptReason> for GraphStoreError {
     fn from(interrupted: InterruptReason) -> Self {
         Self::Interrupted(interrupted)
+    }
+}
+
+impl From<GidLeaseEnded> for GraphStoreError {
+    fn from(ended: GidLeaseEnded) -> Self {
+        Self::Unavailable(ended.to_string())
     }
 }

@@ -20,7 +20,7 @@ pub use access::{Level, Viewer};
 pub use domain_error::DomainError;
 pub use engine::pagination::tasks_of_container;
 pub use interrupt::{Interrupt, InterruptReason, MaybeInterrupt};
-pub use model::gid::{Gid, GidGenerator};
+pub use model::gid::{Gid, GidGenerator, GidLeaseEnded};
 pub use model::node::Node;
 pub use model::registry::Type;
 pub use workgraph_richtext as rich_text;

@@ -4,6 +4,7 @@ pub mod changes;
 pub mod custom_field_index;
 pub mod custom_field_view;
 mod graph_store_wrapper;
+mod leased_gids;
 mod node_ref;
 mod page_query;
 mod read_query;
@@ -18,6 +19,7 @@ pub use crate::storage::changes::{
     ListPosition, NodeContext, NodeWrite, fingerprint,
 };
 pub use graph_store_wrapper::GraphStoreWrapper;
+pub use leased_gids::LeasedGidStore;
 pub use node_ref::{LinkSelector, NodeRef};
 pub use page_query::{
     ALPHABETICAL_CAP, EdgeEnd, LinkFilter, ListSource, PageQuery, PageRows, RowFilter, RowLink,

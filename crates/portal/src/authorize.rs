@@ -307,7 +307,7 @@ impl Portal {
         let kept = match (ticket, code) {
             (Some(ticket), code) => {
                 let authorization = Authorization {
-                    id: self.next_id(),
+                    id: self.next_id()?,
                     user,
                     app: asked.app_id(),
                     scopes: asked.scopes(),

@@ -216,8 +216,10 @@ impl Portal {
     }
 
     /// Returns an unused number.
-    pub(crate) fn next_id(&self) -> u64 {
-        self.api.next_gid().get()
+    pub(crate) fn next_id(&self) -> Result<u64, PortalError> {
+        let gid = self.api.confirmed_gid();
+        gid.map(|gid| gid.get())
+            .map_err(|ended| PortalError(ended.to_string()))
     }
 
     pub(crate) async fn signing_keys(&self) -> Result<Arc<SigningKeyRing>, PortalError> {

@@ -37,6 +37,8 @@ pub const OFFSET_INVALID: &str = "offset: Your pagination token is invalid.";
 pub const OFFSET_EXPIRED: &str = "offset: Your pagination token has expired.";
 /// 500: an error of this service.
 pub const SERVER_ERROR: &str = "Server Error";
+/// 503: something that this service needs cannot be reached now.
+pub const NOT_AVAILABLE: &str = "Not available now; try again in a few seconds";
 /// 412: the sync token of the events API is unknown or too old.
 pub const SYNC_TOKEN_OLD: &str = "Sync token invalid or too old. If you are attempting to keep resources in sync, you \
      must fetch the full dataset for this query now and use the new sync token for the next sync.";

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_audit::{AuditLogStore, CheckpointPublicKey, InspectionReport};
 use workgraph_auth::{AuthStoreError, OAuthStore, TokenStore};
-use workgraph_core::Gid;
+use workgraph_core::GidGenerator;
 use workgraph_core::audit::ActorContext;
 use workgraph_core::storage::{GraphStore, PermanentLeases, WorkLeases};
 use workgraph_portal::AuditedStore;
@@ -34,9 +34,6 @@ trait StoreBackend: Send + Sync {
 
     /// Returns figures for the metrics; none if the store can't be read.
     async fn figures(&self) -> Vec<(&'static str, u64)>;
-
-    /// Returns the highest gid in use.
-    fn highest_gid(&self) -> Result<Option<Gid>>;
 }
 
 #[async_trait]
@@ -61,10 +58,6 @@ impl StoreBackend for SqliteStore {
             vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
         })
     }
-
-    fn highest_gid(&self) -> Result<Option<Gid>> {
-        self.max_gid().context("the highest gid can't be read")
-    }
 }
 
 /// The ports of one store.
@@ -75,16 +68,19 @@ pub(crate) struct Storage {
     pub(crate) hooks: Arc<dyn WebhookStore>,
     pub(crate) audit_log: Arc<dyn AuditLogStore>,
     pub(crate) leases: Arc<dyn WorkLeases>,
+    pub(crate) gid_generator: Arc<GidGenerator>,
     backend: Arc<dyn StoreBackend>,
 }
 
 impl Storage {
-    /// Opens the store in the data folder, and makes it if there is none.
+    /// Opens the store in the data folder, and makes it if there is none. Gids are given by the node with this number,
+    /// above all that are in the store.
     ///
     /// # Errors
     /// Fails if another process has it open, or it can't be read or written.
     pub(crate) fn open(
         folder: &Path,
+        node: u8,
         options: StoreOptions,
         sealer: WebhookSecretSealer,
     ) -> Result<Self> {
@@ -99,12 +95,20 @@ impl Storage {
         let mut reseal = |id, kept: &str| sealer.reseal(id, kept).map_err(Into::into);
         let opened = SqliteStore::open_resealed(folder, options, &mut reseal);
         let sqlite = opened.with_context(|| not_opened(folder))?;
-        let sqlite = Arc::new(sqlite);
-        Ok(Self::with(sqlite, Arc::new(PermanentLeases), sealer))
+        let floor = sqlite.max_gid();
+        let floor = floor.context("the highest gid can't be read")?;
+        let gid_generator = Arc::new(GidGenerator::new(node, floor));
+        let leases = Arc::new(PermanentLeases);
+        Ok(Self::with(Arc::new(sqlite), leases, gid_generator, sealer))
     }
 
     /// Returns the ports of a store.
-    fn with<S>(store: Arc<S>, leases: Arc<dyn WorkLeases>, sealer: WebhookSecretSealer) -> Self
+    fn with<S>(
+        store: Arc<S>,
+        leases: Arc<dyn WorkLeases>,
+        gid_generator: Arc<GidGenerator>,
+        sealer: WebhookSecretSealer,
+    ) -> Self
     where
         S: GraphStore
             + TokenStore
@@ -128,16 +132,9 @@ impl Storage {
             }),
             audit_log: store.clone(),
             leases,
+            gid_generator,
             backend: store,
         }
-    }
-
-    /// Returns the highest gid in use.
-    ///
-    /// # Errors
-    /// Fails if the store can't be read.
-    pub(crate) fn floor(&self) -> Result<Option<Gid>> {
-        self.backend.highest_gid()
     }
 
     /// Returns figures for the metrics; none if the store can't be read.

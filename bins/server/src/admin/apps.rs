@@ -34,7 +34,7 @@ impl AdminService {
         }
         let (secret, digest) = mint_secret(&random(&*self.entropy)?);
         let app = App {
-            id: self.api.next_gid().get(),
+            id: self.api.confirmed_gid()?.get(),
             name: name.to_owned(),
             secret: Some(digest),
             redirects: new.redirects.iter().map(register).collect::<Result<_>>()?,

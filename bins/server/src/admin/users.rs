@@ -207,7 +207,8 @@ impl AdminService {
     ) -> Result<(u64, Secret)> {
         let (secret, digest) = mint_token(TokenKind::Personal, &random(&*self.entropy)?);
         let now = self.clock.now();
-        let mut record = TokenRecord::personal(self.api.next_gid().get(), digest, user.get(), now);
+        let mut record =
+            TokenRecord::personal(self.api.confirmed_gid()?.get(), digest, user.get(), now);
         description.clone_into(&mut record.description);
         record.scopes = scopes.unwrap_or_else(ScopeSet::full);
         record.expires_at = lifetime.and_then(|l| now.checked_add(l));
@@ -260,7 +261,7 @@ impl AdminService {
         let gid = self.create_service_user(name, workspace, &operator).await?;
         let (secret, digest) = mint_token(TokenKind::Service, &random(&*self.entropy)?);
         let mut record = TokenRecord::service(
-            self.api.next_gid().get(),
+            self.api.confirmed_gid()?.get(),
             digest,
             gid.get(),
             workspace.gid.get(),

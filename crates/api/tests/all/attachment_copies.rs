@@ -2,6 +2,7 @@
 use crate::attachments::{file_part, part, upload};
 use crate::world::{Answer, KINDS, World};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Attaches a file to an object. Returns its gid.
 fn attach(world: &World, parent: &str, name: &str) -> String {
@@ -60,7 +61,9 @@ fn water(world: &World) -> String {
 
 /// Sweeps. Returns the number of files that are left.
 fn sweep(world: &World) -> usize {
-    world.run(world.api.sweep_attachment_files()).unwrap();
+    world
+        .run(world.api.sweep_attachment_files(Duration::ZERO))
+        .unwrap();
     world.blobs.files().len()
 }
 

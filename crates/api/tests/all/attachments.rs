@@ -6,6 +6,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use workgraph_api::ports::blob_store::{
     BlobReader, BlobStore, BlobStoreError, BlobWriter, shard_of,
 };
@@ -400,7 +401,9 @@ fn a_failing_store_of_files_leaves_nothing_behind() {
             } else {
                 assert_eq!(reply.status, 500);
             }
-            world.run(world.api.sweep_attachment_files()).unwrap();
+            world
+                .run(world.api.sweep_attachment_files(Duration::ZERO))
+                .unwrap();
             let files: Vec<String> = world.blobs.files().iter().map(Gid::to_string).collect();
             assert_eq!(files, acknowledged, "{calls}");
         }
@@ -431,7 +434,10 @@ fn a_sweep_removes_the_files_that_nothing_owns_any_more() {
             .unwrap()
             .files
             .insert(nobodys, Vec::new());
-        let sweep = || world.run(world.api.sweep_attachment_files()).unwrap();
+        let sweep_from = |age| world.run(world.api.sweep_attachment_files(age)).unwrap();
+        let sweep = || sweep_from(Duration::ZERO);
+        let day = Duration::from_secs(86_400);
+        assert_eq!(sweep_from(day).removed, 0, "another node may be at it");
         assert_eq!(sweep().removed, 1);
         let all = [&kept, &deleted, &on_subtask, &on_project].map(|file| gid(file));
         assert_eq!(world.blobs.files(), all);

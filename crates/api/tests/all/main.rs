@@ -34,6 +34,7 @@ mod hidden;
 mod inputs;
 mod interrupts;
 mod jobs;
+mod leased_gids;
 mod limits;
 mod members;
 mod module_circles;

@@ -2,6 +2,7 @@
 use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
+use thiserror::Error;
 
 /// The identifier of a node: a positive integer below 2^53, sent as a decimal string
 /// (safe in clients whose only number is a double).
@@ -136,11 +137,23 @@ const COMPUTED_END: u64 = 10_000;
 ///
 /// Gids of one generator are strictly increasing; more than 256 in a millisecond borrow from the next one. Generators
 /// with different node numbers (0 to 30) never give the same gid.
+///
+/// A node number may be leased until a millisecond of the Unix epoch; whoever has it next continues from there. So gids
+/// are stored only after [`confirm`](Self::confirm), whatever the clocks of the machines show.
 #[derive(Debug)]
 pub struct GidGenerator {
     last: AtomicU64,
+    /// End of the lease on the node number, as a slot that is not given any more.
+    end: AtomicU64,
     node: u64,
 }
+
+/// The lease on the number with which this node makes gids has ended: what has new gids cannot be stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error(
+    "the lease on the number with which this node makes new gids has ended and was not renewed: nothing new is stored"
+)]
+pub struct GidLeaseEnded;
 
 impl GidGenerator {
     /// Returns a generator for this node (taken modulo 31) that continues above `floor`.
@@ -149,13 +162,43 @@ impl GidGenerator {
         let last = floor.map_or(0, |g| slot(g.get()));
         Self {
             last: AtomicU64::new(last),
+            end: AtomicU64::new(u64::MAX),
             node: u64::from(node) % RESERVED_NODE,
+        }
+    }
+
+    /// Returns a generator for a leased node number (taken modulo 31). It gives gids from `start_ms`, where the lease of
+    /// the holder before ended, until `end_ms`; both are milliseconds of the Unix epoch.
+    #[must_use]
+    pub fn leased(node: u8, start_ms: u64, end_ms: u64) -> Self {
+        Self {
+            last: AtomicU64::new(first_slot(start_ms).saturating_sub(1)),
+            end: AtomicU64::new(first_slot(end_ms)),
+            node: u64::from(node) % RESERVED_NODE,
+        }
+    }
+
+    /// Notes that the lease on the node number was renewed, until a millisecond of the Unix epoch.
+    pub fn renew(&self, end_ms: u64) {
+        self.end.fetch_max(first_slot(end_ms), Ordering::Relaxed);
+    }
+
+    /// Confirms that every gid given so far is this node's own.
+    ///
+    /// # Errors
+    /// Fails if one was given for a time after the end of the lease.
+    pub fn confirm(&self) -> Result<(), GidLeaseEnded> {
+        let last = self.last.load(Ordering::Relaxed);
+        if last < self.end.load(Ordering::Relaxed) {
+            Ok(())
+        } else {
+            Err(GidLeaseEnded)
         }
     }
 
     /// Returns the next gid, at `now_ms` milliseconds of the Unix epoch.
     pub fn next(&self, now_ms: u64) -> Gid {
-        let now = (now_ms.saturating_sub(EPOCH_MS) & ((1 << 40) - 1)) << 8;
+        let now = first_slot(now_ms);
         let mut seen = self.last.load(Ordering::Relaxed);
         loop {
             let next = now.max(seen + 1);
@@ -171,6 +214,11 @@ impl GidGenerator {
             }
         }
     }
+}
+
+/// Returns the first slot of a millisecond of the Unix epoch.
+const fn first_slot(ms: u64) -> u64 {
+    (ms.saturating_sub(EPOCH_MS) & ((1 << 40) - 1)) << 8
 }
 
 /// Returns the (millisecond, counter) of a gid without its node bits.
@@ -213,6 +261,49 @@ mod tests {
             last = next;
         }
         assert!(GidGenerator::new(3, Some(last)).next(EPOCH_MS) > last);
+    }
+
+    /// S923.
+    #[test]
+    fn holders_of_a_leased_number_never_give_the_same_gid_whatever_their_clocks_show() {
+        let (start, end) = (EPOCH_MS + 1_000, EPOCH_MS + 2_000);
+        let before = GidGenerator::leased(3, start, end);
+        let mut given = std::collections::BTreeSet::new();
+        // Its clock is behind at first: gids begin where the holder before could have ended.
+        for now in (EPOCH_MS..end).step_by(7) {
+            let gid = before.next(now);
+            assert!(gid.created_ms() >= start);
+            assert_eq!(before.confirm(), Ok(()));
+            assert!(given.insert(gid));
+        }
+        // The next holder's clock is behind, too.
+        let after = GidGenerator::leased(3, end, end + 1_000);
+        for now in EPOCH_MS..EPOCH_MS + 100 {
+            assert!(given.insert(after.next(now)));
+            assert_eq!(after.confirm(), Ok(()));
+        }
+        // The one before wakes up late: what it gives now is not confirmed, and stays so.
+        let late = before.next(end);
+        assert!(given.contains(&late), "it is another one's");
+        assert_eq!(before.confirm(), Err(GidLeaseEnded));
+        assert_eq!(before.confirm(), Err(GidLeaseEnded));
+        // Unless the lease was this node's all the time.
+        before.renew(end + 1);
+        assert_eq!(before.confirm(), Ok(()));
+        before.renew(start);
+        assert_eq!(before.confirm(), Ok(()), "a lease never becomes shorter");
+        // Gids that are borrowed from later milliseconds count, too.
+        for _ in 0..600 {
+            before.next(end);
+        }
+        assert_eq!(before.confirm(), Err(GidLeaseEnded));
+        let own = GidGenerator::new(3, None);
+        own.next(u64::MAX);
+        assert_eq!(
+            own.confirm(),
+            Ok(()),
+            "a number that is not leased has no end"
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Portal {
         }
         let fresh = WriteContext {
             now,
-            id: self.next_id(),
+            id: self.next_id()?,
             random: self.random()?,
         };
         let acting = request.actor_context(Some(visit.session.user));

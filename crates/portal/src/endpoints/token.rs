@@ -82,9 +82,9 @@ impl Portal {
             Endpoint::TokenInfo => endpoints.token_info(&form, now).await?,
             _ => {
                 let fresh = NewTokenMaterial {
-                    access_id: self.next_id(),
+                    access_id: self.next_id()?,
                     access: self.random()?,
-                    refresh_id: self.next_id(),
+                    refresh_id: self.next_id()?,
                     refresh: self.random()?,
                 };
                 // Only the exchange of a code brings an id_token, so a refresh waits for no key.

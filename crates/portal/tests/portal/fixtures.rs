@@ -280,7 +280,7 @@ impl Town {
             },
             limits: workgraph_limits::LimiterSettings::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
-            gid_generator: GidGenerator::new(0, None),
+            gid_generator: Arc::new(GidGenerator::new(0, None)),
         }));
         let mut settings = PortalSettings {
             base_url: format!("{ROOT}/api/1.0"),

@@ -17,9 +17,6 @@ const LOOKUP_MAX: usize = 200;
 /// Copies of an attachment that are looked at; a file that has more is kept.
 const COPIES_MAX: usize = 10_000;
 
-/// Age at which a file that another node began to upload has an owner, or never will.
-const FOREIGN_UPLOAD_MAX: Duration = Duration::from_secs(86_400);
-
 /// Counts of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SweepCounts {
@@ -48,20 +45,27 @@ impl Api {
     }
 
     /// Removes files that no attachment owns, unless their upload is under way. An attachment owns its file while it
-    /// and its parent exist.
+    /// and its parent exist. Files whose upload began less than `min_age` ago stay: of the uploads of other nodes this
+    /// one knows nothing.
     ///
     /// # Errors
     /// Fails when files or owners cannot be read; a file that cannot be removed is only counted.
-    pub async fn sweep_attachment_files(&self) -> Result<SweepCounts, BackgroundError> {
+    pub async fn sweep_attachment_files(
+        &self,
+        min_age: Duration,
+    ) -> Result<SweepCounts, BackgroundError> {
         let store = self.blob_store()?;
         let mut counts = SweepCounts::default();
         for shard in 0..SHARDS {
             let shard = u8::try_from(shard).unwrap_or(u8::MAX);
             let mut found = store.list(shard).await?;
             // An upload that ended since has an owner, or has failed.
-            found.retain(|file| {
-                !self.pending_uploads.contains(*file) && !self.may_be_pending(*file)
-            });
+            found.retain(|file| !self.pending_uploads.contains(*file));
+            let age = |file: &Gid| {
+                let began = UNIX_EPOCH + Duration::from_millis(file.created_ms());
+                self.clock.now().duration_since(began).unwrap_or_default()
+            };
+            found.retain(|file| age(file) >= min_age);
             for some in found.chunks(LOOKUP_MAX) {
                 let owned = self.owned_files(some).await?;
                 counts.kept += owned.len();
@@ -78,16 +82,6 @@ impl Api {
             }
         }
         Ok(counts)
-    }
-
-    /// Returns true if another node may be at the upload of a file: this one knows only of its own.
-    fn may_be_pending(&self, file: Gid) -> bool {
-        if self.graph.version().is_some() {
-            return false;
-        }
-        let began = UNIX_EPOCH + Duration::from_millis(file.created_ms());
-        let age = self.clock.now().duration_since(began);
-        age.unwrap_or_default() < FOREIGN_UPLOAD_MAX
     }
 
     /// Removes a file if no attachment owns it; if that fails, a sweep removes it later.

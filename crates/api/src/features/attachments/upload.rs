@@ -190,7 +190,7 @@ impl Reception<'_> {
         }
         let sent = extended_name(&part);
         let name = sent.or_else(|| part.file_name().map(str::to_owned));
-        let gid = self.api.next_gid();
+        let gid = self.api.confirmed_gid()?;
         // From here on no sweep takes the file for one without an owner.
         self.pending = Some(self.api.pending_uploads.add(gid));
         let store = self.api.blob_store().map_err(failed)?;

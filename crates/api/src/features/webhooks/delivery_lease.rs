@@ -46,7 +46,10 @@ impl DeliveryLease {
     fn lasts(&self, now: SystemTime, time: Duration) -> bool {
         match self.until {
             LeaseEnd::Never => true,
-            LeaseEnd::At(end) => end.duration_since(now).is_ok_and(|left| left >= time),
+            LeaseEnd::At(end) => {
+                let left = end.duration_since(now).unwrap_or_default();
+                left > Duration::ZERO && left >= time
+            }
             LeaseEnd::NotHeld => false,
         }
     }

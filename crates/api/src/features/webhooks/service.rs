@@ -223,7 +223,7 @@ async fn create(
     drop(handshake);
     let now = api.clock.now();
     let webhook = Webhook {
-        id: api.next_gid().get(),
+        id: api.confirmed_gid()?.get(),
         user: grant.user,
         app: grant.app,
         service: grant.workspace,

@@ -139,7 +139,7 @@ fn webhooks_that_other_nodes_make_change_and_delete_are_noticed() {
     assert!(world.run(store.set_filters(id, filters)).unwrap());
     assert!(world.run(store.remove(gone)).unwrap());
     let mut other = world.run(world.hooks.get(id)).unwrap().unwrap();
-    other.id += 1;
+    other.id += 1 << 20;
     other.filters.clear();
     other.target = "https://hooks.test/echo/other".to_owned();
     world.run(store.insert(other, Default::default())).unwrap();

@@ -176,6 +176,6 @@ fn limited(
         settings,
         limits,
         keys,
-        gid_generator: GidGenerator::new(node, floor),
+        gid_generator: Arc::new(GidGenerator::new(node, floor)),
     })
 }
