@@ -130,6 +130,13 @@ fn webhooks_that_other_nodes_make_change_and_delete_are_noticed() {
     let (mut world, store) = world_over(Kind::Memory, Some(AtomicU64::new(0)));
     let kept = world.hook("ada", "water", "/echo/kept", Value::Null);
     let gone = world.hook("ada", "water", "/echo/gone", Value::Null);
+    // One that is not in the store yet.
+    let other: u64 = world
+        .hook("ada", "water", "/echo/other", Value::Null)
+        .parse()
+        .unwrap();
+    let other = world.run(world.hooks.get(other)).unwrap().unwrap();
+    assert!(world.run(world.hooks.remove(other.id)).unwrap());
     hold(&world, 1);
     world.deliver();
     let (id, gone) = (kept.parse().unwrap(), gone.parse().unwrap());
@@ -138,10 +145,6 @@ fn webhooks_that_other_nodes_make_change_and_delete_are_noticed() {
     let filters = workgraph_webhooks::EventFilter::read_all(&json!(deleted)).unwrap();
     assert!(world.run(store.set_filters(id, filters)).unwrap());
     assert!(world.run(store.remove(gone)).unwrap());
-    let mut other = world.run(world.hooks.get(id)).unwrap().unwrap();
-    other.id += 1 << 20;
-    other.filters.clear();
-    other.target = "https://hooks.test/echo/other".to_owned();
     world.run(store.insert(other, Default::default())).unwrap();
     rename(&world, "water");
     world.run(world.api.scan_commits()).unwrap();
