@@ -118,6 +118,9 @@ impl From<DatabaseError> for GraphStoreError {
     fn from(error: DatabaseError) -> Self {
         match error {
             DatabaseError::Interrupted(reason) => Self::Interrupted(reason),
+            DatabaseError::Unavailable(reason) => {
+                Self::Unavailable(format!("the database: {reason}"))
+            }
             other => Self::Failed(other.to_string()),
         }
     }

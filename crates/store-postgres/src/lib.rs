@@ -7,6 +7,7 @@ mod database;
 mod database_error;
 mod graph;
 mod migrations;
+pub mod nodes;
 mod postgres_store;
 mod reader;
 mod secret_resealing;

@@ -19,8 +19,18 @@ macro_rules! migrations {
 
 /// Migrations, in order; the version of a database is the number of those that were applied. A file that was released
 /// is never edited: the next change is another file.
-const MIGRATIONS: &[Migration] =
-    migrations!["0001_graph", "0002_auth", "0003_webhooks", "0004_audit"];
+const MIGRATIONS: &[Migration] = migrations![
+    "0001_graph",
+    "0002_auth",
+    "0003_webhooks",
+    "0004_audit",
+    "0005_nodes",
+];
+
+/// Returns the version that this program brings a database to.
+pub(crate) const fn newest() -> usize {
+    MIGRATIONS.len()
+}
 
 /// Key of the advisory lock that a node holds while it migrates: "WkGr".
 const LOCK: i64 = 0x576b_4772;

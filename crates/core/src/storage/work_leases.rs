@@ -10,8 +10,8 @@ pub enum SharedWork {
     Webhooks,
     /// Signing and pruning the audit log.
     AuditSigning,
-    /// Making and retiring the keys that sign id_tokens.
-    SigningKeys,
+    /// The first start of a new store: its first users and workspaces.
+    FirstStart,
     /// Removing what is over: codes, sessions, jobs, files.
     Maintenance,
 }
@@ -23,7 +23,7 @@ impl SharedWork {
         match self {
             Self::Webhooks => "webhooks",
             Self::AuditSigning => "audit-signing",
-            Self::SigningKeys => "signing-keys",
+            Self::FirstStart => "first-start",
             Self::Maintenance => "maintenance",
         }
     }

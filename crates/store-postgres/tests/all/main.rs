@@ -5,5 +5,6 @@ mod broken_connections;
 mod conformance;
 mod cutting_proxy;
 mod model;
+mod nodes;
 mod open;
 mod support;

@@ -1,0 +1,148 @@
+//! Membership: the leased number with which a node gives gids.
+use crate::database::Database;
+use crate::database_error::DatabaseError;
+use crate::migrations;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Time for which a number is leased, from each renewal.
+pub const MEMBERSHIP_LEASE: Duration = Duration::from_secs(30);
+/// Time between two renewals.
+pub const MEMBERSHIP_RENEWAL: Duration = Duration::from_secs(5);
+/// Attempts to take a number that other nodes try to take, too.
+const ATTEMPTS: usize = 31;
+
+/// Takes a number that never was given, or else the one whose lease ended first. It begins where the holder before may
+/// have given gids to.
+const JOIN: &str = "INSERT INTO member AS m \
+        (number, incarnation, until, mint_start, mint_end, schema_min, schema_max, seen) \
+    SELECT n.number::smallint, $1, clock_timestamp() + $2::bigint * interval '1 millisecond', 0, \
+        (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint, $3, $3, clock_timestamp() \
+    FROM generate_series(0, 30) AS n (number) LEFT JOIN member AS old ON old.number = n.number \
+    WHERE old.number IS NULL OR old.until < clock_timestamp() \
+    ORDER BY old.until NULLS FIRST, n.number LIMIT 1 \
+    ON CONFLICT (number) DO UPDATE SET incarnation = excluded.incarnation, until = excluded.until, \
+        mint_start = m.mint_end, mint_end = greatest(m.mint_end + $2::bigint, excluded.mint_end), \
+        schema_min = excluded.schema_min, schema_max = excluded.schema_max, seen = excluded.seen \
+    WHERE m.until < clock_timestamp() \
+    RETURNING m.number, m.mint_start, m.mint_end";
+const ALIVE: &str = "SELECT count(*) FROM member WHERE until >= clock_timestamp()";
+const RENEW: &str = "UPDATE member SET until = clock_timestamp() + $3::bigint * interval '1 millisecond', \
+        mint_end = greatest(mint_end, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $3::bigint), \
+        seen = clock_timestamp() \
+    WHERE number = $1 AND incarnation = $2 RETURNING mint_end";
+const LEAVE: &str =
+    "UPDATE member SET until = clock_timestamp() WHERE number = $1 AND incarnation = $2";
+const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+/// Number that a node has leased, with the milliseconds of the Unix epoch for which it may give gids.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Membership {
+    /// Number of the node, 0 to 30.
+    pub number: u8,
+    /// Millisecond from which gids may be given.
+    pub gids_from_ms: u64,
+    /// Millisecond before which gids may be given, until the next renewal.
+    pub gids_until_ms: u64,
+    /// Random name of the process that holds it.
+    incarnation: String,
+}
+
+impl Membership {
+    /// Takes a number for a process, which names itself with random text.
+    ///
+    /// # Errors
+    /// Fails if all numbers are taken, or the database fails.
+    pub async fn join(database: &Database, incarnation: String) -> Result<Self, DatabaseError> {
+        let own = database.clone();
+        let joined = async move {
+            let connection = own.connection().await?;
+            let version = i32::try_from(migrations::newest()).unwrap_or(i32::MAX);
+            for _ in 0..ATTEMPTS {
+                let row = connection
+                    .query_opt(JOIN, &[&incarnation, &lease_ms(), &version])
+                    .await?;
+                let Some(row) = row else {
+                    let alive: i64 = connection.query_one(ALIVE, &[]).await?.try_get(0)?;
+                    if alive > 30 {
+                        break;
+                    }
+                    // Another node took the same number a moment ago.
+                    continue;
+                };
+                let number: i16 = row.try_get(0)?;
+                return Ok(Self {
+                    number: u8::try_from(number)
+                        .map_err(|_| DatabaseError::unreadable("number"))?,
+                    gids_from_ms: milliseconds(row.try_get(1)?)?,
+                    gids_until_ms: milliseconds(row.try_get(2)?)?,
+                    incarnation,
+                });
+            }
+            Err(DatabaseError::Unsuitable(
+                "31 nodes use it already, which is the most; stop one, or wait half a minute if one was killed"
+                    .into(),
+            ))
+        };
+        database.run(joined).await
+    }
+
+    /// Renews the lease. Returns the millisecond before which gids may be given now; `None` if the lease had ended and
+    /// another node took the number.
+    ///
+    /// # Errors
+    /// Fails if the database fails.
+    pub async fn renew(&self, database: &Database) -> Result<Option<u64>, DatabaseError> {
+        let (own, membership) = (database.clone(), self.clone());
+        let renewed = async move {
+            let connection = own.connection().await?;
+            let number = i16::from(membership.number);
+            let row = connection
+                .query_opt(RENEW, &[&number, &membership.incarnation, &lease_ms()])
+                .await?;
+            match row {
+                Some(row) => milliseconds(row.try_get(0)?).map(Some),
+                None => Ok(None),
+            }
+        };
+        database.run(renewed).await
+    }
+
+    /// Gives the number back.
+    ///
+    /// # Errors
+    /// Fails if the database fails; the lease then ends by itself.
+    pub async fn leave(&self, database: &Database) -> Result<(), DatabaseError> {
+        let (own, membership) = (database.clone(), self.clone());
+        let left = async move {
+            let connection = own.connection().await?;
+            let number = i16::from(membership.number);
+            connection
+                .execute(LEAVE, &[&number, &membership.incarnation])
+                .await?;
+            Ok(())
+        };
+        database.run(left).await
+    }
+}
+
+/// Returns the time that the server's clock shows.
+///
+/// # Errors
+/// Fails if the database fails.
+pub async fn server_time(database: &Database) -> Result<SystemTime, DatabaseError> {
+    let own = database.clone();
+    let asked = async move {
+        let connection = own.connection().await?;
+        milliseconds(connection.query_one(CLOCK, &[]).await?.try_get(0)?)
+    };
+    let milliseconds: u64 = database.run(asked).await?;
+    Ok(UNIX_EPOCH + Duration::from_millis(milliseconds))
+}
+
+fn lease_ms() -> i64 {
+    i64::try_from(MEMBERSHIP_LEASE.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn milliseconds(stored: i64) -> Result<u64, DatabaseError> {
+    u64::try_from(stored).map_err(|_| DatabaseError::unreadable("mint_end"))
+}
