@@ -10,6 +10,7 @@ pub mod load;
 mod loader;
 pub(crate) mod pagination;
 mod search_planner;
+pub mod waves;
 
 pub use audit_derivation::has_audit_rows;
 pub use audit_row_encoding::{RowNames, build_row, encode_row};

@@ -15,6 +15,6 @@ pub use caches::caches_are_on;
 pub use clock::{ManualClock, SeededBytes};
 pub use connected_app::{AppConnection, ConnectedApp, connect_app};
 pub use fixture::Fixture;
-pub use memory_store::MemoryStore;
+pub use memory_store::{MemoryStore, WaveStore};
 pub use postgres_cluster::{PostgresCluster, TestDatabase};
 pub use scratch_folder::ScratchFolder;

@@ -3,9 +3,11 @@ mod memory_graph;
 mod memory_oauth;
 mod memory_webhooks;
 mod naive_search;
+mod wave_store;
 
 use self::memory_graph::MemoryGraph;
 use self::memory_webhooks::MemoryWebhooks;
+pub use self::wave_store::{WaveCount, WaveFault, WaveGuesses, WaveOptions, WaveStore, WaveWork};
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
@@ -69,6 +71,13 @@ impl MemoryStore {
         let store = Self::default();
         store.state().old_entries = true;
         store
+    }
+
+    /// Returns true if both stores have the same nodes, edges, aliases, values, index entries, journal and audit rows.
+    #[must_use]
+    pub fn has_same_graph(&self, other: &Self) -> bool {
+        let other = other.state().clone();
+        *self.state() == other
     }
 
     /// Returns the highest gid of a node.

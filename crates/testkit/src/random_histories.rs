@@ -1,10 +1,13 @@
 //! Random histories: the same changes to two stores must give equal answers everywhere.
 mod compare;
 mod generator;
+mod well_formed;
 
 use self::compare::Observation;
 use self::compare::looks;
 use self::generator::ModelWorld;
+pub use self::well_formed::WellFormed;
+use crate::memory_store::{MemoryStore, WaveStore};
 use proptest::prelude::*;
 use workgraph_auth::conformance::block_on;
 use workgraph_core::storage::GraphStore;
@@ -150,4 +153,41 @@ pub fn compare(
         return Err(format!("journals differ: {events:?}"));
     }
     compare::walks(left, right, &world)
+}
+
+/// Runs a history against two stores in memory: commit by commit, and in groups of this many commits.
+///
+/// # Errors
+/// Fails with the first difference between the stores.
+pub fn compare_groups(
+    left: &MemoryStore,
+    right: &WaveStore,
+    history: &[ModelRound],
+    size: usize,
+) -> Result<(), String> {
+    let mut world = ModelWorld::new();
+    let known = well_formed::KnownNodes::default();
+    let mut sets = vec![world.start()];
+    sets.extend(history.iter().map(|round| world.changes(&round.steps)));
+    for group in sets.chunks(size.max(1)) {
+        let mut expected = Vec::new();
+        let mut formed = Vec::new();
+        for changes in group {
+            let changes = known.formed(changes.clone());
+            let outcome = block_on(left.commit(changes.clone()));
+            if outcome.is_ok() {
+                known.add(&changes);
+            }
+            expected.push(outcome);
+            formed.push(changes);
+        }
+        let outcomes = right.commit_group(&formed).map_err(|e| e.to_string())?;
+        if outcomes != expected {
+            return Err(format!("outcomes differ: {expected:?} and {outcomes:?}"));
+        }
+        if !left.has_same_graph(right.store()) {
+            return Err(format!("graphs differ after {formed:?}"));
+        }
+    }
+    Ok(())
 }

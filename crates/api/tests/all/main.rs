@@ -59,4 +59,5 @@ mod rules;
 mod search;
 mod transcripts;
 mod typed_inputs;
+mod waves;
 mod webhooks;

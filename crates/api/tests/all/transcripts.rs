@@ -398,6 +398,8 @@ fn transcripts_are_what_the_api_says_on_both_stores() {
         let text = std::fs::read_to_string(&path).unwrap();
         let [memory, sqlite] = KINDS.map(|kind| replay(name, &text, kind, &mut covered));
         assert_eq!(memory, sqlite, "{name}: the stores differ");
+        let waves = replay(name, &text, Kind::Waves, &mut covered);
+        assert_eq!(memory, waves, "{name}: in waves");
         golden::check(&path, &memory);
     }
     every_row_is_covered(&covered);

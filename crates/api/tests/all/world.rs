@@ -57,7 +57,7 @@ use workgraph_core::{Gid, GidGenerator};
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::{
     AppConnection, ConnectedApp, Fixture, ManualClock, MemoryStore, ScratchFolder, SeededBytes,
-    connect_app,
+    WaveStore, connect_app,
 };
 use workgraph_webhooks::{WebhookClient, WebhookStore};
 use workgraph_wire::KeyRing;
@@ -70,6 +70,8 @@ pub(crate) const BASE: &str = "https://work.test/api/1.0";
 pub(crate) enum Kind {
     Memory,
     Sqlite,
+    /// Memory that loads in waves and commits by way of overlays.
+    Waves,
 }
 
 /// Both kinds of store.
@@ -133,6 +135,7 @@ pub(crate) struct World {
     /// Token texts by name: a user's name, or `name[scope,scope]`.
     texts: Mutex<BTreeMap<String, String>>,
     memory: Option<Arc<MemoryStore>>,
+    waves: Option<Arc<WaveStore>>,
     sqlite: Option<Arc<SqliteStore>>,
     _scratch: Option<ScratchFolder>,
 }
@@ -157,12 +160,12 @@ impl World {
     /// Returns the world with other settings. In memory it is built once and copied.
     pub(crate) fn with(kind: Kind, settings: ApiSettings) -> Self {
         static BUILT: OnceLock<World> = OnceLock::new();
-        let build = |settings| Self::build(kind, settings, |_, _| {});
+        let build = |kind, settings| Self::build(kind, settings, |_, _| {});
         match kind {
-            Kind::Memory => BUILT
-                .get_or_init(|| build(ApiSettings::default()))
-                .copy(settings, 0),
-            Kind::Sqlite => build(settings),
+            Kind::Memory | Kind::Waves => BUILT
+                .get_or_init(|| build(Kind::Memory, ApiSettings::default()))
+                .copy_to(kind, settings, 0),
+            Kind::Sqlite => build(kind, settings),
         }
     }
 
@@ -182,12 +185,14 @@ impl World {
         more(&mut fixture, &mut names);
         let changes = fixture.take();
 
-        let (mut scratch, mut sqlite, mut memory) = (None, None, None);
+        let (mut scratch, mut sqlite, mut memory, mut waves) = (None, None, None, None);
         let stores = match kind {
-            Kind::Memory => {
+            Kind::Memory | Kind::Waves => {
                 let store = Arc::new(MemoryStore::new());
                 memory = Some(Arc::clone(&store));
-                Stores::of(store)
+                let (stores, in_waves) = Stores::in_memory(kind, store);
+                waves = in_waves;
+                stores
             }
             Kind::Sqlite => {
                 let folder = ScratchFolder::new("api");
@@ -205,6 +210,7 @@ impl World {
         let mut world = Self::over(stores, clock, settings, 0, None);
         (world.names, world.memory, world.sqlite, world._scratch) =
             (names, memory, sqlite, scratch);
+        world.waves = waves;
         world.run(world.graph.commit(changes)).unwrap();
         world.rig();
         for (name, paid) in PEOPLE {

@@ -26,11 +26,28 @@ pub fn apply(
     txn: &mut dyn Transaction,
     changes: &Changes,
 ) -> Result<CommitReceipt, GraphStoreError> {
+    check_guards(txn, changes)?;
+    write(txn, changes)
+}
+
+/// Fails with [`GraphStoreError::Conflict`] at the first guard that does not hold.
+pub(super) fn check_guards(
+    txn: &mut dyn Transaction,
+    changes: &Changes,
+) -> Result<(), GraphStoreError> {
     for guard in &changes.guards {
         if !guard_holds(txn, *guard)? {
             return Err(GraphStoreError::Conflict);
         }
     }
+    Ok(())
+}
+
+/// Writes the changes, whose guards hold.
+pub(super) fn write(
+    txn: &mut dyn Transaction,
+    changes: &Changes,
+) -> Result<CommitReceipt, GraphStoreError> {
     let seq = txn.seq()? + 1;
     let mut facts = changes.change_records.clone();
     let mut notes = ContextCollector::new(changes);
@@ -96,7 +113,7 @@ pub fn apply(
 }
 
 /// Returns the nodes with index entries that depend on the changes.
-fn nodes_to_index(changes: &Changes) -> BTreeSet<Gid> {
+pub(super) fn nodes_to_index(changes: &Changes) -> BTreeSet<Gid> {
     let puts = changes.node_writes.iter().map(|put| &put.node);
     let links = changes.edge_writes.iter().map(|l| (l.src, l.rel, l.dst));
     let changed = changes.edge_removals.iter().copied().chain(links);

@@ -1,6 +1,7 @@
 //! Keys of the index of custom field values ([`crate::storage::custom_field_index`]).
 use crate::model::gid::Gid;
 use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 
 /// Key of the value index. Numbers come before texts.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,6 +48,15 @@ impl IndexKey {
 }
 
 impl Eq for IndexKey {}
+impl Hash for IndexKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            // Equal numbers have equal hashes: both zeros are one.
+            Self::Number(number) => (0u8, (number + 0.0).to_bits()).hash(state),
+            Self::Text(text) => (1u8, text).hash(state),
+        }
+    }
+}
 impl PartialOrd for IndexKey {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))

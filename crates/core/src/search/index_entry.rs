@@ -71,7 +71,7 @@ pub struct IndexEntry {
 
 /// List of index entries. Lists are in no order, but where a list has a column, a store begins with
 /// its greatest values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EntryList {
     /// Entries with a value within these bounds in a column, any but [`IndexColumn::Modified`].
     Within(IndexColumn, i64, i64),
@@ -217,7 +217,7 @@ impl IndexEntry {
 }
 
 /// Scan of entries of one type in one workspace, in the order of a column's values, then of gids.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EntryScan {
     /// Workspace of the entries, or `None` for nodes that belong to none.
     pub workspace: Option<Gid>,

@@ -141,7 +141,7 @@ impl Fnv1a {
 }
 
 /// Words to look for; a node must have all of them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct WordQuery {
     /// Words that are looked for. A query without words matches nothing.
     pub words: Vec<String>,

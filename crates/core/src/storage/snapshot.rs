@@ -17,7 +17,7 @@ use crate::storage::JournalEntry;
 use std::sync::Arc;
 
 /// Depth to which a node is read.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Depth {
     /// Only the edge: the node itself is not read.
     Edge,

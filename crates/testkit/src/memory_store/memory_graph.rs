@@ -15,14 +15,14 @@ use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::{Depth, PrefixList, Snapshot, WordScan};
 use workgraph_core::storage::{Edge, GraphStoreError, JournalEntry, Seq};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct StoredNode {
     node: Node,
     created: Seq,
     trashed: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct MemoryGraph {
     pub(super) nodes: BTreeMap<Gid, StoredNode>,
     edges: BTreeMap<(Gid, Relation, Gid), Edge>,
@@ -43,7 +43,7 @@ pub(super) struct MemoryGraph {
     pub(super) undo: Vec<Undo>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Undo {
     Node(Gid, Option<StoredNode>),
     Trash(Gid),

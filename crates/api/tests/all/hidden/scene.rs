@@ -73,7 +73,7 @@ pub(crate) fn scene(kind: Kind) -> World {
         Kind::Memory => BUILT
             .get_or_init(|| build(kind))
             .copy(ApiSettings::default(), 1),
-        Kind::Sqlite => build(kind),
+        Kind::Sqlite | Kind::Waves => build(kind),
     }
 }
 

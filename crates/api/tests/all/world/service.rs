@@ -1,5 +1,6 @@
 //! The API of a world: how it is started, and started again over the same stores.
 use super::*;
+use workgraph_testkit::memory_store::WaveOptions;
 
 /// One store, by what is kept in it.
 pub(super) struct Stores {
@@ -15,6 +16,17 @@ impl Stores {
             oauth: store.clone(),
             hooks: store,
         }
+    }
+
+    /// Returns a store in memory as one of this kind, and the part of it that counts waves.
+    pub(super) fn in_memory(kind: Kind, store: Arc<MemoryStore>) -> (Self, Option<Arc<WaveStore>>) {
+        let stores = Self::of(store.clone());
+        if kind != Kind::Waves {
+            return (stores, None);
+        }
+        let waves = Arc::new(WaveStore::over(store, WaveOptions::default()));
+        let graph: Arc<dyn GraphStore> = waves.clone();
+        (Self { graph, ..stores }, Some(waves))
     }
 }
 
@@ -53,6 +65,7 @@ impl World {
             names: BTreeMap::new(),
             texts: Mutex::default(),
             memory: None,
+            waves: None,
             sqlite: None,
             _scratch: None,
         }
@@ -60,19 +73,26 @@ impl World {
 
     /// Returns a copy of a world in memory: its nodes, tokens, webhooks and files, at its time. Its
     /// new gids are higher than those in it. `node` distinguishes its random bytes from those of the world.
-    pub(crate) fn copy(&self, mut settings: ApiSettings, node: u8) -> Self {
+    pub(crate) fn copy(&self, settings: ApiSettings, node: u8) -> Self {
+        self.copy_to(Kind::Memory, settings, node)
+    }
+
+    /// Returns a copy with a store of this kind in memory.
+    pub(super) fn copy_to(&self, kind: Kind, mut settings: ApiSettings, node: u8) -> Self {
         of_tests(&mut settings);
         let memory = self.memory.as_ref().expect("only memory is copied");
         let store = Arc::new(MemoryStore::clone(memory));
         let clock = Arc::new(Hand(ManualClock::new(self.now())));
+        let (stores, waves) = Stores::in_memory(kind, Arc::clone(&store));
         let copy = Self {
+            waves,
             receiver: Arc::new(self.receiver.copy()),
             files: Arc::new(self.files.copy()),
             blobs: Arc::new(self.blobs.copy()),
             names: self.names.clone(),
             texts: Mutex::new(self.texts.lock().unwrap().clone()),
-            memory: Some(Arc::clone(&store)),
-            ..Self::over(Stores::of(store), clock, settings, node, memory.max_gid())
+            memory: Some(store),
+            ..Self::over(stores, clock, settings, node, memory.max_gid())
         };
         copy.rig();
         copy

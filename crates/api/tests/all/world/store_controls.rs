@@ -50,4 +50,11 @@ impl World {
         self.run(self.graph.prune_journal(before, u64::MAX, usize::MAX))
             .unwrap();
     }
+
+    /// Returns the part of the store that counts waves.
+    pub(crate) fn waves(&self) -> &WaveStore {
+        self.waves
+            .as_ref()
+            .expect("only one kind of store has waves")
+    }
 }

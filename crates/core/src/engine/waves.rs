@@ -1,0 +1,44 @@
+//! Waves: loads and commits against facts, for a store that answers many reads in one trip.
+//!
+//! [`load`](super::load::load) and [`apply`](super::apply::apply) read one thing after the other. A store behind a network
+//! would make a trip for each. Instead it keeps [`Facts`]: reads with their answers, all of one state of the graph. An
+//! *attempt* runs the same code on the facts; a read that they do not answer is answered "nothing" and noted
+//! ([`FactsSnapshot`]). If anything was noted, the attempt is thrown away, whatever it came to, errors included; what
+//! was noted is read in one trip, a *wave*, and the next attempt comes further. So the number of trips is the depth of
+//! the reads, not their number.
+//!
+//! ```text
+//!        load_guesses(query)                     ┌──────────────────────────┐
+//!               │                                ▼                          │ Lacks(reads)
+//!               └──► wave: all reads in one trip ──► Facts::insert ──► load_attempt ──► Whole(view)
+//! ```
+//!
+//! Every loop in the engine ends when it reads nothing, so an attempt ends. A store bounds the waves of a load or commit
+//! by [`WAVES_MAX`], and then reads one thing after the other, as if there were no facts.
+//!
+//! A commit is the same on an [`Overlay`]: a transaction whose reads see its own writes over facts, and whose writes are
+//! collected ([`GraphWrites`]), with the keys of what was read and of what was written. The facts may be older than the
+//! state to which the writes are applied, as long as no commit in between touched what was read.
+mod attempts;
+mod commit_attempt;
+mod fact_key;
+mod facts;
+mod facts_snapshot;
+mod graph_read;
+mod graph_writes;
+mod guesses;
+mod known_ranges;
+mod overlay;
+
+pub use attempts::{Attempt, load_attempt, viewer_attempt};
+pub use commit_attempt::{Applied, AppliedChanges, apply_attempt};
+pub use fact_key::FactKey;
+pub use facts::Facts;
+pub use facts_snapshot::FactsSnapshot;
+pub use graph_read::{GraphAnswer, GraphRead, InOutRow};
+pub use graph_writes::{EdgeKey, GraphWrites, WrittenNode};
+pub use guesses::{commit_guesses, load_guesses};
+pub use overlay::Overlay;
+
+/// Most waves of one load or commit.
+pub const WAVES_MAX: usize = 12;

@@ -1,0 +1,163 @@
+//! Fact keys: names of the parts of the graph that a read depends on and a commit touches.
+//!
+//! The law: if no key of a read was touched by a commit, its answer is the same before and after the commit.
+use super::facts::Facts;
+use super::graph_read::{GraphAnswer, GraphRead};
+use crate::model::gid::Gid;
+use crate::model::registry::{Relation, Type};
+use crate::storage::snapshot::Depth;
+
+/// Key of a part of the graph: positive for a node with the edges away from it, negative for a list, an alias or an
+/// index, of which it is a hash. Two of these with the same hash are read again without need, and nothing worse. Keys are
+/// stored, so they are the same on every machine and in every version.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FactKey(i64);
+
+/// Kinds of keys that are hashes. Numbers are stored.
+#[derive(Clone, Copy)]
+enum HashedKind {
+    List = 1,
+    Alias = 2,
+    Workspace = 3,
+    Values = 4,
+    Entries = 5,
+}
+
+impl FactKey {
+    /// Returns the key with a number that was stored.
+    #[must_use]
+    pub const fn from_number(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// Returns the number by which the key is stored.
+    #[must_use]
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+
+    /// Returns the key of a node, its custom field values, its index entry and the edges away from it.
+    #[must_use]
+    pub const fn node(gid: Gid) -> Self {
+        Self(gid.as_i64())
+    }
+
+    /// Returns the key of the list of a relation into a node.
+    #[must_use]
+    pub fn list(dst: Gid, rel: Relation) -> Self {
+        Self::hashed(HashedKind::List, &[dst.get(), u64::from(rel.0)], "")
+    }
+
+    /// Returns the key of an alias.
+    #[must_use]
+    pub fn alias(key: &str) -> Self {
+        Self::hashed(HashedKind::Alias, &[], key)
+    }
+
+    /// Returns the key of the list of a workspace's nodes of a type.
+    #[must_use]
+    pub fn workspace(workspace: Gid, ty: Type) -> Self {
+        Self::hashed(HashedKind::Workspace, &[workspace.get(), ty as u64], "")
+    }
+
+    /// Returns the key of the values of a custom field.
+    #[must_use]
+    pub fn values(field: Gid) -> Self {
+        Self::hashed(HashedKind::Values, &[field.get()], "")
+    }
+
+    /// Returns the key of the index entries of a type in a workspace.
+    #[must_use]
+    pub fn entries(workspace: Option<Gid>, ty: Type) -> Self {
+        let workspace = workspace.map_or(0, Gid::get);
+        Self::hashed(HashedKind::Entries, &[workspace, ty as u64], "")
+    }
+
+    fn hashed(kind: HashedKind, numbers: &[u64], text: &str) -> Self {
+        // FNV-1a.
+        let numbers = numbers.iter().flat_map(|number| number.to_be_bytes());
+        let bytes = std::iter::once(kind as u8)
+            .chain(numbers)
+            .chain(text.bytes());
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self((hash | 1 << 63).cast_signed())
+    }
+}
+
+impl Facts {
+    /// Visits the keys of a read that these facts answer.
+    pub fn keys_of(&self, read: &GraphRead, each: &mut dyn FnMut(FactKey)) {
+        use GraphRead as R;
+        let mut reads_nodes = true;
+        match read {
+            R::Alias(key) => each(FactKey::alias(key)),
+            R::Node { gid, .. } | R::IndexEntry { gid, .. } | R::KeysOf { node: gid, .. } => {
+                each(FactKey::node(*gid));
+                return;
+            }
+            R::EdgeBetween { src, .. } => {
+                each(FactKey::node(*src));
+                return;
+            }
+            R::EdgesOut { src, depth, .. } => {
+                each(FactKey::node(*src));
+                reads_nodes = *depth > Depth::Edge;
+            }
+            // Edges to nodes that are trashed are left out at any depth.
+            R::ScanOut { src, .. } => each(FactKey::node(*src)),
+            R::ScanIn {
+                dst, rel, depth, ..
+            } => {
+                each(FactKey::list(*dst, *rel));
+                reads_nodes = *depth > Depth::Edge;
+            }
+            R::ScanInOut { dst, rel, .. } => each(FactKey::list(*dst, *rel)),
+            R::ListIn { dst, rel, .. }
+            | R::LastEdgeBefore { dst, rel, .. }
+            | R::CountIn { dst, rel } => {
+                each(FactKey::list(*dst, *rel));
+                return;
+            }
+            R::ScanWorkspace {
+                workspace,
+                ty,
+                depth,
+                ..
+            } => {
+                each(FactKey::workspace(*workspace, *ty));
+                reads_nodes = *depth > Depth::Edge;
+            }
+            R::ScanValues { field, .. } => each(FactKey::values(*field)),
+            R::ListIndexEntries { workspace, ty, .. }
+            | R::ColumnSets { workspace, ty }
+            | R::ListPrefixMatches { workspace, ty, .. }
+            | R::ScanWords { workspace, ty, .. } => {
+                each(FactKey::entries(*workspace, *ty));
+                return;
+            }
+            R::ScanIndexEntries(scan) => {
+                each(FactKey::entries(scan.workspace, scan.ty));
+                return;
+            }
+            // Names of apps are no part of the graph.
+            R::AppName(_) => return,
+        }
+        if !reads_nodes {
+            return;
+        }
+        let is_out = matches!(read, R::EdgesOut { .. } | R::ScanOut { .. });
+        let mut node = |gid| each(FactKey::node(gid));
+        match self.answer(read) {
+            Some(GraphAnswer::Gid(gid)) => gid.into_iter().for_each(node),
+            Some(GraphAnswer::Edges(edges)) => edges
+                .into_iter()
+                .for_each(|(edge, _)| node(if is_out { edge.dst } else { edge.src })),
+            Some(GraphAnswer::Rows(rows)) => rows.into_iter().for_each(|(e, ..)| node(e.src)),
+            Some(GraphAnswer::Nodes(nodes)) => nodes.into_iter().for_each(|(gid, ..)| node(gid)),
+            Some(GraphAnswer::Values(values)) => values.into_iter().for_each(|(_, gid)| node(gid)),
+            _ => {}
+        }
+    }
+}

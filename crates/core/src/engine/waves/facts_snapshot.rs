@@ -1,0 +1,440 @@
+//! A snapshot of facts: what is known is answered, what is not known is answered "nothing" and noted.
+use super::facts::Facts;
+use super::graph_read::{GraphAnswer, GraphRead};
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::{Edge, Seq};
+use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
+use crate::model::node::Node;
+use crate::model::registry::{Relation, Type};
+use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
+use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Fewest rows that a scan reads when it goes on behind rows that are known.
+const READ_ON: usize = 32;
+/// Number of rows, with their nodes, that all scans of one wave read about.
+const WAVE_ROWS: usize = 2_048;
+
+/// Reads that had no answer.
+#[derive(Debug, Default)]
+struct Misses {
+    /// Depth to which each node is read.
+    nodes: FxHashMap<Gid, Depth>,
+    reads: Vec<GraphRead>,
+    seen: FxHashSet<GraphRead>,
+    /// Number of rows that the scans among the reads ask for.
+    rows: usize,
+}
+
+impl Misses {
+    fn note(&mut self, mut read: GraphRead, facts: &Facts) {
+        if let GraphRead::Node { gid, depth } = read {
+            let noted = self.nodes.entry(gid).or_insert(depth);
+            *noted = (*noted).max(depth);
+            return;
+        }
+        // Sequential scans of a long list double, so that it takes few waves.
+        let known = facts.known_before(&read);
+        let (limit, rows) = match &mut read {
+            GraphRead::ScanIn { limit, depth, .. }
+            | GraphRead::ScanWorkspace { limit, depth, .. } => (limit, *depth > Depth::Edge),
+            GraphRead::ScanInOut { limit, .. } => (limit, true),
+            GraphRead::ScanIndexEntries(scan) => (&mut scan.limit, false),
+            _ => {
+                self.push(read);
+                return;
+            }
+        };
+        if known > 0 {
+            *limit = (*limit).max(known).max(READ_ON);
+        }
+        if rows {
+            // Lists that are read one after the other would all be read in this wave: the later ones wait.
+            let wanted = *limit;
+            if self.rows >= WAVE_ROWS && wanted < usize::MAX >> 1 {
+                return;
+            }
+            self.rows = self.rows.saturating_add(wanted.min(WAVE_ROWS / 8));
+        }
+        self.push(read);
+    }
+
+    fn push(&mut self, read: GraphRead) {
+        if self.seen.insert(read.clone()) {
+            self.reads.push(read);
+        }
+    }
+}
+
+/// A [`Snapshot`] of [`Facts`]. A read that they do not answer is noted, and answered as if there were nothing: whatever
+/// is computed from this snapshot counts only if [`FactsSnapshot::lacking`] is empty in the end.
+#[derive(Debug)]
+pub struct FactsSnapshot<'f> {
+    facts: &'f Facts,
+    misses: Misses,
+    /// Reads that were asked for, if they are recorded.
+    asked: Option<FxHashSet<GraphRead>>,
+}
+
+impl<'f> FactsSnapshot<'f> {
+    /// Returns a snapshot of facts.
+    #[must_use]
+    pub fn of(facts: &'f Facts) -> Self {
+        Self {
+            facts,
+            misses: Misses::default(),
+            asked: None,
+        }
+    }
+
+    /// Returns a snapshot of facts that records what is read.
+    pub(super) fn recording(facts: &'f Facts) -> Self {
+        Self {
+            asked: Some(FxHashSet::default()),
+            ..Self::of(facts)
+        }
+    }
+
+    /// Returns the reads that were recorded.
+    pub(super) fn asked(&self) -> impl Iterator<Item = &GraphRead> {
+        self.asked.iter().flatten()
+    }
+
+    pub(super) fn facts(&self) -> &'f Facts {
+        self.facts
+    }
+
+    /// Returns true if a read had no answer.
+    #[must_use]
+    pub fn is_lacking(&self) -> bool {
+        !self.misses.reads.is_empty() || !self.misses.nodes.is_empty()
+    }
+
+    /// Returns the reads that had no answer, to be made together.
+    #[must_use]
+    pub fn lacking(self) -> Vec<GraphRead> {
+        let nodes = self.misses.nodes.into_iter();
+        let mut nodes: Vec<(Gid, Depth)> = nodes.collect();
+        nodes.sort_unstable();
+        let nodes = nodes.into_iter();
+        let nodes = nodes.map(|(gid, depth)| GraphRead::Node { gid, depth });
+        nodes.chain(self.misses.reads).collect()
+    }
+
+    /// Returns the answer to a read; `None` if it is not known, which is noted.
+    pub(super) fn ask(&mut self, read: GraphRead) -> Option<GraphAnswer> {
+        let answer = self.facts.answer(&read);
+        match (&answer, &mut self.asked) {
+            (None, _) => self.misses.note(read, self.facts),
+            (Some(_), Some(asked)) => {
+                asked.insert(read);
+            }
+            (Some(_), None) => {}
+        }
+        answer
+    }
+
+    /// Returns edges with their nodes.
+    pub(super) fn ask_edges(&mut self, read: GraphRead) -> Vec<(Edge, Option<Arc<Node>>)> {
+        match self.ask(read) {
+            Some(GraphAnswer::Edges(edges)) => edges,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns an edge.
+    pub(super) fn ask_edge(&mut self, read: GraphRead) -> Option<Edge> {
+        match self.ask(read) {
+            Some(GraphAnswer::Edge(edge)) => edge,
+            _ => None,
+        }
+    }
+
+    /// Returns gids.
+    pub(super) fn ask_gids(&mut self, read: GraphRead) -> Vec<Gid> {
+        match self.ask(read) {
+            Some(GraphAnswer::Gids(gids)) => gids,
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Snapshot for FactsSnapshot<'_> {
+    fn seq(&mut self) -> Result<Seq, GraphStoreError> {
+        Ok(self.facts.seq())
+    }
+
+    fn alias(&mut self, key: &str) -> Result<Option<Gid>, GraphStoreError> {
+        Ok(match self.ask(GraphRead::Alias(key.into())) {
+            Some(GraphAnswer::Gid(gid)) => gid,
+            _ => None,
+        })
+    }
+
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
+        let depth = depth.max(Depth::Head);
+        Ok(match self.ask(GraphRead::Node { gid, depth }) {
+            Some(GraphAnswer::Node(node)) => node,
+            _ => None,
+        })
+    }
+
+    fn edges_out(
+        &mut self,
+        src: Gid,
+        lo: Relation,
+        hi: Relation,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let edges = self.ask_edges(GraphRead::EdgesOut { src, lo, hi, depth });
+        edges.into_iter().for_each(|(edge, node)| each(edge, node));
+        Ok(())
+    }
+
+    fn edge_between(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        dst: Gid,
+    ) -> Result<Option<Edge>, GraphStoreError> {
+        Ok(self.ask_edge(GraphRead::EdgeBetween { src, rel, dst }))
+    }
+
+    fn scan_out(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        after: i64,
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let edges = self.ask_edges(GraphRead::ScanOut {
+            src,
+            rel,
+            after,
+            limit,
+            depth,
+        });
+        edges.into_iter().for_each(|(edge, node)| each(edge, node));
+        Ok(())
+    }
+
+    fn scan_in(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        after: (i64, i64),
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let edges = self.ask_edges(GraphRead::ScanIn {
+            dst,
+            rel,
+            after,
+            limit,
+            depth,
+        });
+        edges.into_iter().for_each(|(edge, node)| each(edge, node));
+        Ok(())
+    }
+
+    fn list_in(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        limit: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let gids = self.ask_gids(GraphRead::ListIn { dst, rel, limit });
+        gids.into_iter().for_each(each);
+        Ok(())
+    }
+
+    fn scan_in_out(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        after: (i64, i64),
+        limit: usize,
+        band: (Relation, Relation),
+        each: &mut dyn FnMut(InOutItem),
+    ) -> Result<(), GraphStoreError> {
+        let read = GraphRead::ScanInOut {
+            dst,
+            rel,
+            after,
+            limit,
+            band,
+        };
+        if let Some(GraphAnswer::Rows(rows)) = self.ask(read) {
+            for (edge, node, out) in rows {
+                each(InOutItem::Row(edge, node));
+                out.into_iter().for_each(|edge| each(InOutItem::Out(edge)));
+            }
+        }
+        Ok(())
+    }
+
+    fn last_edge_before(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        before: (i64, i64),
+    ) -> Result<Option<Edge>, GraphStoreError> {
+        Ok(self.ask_edge(GraphRead::LastEdgeBefore { dst, rel, before }))
+    }
+
+    fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
+        Ok(match self.ask(GraphRead::CountIn { dst, rel }) {
+            Some(GraphAnswer::Count(count)) => count,
+            _ => 0,
+        })
+    }
+
+    fn scan_workspace(
+        &mut self,
+        workspace: Gid,
+        ty: Type,
+        after: i64,
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let read = GraphRead::ScanWorkspace {
+            workspace,
+            ty,
+            after,
+            limit,
+            depth,
+        };
+        if let Some(GraphAnswer::Nodes(nodes)) = self.ask(read) {
+            let nodes = nodes.into_iter();
+            nodes.for_each(|(gid, seq, node)| each(gid, seq, node));
+        }
+        Ok(())
+    }
+
+    fn scan_values(
+        &mut self,
+        field: Gid,
+        (from, to): (&IndexKey, &IndexKey),
+        after: Option<(&IndexKey, Gid)>,
+        limit: usize,
+        each: &mut dyn FnMut(IndexKey, Gid),
+    ) -> Result<(), GraphStoreError> {
+        let read = GraphRead::ScanValues {
+            field,
+            from: from.clone(),
+            to: to.clone(),
+            after: after.map(|(key, gid)| (key.clone(), gid)),
+            limit,
+        };
+        if let Some(GraphAnswer::Values(values)) = self.ask(read) {
+            values.into_iter().for_each(|(key, gid)| each(key, gid));
+        }
+        Ok(())
+    }
+
+    fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<IndexKey>, GraphStoreError> {
+        Ok(match self.ask(GraphRead::KeysOf { node, field }) {
+            Some(GraphAnswer::Keys(keys)) => keys,
+            _ => Vec::new(),
+        })
+    }
+
+    fn index_entry(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> Result<Option<IndexEntry>, GraphStoreError> {
+        let read = GraphRead::IndexEntry { workspace, ty, gid };
+        Ok(match self.ask(read) {
+            Some(GraphAnswer::Entry(entry)) => entry,
+            _ => None,
+        })
+    }
+
+    fn list_index_entries(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        list: EntryList,
+        column: IndexColumn,
+        limit: usize,
+        each: &mut dyn FnMut(Gid, Option<i64>),
+    ) -> Result<(), GraphStoreError> {
+        let read = GraphRead::ListIndexEntries {
+            workspace,
+            ty,
+            list,
+            column,
+            limit,
+        };
+        if let Some(GraphAnswer::Listed(rows)) = self.ask(read) {
+            rows.into_iter().for_each(|(gid, value)| each(gid, value));
+        }
+        Ok(())
+    }
+
+    fn column_sets(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+    ) -> Result<Vec<ColumnSet>, GraphStoreError> {
+        Ok(match self.ask(GraphRead::ColumnSets { workspace, ty }) {
+            Some(GraphAnswer::ColumnSets(sets)) => sets,
+            _ => Vec::new(),
+        })
+    }
+
+    fn scan_index_entries(
+        &mut self,
+        scan: &EntryScan,
+        each: &mut dyn FnMut(IndexEntry),
+    ) -> Result<(), GraphStoreError> {
+        if let Some(GraphAnswer::Entries(entries)) = self.ask(GraphRead::ScanIndexEntries(*scan)) {
+            entries.into_iter().for_each(each);
+        }
+        Ok(())
+    }
+
+    fn list_prefix_matches(
+        &mut self,
+        list: &PrefixList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let gids = self.ask_gids(GraphRead::ListPrefixMatches {
+            workspace: list.workspace,
+            ty: list.ty,
+            prefix: list.prefix.into(),
+            names: list.names,
+            limit: list.limit,
+        });
+        gids.into_iter().for_each(each);
+        Ok(())
+    }
+
+    fn scan_words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let gids = self.ask_gids(GraphRead::ScanWords {
+            workspace: scan.workspace,
+            ty: scan.ty,
+            words: scan.words.clone(),
+            names: scan.names,
+            descending: scan.descending,
+            after: scan.after,
+            limit: scan.limit,
+        });
+        gids.into_iter().for_each(each);
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! Writes of an overlay, and the keys of what they touch.
+use super::Overlay;
+use crate::audit::AuditRow;
+use crate::engine::waves::fact_key::FactKey;
+use crate::engine::waves::graph_read::{GraphAnswer, GraphRead};
+use crate::engine::waves::graph_writes::{EdgeKey, WrittenNode};
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::{Edge, Seq};
+use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
+use crate::model::node::Node;
+use crate::model::registry::Relation;
+use crate::search::{IndexEntry, NodeWords};
+use crate::storage::JournalEntry;
+use crate::storage::snapshot::{Depth, Snapshot, Transaction};
+use std::sync::Arc;
+
+impl Overlay<'_> {
+    fn touch(&mut self, key: FactKey) {
+        self.progress += 1;
+        self.writes.touched.insert(key);
+    }
+
+    fn touch_edge(&mut self, (src, rel, dst): EdgeKey) {
+        self.touch(FactKey::node(src));
+        self.touch(FactKey::list(dst, rel));
+        let changed = self.changed_lists.entry((dst, rel)).or_default();
+        changed.insert(src);
+    }
+}
+
+impl Transaction for Overlay<'_> {
+    fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), GraphStoreError> {
+        self.touch(FactKey::node(node.gid));
+        let (mut is_new, mut seq) = (node.version == 1, seq);
+        if let Some(written) = self.writes.nodes.get(&node.gid)
+            && written.is_new
+        {
+            (is_new, seq) = (true, written.seq);
+        }
+        if is_new && let Some(workspace) = node.workspace {
+            self.touch(FactKey::workspace(workspace, node.ty));
+        }
+        let written = WrittenNode {
+            node: Arc::new(node.clone()),
+            seq,
+            is_new,
+        };
+        self.writes.nodes.insert(node.gid, written);
+        Ok(())
+    }
+
+    fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError> {
+        let Some(node) = self.live_node(gid, Depth::Head) else {
+            return Ok(());
+        };
+        self.touch(FactKey::node(gid));
+        self.touch(FactKey::entries(node.workspace, node.ty));
+        if let Some(workspace) = node.workspace {
+            self.touch(FactKey::workspace(workspace, node.ty));
+        }
+        // The node leaves the lists that its edges lead into.
+        let mut edges = Vec::new();
+        let (lo, hi) = (Relation(0), Relation(u8::MAX));
+        let each = &mut |edge: Edge, _| edges.push((edge.dst, edge.rel));
+        self.edges_out(gid, lo, hi, Depth::Edge, each)?;
+        for (dst, rel) in edges {
+            self.touch(FactKey::list(dst, rel));
+        }
+        self.writes.index_entries.remove(&gid);
+        self.writes.trashed.insert(gid, seq);
+        Ok(())
+    }
+
+    fn put_edge(&mut self, edge: &Edge) -> Result<(), GraphStoreError> {
+        let key = (edge.src, edge.rel, edge.dst);
+        self.touch_edge(key);
+        self.writes.dropped_edges.remove(&key);
+        self.writes.edges.insert(key, *edge);
+        Ok(())
+    }
+
+    fn drop_edge(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
+        let key = (src, rel, dst);
+        let is_there = self.edge_between(src, rel, dst)?.is_some();
+        if is_there {
+            self.touch_edge(key);
+            self.writes.edges.remove(&key);
+            self.writes.dropped_edges.insert(key);
+        }
+        Ok(is_there)
+    }
+
+    fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        if self.alias(key)?.is_some_and(|holder| holder != gid) {
+            return Err(GraphStoreError::AliasTaken(key.to_owned()));
+        }
+        self.touch(FactKey::alias(key));
+        self.writes.aliases.insert(key.to_owned(), gid);
+        Ok(())
+    }
+
+    fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        self.touch(FactKey::alias(key));
+        if self.writes.aliases.get(key) == Some(&gid) {
+            self.writes.aliases.remove(key);
+        }
+        self.writes.dropped_aliases.insert((key.to_owned(), gid));
+        Ok(())
+    }
+
+    fn put_values(
+        &mut self,
+        node: Gid,
+        field: Gid,
+        keys: &[IndexKey],
+    ) -> Result<(), GraphStoreError> {
+        self.touch(FactKey::node(node));
+        self.touch(FactKey::values(field));
+        let mut keys = keys.to_vec();
+        keys.sort();
+        keys.dedup();
+        self.writes.values.insert((node, field), keys);
+        Ok(())
+    }
+
+    fn put_index_entry(
+        &mut self,
+        entry: &IndexEntry,
+        text: &NodeWords,
+    ) -> Result<(), GraphStoreError> {
+        self.touch(FactKey::node(entry.gid));
+        self.touch(FactKey::entries(entry.workspace, entry.ty));
+        let written = (*entry, text.clone());
+        self.writes.index_entries.insert(entry.gid, written);
+        Ok(())
+    }
+
+    fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError> {
+        self.progress += 1;
+        self.writes.journal.push(event.clone());
+        Ok(())
+    }
+
+    fn append_audit_row(&mut self, row: AuditRow) -> Result<(), GraphStoreError> {
+        self.progress += 1;
+        self.writes.audit_rows.push(row);
+        Ok(())
+    }
+
+    fn app_name(&mut self, app: u64) -> Result<Option<String>, GraphStoreError> {
+        Ok(match self.base.ask(GraphRead::AppName(app)) {
+            Some(GraphAnswer::Name(name)) => name,
+            _ => None,
+        })
+    }
+
+    fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
+        self.progress += 1;
+        self.writes.invalidates_viewers = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,349 @@
+//! Store in memory that loads in waves and commits by way of overlays: each wave stands for one trip to a database.
+use super::MemoryStore;
+use super::memory_graph::MemoryGraph;
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use workgraph_core::engine::load;
+use workgraph_core::engine::waves::{
+    Applied, AppliedChanges, Attempt, FactKey, Facts, FactsSnapshot, GraphAnswer, GraphRead,
+    WAVES_MAX, apply_attempt, commit_guesses, load_attempt, load_guesses,
+};
+use workgraph_core::storage::snapshot::Snapshot;
+use workgraph_core::storage::{
+    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery, ReadView,
+};
+use workgraph_core::{Viewer, engine};
+
+/// Guesses that begin a load or commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WaveGuesses {
+    /// Those of the engine.
+    #[default]
+    Usual,
+    /// None: the first attempt has no facts.
+    None,
+    /// Reads of earlier loads and commits, whatever they were about.
+    Useless,
+}
+
+/// Fault of a wave store, which tests must notice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaveFault {
+    /// Lists lose their last row on the way.
+    LostRows,
+    /// The first attempt counts, though reads had no answer.
+    Credulous,
+    /// Edges are not written.
+    LostEdges,
+    /// Writes that were found from old facts are made, though what was read has changed.
+    NotValidated,
+    /// The keys of lists, aliases and indexes are missing among the touched ones.
+    UntouchedLists,
+}
+
+/// Options of a wave store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WaveOptions {
+    /// Guesses that begin a load or commit.
+    pub guesses: WaveGuesses,
+    /// Number of commits by which the facts of a commit may be too old; 0 for none.
+    pub lag: usize,
+    /// Fault, if it has one.
+    pub fault: Option<WaveFault>,
+}
+
+/// Work that was done in waves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaveWork {
+    /// A load.
+    Load,
+    /// A commit.
+    Commit,
+}
+
+/// Number of waves of a load or commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaveCount {
+    /// The work.
+    pub work: WaveWork,
+    /// Number of waves; more than [`WAVES_MAX`] if the work was given up and done without waves.
+    pub waves: usize,
+    /// Number of reads in all waves.
+    pub reads: usize,
+}
+
+/// Most reads that are kept to be compared before and after a commit.
+const KEPT_READS: usize = 120;
+
+#[derive(Debug, Default)]
+struct WaveState {
+    counts: Vec<WaveCount>,
+    /// The last reads.
+    reads: VecDeque<GraphRead>,
+    /// Old state of the graph, and everything that commits touched since.
+    past: Option<(MemoryGraph, Vec<FactKey>, usize)>,
+    broken_law: Option<String>,
+}
+
+/// A [`MemoryStore`] behind waves and overlays. It also holds each commit to the law of fact keys: the answer to a read
+/// changes only if one of its keys was touched.
+#[derive(Debug, Default)]
+pub struct WaveStore {
+    store: Arc<MemoryStore>,
+    options: WaveOptions,
+    state: Mutex<WaveState>,
+}
+
+impl WaveStore {
+    /// Makes a store over another one.
+    #[must_use]
+    pub fn over(store: Arc<MemoryStore>, options: WaveOptions) -> Self {
+        Self {
+            store,
+            options,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Returns the store inside.
+    #[must_use]
+    pub fn store(&self) -> &MemoryStore {
+        &self.store
+    }
+
+    /// Returns the number of waves of each load and commit since the last call.
+    #[must_use]
+    pub fn take_counts(&self) -> Vec<WaveCount> {
+        std::mem::take(&mut self.state.lock().counts)
+    }
+
+    /// Returns a read whose answer a commit changed without touching its keys, if there was one.
+    #[must_use]
+    pub fn broken_law(&self) -> Option<String> {
+        self.state.lock().broken_law.clone()
+    }
+
+    /// Commits change sets together, each applied to the state after those before it.
+    ///
+    /// # Errors
+    /// Fails if the store fails, or a commit is refused for want of answers.
+    pub fn commit_group(
+        &self,
+        sets: &[Changes],
+    ) -> Result<Vec<Result<CommitReceipt, GraphStoreError>>, GraphStoreError> {
+        let sets: Vec<&Changes> = sets.iter().collect();
+        let mut state = self.state.lock();
+        let graph = &mut *self.store.state();
+        let mut applied = match &mut state.past {
+            Some((past, touched, _)) => {
+                let (mut past, touched) = (past.clone(), touched.clone());
+                let applied = self.applied(&mut past, &sets, &mut state)?;
+                let is_outdated = applied.writes.is_outdated(touched);
+                if is_outdated && self.options.fault != Some(WaveFault::NotValidated) {
+                    self.applied(graph, &sets, &mut state)?
+                } else {
+                    applied
+                }
+            }
+            None => self.applied(graph, &sets, &mut state)?,
+        };
+        let old = applied.writes.base;
+        let now = graph.seq()?;
+        applied.writes.move_to(now);
+        for receipt in applied.outcomes.iter_mut().flatten() {
+            receipt.seq = receipt.seq - old + now;
+        }
+        self.flush(applied, graph, &mut state)
+    }
+
+    /// Applies change sets to a state of the graph, in waves.
+    fn applied(
+        &self,
+        graph: &mut MemoryGraph,
+        sets: &[&Changes],
+        state: &mut WaveState,
+    ) -> Result<AppliedChanges, GraphStoreError> {
+        let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
+        let mut wave = self.guesses(guesses.collect(), state);
+        let mut facts = Facts::at(graph.seq()?);
+        let (mut waves, mut reads) = (0, 0);
+        while waves <= WAVES_MAX {
+            if !wave.is_empty() {
+                (waves, reads) = (waves + 1, reads + wave.len());
+                self.fetch(&mut facts, wave, graph, state)?;
+            }
+            match apply_attempt(&facts, sets) {
+                Applied::Ready(applied) => {
+                    state.counts.push(WaveCount {
+                        work: WaveWork::Commit,
+                        waves,
+                        reads,
+                    });
+                    return Ok(*applied);
+                }
+                Applied::Lacks(reads) => wave = reads,
+            }
+        }
+        let message = "a commit took too many waves";
+        Err(GraphStoreError::Failed(message.into()))
+    }
+
+    fn flush(
+        &self,
+        applied: AppliedChanges,
+        graph: &mut MemoryGraph,
+        state: &mut WaveState,
+    ) -> Result<Vec<Result<CommitReceipt, GraphStoreError>>, GraphStoreError> {
+        let AppliedChanges {
+            mut writes,
+            outcomes,
+        } = applied;
+        if writes.is_empty() {
+            return Ok(outcomes);
+        }
+        match self.options.fault {
+            Some(WaveFault::LostEdges) => writes.edges.clear(),
+            Some(WaveFault::UntouchedLists) => writes.touched.retain(|key| key.number() > 0),
+            _ => {}
+        }
+        let before = KnownAnswers::of(&state.reads, graph)?;
+        writes.flush(graph)?;
+        graph.undo.clear();
+        if let Some(read) = before.changed_untouched(&writes.touched, graph)? {
+            state.broken_law.get_or_insert(read);
+        }
+        if self.options.lag > 0 {
+            let (.., touched, commits) = state
+                .past
+                .get_or_insert_with(|| (graph.clone(), Vec::new(), 0));
+            touched.extend(&writes.touched);
+            *commits += 1;
+            if *commits > self.options.lag {
+                state.past = Some((graph.clone(), Vec::new(), 0));
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn guesses(&self, usual: Vec<GraphRead>, state: &WaveState) -> Vec<GraphRead> {
+        match self.options.guesses {
+            WaveGuesses::Usual => usual,
+            WaveGuesses::None => Vec::new(),
+            WaveGuesses::Useless => state.reads.iter().step_by(3).cloned().collect(),
+        }
+    }
+
+    /// Makes the reads of one wave.
+    fn fetch(
+        &self,
+        facts: &mut Facts,
+        wave: Vec<GraphRead>,
+        graph: &mut MemoryGraph,
+        state: &mut WaveState,
+    ) -> Result<(), GraphStoreError> {
+        for read in wave {
+            let mut answer = read.run_in(graph)?;
+            if self.options.fault == Some(WaveFault::LostRows)
+                && let GraphAnswer::Edges(edges) = &mut answer
+            {
+                edges.pop();
+            }
+            facts.insert(&read, answer)?;
+            if state.reads.len() >= KEPT_READS {
+                state.reads.pop_front();
+            }
+            state.reads.push_back(read);
+        }
+        Ok(())
+    }
+
+    fn load_in_waves(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        let mut state = self.state.lock();
+        let graph = &mut *self.store.state();
+        let mut wave = self.guesses(load_guesses(want, true), &state);
+        let mut facts = Facts::at(graph.seq()?);
+        let mut count = WaveCount {
+            work: WaveWork::Load,
+            waves: 0,
+            reads: 0,
+        };
+        while count.waves <= WAVES_MAX {
+            if !wave.is_empty() {
+                count.waves += 1;
+                count.reads += wave.len();
+                self.fetch(&mut facts, wave, graph, &mut state)?;
+            }
+            if self.options.fault == Some(WaveFault::Credulous) {
+                let mut snap = FactsSnapshot::of(&facts);
+                let viewer = engine::viewer(&mut snap, want.viewer)?;
+                return load::load(&mut snap, want, Arc::new(viewer));
+            }
+            match load_attempt(&facts, want, None) {
+                Attempt::Whole(view) => {
+                    state.counts.push(count);
+                    return view;
+                }
+                Attempt::Lacks(reads) => wave = reads,
+            }
+        }
+        state.counts.push(count);
+        let viewer: Viewer = engine::viewer(graph, want.viewer)?;
+        load::load(graph, want, Arc::new(viewer))
+    }
+}
+
+#[async_trait]
+impl GraphStoreWrapper for WaveStore {
+    fn inner(&self) -> &dyn GraphStore {
+        &*self.store
+    }
+
+    async fn wrapped_load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        self.load_in_waves(want)
+    }
+
+    async fn wrapped_commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        let missing = || Err(GraphStoreError::Failed("a commit without outcome".into()));
+        let mut outcomes = self.commit_group(&[changes])?;
+        outcomes.pop().unwrap_or_else(missing)
+    }
+}
+
+/// Answers to reads before a commit.
+struct KnownAnswers {
+    facts: Facts,
+    answers: Vec<(GraphRead, GraphAnswer)>,
+}
+
+impl KnownAnswers {
+    fn of(reads: &VecDeque<GraphRead>, graph: &mut MemoryGraph) -> Result<Self, GraphStoreError> {
+        let mut facts = Facts::at(graph.seq()?);
+        let mut answers = Vec::with_capacity(reads.len());
+        for read in reads {
+            let answer = read.run_in(graph)?;
+            facts.insert(read, answer.clone())?;
+            answers.push((read.clone(), answer));
+        }
+        Ok(Self { facts, answers })
+    }
+
+    /// Returns a read whose answer is another now, though none of its keys was touched.
+    fn changed_untouched(
+        &self,
+        touched: &std::collections::BTreeSet<FactKey>,
+        graph: &mut MemoryGraph,
+    ) -> Result<Option<String>, GraphStoreError> {
+        for (read, before) in &self.answers {
+            let mut is_touched = false;
+            self.facts
+                .keys_of(read, &mut |key| is_touched |= touched.contains(&key));
+            let now = read.run_in(graph)?;
+            if !is_touched && now != *before {
+                return Ok(Some(format!("{read:?}: {before:?}, now {now:?}")));
+            }
+        }
+        Ok(None)
+    }
+}
