@@ -47,6 +47,11 @@ pub mod alias {
     pub fn heir(user: Gid) -> String {
         format!("heir:{user}")
     }
+    /// Returns the user of an alias that [`heir`] makes.
+    #[must_use]
+    pub fn user_of_heir(key: &str) -> Option<Gid> {
+        Gid::parse(key.strip_prefix("heir:")?)
+    }
     /// Returns the alias of the node that stands for a file of which attachments are copies: one without a parent, which
     /// nobody sees.
     #[must_use]

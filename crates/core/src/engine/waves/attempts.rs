@@ -1,14 +1,15 @@
 //! Attempts to load from facts.
 use super::facts::Facts;
 use super::facts_snapshot::FactsSnapshot;
-use super::graph_read::{GraphAnswer, GraphRead};
+use super::graph_read::GraphRead;
 use crate::access::{Role, Viewer, WorkspaceMembership};
 use crate::engine::{load, loader};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
-use crate::model::registry::{Relation, rel};
+use crate::model::registry::{FieldSource, Relation, rel};
+use crate::plan::PlanStep;
 use crate::storage::snapshot::Depth;
-use crate::storage::{ReadQuery, ReadView, ViewerKey};
+use crate::storage::{NodeRef, ReadQuery, ReadView, ViewerKey};
 use std::sync::Arc;
 
 /// Outcome of an attempt.
@@ -52,7 +53,7 @@ pub fn load_attempt(
         Some(viewer) => Ok(viewer),
         None => loader::viewer(&mut snap, want.viewer).map(|known| {
             let viewer = if snap.is_lacking() {
-                likely_viewer(facts, known)
+                likely_viewer(&mut snap, known)
             } else {
                 known
             };
@@ -60,29 +61,79 @@ pub fn load_attempt(
         }),
     };
     let view = viewer.and_then(|viewer| load::load(&mut snap, want, viewer));
-    Attempt::of(snap, view)
+    match Attempt::of(snap, view) {
+        Attempt::Lacks(reads) => Attempt::Lacks(with_edges(want, reads)),
+        whole => whole,
+    }
 }
 
 /// Returns a viewer with memberships that are not known yet, so that an attempt which is thrown away in any case shows
 /// what is read for a viewer who may see the nodes of the query.
-fn likely_viewer(facts: &Facts, mut viewer: Viewer) -> Viewer {
-    let edges = facts.answer(&workspaces_of(viewer.user));
-    let Some(GraphAnswer::Edges(edges)) = edges else {
-        return viewer;
-    };
-    for (edge, _) in edges {
-        if viewer.membership(edge.dst).is_none() {
+fn likely_viewer(snap: &mut FactsSnapshot<'_>, mut viewer: Viewer) -> Viewer {
+    for (edge, _) in snap.ask_edges(workspaces_of(viewer.user)) {
+        let (gid, depth) = (edge.dst, Depth::Full);
+        snap.ask(GraphRead::Node { gid, depth });
+        if viewer.membership(gid).is_none() {
             viewer.memberships.push(WorkspaceMembership {
-                workspace: edge.dst,
+                workspace: gid,
                 role: Role::Admin,
                 view_only: false,
                 paid: true,
-                membership_gid: edge.aux.unwrap_or(edge.dst),
+                membership_gid: edge.aux.unwrap_or(gid),
                 task_list: None,
             });
         }
     }
     viewer
+}
+
+/// Returns the runs of edges that are probably read from nodes of which neither the gid nor the type is in the query:
+/// the results of a search, and nodes that are named by an alias or a link.
+fn bands_of_others(want: &ReadQuery) -> Vec<(Relation, Relation, Depth)> {
+    let mut bands = Vec::new();
+    if want.search.is_some() {
+        // The viewer's levels on tasks follow from these edges.
+        let (lo, hi) = want
+            .page_plan
+            .as_ref()
+            .and_then(|plan| plan.band)
+            .unwrap_or((rel::SECTION, rel::PARENT));
+        bands.push((lo.min(rel::SECTION), hi.max(rel::PARENT), Depth::Edge));
+    }
+    let by_gid = |at: &usize| matches!(want.node_refs.get(*at), Some(NodeRef::Gid(_)));
+    for (_, plan) in want.plans.iter().filter(|(at, _)| !by_gid(at)) {
+        let Some((lo, hi)) = plan.band else { continue };
+        bands.push((lo, hi, Depth::Head));
+        let is_value = |step: &PlanStep| matches!(step.def.source, FieldSource::Values(_));
+        if plan.steps.iter().any(is_value) {
+            bands.push((lo, hi.max(rel::NUMBERED), Depth::Edge));
+        }
+    }
+    bands
+}
+
+/// Adds the edges that are probably read from nodes that are read now.
+fn with_edges(want: &ReadQuery, mut reads: Vec<GraphRead>) -> Vec<GraphRead> {
+    let bands = bands_of_others(want);
+    if bands.is_empty() {
+        return reads;
+    }
+    let nodes = reads.iter().filter_map(|read| match read {
+        GraphRead::Node { gid, .. } => Some(*gid),
+        _ => None,
+    });
+    let edges = nodes.flat_map(|src| {
+        let bands = bands.iter();
+        bands.map(move |(lo, hi, depth)| GraphRead::EdgesOut {
+            src,
+            lo: *lo,
+            hi: *hi,
+            depth: *depth,
+        })
+    });
+    let edges: Vec<GraphRead> = edges.collect();
+    reads.extend(edges);
+    reads
 }
 
 /// Returns the read of the workspaces of a user.

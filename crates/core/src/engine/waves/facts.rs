@@ -31,6 +31,10 @@ impl KnownBand {
     }
 }
 
+/// Last edge of a list before a position.
+type LastEdge = ((i64, i64), Option<Edge>);
+/// Values of a custom field: the field, the first and the last key.
+type ValueRange = (Gid, IndexKey, IndexKey);
 /// Type of an index entry in a workspace.
 type EntryKind = (Option<Gid>, Type);
 
@@ -47,10 +51,10 @@ pub struct Facts {
     between: FxHashMap<(Gid, Relation, Gid), Option<Edge>>,
     out_lists: FxHashMap<(Gid, Relation), KnownRanges<i64, Edge>>,
     in_lists: FxHashMap<(Gid, Relation), KnownRanges<(i64, i64), Edge>>,
-    last_edges: FxHashMap<(Gid, Relation), Vec<((i64, i64), Option<Edge>)>>,
+    last_edges: FxHashMap<(Gid, Relation), Vec<LastEdge>>,
     counts: FxHashMap<(Gid, Relation), u64>,
     workspace_lists: FxHashMap<(Gid, Type), KnownRanges<i64, Seq>>,
-    value_lists: FxHashMap<(Gid, IndexKey, IndexKey), KnownRanges<(IndexKey, Gid), ()>>,
+    value_lists: FxHashMap<ValueRange, KnownRanges<(IndexKey, Gid), ()>>,
     keys: FxHashMap<(Gid, Gid), Vec<IndexKey>>,
     entries: FxHashMap<(EntryKind, Gid), Option<IndexEntry>>,
     entry_scans: FxHashMap<EntryScan, KnownRanges<(i64, i64), IndexEntry>>,

@@ -8,6 +8,7 @@ use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
 use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
+use crate::storage::alias;
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -26,13 +27,23 @@ struct Misses {
     seen: FxHashSet<GraphRead>,
     /// Number of rows that the scans among the reads ask for.
     rows: usize,
+    /// True if nodes are read in full at once: most of those that a load shows by their heads are then read in full, for
+    /// the viewer's level.
+    in_full: bool,
 }
 
 impl Misses {
     fn note(&mut self, mut read: GraphRead, facts: &Facts) {
         if let GraphRead::Node { gid, depth } = read {
+            let depth = if self.in_full { Depth::Full } else { depth };
             let noted = self.nodes.entry(gid).or_insert(depth);
             *noted = (*noted).max(depth);
+            return;
+        }
+        if let GraphRead::Alias(key) = &read
+            && alias::user_of_heir(key).is_some_and(|user| self.nodes.contains_key(&user))
+        {
+            // An heir is looked for once it is known that the user is gone.
             return;
         }
         // Sequential scans of a long list double, so that it takes few waves.
@@ -84,7 +95,10 @@ impl<'f> FactsSnapshot<'f> {
     pub fn of(facts: &'f Facts) -> Self {
         Self {
             facts,
-            misses: Misses::default(),
+            misses: Misses {
+                in_full: true,
+                ..Misses::default()
+            },
             asked: None,
         }
     }
@@ -92,8 +106,9 @@ impl<'f> FactsSnapshot<'f> {
     /// Returns a snapshot of facts that records what is read.
     pub(super) fn recording(facts: &'f Facts) -> Self {
         Self {
+            facts,
+            misses: Misses::default(),
             asked: Some(FxHashSet::default()),
-            ..Self::of(facts)
         }
     }
 
