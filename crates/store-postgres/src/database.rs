@@ -6,11 +6,12 @@ pub(crate) use self::address::Address;
 use crate::database_error::DatabaseError;
 use crate::migrations;
 use deadpool_postgres::{
-    Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts,
+    Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_postgres::NoTls;
@@ -38,6 +39,8 @@ pub struct DatabaseOptions {
     pub read_timeout: Duration,
     /// Longest time of one transaction that writes, and of finding out what became of one whose connection broke.
     pub write_timeout: Duration,
+    /// False to make each read of a load a trip of its own: slow, and simple enough to compare the other way with.
+    pub waves: bool,
     /// True to accept a server that can lose commits in a crash; for tests.
     pub accept_unsafe_server: bool,
 }
@@ -54,6 +57,7 @@ impl DatabaseOptions {
             lock_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(20),
+            waves: true,
             accept_unsafe_server: false,
         }
     }
@@ -97,6 +101,9 @@ struct SharedDatabase {
     options: DatabaseOptions,
     /// Address without the password.
     display: String,
+    /// Number of reads, and of the times that they waited for the database.
+    reads: AtomicU64,
+    read_trips: AtomicU64,
 }
 
 impl fmt::Debug for Database {
@@ -135,6 +142,8 @@ impl Database {
             runtime,
             options,
             display,
+            reads: AtomicU64::new(0),
+            read_trips: AtomicU64::new(0),
         };
         let database = Self {
             shared: Arc::new(shared),
@@ -149,6 +158,20 @@ impl Database {
     /// Returns the options.
     pub(crate) fn options(&self) -> &DatabaseOptions {
         &self.shared.options
+    }
+
+    /// Counts a read that waited for the database so many times.
+    pub(crate) fn count_read(&self, trips: u32) {
+        self.shared.reads.fetch_add(1, Ordering::Relaxed);
+        self.shared
+            .read_trips
+            .fetch_add(u64::from(trips), Ordering::Relaxed);
+    }
+
+    /// Returns the number of reads so far, and of their trips.
+    pub(crate) fn read_counts(&self) -> (u64, u64) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (count(&self.shared.reads), count(&self.shared.read_trips))
     }
 
     /// Returns the runtime that work on the database runs on.
@@ -263,6 +286,8 @@ fn pool(address: &Address, options: &DatabaseOptions, size: usize) -> Result<Poo
     let wait = Some(options.connect_timeout);
     Pool::builder(manager)
         .max_size(size.max(1))
+        // The last one used has its statements prepared.
+        .queue_mode(QueueMode::Lifo)
         .runtime(Runtime::Tokio1)
         .timeouts(Timeouts {
             wait,

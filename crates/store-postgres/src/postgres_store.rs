@@ -2,7 +2,9 @@
 use crate::auth::HandleActor;
 use crate::database::{Database, DatabaseOptions};
 use crate::database_error::DatabaseError;
+use crate::load_memory::LoadMemory;
 use crate::writer::Writer;
+use std::sync::Arc;
 use tokio::runtime::Handle;
 
 /// Graph, journal, tokens and audit log in a PostgreSQL database that other nodes use, too. A clone is another handle on
@@ -13,6 +15,17 @@ pub struct PostgresStore {
     pub(crate) writer: Writer,
     /// Actor of this handle, for the audit log.
     pub(crate) actor: HandleActor,
+    /// Reads of recent loads.
+    pub(crate) memory: Arc<LoadMemory>,
+}
+
+/// Figures of a store for its operators, since it was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoreStats {
+    /// Number of reads: loads, and looks at the journal, tokens and the audit log.
+    pub reads: u64,
+    /// Number of times that the reads waited for the database.
+    pub read_trips: u64,
 }
 
 impl PostgresStore {
@@ -23,12 +36,20 @@ impl PostgresStore {
     pub async fn open(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let database = Database::open(options, runtime).await?;
         let writer = Writer::start(database.clone())?;
-        let actor = HandleActor::default();
+        let (actor, memory) = (HandleActor::default(), Arc::default());
         Ok(Self {
             database,
             writer,
             actor,
+            memory,
         })
+    }
+
+    /// Returns the figures of the store.
+    #[must_use]
+    pub fn stats(&self) -> StoreStats {
+        let (reads, read_trips) = self.database.read_counts();
+        StoreStats { reads, read_trips }
     }
 
     /// Returns the database of the store.

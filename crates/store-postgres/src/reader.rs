@@ -46,6 +46,7 @@ impl Database {
         let mut transaction =
             PgTransaction::new(open, self.runtime(), BEGIN, timeout).interrupted_by(interrupt);
         let done = read(&mut transaction);
+        self.count_read(transaction.trips());
         let (begun, idle) = (transaction.has_begun(), transaction.is_idle());
         drop(transaction);
         if idle && let Some(open) = connection.0.take() {

@@ -4,8 +4,11 @@
 //! waits there for the runtime that drives the connection.
 use crate::database::Connection;
 use crate::database_error::DatabaseError;
+use crate::params::Param;
 use crate::store_state::StoreState;
+use crate::waves::{Read, Waves};
 use futures_util::FutureExt;
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
@@ -36,11 +39,13 @@ pub(crate) struct PgTransaction<'c> {
     interrupt: MaybeInterrupt,
     /// Statements that were sent and not waited for, in order.
     pending: Vec<PendingStatement<'c>>,
+    /// Answers of a load in waves.
+    pub(crate) waves: Option<Waves>,
     /// Locked row of a transaction that writes; `None` in one that reads.
     pub(crate) state: Option<StoreState>,
     /// True while a statement is waited for: what is left then is in doubt.
     busy: bool,
-    /// Number of times that it waited for the database.
+    /// Number of times that it waited for rows, or for writes to be done.
     trips: u32,
 }
 
@@ -59,6 +64,7 @@ impl<'c> PgTransaction<'c> {
             deadline: Instant::now() + timeout,
             interrupt: None,
             pending: Vec::new(),
+            waves: None,
             state: None,
             busy: false,
             trips: 0,
@@ -113,23 +119,16 @@ impl<'c> PgTransaction<'c> {
         }
     }
 
-    /// Returns the rows of two statements, which are sent together.
-    pub(crate) fn two(
-        &mut self,
-        (first, first_params): (&'static str, Params<'_>),
-        (second, second_params): (&'static str, Params<'_>),
-    ) -> Result<(Vec<Row>, Vec<Row>), DatabaseError> {
+    /// Returns the rows of several reads, which are sent together.
+    pub(crate) fn rows_of_all(&mut self, reads: &[Read]) -> Result<Vec<Vec<Row>>, DatabaseError> {
+        let statements = self.statements(reads)?;
         self.send_begin();
-        let (first, second) = (self.statement(first)?, self.statement(second)?);
         let connection = self.connection;
-        let both = async move {
-            futures_util::future::try_join(
-                connection.query(&first, first_params),
-                connection.query(&second, second_params),
-            )
-            .await
-        };
-        match self.wait(both) {
+        let params: Vec<_> = reads.iter().map(|read| Param::all(&read.params)).collect();
+        // Each is sent when it is first polled, and they are polled in order.
+        let all = statements.iter().zip(&params);
+        let all = all.map(|(statement, params)| connection.query(statement, params));
+        match self.wait(futures_util::future::try_join_all(all)) {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => Err(self.first_error(error.into())),
             Err(error) => Err(error),
@@ -238,11 +237,28 @@ impl<'c> PgTransaction<'c> {
     /// Returns a statement, prepared once per connection.
     fn statement(&mut self, sql: &'static str) -> Result<Statement, DatabaseError> {
         let connection = self.connection;
-        match self.wait(connection.prepare_cached(sql)) {
-            Ok(Ok(statement)) => Ok(statement),
-            Ok(Err(error)) => Err(self.first_error(error.into())),
-            Err(error) => Err(error),
-        }
+        self.prepared(connection.prepare_cached(sql))
+    }
+
+    /// Returns the statements of reads; those that are new to the connection are prepared together.
+    fn statements(&mut self, reads: &[Read]) -> Result<Vec<Statement>, DatabaseError> {
+        let connection = self.connection;
+        let texts: HashSet<&'static str> = reads.iter().map(|read| read.sql).collect();
+        self.prepared(futures_util::future::try_join_all(
+            texts.into_iter().map(|sql| connection.prepare_cached(sql)),
+        ))?;
+        reads.iter().map(|read| self.statement(read.sql)).collect()
+    }
+
+    /// Waits for statements to be prepared. That happens once per connection, so it is not counted as a trip.
+    fn prepared<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, DatabaseError> {
+        let trips = self.trips;
+        let done = self.wait(work);
+        self.trips = trips;
+        done?.map_err(|error| self.first_error(error.into()))
     }
 
     /// Waits for work on the connection, on this thread.

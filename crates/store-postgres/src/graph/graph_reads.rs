@@ -4,7 +4,9 @@ use super::node_columns::{by_depth, edge, node, relation};
 use super::{index_keys, statements as sql};
 use crate::columns::{gid, limit, number};
 use crate::database_error::DatabaseError;
-use crate::transaction::{Params, PgTransaction};
+use crate::params::{Param, params};
+use crate::transaction::PgTransaction;
+use crate::waves::Read;
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
@@ -22,14 +24,14 @@ impl PgTransaction<'_> {
     fn edges(
         &mut self,
         sql: &'static str,
-        params: Params<'_>,
+        params: Vec<Param>,
         depth: Depth,
         far: impl Fn(&Edge) -> Gid,
         each: &mut EdgeVisitor<'_>,
     ) -> Result<(), DatabaseError> {
-        for row in self.rows(sql, params)? {
-            let edge = edge(&row)?;
-            let node = node(&row, 6, far(&edge), depth)?;
+        for row in self.read(sql, params)?.iter() {
+            let edge = edge(row)?;
+            let node = node(row, 6, far(&edge), depth)?;
             each(edge, node);
         }
         Ok(())
@@ -41,20 +43,31 @@ impl Snapshot for PgTransaction<'_> {
         if let Some(state) = &self.state {
             return Ok(state.seq);
         }
-        let row = self.one(sql::LAST_SEQ, &[])?;
-        let row = row.ok_or_else(|| DatabaseError::unreadable("store_state"))?;
-        Ok(number(&row, 0)?)
+        let rows = self.read(sql::LAST_SEQ, params![])?;
+        let row = rows
+            .first()
+            .ok_or_else(|| DatabaseError::unreadable("store_state"))?;
+        Ok(number(row, 0)?)
     }
 
     fn alias(&mut self, key: &str) -> Result<Option<Gid>, GraphStoreError> {
-        let row = self.one(sql::ALIAS, &[&alias_key(key).key.as_ref()])?;
-        Ok(row.map(|row| gid(&row, 0)).transpose()?)
+        let rows = self.read(sql::ALIAS, params![alias_key(key).key.into_owned()])?;
+        Ok(rows.first().map(|row| gid(row, 0)).transpose()?)
     }
 
     fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
         let depth = depth.max(Depth::Head);
-        match self.one(by_depth(sql::NODE, depth), &[&gid.as_i64()])? {
-            Some(row) => Ok(node(&row, 1, gid, depth)?),
+        let (full, params) = (by_depth(sql::NODE, Depth::Full), params![gid.as_i64()]);
+        let rows = match depth {
+            Depth::Full => self.read(full, params)?,
+            // The columns of a head are the first of the whole node.
+            _ => match self.known(full, &params) {
+                Some(rows) => rows,
+                None => self.read(by_depth(sql::NODE, depth), params)?,
+            },
+        };
+        match rows.first() {
+            Some(row) => Ok(node(row, 1, gid, depth)?),
             None => Ok(None),
         }
     }
@@ -71,7 +84,7 @@ impl Snapshot for PgTransaction<'_> {
             Depth::Edge => sql::EDGES_OUT_ALL,
             _ => by_depth(sql::EDGES_OUT, depth),
         };
-        let params: Params<'_> = &[&src.as_i64(), &relation(lo), &relation(hi)];
+        let params = params![src.as_i64(), relation(lo), relation(hi)];
         Ok(self.edges(statement, params, depth, |e| e.dst, each)?)
     }
 
@@ -81,9 +94,9 @@ impl Snapshot for PgTransaction<'_> {
         rel: Relation,
         dst: Gid,
     ) -> Result<Option<Edge>, GraphStoreError> {
-        let params: Params<'_> = &[&src.as_i64(), &relation(rel), &dst.as_i64()];
-        let row = self.one(sql::EDGE_BETWEEN, params)?;
-        Ok(row.map(|row| edge(&row)).transpose()?)
+        let params = params![src.as_i64(), relation(rel), dst.as_i64()];
+        let rows = self.read(sql::EDGE_BETWEEN, params)?;
+        Ok(rows.first().map(edge).transpose()?)
     }
 
     fn scan_out(
@@ -95,7 +108,7 @@ impl Snapshot for PgTransaction<'_> {
         depth: Depth,
         each: &mut EdgeVisitor<'_>,
     ) -> Result<(), GraphStoreError> {
-        let params: Params<'_> = &[&src.as_i64(), &relation(rel), &after, &limit(most)];
+        let params = params![src.as_i64(), relation(rel), after, limit(most)];
         Ok(self.edges(
             by_depth(sql::SCAN_OUT, depth),
             params,
@@ -114,13 +127,7 @@ impl Snapshot for PgTransaction<'_> {
         depth: Depth,
         each: &mut EdgeVisitor<'_>,
     ) -> Result<(), GraphStoreError> {
-        let params: Params<'_> = &[
-            &dst.as_i64(),
-            &relation(rel),
-            &after.0,
-            &after.1,
-            &limit(most),
-        ];
+        let params = params![dst.as_i64(), relation(rel), after.0, after.1, limit(most),];
         Ok(self.edges(
             by_depth(sql::SCAN_IN, depth),
             params,
@@ -137,9 +144,9 @@ impl Snapshot for PgTransaction<'_> {
         most: usize,
         each: &mut dyn FnMut(Gid),
     ) -> Result<(), GraphStoreError> {
-        let params: Params<'_> = &[&dst.as_i64(), &relation(rel), &limit(most)];
-        for row in self.rows(sql::LIST_IN, params)? {
-            each(gid(&row, 0)?);
+        let params = params![dst.as_i64(), relation(rel), limit(most)];
+        for row in self.read(sql::LIST_IN, params)?.iter() {
+            each(gid(row, 0)?);
         }
         Ok(())
     }
@@ -154,16 +161,24 @@ impl Snapshot for PgTransaction<'_> {
         each: &mut dyn FnMut(InOutItem),
     ) -> Result<(), GraphStoreError> {
         let (dst, rel, most) = (dst.as_i64(), relation(rel), limit(most));
-        let (lo, hi) = (relation(band.0), relation(band.1));
-        let list: Params<'_> = &[&dst, &rel, &after.0, &after.1, &most];
-        let out: Params<'_> = &[&dst, &rel, &after.0, &after.1, &most, &lo, &hi];
-        let full = by_depth(sql::SCAN_IN, Depth::Full);
-        let (rows, out) = self.two((full, list), (sql::OUT_OF_IN, out))?;
+        let list = params![dst, rel, after.0, after.1, most];
+        let mut out = list.clone();
+        out.extend([relation(band.0), relation(band.1)].map(Param::Small));
+        let (rows, out) = self.read_two(
+            Read {
+                sql: by_depth(sql::SCAN_IN, Depth::Full),
+                params: list,
+            },
+            Read {
+                sql: sql::OUT_OF_IN,
+                params: out,
+            },
+        )?;
         let mut out = out.iter().map(edge).peekable();
-        for row in rows {
-            let found = edge(&row)?;
+        for row in rows.iter() {
+            let found = edge(row)?;
             let src = found.src;
-            if let Some(node) = node(&row, 6, src, Depth::Full)? {
+            if let Some(node) = node(row, 6, src, Depth::Full)? {
                 each(InOutItem::Row(found, node));
             }
             while let Some(next) = out.next_if(|next| next.as_ref().map_or(true, |e| e.src == src))
@@ -180,14 +195,14 @@ impl Snapshot for PgTransaction<'_> {
         rel: Relation,
         before: (i64, i64),
     ) -> Result<Option<Edge>, GraphStoreError> {
-        let params: Params<'_> = &[&dst.as_i64(), &relation(rel), &before.0, &before.1];
-        let row = self.one(sql::LAST_EDGE_BEFORE, params)?;
-        Ok(row.map(|row| edge(&row)).transpose()?)
+        let params = params![dst.as_i64(), relation(rel), before.0, before.1];
+        let rows = self.read(sql::LAST_EDGE_BEFORE, params)?;
+        Ok(rows.first().map(edge).transpose()?)
     }
 
     fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
-        let row = self.one(sql::COUNT_IN, &[&dst.as_i64(), &relation(rel)])?;
-        Ok(row.map_or(Ok(0), |row| number(&row, 0))?)
+        let rows = self.read(sql::COUNT_IN, params![dst.as_i64(), relation(rel)])?;
+        Ok(rows.first().map_or(Ok(0), |row| number(row, 0))?)
     }
 
     fn scan_workspace(
@@ -203,15 +218,10 @@ impl Snapshot for PgTransaction<'_> {
             Type::Task => sql::SCAN_WORKSPACE_TASKS,
             _ => sql::SCAN_WORKSPACE,
         };
-        let params: Params<'_> = &[
-            &workspace.as_i64(),
-            &i16::from(ty as u8),
-            &after,
-            &limit(most),
-        ];
-        for row in self.rows(by_depth(statements, depth), params)? {
-            let found = gid(&row, 0)?;
-            each(found, number(&row, 1)?, node(&row, 2, found, depth)?);
+        let params = params![workspace.as_i64(), i16::from(ty as u8), after, limit(most),];
+        for row in self.read(by_depth(statements, depth), params)?.iter() {
+            let found = gid(row, 0)?;
+            each(found, number(row, 1)?, node(row, 2, found, depth)?);
         }
         Ok(())
     }
@@ -232,23 +242,23 @@ impl Snapshot for PgTransaction<'_> {
         let (first, last) = (index_keys::bytes(from), index_keys::bytes(to));
         let (first_head, _) = index_keys::split(first.clone());
         let (last_head, _) = index_keys::split(last.clone());
-        let params: Params<'_> = &[
-            &field.as_i64(),
-            &first,
-            &node,
-            &last,
-            &limit(most),
-            &first_head,
-            &last_head,
+        let params = params![
+            field.as_i64(),
+            first,
+            node,
+            last,
+            limit(most),
+            first_head,
+            last_head,
         ];
-        for row in self.rows(sql::SCAN_VALUES, params)? {
-            each(index_keys::key(&row)?, gid(&row, 2)?);
+        for row in self.read(sql::SCAN_VALUES, params)?.iter() {
+            each(index_keys::key(row)?, gid(row, 2)?);
         }
         Ok(())
     }
 
     fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<IndexKey>, GraphStoreError> {
-        let rows = self.rows(sql::KEYS_OF, &[&node.as_i64(), &field.as_i64()])?;
+        let rows = self.read(sql::KEYS_OF, params![node.as_i64(), field.as_i64()])?;
         let keys: Result<_, DatabaseError> = rows.iter().map(index_keys::key).collect();
         Ok(keys?)
     }

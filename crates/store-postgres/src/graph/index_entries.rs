@@ -1,7 +1,8 @@
 //! Index entries: the rows that search reads, written beside the nodes.
 use crate::columns::{code, gid, limit, maybe_gid};
 use crate::database_error::DatabaseError;
-use crate::transaction::{OwnedParams, Params, PgTransaction};
+use crate::params::{Param, params};
+use crate::transaction::{OwnedParams, PgTransaction};
 use tokio_postgres::Row;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
@@ -190,9 +191,11 @@ impl PgTransaction<'_> {
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, DatabaseError> {
-        let params: Params<'_> = &[&home(workspace), &i16::from(ty as u8), &gid.as_i64()];
-        let row = self.one(ENTRY, params)?;
-        row.map(|row| entry(&row, workspace, ty)).transpose()
+        let params = params![home(workspace), i16::from(ty as u8), gid.as_i64()];
+        let rows = self.read(ENTRY, params)?;
+        rows.first()
+            .map(|row| entry(row, workspace, ty))
+            .transpose()
     }
 
     pub(super) fn scan_entries(
@@ -225,11 +228,13 @@ impl PgTransaction<'_> {
             i16::from(scan.ty as u8),
             limit(scan.limit),
         );
-        let shape = scan.shape.map_or(0, |shape| i32::from(shape.number()));
-        let params: Params<'_> = &[&home, &kind, &value, &at, &last, &most, &shape];
-        let count = if scan.shape.is_some() { 7 } else { 6 };
-        for row in self.rows(statement, params.get(..count).unwrap_or(params))? {
-            each(entry(&row, scan.workspace, scan.ty)?);
+        let mut params = params![home, kind, value, at, last, most];
+        params.extend(
+            scan.shape
+                .map(|shape| Param::Int(i32::from(shape.number()))),
+        );
+        for row in self.read(statement, params)?.iter() {
+            each(entry(row, scan.workspace, scan.ty)?);
         }
         Ok(())
     }
@@ -239,7 +244,7 @@ impl PgTransaction<'_> {
         workspace: Option<Gid>,
         ty: Type,
     ) -> Result<Vec<ColumnSet>, DatabaseError> {
-        let rows = self.rows(COLUMN_SETS, &[&home(workspace), &i16::from(ty as u8)])?;
+        let rows = self.read(COLUMN_SETS, params![home(workspace), i16::from(ty as u8)])?;
         let set = |row: &Row| {
             let number: i32 = row.try_get(0)?;
             let number = u16::try_from(number).map_err(|_| DatabaseError::unreadable("shape"))?;
@@ -263,15 +268,15 @@ impl PgTransaction<'_> {
                 // The column is smaller than the bounds may be.
                 let small = |n: i64| n.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
                 let sql = listed(IndexColumn::Subtype).ok_or_else(|| unkept(column))?;
-                self.rows(sql, &[&home, &kind, &small(from), &small(to), &most])?
+                self.read(sql, params![home, kind, small(from), small(to), most])?
             }
             EntryList::Within(column, from, to) => {
                 let sql = listed(column).ok_or_else(|| unkept(column))?;
-                self.rows(sql, &[&home, &kind, &from, &to, &most])?
+                self.read(sql, params![home, kind, from, to, most])?
             }
             EntryList::Shaped(shape, from, to) => {
                 let shape = i32::from(shape.number());
-                self.rows(LIST_SHAPED, &[&home, &kind, &shape, &from, &to, &most])?
+                self.read(LIST_SHAPED, params![home, kind, shape, from, to, most])?
             }
             EntryList::Of {
                 responsible,
@@ -281,20 +286,20 @@ impl PgTransaction<'_> {
                 let who = responsible.as_i64();
                 let done = done.map_or(vec![false, true], |done| vec![done]);
                 match due {
-                    None => self.rows(LIST_OF, &[&home, &kind, &who, &done, &most])?,
+                    None => self.read(LIST_OF, params![home, kind, who, done, most])?,
                     Some((from, to)) => {
-                        let params: Params<'_> = &[&home, &kind, &who, &done, &most, &from, &to];
-                        self.rows(LIST_OF_DUE, params)?
+                        let params = params![home, kind, who, done, most, from, to];
+                        self.read(LIST_OF_DUE, params)?
                     }
                 }
             }
         };
-        for row in rows {
+        for row in rows.iter() {
             let value = given
                 .map(|at| row.try_get::<_, Option<i64>>(at))
                 .transpose();
             let value = value.map_err(DatabaseError::from)?;
-            each(gid(&row, 0)?, value.flatten());
+            each(gid(row, 0)?, value.flatten());
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 use super::index_entries::home;
 use crate::columns::{gid, limit};
 use crate::database_error::DatabaseError;
-use crate::transaction::{OwnedParams, Params, PgTransaction};
+use crate::params::{Param, params};
+use crate::transaction::{OwnedParams, PgTransaction};
 use std::collections::BTreeMap;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::search::{IndexEntry, NodeWords};
@@ -118,27 +119,25 @@ impl PgTransaction<'_> {
             true => last_of(word),
             false => word.clone(),
         };
-        let others: Vec<&String> = words.iter().filter(|word| *word != lead).collect();
-        let lasts: Vec<String> = others.iter().map(|word| last(word)).collect();
+        let others: Vec<String> = words.iter().filter(|word| *word != lead).cloned().collect();
+        let lasts: Vec<String> = others.iter().map(&last).collect();
         let outermost = if scan.descending { i64::MAX } else { 0 };
         let after = scan.after.map_or(outermost, Gid::as_i64);
         let (home, kind) = (home(scan.workspace), i16::from(scan.ty as u8));
         let parts = parts(scan.names || scan.words.names_only);
         let most = limit(scan.limit);
-        let end = last(lead);
-        let params: Params<'_> = &[
-            &home, &kind, lead, &after, &parts, &others, &lasts, &most, &end,
-        ];
-        let rows = match (scan.words.match_prefixes, scan.descending) {
-            (false, descending) => {
-                let sql = if descending { WORD_DOWN } else { WORD_UP };
-                self.rows(sql, params.get(..8).unwrap_or(params))?
-            }
-            (true, false) => self.rows(PREFIX_UP, params)?,
-            (true, true) => self.rows(PREFIX_DOWN, params)?,
+        let mut params = params![home, kind, lead.clone(), after, parts, others, lasts, most];
+        let sql = match (scan.words.match_prefixes, scan.descending) {
+            (false, false) => WORD_UP,
+            (false, true) => WORD_DOWN,
+            (true, false) => PREFIX_UP,
+            (true, true) => PREFIX_DOWN,
         };
-        for row in rows {
-            each(gid(&row, 0)?);
+        if scan.words.match_prefixes {
+            params.push(Param::Text(last(lead)));
+        }
+        for row in self.read(sql, params)?.iter() {
+            each(gid(row, 0)?);
         }
         Ok(())
     }
@@ -151,16 +150,16 @@ impl PgTransaction<'_> {
     ) -> Result<(), DatabaseError> {
         let (home, kind) = (home(list.workspace), i16::from(list.ty as u8));
         let (first, last) = (list.prefix, last_of(list.prefix));
-        let params: Params<'_> = &[
-            &home,
-            &kind,
-            &first,
-            &last,
-            &parts(list.names),
-            &limit(list.limit),
+        let params = params![
+            home,
+            kind,
+            first,
+            last,
+            parts(list.names),
+            limit(list.limit)
         ];
-        for row in self.rows(LIST_PREFIX, params)? {
-            each(gid(&row, 0)?);
+        for row in self.read(LIST_PREFIX, params)?.iter() {
+            each(gid(row, 0)?);
         }
         Ok(())
     }

@@ -1,11 +1,24 @@
 //! Conformance of the PostgreSQL store to the ports.
-use crate::support::empty_store;
+use crate::support::store_with;
 use workgraph_auth::conformance::block_on;
+
+/// Runs all cases of the graph on a store that is empty each time.
+fn keeps_the_graph(waves: bool) {
+    let Some(test) = store_with(waves) else {
+        return;
+    };
+    for (rule, case) in workgraph_testkit::conformance::CASES {
+        test.database.clear();
+        block_on(case(&test.store)).unwrap_or_else(|reason| panic!("{rule}: {reason}"));
+    }
+}
 
 #[test]
 fn postgres_keeps_the_graph_as_the_port_says() {
-    for (rule, case) in workgraph_testkit::conformance::CASES {
-        let Some(test) = empty_store() else { return };
-        block_on(case(&test.store)).unwrap_or_else(|reason| panic!("{rule}: {reason}"));
-    }
+    keeps_the_graph(true);
+}
+
+#[test]
+fn postgres_that_reads_one_by_one_keeps_the_graph_as_the_port_says() {
+    keeps_the_graph(false);
 }

@@ -8,3 +8,4 @@ mod model;
 mod nodes;
 mod open;
 mod support;
+mod trips;

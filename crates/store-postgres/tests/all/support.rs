@@ -39,8 +39,20 @@ pub(crate) struct TestStore {
 
 /// Makes an empty store; `None` if there is no server, which was printed then.
 pub(crate) fn empty_store() -> Option<TestStore> {
+    store_with(true)
+}
+
+/// Makes an empty store that reads in waves, or each read by itself.
+pub(crate) fn store_with(waves: bool) -> Option<TestStore> {
     let database = PostgresCluster::shared()?.database();
-    let store = block_on(PostgresStore::open(options(&database), runtime())).unwrap();
+    let store = block_on(PostgresStore::open(
+        DatabaseOptions {
+            waves,
+            ..options(&database)
+        },
+        runtime(),
+    ))
+    .unwrap();
     Some(TestStore { store, database })
 }
 

@@ -1,0 +1,91 @@
+//! Trips: how often a load waits for the database.
+use crate::support::empty_store;
+use workgraph_auth::conformance::block_on;
+use workgraph_core::access::Role;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::registry::Type;
+use workgraph_core::search::{
+    Clause, IndexColumn, Search, SearchEffort, SearchLink, SearchQuery, SortOrder,
+};
+use workgraph_core::storage::{GraphStore, PageQuery, ReadQuery, ViewerKey};
+use workgraph_core::{plan, tasks_of_container};
+use workgraph_store_postgres::PostgresStore;
+use workgraph_testkit::Fixture;
+
+const TASKS: usize = 100;
+
+/// Returns the trips of a load.
+fn trips(store: &PostgresStore, query: &ReadQuery) -> u64 {
+    let before = store.stats().read_trips;
+    block_on(store.load(query)).unwrap();
+    store.stats().read_trips - before
+}
+
+fn task(user: Gid, gid: Gid) -> ReadQuery {
+    let mut query = ReadQuery::of(ViewerKey {
+        user,
+        service: None,
+    });
+    let at = query.add_ref(gid);
+    query.plans.push((at, plan::full(Type::Task)));
+    query
+}
+
+#[test]
+fn loads_take_as_few_trips_as_their_reads_depend_on_each_other() {
+    let Some(test) = empty_store() else { return };
+    let mut fixture = Fixture::default();
+    let acme = fixture.workspace("Acme");
+    let ann = fixture.member(acme, "Ann", Role::Admin);
+    let project = fixture.project(acme, "Launch", ann);
+    let section = fixture.section_in(project);
+    let tasks: Vec<Gid> = (0..TASKS)
+        .map(|n| fixture.task_in(section, &format!("task {n}"), ann))
+        .collect();
+    block_on(test.store.commit(fixture.take())).unwrap();
+    // Statements are prepared once per connection.
+    for number in [0, 1] {
+        trips(&test.store, &task(ann, tasks[number]));
+    }
+    let cold = trips(&test.store, &task(ann, tasks[2]));
+    assert!(cold <= 3, "a task that was not read before: {cold}");
+    let warm = trips(&test.store, &task(ann, tasks[2]));
+    assert_eq!(warm, 1, "a task that was read before");
+
+    let mut page = ReadQuery::of(ViewerKey {
+        user: ann,
+        service: None,
+    });
+    let anchor = page.add_ref(project);
+    page.page = Some(PageQuery::of(
+        tasks_of_container(anchor, false),
+        false,
+        TASKS,
+    ));
+    page.page_plan = Some(plan::full(Type::Task));
+    trips(&test.store, &page);
+    let again = trips(&test.store, &page);
+    assert_eq!(again, 1, "a page that was read before");
+
+    let mut search = ReadQuery::of(ViewerKey {
+        user: ann,
+        service: None,
+    });
+    let (workspace, project) = (search.add_ref(acme), search.add_ref(project));
+    let query = SearchQuery {
+        ty: Type::Task,
+        clauses: vec![Clause::Any(vec![(SearchLink::Project, project)])],
+        order: SortOrder::Column(IndexColumn::Modified),
+        ascending: true,
+    };
+    search.search = Some(Search {
+        workspace,
+        queries: vec![query],
+        limit: TASKS,
+        cap: 10_000,
+        effort: SearchEffort::USUAL,
+    });
+    trips(&test.store, &search);
+    let searched = trips(&test.store, &search);
+    assert!(searched <= 8, "a search: {searched}");
+}
