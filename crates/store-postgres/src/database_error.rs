@@ -32,7 +32,7 @@ pub enum DatabaseError {
         "the connection to the database broke, and what became of the changes is not known: {0}"
     )]
     Unknown(String),
-    /// The work took longer than it may.
+    /// The work took longer than it may; nothing of it was kept.
     #[error("the database took too long: {0}")]
     TimedOut(String),
     /// A value that must be unique is taken; the name of the constraint.
@@ -118,7 +118,7 @@ impl From<DatabaseError> for GraphStoreError {
     fn from(error: DatabaseError) -> Self {
         match error {
             DatabaseError::Interrupted(reason) => Self::Interrupted(reason),
-            DatabaseError::Unavailable(reason) => {
+            DatabaseError::Unavailable(reason) | DatabaseError::TimedOut(reason) => {
                 Self::Unavailable(format!("the database: {reason}"))
             }
             other => Self::Failed(other.to_string()),

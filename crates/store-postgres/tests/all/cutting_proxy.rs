@@ -84,12 +84,12 @@ fn relay(client: UnixStream, server: &PathBuf, cut: &Arc<AtomicU8>) {
         (client.try_clone().unwrap(), server.try_clone().unwrap());
     let (cut, swallows) = (Arc::clone(cut), Arc::clone(&swallow));
     std::thread::spawn(move || {
-        let mut buffer = vec![0; 1 << 16];
+        let (mut buffer, mut saves) = (vec![0; 1 << 16], false);
         while let Ok(count @ 1..) = from_client.read(&mut buffer) {
             let bytes = &buffer[..count];
-            // A writer's commit: a simple query, after the state of the store.
-            let writes = contains(bytes, b"COMMIT\0") && contains(bytes, b"B");
-            let writes = writes && count > 40;
+            // Loads end with the same command, but make no savepoints.
+            saves |= contains(bytes, b"SAVEPOINT job\0");
+            let writes = saves && contains(bytes, b"COMMIT\0");
             if writes
                 && cut
                     .compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst)
