@@ -65,6 +65,15 @@ differential operations="1000000":
 laws:
     WORKGRAPH_LAW_OPS=5000000 cargo test --release -p workgraph-limits laws
 
+# The limits in Redis beside those in process: ten million operations, and fifty outages
+limits-campaign operations="10000000":
+    WORKGRAPH_REDIS_CAMPAIGN_OPS={{operations}} cargo test --release -p workgraph-limits-redis --lib -- --ignored ten_million
+    WORKGRAPH_OUTAGES=50 cargo test --release -p workgraph-limits-redis --lib -- outages
+
+# How long a decision of Redis takes, and how many there are in a second
+limits-bench:
+    cargo bench -p workgraph-limits-redis --features test-server --bench calls
+
 # Kill the server 1,000 times under write load; the seed decides when
 kill points="1000" seed="1":
     WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- crash::campaign::acknowledged

@@ -83,13 +83,15 @@ pub struct AdmissionBatch {
 
 impl AdmissionBatch {
     /// Returns the batch with at least one slot; without a slot nothing would keep the account while its permit is out.
-    pub(crate) fn with_slot(mut self) -> Self {
+    #[must_use]
+    pub fn with_slot(mut self) -> Self {
         self.reads = self.reads.max(u32::from(self.writes == 0));
         self
     }
 
     /// Returns the standard quota, the weight counted against it, and the weight counted against the search quota.
-    pub(crate) fn counted(&self) -> (u32, u32, u32) {
+    #[must_use]
+    pub fn counted(&self) -> (u32, u32, u32) {
         match self.rate {
             RateQuota::Standard { quota } => (quota, self.weight, 0),
             RateQuota::Search => (0, 0, self.weight),

@@ -49,7 +49,7 @@ pub(crate) struct LimitSet(u8);
 
 impl LimitSet {
     /// Makes the set of the limits for which `each` is true.
-    fn new(each: &PerLimit<bool>) -> Self {
+    pub(crate) fn new(each: &PerLimit<bool>) -> Self {
         let mut bits = Self::default();
         for limit in Limit::ALL {
             if *each.of(limit) {
@@ -81,7 +81,7 @@ impl LimitSet {
         Self(number)
     }
 
-    fn each(self) -> PerLimit<bool> {
+    pub(crate) fn each(self) -> PerLimit<bool> {
         let mut each = PerLimit::default();
         for limit in Limit::ALL {
             *each.of_mut(limit) = self.has(limit);

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use crate::account_table::AccountShard;
 use crate::admission_request::{AdmissionBatch, RequestClass, select_by_class};
+use crate::shared_limiter::SharedPermit;
 use crate::sync::lock;
 use crate::time_units::millis;
 
@@ -23,6 +24,8 @@ pub struct Permit {
     deadline: u64,
     /// Most credits that a settlement takes; `None` if the cost limit was off at admission.
     ceiling: Option<u32>,
+    /// Part that a limiter of several processes keeps.
+    shared: Option<Box<dyn SharedPermit>>,
 }
 
 impl Permit {
@@ -41,7 +44,14 @@ impl Permit {
             writes: batch.writes,
             deadline,
             ceiling,
+            shared: None,
         }
+    }
+
+    /// Adds the part that a limiter of several processes keeps. It ends when this permit does.
+    pub fn with_shared(mut self, shared: Box<dyn SharedPermit>) -> Self {
+        self.shared = Some(shared);
+        self
     }
 
     /// Takes the cost of the answer, in credits, once it is known. Each call takes its cost; without a call nothing is
@@ -53,6 +63,9 @@ impl Permit {
             lock(&self.shard.accounts)
                 .at(self.position)
                 .settle(cost.min(ceiling), millis(now));
+            if let Some(shared) = &mut self.shared {
+                shared.settle(cost.min(ceiling));
+            }
         }
     }
 

@@ -11,6 +11,7 @@ pub mod limit_exceeded;
 pub mod limiter;
 pub mod limiter_settings;
 pub mod owner_totals;
+pub mod shared_limiter;
 pub mod window;
 
 mod account_table;
@@ -35,3 +36,4 @@ pub use limiter::Limiter;
 pub use limiter_settings::{LimiterSettings, Quota, RequestOverrides};
 pub use limiter_state::{CostState, LimiterState, RateState, RecentRequest, SlotState};
 pub use owner_totals::{OwnerTotals, TotalShare};
+pub use shared_limiter::{LocalLimits, SharedLimiter, SharedRequest};

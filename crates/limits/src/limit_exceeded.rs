@@ -18,7 +18,8 @@ pub struct LimitExceeded {
 
 impl LimitExceeded {
     /// Makes a refusal with the given wait; the wait is at least a millisecond.
-    pub(crate) fn new(limit: Limit, wait_ms: u64) -> Self {
+    #[must_use]
+    pub fn new(limit: Limit, wait_ms: u64) -> Self {
         let wait_ms = wait_ms.max(1);
         Self {
             limit,

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::account_table::AccountTable;
-use crate::admission_request::{AdmissionBatch, AdmissionRequest, LimitKey};
-use crate::atomic_settings::AtomicSettings;
+use crate::account_table::{AccountTable, Accounts};
+use crate::admission_request::{AdmissionBatch, AdmissionRequest, LimitKey, RequestClass};
+use crate::atomic_settings::{AtomicSettings, LimitSet};
 use crate::concurrency::Permit;
 use crate::limit::Limit;
 use crate::limit_exceeded::{AdmissionCounts, LimitExceeded};
 use crate::limiter_account::LimiterAccount;
 use crate::limiter_settings::{LimiterSettings, RequestOverrides};
 use crate::limiter_state::LimiterState;
+use crate::shared_limiter::{AdmissionFigures, SharedDecision};
 use crate::sync::lock;
 use crate::time_units::millis;
 
@@ -91,6 +92,47 @@ impl Limiter {
         account.wait(&figures, &batch.with_slot(), now)
     }
 
+    /// Counts a batch that a [`SharedLimiter`](crate::SharedLimiter) has decided about, whatever the limits here say,
+    /// and returns the permit of an admitted one.
+    pub fn record(
+        &self,
+        batch: &AdmissionBatch,
+        custom: &RequestOverrides,
+        decision: &SharedDecision,
+        now: SystemTime,
+    ) -> Option<Permit> {
+        let now = millis(now);
+        let batch = &batch.with_slot();
+        let figures = self.settings.figures().with(custom);
+        let shard = self.account_table.shard(&batch.key);
+        let mut accounts = lock(&shard.accounts);
+        let position = accounts.open(&batch.key, now);
+        let admitted = decision.refused.is_none();
+        let account = accounts.at(position);
+        let (deadline, met) = account.record(&figures, batch, custom.label, admitted, now);
+        accounts.count(decision.refused, met);
+        count_shadowed(&mut accounts, LimitSet::new(&decision.shadowed));
+        drop(accounts);
+        let ceiling = figures.cost.map(|_| figures.ceiling);
+        deadline.map(|deadline| Permit::new(Arc::clone(shard), position, batch, deadline, ceiling))
+    }
+
+    /// Returns the figures that a request with this standard quota is decided with.
+    #[must_use]
+    pub fn figures(&self, quota: u32, custom: &RequestOverrides) -> AdmissionFigures {
+        let figures = self.settings.figures().with(custom);
+        AdmissionFigures {
+            standard: figures.standard(quota),
+            search_per_minute: figures.search.quota,
+            concurrent_reads: figures.slots(RequestClass::Read),
+            concurrent_writes: figures.slots(RequestClass::Write),
+            cost_per_minute: figures.cost.map(|cost| cost.max(1)),
+            cost_ceiling: figures.ceiling,
+            deadline_ms: figures.deadline_ms,
+            shadow: figures.shadow.each(),
+        }
+    }
+
     #[inline]
     fn decide(
         &self,
@@ -107,11 +149,7 @@ impl Limiter {
         let decision = account.decide(&figures, batch, custom.label, now);
         let refused = decision.answer.as_ref().err().map(|refusal| refusal.limit);
         accounts.count(refused, decision.met);
-        if let Some(first) = decision.shadowed.first() {
-            for limit in Limit::ALL.into_iter().skip_while(|limit| *limit != first) {
-                *accounts.shadowed.of_mut(limit) += u64::from(decision.shadowed.has(limit));
-            }
-        }
+        count_shadowed(&mut accounts, decision.shadowed);
         drop(accounts);
         let ceiling = figures.cost.map(|_| figures.ceiling);
         let permit = |deadline| Permit::new(Arc::clone(shard), position, batch, deadline, ceiling);
@@ -187,5 +225,15 @@ impl Limiter {
                     *counts.shadowed.of_mut(limit) += shard.shadowed.of(limit);
                 }
             })
+    }
+}
+
+/// Counts the limits in shadow mode that would have refused a request; mostly there are none.
+#[inline]
+fn count_shadowed(accounts: &mut Accounts, shadowed: LimitSet) {
+    if let Some(first) = shadowed.first() {
+        for limit in Limit::ALL.into_iter().skip_while(|limit| *limit != first) {
+            *accounts.shadowed.of_mut(limit) += u64::from(shadowed.has(limit));
+        }
     }
 }

@@ -58,10 +58,6 @@ impl LimiterAccount {
     ) -> AdmissionDecision {
         let now = self.advance(now);
         let (quota, weight, searches) = batch.counted();
-        let slots = [
-            (RequestClass::Read, batch.reads),
-            (RequestClass::Write, batch.writes),
-        ];
         let terms = figures.standard(quota);
         let attempt = |weight| WindowAttempt {
             weight,
@@ -69,17 +65,7 @@ impl LimiterAccount {
             write: batch.writes > 0,
         };
 
-        let mut met = LimitSet::default();
-        for (limit, concerns) in [
-            (Limit::Standard, weight > 0),
-            (Limit::Search, searches > 0),
-            (Limit::ConcurrentReads, batch.reads > 0),
-            (Limit::ConcurrentWrites, batch.writes > 0),
-            (Limit::Cost, figures.cost.is_some()),
-        ] {
-            met.set(limit, concerns);
-        }
-
+        let met = concerned(figures, batch);
         let mut over = LimitSet::default();
         if !self.standard.charge(terms, attempt(weight), now) {
             over.add(Limit::Standard);
@@ -90,7 +76,7 @@ impl LimiterAccount {
                 over.add(Limit::Search);
             }
         }
-        for (class, more) in slots {
+        for (class, more) in slots(batch) {
             if !self.flights.has_room(class, more, figures.slots(class)) {
                 over.add(Limit::concurrent(class));
             }
@@ -103,16 +89,8 @@ impl LimiterAccount {
 
         let shadowed = over.both(figures.shadow);
         let Some(limit) = over.without(figures.shadow).first() else {
-            let deadline = now.saturating_add(figures.deadline_ms);
-            for (class, more) in slots {
-                for _ in 0..more {
-                    let rare = &mut self.rare;
-                    self.flights
-                        .take(class, deadline, || &mut rare.get_or_insert_default().others);
-                }
-            }
             return AdmissionDecision {
-                answer: Ok(deadline),
+                answer: Ok(self.take_slots(figures, batch, now)),
                 shadowed,
                 met,
             };
@@ -123,6 +101,50 @@ impl LimiterAccount {
             shadowed,
             met,
         }
+    }
+
+    /// Counts a request that another limiter has decided about; returns the deadline of an admitted one, and the limits
+    /// that concern it.
+    pub(crate) fn record(
+        &mut self,
+        figures: &EffectiveFigures,
+        batch: &AdmissionBatch,
+        label: u16,
+        admitted: bool,
+        now: u64,
+    ) -> (Option<u64>, LimitSet) {
+        let now = self.advance(now);
+        let (quota, weight, searches) = batch.counted();
+        let attempt = |weight| WindowAttempt {
+            weight,
+            label,
+            write: batch.writes > 0,
+        };
+        self.standard
+            .record(figures.standard(quota), attempt(weight), admitted, now);
+        if searches > 0 {
+            let search = &mut self.rare.get_or_insert_default().search;
+            search.record(figures.search, attempt(searches), admitted, now);
+        }
+        if let Some(per_minute) = figures.cost {
+            self.balance.admits(per_minute);
+        }
+        let deadline = admitted.then(|| self.take_slots(figures, batch, now));
+        (deadline, concerned(figures, batch))
+    }
+
+    /// Takes the slots of a batch and returns their deadline.
+    #[inline]
+    fn take_slots(&mut self, figures: &EffectiveFigures, batch: &AdmissionBatch, now: u64) -> u64 {
+        let deadline = now.saturating_add(figures.deadline_ms);
+        for (class, more) in slots(batch) {
+            for _ in 0..more {
+                let rare = &mut self.rare;
+                self.flights
+                    .take(class, deadline, || &mut rare.get_or_insert_default().others);
+            }
+        }
+        deadline
     }
 
     /// Returns the milliseconds that the same requests would wait if they came again; 0 if there is room now.
@@ -243,6 +265,32 @@ impl LimiterAccount {
             rare.search.wait(figures.search, searches, self.last)
         })
     }
+}
+
+/// Returns the slots that a batch needs of each class.
+#[inline]
+fn slots(batch: &AdmissionBatch) -> [(RequestClass, u32); 2] {
+    [
+        (RequestClass::Read, batch.reads),
+        (RequestClass::Write, batch.writes),
+    ]
+}
+
+/// Returns the limits that a batch is checked for.
+#[inline]
+fn concerned(figures: &EffectiveFigures, batch: &AdmissionBatch) -> LimitSet {
+    let (_, weight, searches) = batch.counted();
+    let mut met = LimitSet::default();
+    for (limit, concerns) in [
+        (Limit::Standard, weight > 0),
+        (Limit::Search, searches > 0),
+        (Limit::ConcurrentReads, batch.reads > 0),
+        (Limit::ConcurrentWrites, batch.writes > 0),
+        (Limit::Cost, figures.cost.is_some()),
+    ] {
+        met.set(limit, concerns);
+    }
+    met
 }
 
 #[cfg(test)]

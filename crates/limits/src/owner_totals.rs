@@ -37,7 +37,8 @@ pub struct TotalShare {
 impl TotalShare {
     /// Returns the nanoseconds in which the used weight drains, rounded down, so that a whole quota has room in any
     /// parts.
-    fn time(self) -> u64 {
+    #[must_use]
+    pub fn time(self) -> u64 {
         let (Some(quota), 1..) = (self.quota, self.weight) else {
             return 0;
         };

@@ -204,6 +204,29 @@ impl WindowLog {
         fits
     }
 
+    /// Counts an attempt at `last` that has been decided about elsewhere.
+    pub(crate) fn record(
+        &mut self,
+        terms: WindowTerms,
+        attempt: WindowAttempt,
+        admitted: bool,
+        last: u64,
+    ) {
+        if attempt.weight == 0 {
+            return;
+        }
+        if let Some(more) = &mut self.more {
+            more.come_to(terms, last);
+        }
+        match &mut self.more {
+            _ if !admitted => self.refuse(attempt.weight, terms, last),
+            Some(more) if more.spilled => {
+                more.admit(AdmittedEntry::new(attempt, low(last)), terms.quota);
+            }
+            _ => self.admit(attempt, low(last), terms.quota),
+        }
+    }
+
     /// Returns the wait as [`Window::wait`] does.
     pub(crate) fn wait(&self, terms: WindowTerms, weight: u32, last: u64) -> u64 {
         match self.over(terms, weight) {

@@ -92,6 +92,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
             "workgraph-rows",
         ],
         "workgraph-rows" => vec!["workgraph-core"],
+        "workgraph-limits-redis" => vec!["workgraph-limits"],
         "workgraph-testkit" => LEAVES
             .into_iter()
             .chain(["workgraph-api", "workgraph-store-sqlite"])

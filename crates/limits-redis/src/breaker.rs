@@ -1,0 +1,128 @@
+//! Breaker: the choice between the shared limiter and this process, from the failures seen.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use parking_lot::Mutex;
+use workgraph_limits::shared_limiter::SharedMode;
+use workgraph_limits::window::WINDOW_MS;
+
+/// Number of failures within [`FAILURE_SPAN_MS`] that open the breaker.
+const FAILURES: usize = 3;
+const FAILURE_SPAN_MS: u64 = 1_000;
+
+/// Milliseconds for which decisions are cautious after a connection was lost: as long as the decisions made meanwhile
+/// count, and a second for requests that were under way.
+pub(crate) const CAUTION_MS: u64 = WINDOW_MS + 1_000;
+
+/// Breaker. Times are milliseconds of a clock that never steps back.
+#[derive(Debug)]
+pub(crate) struct Breaker {
+    caution_ms: u64,
+    is_open: AtomicBool,
+    /// Time until which decisions are cautious.
+    cautious_until: AtomicU64,
+    /// True if the connection was lost since the breaker was last closed, so that the server may have forgotten.
+    was_lost: AtomicBool,
+    recent: Mutex<[Option<u64>; FAILURES]>,
+}
+
+impl Breaker {
+    /// Makes a closed breaker.
+    pub(crate) fn new(caution_ms: u64) -> Self {
+        Self {
+            caution_ms,
+            is_open: AtomicBool::new(false),
+            cautious_until: AtomicU64::new(0),
+            was_lost: AtomicBool::new(false),
+            recent: Mutex::default(),
+        }
+    }
+
+    /// Returns the way in which to decide.
+    pub(crate) fn mode(&self, now: u64) -> SharedMode {
+        if self.is_open.load(Relaxed) {
+            SharedMode::Local
+        } else if now < self.cautious_until.load(Relaxed) {
+            SharedMode::Cautious
+        } else {
+            SharedMode::Exact
+        }
+    }
+
+    /// Notes a call that failed or took too long.
+    pub(crate) fn note_failure(&self, now: u64) {
+        let mut recent = self.recent.lock();
+        recent.rotate_left(1);
+        if let Some(last) = recent.last_mut() {
+            *last = Some(now);
+        }
+        let all_recent = recent
+            .iter()
+            .all(|at| at.is_some_and(|at| now.saturating_sub(at) < FAILURE_SPAN_MS));
+        if all_recent {
+            self.is_open.store(true, Relaxed);
+        }
+    }
+
+    /// Notes that the connection is lost: the server may be gone, with all it knew.
+    pub(crate) fn note_loss(&self) {
+        self.was_lost.store(true, Relaxed);
+        self.is_open.store(true, Relaxed);
+    }
+
+    /// Notes that the server answers again.
+    pub(crate) fn close(&self, now: u64) {
+        *self.recent.lock() = [None; FAILURES];
+        if self.was_lost.swap(false, Relaxed) {
+            self.cautious_until
+                .fetch_max(now.saturating_add(self.caution_ms), Relaxed);
+        }
+        self.is_open.store(false, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Breaker, CAUTION_MS, SharedMode};
+
+    #[test]
+    fn three_failures_in_a_second_open_it_and_two_do_not() {
+        let breaker = Breaker::new(CAUTION_MS);
+        for now in [0, 600, 1_000, 1_600] {
+            breaker.note_failure(now);
+            assert_eq!(breaker.mode(now), SharedMode::Exact, "at {now}");
+        }
+        breaker.note_failure(1_700);
+        assert_eq!(breaker.mode(1_700), SharedMode::Local);
+        assert_eq!(
+            breaker.mode(1_000_000),
+            SharedMode::Local,
+            "until it answers"
+        );
+        breaker.close(1_000_000);
+        assert_eq!(
+            breaker.mode(1_000_000),
+            SharedMode::Exact,
+            "nothing was lost"
+        );
+        breaker.note_failure(1_000_001);
+        assert_eq!(
+            breaker.mode(1_000_001),
+            SharedMode::Exact,
+            "failures are forgotten"
+        );
+    }
+
+    #[test]
+    fn a_lost_connection_opens_it_at_once_and_leaves_caution_for_a_minute() {
+        let breaker = Breaker::new(CAUTION_MS);
+        breaker.note_loss();
+        assert_eq!(breaker.mode(0), SharedMode::Local);
+        breaker.close(5_000);
+        assert_eq!(breaker.mode(5_000 + CAUTION_MS - 1), SharedMode::Cautious);
+        assert_eq!(breaker.mode(5_000 + CAUTION_MS), SharedMode::Exact);
+        breaker.close(200_000);
+        assert_eq!(breaker.mode(200_000), SharedMode::Exact);
+    }
+}

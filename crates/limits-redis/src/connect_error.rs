@@ -1,0 +1,61 @@
+//! Reasons why the limiter cannot start.
+
+use thiserror::Error;
+
+/// Reason why there is no connection. No text shows a password.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The address cannot be read.
+    #[error(
+        "the address is not one of a Redis server; redis://HOST:PORT, rediss://HOST:PORT (TLS) or redis+unix:///PATH is expected, with USER:PASSWORD@ before the host if need be"
+    )]
+    Address,
+    /// The server does not answer.
+    #[error(
+        "{server} does not answer ({reason}); start it, or check the address, the port and the firewall"
+    )]
+    Unreachable {
+        /// Address without user and password.
+        server: String,
+        /// Reason given by the system.
+        reason: String,
+    },
+    /// The server refuses the user or the password.
+    #[error(
+        "{server} refuses the user or the password; check them, or `ACL LIST` there ({reason})"
+    )]
+    Credentials {
+        /// Address without user and password.
+        server: String,
+        /// Reason given by the server.
+        reason: String,
+    },
+    /// The server is older than functions are.
+    #[error(
+        "{server} runs version {version}, which has no functions; Redis 7.0 or Valkey 7.2 or newer is needed"
+    )]
+    Version {
+        /// Address without user and password.
+        server: String,
+        /// Version of the server.
+        version: String,
+    },
+    /// The server is part of a cluster.
+    #[error(
+        "{server} is part of a cluster; a single primary is needed, with as many replicas as you like"
+    )]
+    Cluster {
+        /// Address without user and password.
+        server: String,
+    },
+    /// The server does not take the functions.
+    #[error(
+        "{server} does not take the functions of the limiter ({reason}); the user needs the permissions +@scripting and +function, a primary, and all keys of the prefix"
+    )]
+    Functions {
+        /// Address without user and password.
+        server: String,
+        /// Reason given by the server.
+        reason: String,
+    },
+}

@@ -1,0 +1,271 @@
+//! Connection to the server: one, over which the calls of all requests go without waiting for each other.
+
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use redis::aio::MultiplexedConnection;
+use redis::io::tcp::TcpSettings;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline,
+    RedisError, ServerErrorKind, Value, cmd,
+};
+
+use crate::connect_error::ConnectError;
+use crate::functions::Functions;
+
+/// Oldest major version that has functions.
+const OLDEST_VERSION: u32 = 7;
+
+/// Failure of a call.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The connection is gone, or leads to a server that cannot decide.
+    Lost,
+    /// The call failed; the connection is good.
+    Failed,
+}
+
+/// Reply to a call, or its failure and the number of the connection.
+pub(crate) type CallResult = Result<Value, (CallError, u64)>;
+
+/// Client with its connection, if there is one.
+#[derive(Debug)]
+pub(crate) struct RedisLink {
+    client: Client,
+    /// Address without user and password.
+    server: String,
+    functions: &'static Functions,
+    connect_timeout: Duration,
+    open: RwLock<Option<OpenConnection>>,
+}
+
+/// Connection, and its number.
+#[derive(Clone)]
+struct OpenConnection {
+    number: u64,
+    connection: MultiplexedConnection,
+}
+
+impl std::fmt::Debug for OpenConnection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "#{}", self.number)
+    }
+}
+
+impl RedisLink {
+    /// Makes a client without a connection.
+    pub(crate) fn new(
+        url: &str,
+        functions: &'static Functions,
+        connect_timeout: Duration,
+    ) -> Result<Self, ConnectError> {
+        let info = url
+            .into_connection_info()
+            .map_err(|_| ConnectError::Address)?;
+        let server = shown(info.addr());
+        let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
+        let client = Client::open(info).map_err(|_| ConnectError::Address)?;
+        Ok(Self {
+            client,
+            server,
+            functions,
+            connect_timeout,
+            open: RwLock::new(None),
+        })
+    }
+
+    /// Returns the address without user and password.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Connects, checks the server, gives it the functions, and returns what is worth a warning.
+    pub(crate) async fn connect(&self) -> Result<Option<&'static str>, ConnectError> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.connect_timeout))
+            .set_response_timeout(Some(self.connect_timeout));
+        let connecting = self
+            .client
+            .get_multiplexed_async_connection_with_config(&config);
+        let mut connection = connecting.await.map_err(|e| self.connect_error(&e))?;
+        let info: String = cmd("INFO")
+            .query_async(&mut connection)
+            .await
+            .map_err(|e| self.connect_error(&e))?;
+        self.check(&info)?;
+        let functions = load(&mut connection, self.functions).await;
+        functions.map_err(|e| ConnectError::Functions {
+            server: self.server.clone(),
+            reason: e.to_string(),
+        })?;
+        let mut open = self.open.write();
+        let number = open.as_ref().map_or(0, |open| open.number) + 1;
+        *open = Some(OpenConnection { number, connection });
+        let policy = field(&info, "maxmemory_policy").unwrap_or("noeviction");
+        let bounded = field(&info, "maxmemory").is_some_and(|bytes| bytes != "0");
+        Ok((bounded && policy != "noeviction").then_some(
+            "the server may drop keys when its memory is full, and with them what has been used of the limits; set maxmemory-policy to noeviction there",
+        ))
+    }
+
+    fn check(&self, info: &str) -> Result<(), ConnectError> {
+        let server = self.server.clone();
+        let version = field(info, "redis_version").unwrap_or("?");
+        let major = version
+            .split('.')
+            .next()
+            .and_then(|major| major.parse().ok());
+        if major.unwrap_or(0_u32) < OLDEST_VERSION {
+            let version = version.to_owned();
+            return Err(ConnectError::Version { server, version });
+        }
+        if field(info, "redis_mode") == Some("cluster") {
+            return Err(ConnectError::Cluster { server });
+        }
+        Ok(())
+    }
+
+    fn connect_error(&self, error: &RedisError) -> ConnectError {
+        let (server, reason) = (self.server.clone(), error.to_string());
+        let code = error.code().unwrap_or_default();
+        let refused = error.kind() == ErrorKind::AuthenticationFailed
+            || matches!(code, "NOAUTH" | "WRONGPASS" | "NOPERM");
+        if refused {
+            ConnectError::Credentials { server, reason }
+        } else {
+            ConnectError::Unreachable { server, reason }
+        }
+    }
+
+    /// Makes a call, in a future of its own.
+    pub(crate) fn call(&self, command: Cmd) -> impl Future<Output = CallResult> + Send + 'static {
+        let open = self.open.read().clone();
+        let functions = self.functions;
+        async move {
+            let Some(OpenConnection {
+                number,
+                mut connection,
+            }) = open
+            else {
+                return Err((CallError::Lost, 0));
+            };
+            let first = command.query_async(&mut connection).await;
+            let answer = match first {
+                Err(e) if is_missing_function(&e) => match load(&mut connection, functions).await {
+                    Ok(()) => command.query_async(&mut connection).await,
+                    Err(e) => Err(e),
+                },
+                answer => answer,
+            };
+            answer.map_err(|e| (classify(&e), number))
+        }
+    }
+
+    /// Makes calls whose replies say nothing.
+    pub(crate) async fn call_all(&self, calls: &Pipeline) -> Result<(), (CallError, u64)> {
+        let Some(OpenConnection {
+            number,
+            mut connection,
+        }) = self.open.read().clone()
+        else {
+            return Err((CallError::Lost, 0));
+        };
+        let first = calls.query_async::<()>(&mut connection).await;
+        let answer = match first {
+            Err(e) if is_missing_function(&e) => {
+                match load(&mut connection, self.functions).await {
+                    Ok(()) => calls.query_async::<()>(&mut connection).await,
+                    Err(e) => Err(e),
+                }
+            }
+            answer => answer,
+        };
+        answer.map_err(|e| (classify(&e), number))
+    }
+
+    /// Gives up a connection, unless there is a newer one; returns true if there was one to give up.
+    pub(crate) fn close(&self, number: u64) -> bool {
+        let mut open = self.open.write();
+        let is_it = open.as_ref().is_some_and(|open| open.number == number);
+        if is_it {
+            *open = None;
+        }
+        is_it
+    }
+
+    /// Returns true if there is a connection that may be good.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.read().is_some()
+    }
+}
+
+async fn load(
+    connection: &mut MultiplexedConnection,
+    functions: &Functions,
+) -> Result<(), RedisError> {
+    let mut command = cmd("FUNCTION");
+    command.arg("LOAD").arg(&functions.source);
+    match command.query_async::<Value>(connection).await {
+        Err(e) if !e.to_string().contains("already exists") => Err(e),
+        _ => Ok(()),
+    }
+}
+
+fn is_missing_function(error: &RedisError) -> bool {
+    error.to_string().contains("Function not found")
+}
+
+fn classify(error: &RedisError) -> CallError {
+    // A primary that has become a replica answers, but no longer decides.
+    let is_replica = error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly);
+    if is_replica
+        || error.is_io_error()
+        || error.is_connection_dropped()
+        || error.is_unrecoverable_error()
+    {
+        CallError::Lost
+    } else {
+        CallError::Failed
+    }
+}
+
+/// Returns an address as it may be shown.
+fn shown(address: &ConnectionAddr) -> String {
+    address.to_string()
+}
+
+/// Returns a field of what `INFO` shows.
+fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    let value = |line: &'a str| line.strip_prefix(name)?.strip_prefix(':');
+    info.lines().find_map(value).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ConnectError, RedisLink, field};
+    use crate::functions;
+    use std::time::Duration;
+
+    #[test]
+    fn old_servers_and_clusters_are_refused() {
+        let url = "redis://user:secret@h:7/0";
+        let link = RedisLink::new(url, functions::current(), Duration::ZERO).unwrap();
+        let shown = format!("{link:?}");
+        assert!(!shown.contains("secret"), "{shown}");
+        assert_eq!(link.server(), "h:7");
+        let check = |info: &str| link.check(info);
+        assert!(check("redis_version:7.2.4\r\nredis_mode:standalone\r\n").is_ok());
+        let old = check("redis_version:6.2.14\r\n").unwrap_err();
+        assert!(
+            matches!(&old, ConnectError::Version { version, .. } if version == "6.2.14"),
+            "{old}"
+        );
+        assert!(matches!(check(""), Err(ConnectError::Version { .. })));
+        let cluster = check("redis_version:8.0.0\r\nredis_mode:cluster\r\n");
+        assert!(matches!(cluster, Err(ConnectError::Cluster { .. })));
+        assert_eq!(
+            field("maxmemory_human:0B\r\nmaxmemory:5\r\n", "maxmemory"),
+            Some("5")
+        );
+    }
+}

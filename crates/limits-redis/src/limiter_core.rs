@@ -1,0 +1,224 @@
+//! The decision: asks the server, and decides alone when it does not answer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use redis::{Value, cmd, pipe};
+use tokio::sync::mpsc::Receiver;
+use tokio::time::MissedTickBehavior;
+use workgraph_limits::shared_limiter::{AdmissionFigures, SharedDecision, SharedMode};
+use workgraph_limits::{LimitExceeded, LocalLimits, Permit, SharedRequest};
+
+use crate::awaited_answer::AwaitedAnswer;
+use crate::breaker::Breaker;
+use crate::connection::{CallError, CallResult, RedisLink};
+use crate::protocol::{AdmissionReply, CallTime, Protocol, Settlement, deadline, read_admission};
+use crate::settlements::{RedisPermit, SettlementQueue, TOGETHER_MAX};
+
+#[derive(Debug)]
+pub(crate) struct LimiterCore {
+    pub(crate) link: RedisLink,
+    pub(crate) protocol: Protocol,
+    pub(crate) breaker: Breaker,
+    pub(crate) queue: SettlementQueue,
+    pub(crate) timeout: Duration,
+    pub(crate) local_time: bool,
+    pub(crate) processes: AtomicU32,
+    pub(crate) started: Instant,
+    /// Latest time of a decision, if this process has a clock of its own.
+    pub(crate) given_time: AtomicU64,
+    pub(crate) shared: AtomicU64,
+    pub(crate) local: AtomicU64,
+    pub(crate) failures: AtomicU64,
+}
+
+impl LimiterCore {
+    pub(crate) fn elapsed(&self) -> u64 {
+        if self.local_time {
+            return self.given_time.load(Relaxed);
+        }
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the time of a call: that of the server, unless this process has a clock of its own.
+    pub(crate) fn time(&self, now: SystemTime) -> CallTime {
+        let since = || now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.local_time
+            .then(|| u64::try_from(since().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) async fn admit(
+        &self,
+        request: &SharedRequest,
+        local: LocalLimits<'_>,
+        now: SystemTime,
+    ) -> Result<Permit, LimitExceeded> {
+        let (quota, ..) = request.batch.counted();
+        let figures = local.limiter.figures(quota, &request.custom);
+        if let Some(given) = self.time(now) {
+            self.given_time.fetch_max(given, Relaxed);
+        }
+        let mode = self.breaker.mode(self.elapsed());
+        if mode == SharedMode::Local {
+            return self.decide_alone(request, &figures, local, now);
+        }
+        let is_cautious = mode == SharedMode::Cautious;
+        let call = self
+            .protocol
+            .admit(request, &figures, is_cautious, self.time(now));
+        let slots = request.batch.with_slot();
+        let ended = Settlement {
+            key: slots.key,
+            deadline: deadline(&figures),
+            reads: slots.reads,
+            writes: slots.writes,
+            ..Settlement::default()
+        };
+        let asked = AwaitedAnswer::new(self.link.call(call), ended, self.queue.clone());
+        let Some(reply) = self.ask(asked).await else {
+            return self.decide_alone(request, &figures, local, now);
+        };
+        let Some(reply) = read_admission(&reply) else {
+            self.note_failure();
+            return self.decide_alone(request, &figures, local, now);
+        };
+        self.shared.fetch_add(1, Relaxed);
+        match reply {
+            AdmissionReply::Admitted {
+                at,
+                shadowed,
+                next_wait_ms,
+            } => {
+                let remote = Box::new(self.permit(request, &figures, at));
+                if is_cautious {
+                    let part = request.part(&figures, self.processes.load(Relaxed));
+                    let own = local.admit(&part, now);
+                    return own
+                        .map(|permit| permit.with_shared(remote))
+                        .map_err(|refusal| refusal.with_min_wait(next_wait_ms));
+                }
+                let decision = SharedDecision {
+                    refused: None,
+                    shadowed,
+                };
+                let permit = local
+                    .limiter
+                    .record(&request.batch, &request.custom, &decision, now);
+                if let Some((owner, shares)) = &request.owner {
+                    local.totals.charge(*owner, shares, now);
+                }
+                match permit {
+                    Some(permit) => Ok(permit.with_shared(remote)),
+                    None => self.decide_alone(request, &figures, local, now),
+                }
+            }
+            AdmissionReply::Refused {
+                limit,
+                mut wait_ms,
+                shadowed,
+            } => {
+                let decision = SharedDecision {
+                    refused: Some(limit),
+                    shadowed,
+                };
+                local
+                    .limiter
+                    .record(&request.batch, &request.custom, &decision, now);
+                if is_cautious {
+                    let part = request.part(&figures, self.processes.load(Relaxed));
+                    wait_ms = wait_ms.max(local.wait(&part, now));
+                }
+                Err(LimitExceeded::new(limit, wait_ms))
+            }
+        }
+    }
+
+    /// Decides with the part of each quota that this process has.
+    fn decide_alone(
+        &self,
+        request: &SharedRequest,
+        figures: &AdmissionFigures,
+        local: LocalLimits<'_>,
+        now: SystemTime,
+    ) -> Result<Permit, LimitExceeded> {
+        self.local.fetch_add(1, Relaxed);
+        local.admit(&request.part(figures, self.processes.load(Relaxed)), now)
+    }
+
+    fn permit(&self, request: &SharedRequest, figures: &AdmissionFigures, at: u64) -> RedisPermit {
+        let batch = request.batch.with_slot();
+        RedisPermit {
+            queue: self.queue.clone(),
+            key: batch.key,
+            deadline: at.saturating_add(deadline(figures)),
+            reads: batch.reads,
+            writes: batch.writes,
+            cost: 0,
+            rate: figures.cost_per_minute.unwrap_or(0),
+            owner: request.owner.map(|(owner, [.., cost])| (owner, cost)),
+        }
+    }
+
+    /// Waits for the answer to a call, for as long as that may take.
+    pub(crate) async fn ask(&self, call: impl Future<Output = CallResult>) -> Option<Value> {
+        match tokio::time::timeout(self.timeout, call).await {
+            Ok(Ok(reply)) => return Some(reply),
+            Ok(Err((CallError::Lost, number))) => self.note_loss(number),
+            Ok(Err((CallError::Failed, _))) | Err(_) => {}
+        }
+        self.note_failure();
+        None
+    }
+
+    fn note_failure(&self) {
+        self.failures.fetch_add(1, Relaxed);
+        self.breaker.note_failure(self.elapsed());
+    }
+
+    pub(crate) fn note_loss(&self, number: u64) {
+        self.link.close(number);
+        self.breaker.note_loss();
+    }
+}
+
+/// Sends the ends of requests as they come, until the queue is gone.
+pub(crate) async fn send_ends(core: Arc<LimiterCore>, mut ends: Receiver<Settlement>) {
+    let mut together = Vec::with_capacity(TOGETHER_MAX);
+    while ends.recv_many(&mut together, TOGETHER_MAX).await > 0 {
+        if core.breaker.mode(core.elapsed()) == SharedMode::Local {
+            // What they would free is free at its deadline.
+            together.clear();
+            continue;
+        }
+        let mut calls = pipe();
+        for ended in together.drain(..) {
+            calls.add_command(core.protocol.settle(&ended, core.local_time.then_some(0)));
+        }
+        if let Err((CallError::Lost, number)) = core.link.call_all(&calls).await {
+            core.note_loss(number);
+        }
+    }
+}
+
+/// Looks after the breaker: while it is open, the server is asked now and then, and connected to anew if need be.
+pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
+    let mut turns = tokio::time::interval(interval);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        turns.tick().await;
+        if core.breaker.mode(core.elapsed()) != SharedMode::Local {
+            continue;
+        }
+        if !core.link.is_open() && core.link.connect().await.is_err() {
+            continue;
+        }
+        let asked = core.link.call(cmd("PING"));
+        match tokio::time::timeout(core.timeout, asked).await {
+            Ok(Ok(_)) => core.breaker.close(core.elapsed()),
+            Ok(Err((CallError::Lost, number))) => core.note_loss(number),
+            Ok(Err((CallError::Failed, _))) | Err(_) => {}
+        }
+    }
+}

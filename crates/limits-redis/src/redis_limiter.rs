@@ -1,0 +1,173 @@
+//! The limiter: asks the server, and decides alone when it does not answer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::{Instant, SystemTime};
+
+use tokio::task::AbortHandle;
+use workgraph_limits::shared_limiter::{
+    AttemptOutcome, AttemptReceipt, SharedAnswer, SharedAttempt, SharedCounts, SharedMode,
+    StateRequest,
+};
+use workgraph_limits::{
+    LimitExceeded, LimitKey, Limiter, LimiterState, LocalLimits, Permit, SharedLimiter,
+    SharedRequest,
+};
+
+use crate::account_state;
+use crate::breaker::{Breaker, CAUTION_MS};
+use crate::connect_error::ConnectError;
+use crate::connection::RedisLink;
+use crate::functions;
+use crate::limiter_core::{LimiterCore, probe, send_ends};
+use crate::protocol::{AdmissionReply, Protocol, Settlement, read_admission};
+use crate::settings::RedisLimiterSettings;
+use crate::settlements::SettlementQueue;
+
+/// Limiter of several processes, in Redis or Valkey.
+///
+/// It needs a Tokio runtime, on which it keeps its connection until it is dropped.
+#[derive(Debug)]
+pub struct RedisLimiter {
+    core: Arc<LimiterCore>,
+    tasks: [AbortHandle; 2],
+}
+
+impl RedisLimiter {
+    /// Connects to the server and gives it the functions. Also returns what is worth a warning about its settings.
+    ///
+    /// # Errors
+    /// A [`ConnectError`] that says what to do.
+    pub async fn connect(
+        settings: &RedisLimiterSettings,
+    ) -> Result<(Self, Option<&'static str>), ConnectError> {
+        Self::connect_with(settings, CAUTION_MS).await
+    }
+
+    pub(crate) async fn connect_with(
+        settings: &RedisLimiterSettings,
+        caution_ms: u64,
+    ) -> Result<(Self, Option<&'static str>), ConnectError> {
+        let functions = functions::current();
+        let link = RedisLink::new(&settings.url, functions, settings.connect_timeout)?;
+        let warning = link.connect().await?;
+        let (queue, ends) = SettlementQueue::new();
+        let core = Arc::new(LimiterCore {
+            link,
+            protocol: Protocol::new(&settings.prefix, functions),
+            breaker: Breaker::new(caution_ms),
+            queue,
+            timeout: settings.timeout,
+            local_time: settings.local_time,
+            processes: AtomicU32::new(settings.processes.max(1)),
+            started: now(),
+            given_time: AtomicU64::new(0),
+            shared: AtomicU64::new(0),
+            local: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        });
+        let sending = tokio::spawn(send_ends(Arc::clone(&core), ends));
+        let probing = tokio::spawn(probe(Arc::clone(&core), settings.probe_interval));
+        let tasks = [sending.abort_handle(), probing.abort_handle()];
+        Ok((Self { core, tasks }, warning))
+    }
+
+    /// Sets the number of processes that divide each quota when they decide alone.
+    pub fn set_processes(&self, processes: u32) {
+        self.core.processes.store(processes.max(1), Relaxed);
+    }
+
+    /// Returns the address of the server, without user and password.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        self.core.link.server()
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the breaker measures the time of its own calls; decisions are made at the time of the server"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+impl Drop for RedisLimiter {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl SharedLimiter for RedisLimiter {
+    fn admit<'a>(
+        &'a self,
+        request: &'a SharedRequest,
+        local: LocalLimits<'a>,
+        now: SystemTime,
+    ) -> SharedAnswer<'a, Result<Permit, LimitExceeded>> {
+        Box::pin(self.core.admit(request, local, now))
+    }
+
+    fn attempt(&self, attempt: SharedAttempt) -> SharedAnswer<'_, Option<AttemptOutcome>> {
+        Box::pin(async move {
+            if self.mode() == SharedMode::Local {
+                return None;
+            }
+            let call = self.core.protocol.attempt(&attempt, None);
+            let reply = self.core.ask(self.core.link.call(call)).await?;
+            Some(match read_admission(&reply)? {
+                AdmissionReply::Admitted { at, .. } => Ok(AttemptReceipt { counted_at: at }),
+                AdmissionReply::Refused { wait_ms, .. } => Err(wait_ms),
+            })
+        })
+    }
+
+    fn take_back(&self, key: &LimitKey, receipt: AttemptReceipt) {
+        self.core.queue.push(Settlement {
+            key: *key,
+            undone: 1,
+            undone_at: receipt.counted_at,
+            ..Settlement::default()
+        });
+    }
+
+    fn state<'a>(
+        &'a self,
+        request: StateRequest<'a>,
+        local: &'a Limiter,
+        now: SystemTime,
+    ) -> SharedAnswer<'a, LimiterState> {
+        Box::pin(async move {
+            let StateRequest { key, quota, custom } = request;
+            let own = local.state_with(key, quota, custom, now);
+            if self.mode() == SharedMode::Local {
+                return own;
+            }
+            let call = self.core.protocol.state(key, self.core.time(now));
+            match self.core.ask(self.core.link.call(call)).await {
+                Some(reply) => account_state::read(&reply, &local.figures(quota, custom), own),
+                None => own,
+            }
+        })
+    }
+
+    fn mode(&self) -> SharedMode {
+        self.core.breaker.mode(self.core.elapsed())
+    }
+
+    fn processes(&self) -> u32 {
+        self.core.processes.load(Relaxed)
+    }
+
+    fn counts(&self) -> SharedCounts {
+        let count = |count: &AtomicU64| count.load(Relaxed);
+        SharedCounts {
+            shared: count(&self.core.shared),
+            local: count(&self.core.local),
+            failures: count(&self.core.failures),
+        }
+    }
+}

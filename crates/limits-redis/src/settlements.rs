@@ -1,0 +1,74 @@
+//! Ends of requests, which nobody waits for: they are sent together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use workgraph_limits::LimitKey;
+use workgraph_limits::owner_totals::TotalShare;
+use workgraph_limits::shared_limiter::SharedPermit;
+
+use crate::protocol::{Settlement, cost_time};
+
+/// Most ends that wait to be sent. Those beyond are not sent: a slot is free at its deadline.
+const WAITING_MAX: usize = 65_536;
+
+/// Most ends that are sent together.
+pub(crate) const TOGETHER_MAX: usize = 256;
+
+/// Queue of ends.
+#[derive(Clone, Debug)]
+pub(crate) struct SettlementQueue {
+    sender: Sender<Settlement>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl SettlementQueue {
+    pub(crate) fn new() -> (Self, Receiver<Settlement>) {
+        let (sender, receiver) = channel(WAITING_MAX);
+        let dropped = Arc::default();
+        (Self { sender, dropped }, receiver)
+    }
+
+    pub(crate) fn push(&self, ended: Settlement) {
+        if self.sender.try_send(ended).is_err() {
+            self.dropped.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Part of a permit that the server keeps: it is ended there when it is dropped.
+#[derive(Debug)]
+pub(crate) struct RedisPermit {
+    pub(crate) queue: SettlementQueue,
+    pub(crate) key: LimitKey,
+    pub(crate) deadline: u64,
+    pub(crate) reads: u32,
+    pub(crate) writes: u32,
+    pub(crate) cost: u32,
+    pub(crate) rate: u32,
+    /// Owner, and the share of its total of costs.
+    pub(crate) owner: Option<(u64, TotalShare)>,
+}
+
+impl SharedPermit for RedisPermit {
+    fn settle(&mut self, cost: u32) {
+        self.cost = self.cost.saturating_add(cost);
+    }
+}
+
+impl Drop for RedisPermit {
+    fn drop(&mut self) {
+        let owner = self.owner.as_ref();
+        self.queue.push(Settlement {
+            key: self.key,
+            cost: self.cost,
+            rate: self.rate,
+            deadline: self.deadline,
+            reads: self.reads,
+            writes: self.writes,
+            owner: owner.map(|(owner, share)| (*owner, cost_time(share, self.cost))),
+            ..Settlement::default()
+        });
+    }
+}

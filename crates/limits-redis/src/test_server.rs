@@ -1,0 +1,198 @@
+//! Private server for tests: `redis-server` or `valkey-server` in a scratch folder, on a socket of its own.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Environment variable with the address of a server that is used instead of a private one.
+pub const TEST_URL: &str = "WORKGRAPH_TEST_REDIS";
+
+/// Environment variable with the services that must not be missing, such as `postgres,redis`.
+pub const REQUIRED: &str = "WORKGRAPH_REQUIRE";
+
+/// Programs that can be the server.
+const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+
+/// Longest time that the server may take to start.
+const START_MAX: Duration = Duration::from_secs(20);
+
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
+/// Private server. It is killed, and its folder removed, when it is dropped.
+#[derive(Debug)]
+pub struct TestServer {
+    program: &'static str,
+    folder: PathBuf,
+    options: Vec<String>,
+    child: Option<Child>,
+}
+
+impl TestServer {
+    /// Starts a server that keeps nothing on disk, with options as on its command line; `None` if there is no such
+    /// program, which is said on standard output.
+    ///
+    /// # Panics
+    /// Panics if there is none although [`REQUIRED`] names `redis`, or if it does not start.
+    #[must_use]
+    pub fn start(options: &[&str]) -> Option<Self> {
+        let Some(program) = PROGRAMS.into_iter().find(|program| is_there(program)) else {
+            skip();
+            return None;
+        };
+        let number = STARTED.fetch_add(1, Relaxed);
+        let folder =
+            env::temp_dir().join(format!("workgraph-redis-{}-{number}", std::process::id()));
+        let mut server = Self {
+            program,
+            folder,
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+            child: None,
+        };
+        server.restart();
+        Some(server)
+    }
+
+    /// Returns the address.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("redis+unix://{}", self.socket().display())
+    }
+
+    /// Kills the server and starts it anew, with nothing left of what it knew.
+    ///
+    /// # Panics
+    /// Panics if it does not start.
+    pub fn restart(&mut self) {
+        self.kill();
+        if let Err(error) = self.launch() {
+            fail(&format!("{} does not start: {error}", self.program));
+        }
+    }
+
+    /// Kills the server, as a crash would.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Stops the server in the middle of what it does, or lets it go on.
+    pub fn set_stopped(&self, stopped: bool) {
+        let Some(child) = &self.child else { return };
+        let signal = if stopped { "-STOP" } else { "-CONT" };
+        // A signal that cannot be sent shows in the test.
+        let _ = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.join("socket")
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "it waits for another program")]
+    fn launch(&mut self) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let child = Command::new(self.program)
+            .args(["--port", "0", "--save", "", "--appendonly", "no"])
+            .arg("--unixsocket")
+            .arg(self.socket())
+            .arg("--dir")
+            .arg(&self.folder)
+            .args(&self.options)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        self.child = Some(child);
+        let begun = Instant::now();
+        while !answers(&self.socket()) {
+            if begun.elapsed() > START_MAX {
+                return Err(io::Error::other("it does not listen"));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.set_stopped(false);
+        self.kill();
+        // What is left in the folder of temporary files does no harm.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Address of a server to test with: the one that is set, or that of a private server.
+#[derive(Debug)]
+pub enum TestAddress {
+    /// Server that somebody else runs.
+    Given(String),
+    /// Private server.
+    Private(TestServer),
+}
+
+impl TestAddress {
+    /// Returns the server of [`TEST_URL`], or else a private one; `None` if there is neither.
+    #[must_use]
+    pub fn find() -> Option<Self> {
+        match env::var(TEST_URL) {
+            Ok(url) if !url.is_empty() => Some(Self::Given(url)),
+            _ => TestServer::start(&[]).map(Self::Private),
+        }
+    }
+
+    /// Returns the address.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match self {
+            Self::Given(url) => url.clone(),
+            Self::Private(server) => server.url(),
+        }
+    }
+}
+
+fn is_there(program: &str) -> bool {
+    let asked = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    asked.is_ok_and(|status| status.success())
+}
+
+#[cfg(unix)]
+fn answers(socket: &Path) -> bool {
+    use std::io::{Read, Write};
+    let asked = std::os::unix::net::UnixStream::connect(socket).and_then(|mut stream| {
+        stream.write_all(b"PING\r\n")?;
+        let mut reply = [0; 1];
+        stream.read_exact(&mut reply)
+    });
+    asked.is_ok()
+}
+
+/// Says that a test is skipped, or fails if it must not be.
+fn skip() {
+    let required = env::var(REQUIRED).unwrap_or_default();
+    if required.split(',').any(|service| service.trim() == "redis") {
+        fail("WORKGRAPH_REQUIRE names redis, but there is no redis-server or valkey-server");
+    }
+    println!(
+        "SKIPPED: THERE IS NO redis-server OR valkey-server, AND WORKGRAPH_TEST_REDIS IS NOT SET"
+    );
+}
+
+#[expect(clippy::panic, reason = "this is for tests alone")]
+fn fail(text: &str) -> ! {
+    panic!("{text}")
+}

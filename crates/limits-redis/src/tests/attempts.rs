@@ -1,0 +1,135 @@
+//! Attempts, and the time of the server.
+
+use std::time::{Duration, Instant};
+
+use redis::cmd;
+use workgraph_limits::shared_limiter::{SharedAttempt, StateRequest};
+use workgraph_limits::window::WindowTerms;
+use workgraph_limits::{RequestOverrides, SharedLimiter};
+
+use super::function_limiter::connect;
+use super::nodes::{Node, request, settings};
+use crate::breaker::CAUTION_MS;
+use crate::functions;
+use crate::settings::RedisLimiterSettings;
+use crate::test_server::TestAddress;
+
+fn attempt(key: u8, refusals_count: bool) -> SharedAttempt {
+    SharedAttempt {
+        key: [key; 16],
+        terms: WindowTerms {
+            quota: 3,
+            remembered: if refusals_count { 3 } else { 0 },
+        },
+    }
+}
+
+#[tokio::test]
+async fn attempts_are_counted_over_all_nodes_and_can_be_taken_back() {
+    let Some(server) = TestAddress::find() else {
+        return;
+    };
+    let settings = RedisLimiterSettings {
+        local_time: false,
+        ..settings(&server.url(), "attempts", 2)
+    };
+    let one = Node::connect(&settings, CAUTION_MS).await;
+    let two = Node::connect(&settings, CAUTION_MS).await;
+    let (own, other) = (attempt(1, false), attempt(2, true));
+    let first = one.shared.attempt(own).await.unwrap().unwrap();
+    for node in [&one, &two] {
+        assert!(node.shared.attempt(own).await.unwrap().is_ok());
+    }
+    for node in [&one, &two, &one] {
+        let wait = node.shared.attempt(own).await.unwrap().unwrap_err();
+        assert!((1..=60_000).contains(&wait), "{wait}");
+    }
+    // Refused attempts did not count: one is taken back, and one more fits.
+    one.shared.take_back(&own.key, first);
+    let mut fits = 0;
+    let begun = Instant::now();
+    while fits == 0 && begun.elapsed() < Duration::from_secs(10) {
+        fits += usize::from(two.shared.attempt(own).await.unwrap().is_ok());
+    }
+    assert_eq!(fits, 1);
+    assert!(two.shared.attempt(own).await.unwrap().is_err());
+    // Where refused ones count, they keep the limit used up.
+    let admitted = async |n| {
+        let mut admitted = 0;
+        for _ in 0..n {
+            admitted += usize::from(two.shared.attempt(other).await.unwrap().is_ok());
+        }
+        admitted
+    };
+    assert_eq!(admitted(10).await, 3);
+    let state = one.account(&other.key, 3).await;
+    assert_eq!((state.standard.used, state.standard.refused), (6, 3));
+}
+
+impl Node {
+    /// Returns the counts of a key.
+    async fn account(&self, key: &[u8; 16], quota: u32) -> workgraph_limits::LimiterState {
+        let custom = RequestOverrides::default();
+        let asked = StateRequest {
+            key,
+            quota,
+            custom: &custom,
+        };
+        let now = std::time::UNIX_EPOCH;
+        self.shared.state(asked, &self.limiter, now).await
+    }
+}
+
+/// L14: the server keeps an account for as long as it differs from a new one, by its own clock.
+#[tokio::test]
+async fn accounts_end_when_they_are_like_new_ones() {
+    let Some(server) = TestAddress::find() else {
+        return;
+    };
+    let settings = RedisLimiterSettings {
+        local_time: false,
+        ..settings(&server.url(), "expiry", 1)
+    };
+    let node = Node::connect(&settings, CAUTION_MS).await;
+    let mut asked = request(100);
+    asked.batch.weight = 0;
+    let permit = node.admit(&asked, 0).await.unwrap();
+    let mut connection = connect(&server.url(), functions::current());
+    let names = |connection: &mut redis::Connection| -> Vec<String> {
+        let pattern = format!("{}:*", settings.prefix);
+        cmd("KEYS").arg(pattern).query(connection).unwrap()
+    };
+    let [name] = &names(&mut connection)[..] else {
+        panic!("one account")
+    };
+    assert!(
+        name.ends_with(":limit:{07070707070707070707070707070707}"),
+        "{name}"
+    );
+    let left: i64 = cmd("PTTL").arg(name).query(&mut connection).unwrap();
+    assert!(
+        (20_000..=30_000).contains(&left),
+        "a slot is taken for {left} ms"
+    );
+    drop(permit);
+    let begun = Instant::now();
+    while !names(&mut connection).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    asked.batch.weight = 1;
+    drop(node.admit(&asked, 0).await.unwrap());
+    let left: i64 = cmd("PTTL").arg(name).query(&mut connection).unwrap();
+    assert!(
+        (50_000..=60_000).contains(&left),
+        "a request counts for {left} ms"
+    );
+    let size: usize = cmd("STRLEN").arg(name).query(&mut connection).unwrap();
+    assert!(size < 100, "{size} bytes for an account with little in it");
+    // The time of the server, not that of the node.
+    let state = node.account(&asked.batch.key, 100).await;
+    assert!(
+        (50_000..=60_000).contains(&state.standard.full_ms),
+        "{state:?}"
+    );
+}

@@ -1,0 +1,195 @@
+//! The functions as a limiter, called one after the other at given times.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use redis::{Client, Connection, ConnectionLike, Value, cmd};
+use workgraph_limits::laws::{AdmissionTicket, TestedLimiter};
+use workgraph_limits::{
+    AdmissionBatch, AdmissionRequest, LimitExceeded, LimitKey, Limiter, LimiterSettings,
+    RequestClass, RequestOverrides, SharedRequest,
+};
+
+use crate::functions::Functions;
+use crate::protocol::{AdmissionReply, Protocol, Settlement, deadline, read_admission};
+
+/// Milliseconds by which accounts outlast their use under a given time.
+const GIVEN_TIME_TTL: u64 = 60_000;
+
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// Connection to a server that has the functions.
+pub(super) fn connect(url: &str, functions: &Functions) -> Connection {
+    let mut connection = Client::open(url).unwrap().get_connection().unwrap();
+    let loaded = cmd("FUNCTION")
+        .arg("LOAD")
+        .arg(&functions.source)
+        .query::<Value>(&mut connection);
+    if let Err(error) = loaded {
+        assert!(error.to_string().contains("already exists"), "{error}");
+    }
+    connection
+}
+
+/// The functions, under keys of their own.
+pub(super) struct FunctionLimiter {
+    connection: Connection,
+    pub(super) protocol: Protocol,
+    /// Holds the settings.
+    pub(super) figures: Limiter,
+    endless: bool,
+    open: HashMap<AdmissionTicket, Settlement>,
+    admitted: u64,
+    /// Latest time of each key, and the instant of its last call.
+    touched: HashMap<LimitKey, (u64, Instant)>,
+}
+
+impl FunctionLimiter {
+    pub(super) fn new(url: &str, functions: &'static Functions, settings: LimiterSettings) -> Self {
+        let number = MADE.fetch_add(1, Relaxed);
+        let prefix = format!("test-{}-{number}", std::process::id());
+        Self {
+            connection: connect(url, functions),
+            protocol: Protocol::new(&prefix, functions),
+            figures: Limiter::new(settings),
+            endless: false,
+            open: HashMap::new(),
+            admitted: 0,
+            touched: HashMap::new(),
+        }
+    }
+
+    /// Makes requests last until they are finished, for laws that let them outlive their deadlines.
+    pub(super) fn endless(mut self) -> Self {
+        self.endless = true;
+        self.set(self.figures.settings());
+        self
+    }
+
+    fn touch(&mut self, key: LimitKey, now: u64) {
+        let (last, at) = self.touched.entry(key).or_insert((now, Instant::now()));
+        (*last, *at) = (now.max(*last), Instant::now());
+    }
+
+    /// Decides about a request; `Ok` has what ends it, and the wait of its repetition.
+    pub(super) fn decide(
+        &mut self,
+        request: &SharedRequest,
+        want_next: bool,
+        now: u64,
+    ) -> (AdmissionReply, Settlement) {
+        let batch = request.batch.with_slot();
+        let figures = self.figures.figures(batch.counted().0, &request.custom);
+        let call = self.protocol.admit(request, &figures, want_next, Some(now));
+        let reply = self.connection.req_command(&call).unwrap();
+        let reply = read_admission(&reply).unwrap_or_else(|| panic!("{reply:?}"));
+        self.touch(batch.key, now);
+        let mut ended = Settlement {
+            key: batch.key,
+            reads: batch.reads,
+            writes: batch.writes,
+            rate: figures.cost_per_minute.unwrap_or(0),
+            ..Settlement::default()
+        };
+        if let AdmissionReply::Admitted { at, .. } = reply {
+            ended.deadline = at + deadline(&figures);
+        }
+        (reply, ended)
+    }
+
+    /// Ends a request, or takes a cost.
+    pub(super) fn end(&mut self, ended: &Settlement, now: u64) {
+        let call = self.protocol.settle(ended, Some(now));
+        assert_eq!(self.connection.req_command(&call).unwrap(), Value::Int(0));
+        self.touch(ended.key, now);
+    }
+
+    /// Returns the packed account of a key.
+    pub(super) fn account(&mut self, key: &LimitKey, now: u64) -> Value {
+        let call = self.protocol.state(key, Some(now));
+        self.connection.req_command(&call).unwrap()
+    }
+}
+
+impl TestedLimiter for FunctionLimiter {
+    fn admit(
+        &mut self,
+        request: &AdmissionRequest,
+        now: u64,
+    ) -> Result<AdmissionTicket, LimitExceeded> {
+        let AdmissionRequest {
+            key,
+            class,
+            rate,
+            weight,
+        } = *request;
+        let reads = u32::from(class == RequestClass::Read);
+        let request = SharedRequest {
+            batch: AdmissionBatch {
+                key,
+                rate,
+                weight,
+                reads,
+                writes: 1 - reads,
+            },
+            custom: RequestOverrides::default(),
+            owner: None,
+        };
+        match self.decide(&request, false, now) {
+            (AdmissionReply::Admitted { .. }, ended) => {
+                let ticket = AdmissionTicket(self.admitted);
+                self.admitted += 1;
+                self.open.insert(ticket, ended);
+                Ok(ticket)
+            }
+            (AdmissionReply::Refused { limit, wait_ms, .. }, _) => {
+                Err(LimitExceeded::new(limit, wait_ms))
+            }
+        }
+    }
+
+    fn settle(&mut self, ticket: AdmissionTicket, cost: u32, now: u64) {
+        let settings = self.figures.settings();
+        let (Some(open), Some(_)) = (self.open.get(&ticket), settings.cost_per_minute) else {
+            return;
+        };
+        let ended = Settlement {
+            key: open.key,
+            cost: cost.min(settings.cost_ceiling),
+            rate: open.rate,
+            ..Settlement::default()
+        };
+        self.end(&ended, now);
+    }
+
+    fn finish(&mut self, ticket: AdmissionTicket) {
+        if let Some(ended) = self.open.remove(&ticket) {
+            // The time stands still: an earlier one than the last is that one.
+            self.end(&ended, 0);
+        }
+    }
+
+    fn set(&mut self, mut settings: LimiterSettings) {
+        if self.endless {
+            settings.deadline = Duration::from_secs(1 << 30);
+        }
+        self.figures.set_settings(settings);
+    }
+
+    /// Drops the accounts that the server would have dropped at this time.
+    fn sweep(&mut self, now: u64) {
+        for (key, (last, at)) in &self.touched {
+            let name = self.protocol.key(key);
+            let left: i64 = cmd("PTTL").arg(&name).query(&mut self.connection).unwrap();
+            let Ok(left) = u64::try_from(left) else {
+                continue;
+            };
+            let passed = u64::try_from(at.elapsed().as_millis()).unwrap() + 2;
+            let ttl = (left + passed).saturating_sub(GIVEN_TIME_TTL);
+            if now.saturating_sub(*last) >= ttl {
+                let _: i64 = cmd("DEL").arg(&name).query(&mut self.connection).unwrap();
+            }
+        }
+    }
+}

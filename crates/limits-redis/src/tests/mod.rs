@@ -1,0 +1,17 @@
+//! Tests with a server: the laws, the comparison with the in-process limiter, several nodes, and outages.
+
+#![expect(clippy::disallowed_methods, reason = "they wait for another program")]
+
+mod attempts;
+mod connecting;
+mod differential;
+mod function_limiter;
+mod laws;
+mod nodes;
+mod outages;
+
+/// Returns a number from the environment, or else the given one.
+fn number(name: &str, default: u64) -> u64 {
+    let text = std::env::var(name).ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
