@@ -64,7 +64,8 @@ pub(crate) async fn run_batch(
         Err(_) => RequestWeight::of(found.operation),
     };
     let terms = &mut admission.terms;
-    admission.permit = Some(api.admit_weight(by.0, weight, found.number, terms)?);
+    let admitted = api.admit_weight(by.0, weight, found.number, terms).await;
+    admission.permit = Some(admitted?);
     let (actions, options) = actions?;
 
     let wanted = |part: &str| {

@@ -32,6 +32,9 @@ impl Api {
         request: &FastPathRequest<'_>,
         token_cache: &ConnectionTokenCache,
     ) -> Option<ApiResponse> {
+        if self.shared_limiter.get().is_some() {
+            return None;
+        }
         let authentication = self.authenticate_from_cache(request.authorization, token_cache)?;
         // The version is read before the entry that is compared with it.
         let version = self.graph.version()?;

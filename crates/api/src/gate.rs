@@ -137,8 +137,8 @@ impl Api {
         self.token_usage.note(record, authentication.checked_at);
     }
 
-    /// Admits a request of an operation within the limits of its token and its user, and checks the scope of the
-    /// operation.
+    /// Admits a request of an operation within the limits of its token and its user in this process, and checks the
+    /// scope of the operation.
     ///
     /// # Errors
     /// Fails when a limit or the scope refuses the request. One that only the scope refuses has been counted.
@@ -150,7 +150,8 @@ impl Api {
     ) -> Result<AuthorizedOperation<'g>, ApiError> {
         let weight = RequestWeight::of(operation);
         let terms = &mut admission.terms;
-        admission.permit = Some(self.admit_weight(authentication, weight, number, terms)?);
+        let terms = terms.insert(self.effective_limits(&authentication.grant));
+        admission.permit = Some(self.admit(terms, weight, number, authentication.checked_at)?);
         authorize((operation, number), &authentication.grant)
     }
 
@@ -158,7 +159,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when a limit refuses them.
-    pub(crate) fn admit_weight(
+    pub(crate) async fn admit_weight(
         &self,
         authentication: &Authentication,
         weight: RequestWeight,
@@ -166,7 +167,14 @@ impl Api {
         terms: &mut Option<EffectiveLimits>,
     ) -> Result<Permit, ApiError> {
         let terms = terms.insert(self.effective_limits(&authentication.grant));
-        self.admit(terms, weight, number, authentication.checked_at)
+        let now = authentication.checked_at;
+        match self.shared_limiter.get() {
+            None => self.admit(terms, weight, number, now),
+            Some(shared) => {
+                let shared = self.admit_shared(&**shared, terms, weight, number, now);
+                Box::pin(shared).await
+            }
+        }
     }
 
     /// Admits a bearer token where no operation is asked for: the same tokens, the same limits. The operation number is
@@ -177,7 +185,9 @@ impl Api {
     pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), ApiResponse> {
         let admitted = async {
             let authentication = self.authenticate(headers, None).await?;
-            let permit = self.admit_weight(&authentication, RequestWeight::READ, 0, &mut None)?;
+            let mut terms = None;
+            let admitted = self.admit_weight(&authentication, RequestWeight::READ, 0, &mut terms);
+            let permit = admitted.await?;
             Ok((authentication.grant, permit))
         };
         let admitted: Result<_, ApiError> = admitted.await;

@@ -2,4 +2,6 @@
 pub(crate) mod admission;
 pub mod explain;
 pub mod limit_overrides;
+pub(crate) mod recent_tokens;
 pub(crate) mod request_weight;
+pub(crate) mod shared_admission;

@@ -68,9 +68,13 @@ impl Api {
             content_type: request.content_type.as_deref(),
             body: &request.body,
         };
-        let (reply, cost) = self.finish_request(operation, outcome, admission, line);
+        let terms = admission.terms;
+        let (mut reply, cost) = self.finish_request(operation, outcome, admission, line);
+        if reply.record.is_some() && self.shared_limiter.get().is_some() {
+            Box::pin(self.complete_record(&mut reply, terms.as_ref())).await;
+        }
         match explained {
-            Some(terms) => self.with_limit_headers(reply, &terms, cost),
+            Some(terms) => Box::pin(self.with_limit_headers(reply, &terms, cost)).await,
             None => reply,
         }
     }
@@ -84,15 +88,31 @@ impl Api {
         admission: &mut AdmissionState,
         origin: RequestOrigin<'_>,
     ) -> Result<CostedResponse, ApiError> {
-        let authentication = self
-            .authenticate(&request.authorization, origin.token_cache)
-            .await?;
+        let is_batch = matches!(found.operation.handler, Handler::Batch);
+        // The weight of a batch stands in its body, which is read for a valid token alone.
+        let shared = self.shared_limiter.get().filter(|_| !is_batch);
+        let (headers, cache) = (&request.authorization, origin.token_cache);
+        let (authentication, early) = match shared {
+            None => (self.authenticate(headers, cache).await?, None),
+            Some(shared) => {
+                let row = found.row();
+                let both = self.authenticate_beside_limits(&**shared, headers, cache, row);
+                Box::pin(both).await?
+            }
+        };
         self.note_token_identity(&authentication, admission);
-        if matches!(found.operation.handler, Handler::Batch) {
+        if is_batch {
             let by = (&authentication, origin.caller);
             return Box::pin(batch::run_batch(self, request, found, by, admission)).await;
         }
-        let authorized = self.admit_and_authorize(&authentication, found.row(), admission)?;
+        let authorized = match shared {
+            None => self.admit_and_authorize(&authentication, found.row(), admission)?,
+            Some(_) => {
+                let row = found.row();
+                let both = self.admit_shared_and_authorize(&authentication, row, early, admission);
+                Box::pin(both).await?
+            }
+        };
         let budget = ResponseBudget::new(self.settings.reply_max);
         if let Some(body) = upload {
             let by = (authorized, origin.caller);

@@ -5,6 +5,7 @@ use crate::features::attachments::PendingUploads;
 use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
 use crate::limits::limit_overrides::ActiveLimitOverrides;
+use crate::limits::recent_tokens::RecentTokens;
 use crate::ports::blob_store::BlobStore;
 use crate::ports::{Clock, Entropy};
 use crate::request_inspector::RequestInspector;
@@ -16,7 +17,7 @@ use workgraph_auth::{AuthStoreError, TokenStore};
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStore;
 use workgraph_core::{Gid, GidGenerator, GidLeaseEnded};
-use workgraph_limits::{Limiter, OwnerTotals};
+use workgraph_limits::{Limiter, OwnerTotals, SharedLimiter};
 use workgraph_operations::ApiSettings;
 use workgraph_wire::KeyRing;
 
@@ -27,6 +28,9 @@ pub struct Api {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) limiter: Limiter,
+    /// Limiter that several processes share; without one this process has the limits for itself.
+    pub(crate) shared_limiter: OnceLock<Arc<dyn SharedLimiter>>,
+    pub(crate) recent_tokens: RecentTokens,
     pub(crate) limit_overrides: ActiveLimitOverrides,
     pub(crate) jobs_per_user_max: AtomicU32,
     /// The usage of each user, over all tokens of the user.
@@ -78,6 +82,8 @@ impl Api {
             clock: parts.clock,
             entropy: parts.entropy,
             limiter: Limiter::new(parts.limits),
+            shared_limiter: OnceLock::new(),
+            recent_tokens: RecentTokens::default(),
             limit_overrides: ActiveLimitOverrides::default(),
             jobs_per_user_max: AtomicU32::new(parts.settings.jobs_per_user_max),
             user_totals: OwnerTotals::new(),

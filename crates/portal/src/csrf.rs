@@ -1,12 +1,5 @@
-//! Protection of forms and attempts: the origin of a form, and the number of attempts a minute.
-use std::collections::HashMap;
+//! Protection of forms: the origin of a form, and the network of its client.
 use std::net::IpAddr;
-use std::time::SystemTime;
-
-use parking_lot::Mutex;
-
-use workgraph_auth::SecretDigest;
-use workgraph_limits::{LimitKey, Limiter, RateQuota, RequestClass};
 
 use crate::portal_request::PortalRequest;
 
@@ -47,124 +40,6 @@ pub(crate) fn origin(url: &str) -> &str {
     url.get(..end).unwrap_or(url)
 }
 
-/// Counts attempts per kind and client, so that a flood from one client does not limit another.
-#[derive(Debug)]
-pub(crate) struct Throttle {
-    limiter: Limiter,
-    /// Number of attempts under way, which may still turn out not to count.
-    pending: Mutex<HashMap<LimitKey, u32>>,
-}
-
-/// Attempt under way. It counts when it is dropped, unless it was given back.
-#[derive(Debug)]
-pub(crate) struct ThrottleAttempt<'a> {
-    throttle: &'a Throttle,
-    key: LimitKey,
-    quota: Option<u32>,
-    now: SystemTime,
-}
-
-impl ThrottleAttempt<'_> {
-    /// Gives the attempt back, so that it does not count.
-    pub(crate) fn give_back(mut self) {
-        let Some(_) = self.quota.take() else { return };
-        self.throttle.close(&self.key);
-    }
-}
-
-impl Drop for ThrottleAttempt<'_> {
-    fn drop(&mut self) {
-        let Some(quota) = self.quota else { return };
-        // The attempt was let through already; this counts it for later ones.
-        let _counted = self.throttle.count(self.key, quota, self.now);
-        self.throttle.close(&self.key);
-    }
-}
-
-impl Throttle {
-    pub(crate) fn new() -> Self {
-        let limiter = Limiter::new(workgraph_limits::LimiterSettings {
-            concurrent_reads: u32::MAX,
-            concurrent_writes: u32::MAX,
-            cost_per_minute: None,
-            ..workgraph_limits::LimiterSettings::default()
-        });
-        Self {
-            limiter,
-            pending: Mutex::default(),
-        }
-    }
-
-    fn close(&self, key: &LimitKey) {
-        let mut open = self.pending.lock();
-        if let Some(count) = open.get_mut(key) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(key);
-            }
-        }
-    }
-
-    fn count(&self, key: LimitKey, quota: u32, now: SystemTime) -> Result<(), u64> {
-        let request = workgraph_limits::AdmissionRequest {
-            key,
-            class: RequestClass::Read,
-            rate: RateQuota::Standard { quota },
-            weight: 1,
-        };
-        let admitted = self.limiter.admit(&request, now);
-        admitted.map(drop).map_err(|refusal| refusal.retry_after)
-    }
-
-    /// Counts an attempt and admits it, if it is within `quota` a minute. Without a quota every attempt is admitted.
-    ///
-    /// # Errors
-    /// The wait in seconds.
-    pub(crate) fn admit(
-        &self,
-        what: &str,
-        client: &str,
-        quota: Option<u32>,
-        now: SystemTime,
-    ) -> Result<(), u64> {
-        quota.map_or(Ok(()), |quota| self.count(key(what, client), quota, now))
-    }
-
-    /// Begins an attempt, if it is within `quota` a minute together with all attempts under way.
-    ///
-    /// # Errors
-    /// The wait in seconds.
-    pub(crate) fn begin(
-        &self,
-        what: &str,
-        client: &str,
-        quota: Option<u32>,
-        now: SystemTime,
-    ) -> Result<ThrottleAttempt<'_>, u64> {
-        let key = key(what, client);
-        if let Some(quota) = quota {
-            let mut open = self.pending.lock();
-            let under_way = open.get(&key).copied().unwrap_or_default();
-            let state = self.limiter.state(&key, quota, now).standard;
-            if state.remaining <= under_way {
-                return Err(state.next_ms.div_ceil(1000).max(1));
-            }
-            open.insert(key, under_way + 1);
-        }
-        Ok(ThrottleAttempt {
-            throttle: self,
-            key,
-            quota,
-            now,
-        })
-    }
-
-    /// Forgets attempts that no longer count.
-    pub(crate) fn sweep(&self, now: SystemTime) {
-        self.limiter.evict_idle(now);
-    }
-}
-
 /// Returns the name under which an address counts: its own, or for IPv6, where each client has many, that of its
 /// network.
 pub(crate) fn network(from: IpAddr) -> String {
@@ -177,15 +52,10 @@ pub(crate) fn network(from: IpAddr) -> String {
     }
 }
 
-fn key(what: &str, client: &str) -> LimitKey {
-    SecretDigest::of(&format!("{what} {client}")).key()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use std::time::{Duration, UNIX_EPOCH};
 
     const OWN: &str = "https://work.example";
 
@@ -254,39 +124,10 @@ mod tests {
         }
     }
 
-    /// B48, B64.
     #[test]
-    fn one_address_gets_its_quota_and_others_theirs() {
-        let (throttle, now) = (Throttle::new(), UNIX_EPOCH + Duration::from_secs(1000));
-        let (a, b) = ("1.1.1.1", "2.2.2.2");
-        for _ in 0..60 {
-            assert_eq!(throttle.admit("x", a, Some(60), now), Ok(()));
-        }
-        assert_eq!(throttle.begin("x", a, Some(60), now).err(), Some(60));
-        assert!(throttle.admit("x", a, Some(60), now).is_err());
-        assert_eq!(throttle.admit("x", b, Some(60), now), Ok(()));
-        assert_eq!(throttle.admit("y", a, Some(60), now), Ok(()));
-        assert_eq!(throttle.admit("x", a, None, now), Ok(()));
+    fn the_addresses_of_a_network_of_version_6_count_together() {
         let one: IpAddr = "2001:db8::1".parse().unwrap();
         let two: IpAddr = "2001:db8::2".parse().unwrap();
         assert_eq!(network(one), network(two));
-    }
-
-    /// B69.
-    #[test]
-    fn attempts_under_way_count_until_they_are_given_back() {
-        let (throttle, now) = (Throttle::new(), UNIX_EPOCH + Duration::from_secs(1000));
-        let begin = || throttle.begin("x", "a", Some(3), now);
-        let mut open: Vec<ThrottleAttempt<'_>> = (0..3).map(|_| begin().unwrap()).collect();
-        assert!(begin().is_err(), "three are under way");
-        assert!(throttle.begin("x", "b", Some(3), now).is_ok());
-        open.pop().unwrap().give_back();
-        open.push(begin().unwrap());
-        drop(open);
-        assert!(begin().is_err(), "three have counted");
-        assert!(throttle.pending.lock().is_empty(), "none is under way");
-        let later = now + Duration::from_secs(60);
-        assert!(throttle.begin("x", "a", Some(3), later).is_ok());
-        assert!(throttle.begin("x", "a", None, now).is_ok());
     }
 }

@@ -18,6 +18,7 @@ mod ports;
 pub mod reference;
 mod route;
 mod session;
+mod throttle;
 
 pub use portal::{Portal, PortalDependencies, PortalSettings};
 pub use portal_request::PortalRequest;

@@ -74,7 +74,9 @@ impl Portal {
         let settings = &self.settings;
         let from = network(request.address);
         let quota = settings.failures_per_minute;
-        let by_address = match self.throttle.begin(BY_ADDRESS, &from, quota, now) {
+        let (throttle, shared) = (&self.throttle, self.shared_limiter());
+        let begun = throttle.begin(BY_ADDRESS, &from, quota, now, shared).await;
+        let by_address = match begun {
             Ok(attempt) => attempt,
             Err(wait) => return Ok(PasswordCheck::Throttled(wait)),
         };
@@ -82,7 +84,8 @@ impl Portal {
             .account_failures_per_minute
             .filter(|_| claim.browser.is_none());
         let email = normalize_email(claim.email);
-        let by_account = match self.throttle.begin(BY_ACCOUNT, &email, quota, now) {
+        let begun = throttle.begin(BY_ACCOUNT, &email, quota, now, shared).await;
+        let by_account = match begun {
             Ok(attempt) => attempt,
             Err(wait) => {
                 // Failures of others with this account do not count for this address.

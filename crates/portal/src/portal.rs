@@ -9,13 +9,14 @@ use workgraph_auth::{
 };
 
 use crate::common_responses::failure;
-use crate::csrf::{Throttle, origin};
+use crate::csrf::origin;
 use crate::one_time_secrets::OneTimeSecrets;
 use crate::portal_request::PortalRequest;
 use crate::ports::{
     AuditedStore, PasswordHashError, PasswordHasher, SigningKeys, WorkspaceDirectory,
 };
 use crate::route::{self, Endpoint, Route};
+use crate::throttle::{SharedRef, Throttle};
 
 /// Settings of the operator.
 #[derive(Clone, Debug)]
@@ -182,6 +183,11 @@ impl Portal {
         let mut reply = outcome.unwrap_or_else(|broken| self.error_page(&broken));
         reply.operation = route.name;
         reply
+    }
+
+    /// Returns the limiter that several processes share, if there is one.
+    pub(crate) fn shared_limiter(&self) -> SharedRef<'_> {
+        self.api.shared_limiter()
     }
 
     /// Forgets addresses whose attempts no longer count. Only memory depends on it: worth a call every hour.

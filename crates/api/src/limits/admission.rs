@@ -7,12 +7,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 use workgraph_auth::{Grant, Tier};
 use workgraph_limits::owner_totals::TOTALS;
+use workgraph_limits::shared_limiter::StateRequest;
 use workgraph_limits::{
-    AdmissionBatch, Limit, LimitKey, LimiterState, Permit, RateQuota, RequestOverrides, TotalShare,
+    AdmissionBatch, Limit, LimitKey, LimiterState, LocalLimits, Permit, RateQuota,
+    RequestOverrides, SharedLimiter, SharedRequest, TotalShare,
 };
 
 /// The limits of a token: the key under which it is counted, and its figures.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EffectiveLimits {
     key: LimitKey,
     quota: u32,
@@ -21,14 +23,39 @@ pub(crate) struct EffectiveLimits {
     user: u64,
 }
 
+/// Properties of a token that decide about its limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LimitedToken {
+    user: u64,
+    app: Option<u64>,
+    token: u64,
+    is_paid: bool,
+}
+
+impl LimitedToken {
+    pub(crate) fn of(grant: &Grant) -> Self {
+        Self {
+            user: grant.user,
+            app: grant.app,
+            token: grant.token,
+            is_paid: grant.tier == Tier::Paid,
+        }
+    }
+}
+
 impl Api {
     /// Returns the limits of a token, from memory.
     pub(crate) fn effective_limits(&self, grant: &Grant) -> EffectiveLimits {
-        let own = self.limit_overrides.of(grant.app, grant.token);
-        let plan = self.limiter.quota(grant.tier == Tier::Paid);
+        self.limits_of(grant.limit_key, &LimitedToken::of(grant))
+    }
+
+    /// Returns the limits of the token with a key.
+    pub(crate) fn limits_of(&self, key: LimitKey, token: &LimitedToken) -> EffectiveLimits {
+        let own = self.limit_overrides.of(token.app, token.token);
+        let plan = self.limiter.quota(token.is_paid);
         EffectiveLimits {
-            key: grant.limit_key,
-            user: grant.user,
+            key,
+            user: token.user,
             quota: own.standard.unwrap_or(plan),
             custom: RequestOverrides {
                 label: 0,
@@ -40,12 +67,13 @@ impl Api {
         }
     }
 
-    /// Charges the limits with requests: all of them are admitted, or none. `label` is the number of the operation, for
-    /// later reports of the use of a quota.
+    /// Charges the limits of this process with requests: all of them are admitted, or none. `label` is the number of the
+    /// operation, for later reports of the use of a quota.
     ///
     /// # Errors
     /// Fails with the refusal of the token's limits, or else with that of the limits of all tokens of its user
     /// together. The wait is the longer one of both.
+    #[inline]
     pub(crate) fn admit(
         &self,
         terms: &EffectiveLimits,
@@ -53,36 +81,61 @@ impl Api {
         label: u16,
         now: SystemTime,
     ) -> Result<Permit, ApiError> {
-        let batch = AdmissionBatch {
-            key: terms.key,
-            rate: RateQuota::Mixed {
-                quota: terms.quota,
-                searches: load.searches,
+        let request = self.limited_request(terms, load, label);
+        let admitted = self.local_limits().admit(&request, now);
+        admitted.map_err(ApiError::Limited)
+    }
+
+    /// Does the same with the limits that several processes share.
+    ///
+    /// # Errors
+    /// Fails as [`admit`](Self::admit) does. A limiter that does not answer refuses nothing by that.
+    pub(crate) async fn admit_shared(
+        &self,
+        shared: &dyn SharedLimiter,
+        terms: &EffectiveLimits,
+        load: RequestWeight,
+        label: u16,
+        now: SystemTime,
+    ) -> Result<Permit, ApiError> {
+        let request = self.limited_request(terms, load, label);
+        let admitted = shared.admit(&request, self.local_limits(), now).await;
+        admitted.map_err(ApiError::Limited)
+    }
+
+    fn local_limits(&self) -> LocalLimits<'_> {
+        LocalLimits {
+            limiter: &self.limiter,
+            totals: &self.user_totals,
+        }
+    }
+
+    /// Returns requests as the limiters see them.
+    #[inline]
+    fn limited_request(
+        &self,
+        terms: &EffectiveLimits,
+        load: RequestWeight,
+        label: u16,
+    ) -> SharedRequest {
+        let shares = self.shares(terms, [load.standard, load.searches, 0]);
+        SharedRequest {
+            batch: AdmissionBatch {
+                key: terms.key,
+                rate: RateQuota::Mixed {
+                    quota: terms.quota,
+                    searches: load.searches,
+                },
+                weight: load.standard,
+                reads: load.reads,
+                writes: load.writes,
             },
-            weight: load.standard,
-            reads: load.reads,
-            writes: load.writes,
-        };
-        let custom = RequestOverrides {
-            label,
-            ..terms.custom
-        };
-        let admitted = self.limiter.admit_batch(&batch, &custom, now);
-        let Some(shares) = self.shares(terms, [load.standard, load.searches, 0]) else {
-            return admitted.map_err(ApiError::Limited);
-        };
-        let refusal = match admitted {
-            Ok(permit) => match self.user_totals.admit(terms.user, &shares, now) {
-                Ok(()) => return Ok(permit),
-                Err(refusal) => {
-                    // The next attempt gets its slots again, but not its charge.
-                    drop(permit);
-                    refusal.with_min_wait(self.limiter.wait(&batch, &custom, now))
-                }
+            custom: RequestOverrides {
+                label,
+                ..terms.custom
             },
-            Err(refusal) => refusal.with_min_wait(self.user_totals.wait(terms.user, &shares, now)),
-        };
-        Err(ApiError::Limited(refusal))
+            owner: shares.map(|shares| (terms.user, shares)),
+        }
     }
 
     /// Charges the cost of a reply to the total of all tokens of its user.
@@ -131,7 +184,20 @@ impl Api {
         self.user_totals.sweep(now);
     }
 
-    /// Returns the counts of a token's limits. It changes nothing.
+    /// Returns the counts of a token's limits over all processes that share them. It changes nothing.
+    pub(crate) async fn shared_limiter_state(&self, terms: &EffectiveLimits) -> LimiterState {
+        let Some(shared) = self.shared_limiter.get() else {
+            return self.limiter_state(terms);
+        };
+        let request = StateRequest {
+            key: &terms.key,
+            quota: terms.quota,
+            custom: &terms.custom,
+        };
+        shared.state(request, &self.limiter, self.clock.now()).await
+    }
+
+    /// Returns the counts of a token's limits in this process. It changes nothing.
     pub(crate) fn limiter_state(&self, terms: &EffectiveLimits) -> LimiterState {
         self.limiter
             .state_with(&terms.key, terms.quota, &terms.custom, self.clock.now())

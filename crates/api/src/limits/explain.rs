@@ -136,13 +136,13 @@ fn operation(number: u16) -> Option<&'static str> {
 
 impl Api {
     /// Adds its cost and the rest of the limits to a reply.
-    pub(crate) fn with_limit_headers(
+    pub(crate) async fn with_limit_headers(
         &self,
         reply: ApiResponse,
         terms: &EffectiveLimits,
         cost: u32,
     ) -> ApiResponse {
-        let (policies, limits) = headers(&self.limiter_state(terms));
+        let (policies, limits) = headers(&self.shared_limiter_state(terms).await);
         reply
             .with("RateLimit-Policy", policies)
             .with("RateLimit", limits)
@@ -154,7 +154,7 @@ impl Api {
     pub async fn limits_response(&self, authorization: &[String]) -> ApiResponse {
         match self.authenticate(authorization, None).await {
             Ok(authentication) => {
-                let shown = json!({ "data": self.limits_json(&authentication.grant) });
+                let shown = json!({ "data": self.limits_json(&authentication.grant).await });
                 ApiResponse::json(200, shown.to_string().into_bytes())
             }
             Err(failure) => crate::error::error_response(&failure, &*self.entropy),
@@ -162,9 +162,9 @@ impl Api {
     }
 
     /// Returns the counts of the limits for the token of a grant, in the form that clients get.
-    #[must_use]
-    pub fn limits_json(&self, grant: &Grant) -> Value {
-        let state = self.limiter_state(&self.effective_limits(grant));
+    pub async fn limits_json(&self, grant: &Grant) -> Value {
+        let terms = self.effective_limits(grant);
+        let state = self.shared_limiter_state(&terms).await;
         let now = Time::from_system(self.clock.now());
         let mut limits = Map::new();
         let mut put = |limit: Limit, value| limits.insert(limit.name().to_owned(), value);

@@ -141,6 +141,13 @@ pub struct RequestRecord {
     pub(super) request: RecordedRequest,
 }
 
+impl RequestRecord {
+    /// Replaces the rest of the limits.
+    pub(crate) fn set_limits(&mut self, limits: LimitsLeft) {
+        self.request.limits = Some(limits);
+    }
+}
+
 /// The request as it was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestLine<'r> {

@@ -1,5 +1,6 @@
 //! The limits as clients meet them, on a clock set by hand: the refusals and their waits, the cost of a reply, and the
 //! replies that explain the limits.
+mod shared;
 mod together;
 
 use crate::jobs::forest;

@@ -22,10 +22,12 @@ impl Portal {
         now: SystemTime,
     ) -> ApiResponse {
         let quota = self.settings.token_info_per_minute;
+        let (from, shared) = (network(request.address), self.shared_limiter());
         if to == Endpoint::TokenInfo
-            && let Err(wait) =
-                self.throttle
-                    .admit(TOKEN_INFO, &network(request.address), quota, now)
+            && let Err(wait) = self
+                .throttle
+                .admit(TOKEN_INFO, &from, quota, now, shared)
+                .await
         {
             return too_many(wait);
         }
@@ -45,7 +47,8 @@ impl Portal {
         if reply.status == 401
             && let Err(wait) = self
                 .throttle
-                .admit(CLIENTS, &network(request.address), quota, now)
+                .admit(CLIENTS, &from, quota, now, shared)
+                .await
         {
             return too_many(wait);
         }
