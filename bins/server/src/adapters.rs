@@ -11,6 +11,7 @@ pub(crate) mod export_folder;
 pub(crate) mod fault_injection;
 pub(crate) mod gzip;
 pub(crate) mod sealed_webhooks;
+pub(crate) mod shared_limits;
 pub(crate) mod signing_key_store;
 pub(crate) mod stores;
 pub(crate) mod system_clock;

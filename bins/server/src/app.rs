@@ -4,6 +4,7 @@ use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::data_dir;
 use crate::adapters::export_folder::ExportFolder;
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
+use crate::adapters::shared_limits;
 use crate::adapters::signing_key_store::SigningKeyStore;
 use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::SystemEntropy;
@@ -138,6 +139,7 @@ pub(crate) async fn serve(
     options: &ServeArgs,
     again: impl Fn() -> Result<Config>,
 ) -> Result<()> {
+    let shared_limiter = shared_limits::connect(&config.shared_limits).await?;
     let base = ServerResources::open(&config, options.demo)?;
     #[cfg(debug_assertions)]
     crate::adapters::fault_injection::drive_test_clock(&base.clock)?;
@@ -199,6 +201,9 @@ pub(crate) async fn serve(
 
     let api = base.api(&config, config.limits)?;
     limits.apply(&api)?;
+    if let Some(shared) = shared_limiter {
+        api.set_shared_limiter(shared);
+    }
     let office = Arc::new(base.office(&config, Arc::clone(&api), &limits));
     if let Err(e) = socket::listen(config.folder(), Arc::clone(&office)) {
         tracing::warn!(

@@ -393,15 +393,18 @@ async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value> 
             let records = tokens.list(user_gid).await;
             let records = records.with_context(|| format!("{user}: the tokens can't be read"))?;
             let now = office.clock.now();
-            let alive = records.iter().filter_map(|record| {
-                let grant = workgraph_auth::check_token(record, &account, now).ok()?;
-                Some(json!({
+            let mut alive = Vec::new();
+            for record in &records {
+                let Ok(grant) = workgraph_auth::check_token(record, &account, now) else {
+                    continue;
+                };
+                alive.push(json!({
                     "token": record.id,
                     "description": record.description,
-                    "state": office.api.limits_json(&grant),
-                }))
-            });
-            Ok(alive.collect())
+                    "state": office.api.limits_json(&grant).await,
+                }));
+            }
+            Ok(Value::Array(alive))
         }
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Flags {
     pub(crate) listen: Option<String>,
     #[arg(long, global = true, value_name = "URL", help = help("public_url"))]
     pub(crate) public_url: Option<String>,
+    #[arg(long, global = true, value_name = "URL", help = help("shared_limits.url"))]
+    pub(crate) limits: Option<String>,
     /// Any setting, as in `--set limits.search=120`; `config print` names them all.
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -32,6 +34,7 @@ impl Flags {
             ("data", self.data.as_deref()),
             ("listen", self.listen.as_deref()),
             ("public_url", self.public_url.as_deref()),
+            ("shared_limits.url", self.limits.as_deref()),
             ("log.format", self.log_format.as_deref()),
             ("log.requests", self.quiet.then_some("false")),
         ];

@@ -75,6 +75,7 @@ pub(crate) struct Config {
     pub(crate) delivery: DeliveryConfig,
     pub(crate) audit: AuditConfig,
     pub(crate) admin: AdminConfig,
+    pub(crate) shared_limits: SharedLimitsConfig,
 }
 
 impl Config {
@@ -296,6 +297,17 @@ settings! {
         anchor: String = String::new();
         /// Rows after which a checkpoint is signed; one is signed every hour besides.
         rows: u32 = 1_000;
+    }
+
+    /// Settings of the limits that several nodes share.
+    struct SharedLimitsConfig: "shared_limits.", config.shared_limits {
+        /// Address of a Redis or Valkey with the limits of all nodes: `redis://`, `rediss://` (TLS) or `redis+unix://`.
+        /// Without one each node has limits of its own.
+        url: String = String::new(), is_secret = true;
+        /// Beginning of the keys there. All nodes of a service have the same.
+        prefix: String = "workgraph".to_owned();
+        /// Number of nodes: while Redis is away, each has this part of each limit.
+        nodes: u32 = 1, least = 1, most = 31;
     }
 
     /// Admin that the first start makes, with the workspace; not with `--demo`.

@@ -1,5 +1,6 @@
 //! The state that all connections share: the API, and the guards around a call of it.
 use crate::adapters::export_folder::ExportFolder;
+use crate::adapters::shared_limits;
 use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::WallClock;
 use crate::config::schema::HttpConfig;
@@ -231,7 +232,11 @@ impl AppState {
             .graph
             .journal_entries(i64::MAX.cast_unsigned(), 1);
         let reason = match tokio::time::timeout(READY, asked).await {
-            Ok(Ok(_)) => return (200, "ok\n".to_owned()),
+            Ok(Ok(_)) => {
+                let limiter = self.api.shared_limiter();
+                let limits = limiter.map_or("", |shared| shared_limits::readiness(&**shared));
+                return (200, format!("ok\n{limits}"));
+            }
             Ok(Err(e)) => e.to_string(),
             Err(late) => late.to_string(),
         };
@@ -241,11 +246,15 @@ impl AppState {
 
     /// Returns the metrics as Prometheus text.
     pub(crate) async fn metrics_text(&self) -> String {
-        self.metrics.text(
+        let mut text = self.metrics.text(
             self.connections.active_requests(),
             self.api.limiter(),
             &self.storage.stats().await,
-        )
+        );
+        if let Some(shared) = self.api.shared_limiter() {
+            shared_limits::metrics(&**shared, &mut text);
+        }
+        text
     }
 }
 

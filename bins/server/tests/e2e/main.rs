@@ -35,4 +35,5 @@ mod old_folder;
 mod openapi;
 mod pages;
 mod sdk;
+mod shared_limits;
 mod tap;
