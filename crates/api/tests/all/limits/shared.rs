@@ -186,7 +186,9 @@ fn a_token_that_is_not_valid_is_asked_for_at_most_once() {
     let own = world.text("bob");
     assert_eq!(send(&own), 200);
     let (bob, now) = (world.gid("bob").get(), world.now());
-    world.run(world.tokens.set_disabled(bob, true, now)).unwrap();
+    world
+        .run(world.tokens.set_disabled(bob, true, now))
+        .unwrap();
     assert_eq!((send(&own), send(&own), send(&own)), (401, 401, 401));
     assert_eq!(elsewhere.asked.load(Relaxed), 2);
 }
