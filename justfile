@@ -101,3 +101,7 @@ loom:
 # Licences, duplicates and sources of what we depend on. Once: cargo install cargo-deny --locked
 deny:
     cargo deny check licenses bans sources
+
+# Restores every commit of many random histories from their archives (`WORKGRAPH_CASES` histories of 100 commits).
+archive:
+    WORKGRAPH_CASES=${WORKGRAPH_CASES:-20} cargo test -p workgraph-store-sqlite --test archive -- every_commit

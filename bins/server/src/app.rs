@@ -17,6 +17,7 @@ use crate::admin::bootstrap_file::FirstPasswords;
 use crate::admin::{bootstrap, commands as admin, demo, socket};
 use crate::cli::{AdminCommand, ServeArgs};
 use crate::config::{Config, exposure};
+use crate::data_commands::archive_restore::archive_options;
 use crate::http::app_state::AppState;
 use crate::http::connections::ConnectionTracker;
 use crate::http::listener;
@@ -56,16 +57,25 @@ struct ServerResources {
 }
 
 impl ServerResources {
-    fn open(config: &Config, demo: bool) -> Result<Self> {
+    fn open(config: &Config, demo: bool, archives: bool) -> Result<Self> {
         data_dir::create_data_dir(config.folder())?;
         let entropy = Arc::new(SystemEntropy::new());
         let keys = data_dir::keys(config.folder(), &*entropy)?;
         let sealer = WebhookSecretSealer::new(keys, entropy.clone());
         let node = config.server.node;
-        let storage = Arc::new(Storage::open(config.folder(), node, config.store, sealer)?);
+        let clock = Arc::new(WallClock::start());
+        let archive = archives.then(|| archive_options(&config.archive, &clock));
+        let storage = Storage::open(
+            config.folder(),
+            node,
+            config.store,
+            archive.flatten(),
+            sealer,
+        );
+        let storage = Arc::new(storage?);
         Ok(Self {
             storage,
-            clock: Arc::new(WallClock::start()),
+            clock,
             entropy,
             first_passwords: Arc::new(FirstPasswords::of(config.folder(), demo)),
         })
@@ -140,7 +150,7 @@ pub(crate) async fn serve(
     again: impl Fn() -> Result<Config>,
 ) -> Result<()> {
     let shared_limiter = shared_limits::connect(&config.shared_limits).await?;
-    let base = ServerResources::open(&config, options.demo)?;
+    let base = ServerResources::open(&config, options.demo, true)?;
     #[cfg(debug_assertions)]
     crate::adapters::fault_injection::drive_test_clock(&base.clock)?;
     let bind = async |address: &str| {
@@ -451,7 +461,7 @@ pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value> 
             config.server.data
         );
     }
-    let base = ServerResources::open(config, false)?;
+    let base = ServerResources::open(config, false, false)?;
     let limits = Arc::new(RuntimeLimits::open(config)?);
     let api = base.api(config, config.limits)?;
     webhook_worker::set_up(&api, &base.storage, &config.webhooks, Vec::new()).await?;

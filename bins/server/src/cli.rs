@@ -1,5 +1,6 @@
 //! The command line.
 use crate::config::flags::Flags;
+use crate::data_commands::archive_restore::RestoreArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Make a data folder from the continuous archive, as of a time.
+    Restore(RestoreArgs),
     /// Print a SHA-256 digest of each table and of all, and of the files: two copies of the data have equal ones, in any
     /// store. A server may be running.
     Digest {

@@ -1,2 +1,3 @@
 //! Commands on the data as a whole: digests, restoring from an archive, moving to another store.
+pub(crate) mod archive_restore;
 pub(crate) mod data_digest;

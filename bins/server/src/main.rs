@@ -64,6 +64,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 say("the files of attachments are in the bucket and were not copied");
             }
         }
+        Command::Restore(arguments) => {
+            let restored = data_commands::archive_restore::restore(&arguments)?;
+            say(&if arguments.json {
+                restored.to_string()
+            } else {
+                data_commands::archive_restore::text(&restored)
+            });
+        }
         Command::Digest { json } => {
             let found = data_commands::data_digest::DataDigest::of(config.folder())?;
             say(&if json {

@@ -1,5 +1,6 @@
 //! Storage of the graph, its journal, tokens and audit log in one SQLite file.
 #![doc = include_str!("../README.md")]
+mod archive;
 mod backup;
 mod cache;
 mod connection_setup;
@@ -17,6 +18,10 @@ mod transaction;
 mod wal_checkpoint;
 mod writer;
 
+pub use archive::{
+    ArchiveClock, ArchiveDirectory, ArchiveError, ArchiveFolder, ArchiveOptions, Restored,
+    restore as restore_archive,
+};
 pub use backup::ReadOnlyStore;
 pub use connection_setup::StoreOptions;
 pub use open_error::{ResealError, StoreOpenError};

@@ -47,6 +47,9 @@ pub enum StoreOpenError {
     /// A webhook's secret could not be converted to the form in which secrets are kept from now on.
     #[error("{0}")]
     Secrets(ResealError),
+    /// The archive could not be begun.
+    #[error("the archive: {0}")]
+    Archive(Box<crate::archive::ArchiveError>),
     /// SQLite failed.
     #[error("SQLite: {0}")]
     Sqlite(rusqlite::Error),

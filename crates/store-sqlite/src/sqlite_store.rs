@@ -1,4 +1,5 @@
 //! The store: opening, loading, committing, reading the journal.
+use crate::archive::{ArchiveOptions, Archiver, ArchiverThread};
 use crate::cache::StoreCaches;
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::open_error::{StoreOpenError, failed};
@@ -51,6 +52,7 @@ impl Deref for SqliteStore {
 pub struct SharedStore {
     // Dropped in this order: waiting work is written first, the lock goes last.
     pub(crate) writer: Writer,
+    archive: Option<ArchiverThread>,
     _checkpoints: Option<WalCheckpointer>,
     pub(crate) readers: Arc<ReaderPool>,
     pub(crate) files: StorePaths,
@@ -88,7 +90,31 @@ impl SqliteStore {
         options: StoreOptions,
         reseal: &mut Reseal<'_>,
     ) -> Result<Self, StoreOpenError> {
-        Self::open_with(path.as_ref(), options, StoreCaches::new(&options), reseal)
+        Self::open_archived(path, options, None, reseal)
+    }
+
+    /// Opens the store as [`open_resealed`](Self::open_resealed) does, with a continuous archive.
+    ///
+    /// # Errors
+    /// Fails as [`open`](Self::open) does, if `reseal` fails, and if the archive cannot be begun.
+    pub fn open_archived(
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+        archive: Option<ArchiveOptions>,
+        reseal: &mut Reseal<'_>,
+    ) -> Result<Self, StoreOpenError> {
+        let caches = StoreCaches::new(&options);
+        Self::open_with(path.as_ref(), options, caches, archive, reseal)
+    }
+
+    /// Archives what was committed before this call; does nothing without an archive.
+    ///
+    /// # Errors
+    /// Fails if the archive cannot be written.
+    pub fn archive_now(&self) -> Result<(), GraphStoreError> {
+        let archive = self.archive.as_ref();
+        let done = archive.map_or(Ok(()), ArchiverThread::archive_now);
+        done.map_err(GraphStoreError::Failed)
     }
 
     /// Opens the store with its caches.
@@ -96,6 +122,7 @@ impl SqliteStore {
         path: &Path,
         options: StoreOptions,
         caches: StoreCaches,
+        archive: Option<ArchiveOptions>,
         reseal: &mut Reseal<'_>,
     ) -> Result<Self, StoreOpenError> {
         connection_setup::check_version()?;
@@ -106,15 +133,30 @@ impl SqliteStore {
         search_index::rebuild(&first).map_err(StoreOpenError::SearchIndex)?;
         secret_resealing::reseal(&mut first, reseal)?;
         drop(first);
+        // Before anything can be checkpointed.
+        let archiver = archive
+            .map(|archive| Archiver::open(&files, &options, archive))
+            .transpose()?
+            .map(Arc::new);
         let checkpoints = options
             .checkpoints
-            .then(|| WalCheckpointer::start(&files, &options))
+            .then(|| WalCheckpointer::start(&files, &options, archiver.clone()))
             .transpose()?;
         let watch = WalMonitor::new(checkpoints.as_ref(), &options);
         let readers = Arc::new(ReaderPool::new(files.clone(), options, caches));
-        let writer = Writer::start(&files, &options, Arc::clone(&readers), watch)?;
+        let writer = Writer::start(
+            &files,
+            &options,
+            Arc::clone(&readers),
+            watch,
+            archiver.clone(),
+        )?;
+        let archive = archiver
+            .map(|archiver| ArchiverThread::start(&files.database, archiver))
+            .transpose()?;
         let inner = Arc::new(SharedStore {
             writer,
+            archive,
             _checkpoints: checkpoints,
             readers,
             files,

@@ -3,10 +3,12 @@
 //! A checkpoint syncs twice and copies megabytes; on the writer's thread every slow commit would wait for it. But while
 //! commits never pause, a checkpoint beside them never finds the log copied as a whole, so it cannot start over. When
 //! it has become very large, the writer waits once and makes it start over.
+use crate::archive::Archiver;
 use crate::connection_setup;
 use crate::connection_setup::{PAGE, StoreOptions, StorePaths};
 use crate::open_error::StoreOpenError;
 use rusqlite::Connection;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -79,12 +81,13 @@ impl WalCheckpointer {
     pub(crate) fn start(
         files: &StorePaths,
         options: &StoreOptions,
+        archiver: Option<Arc<Archiver>>,
     ) -> Result<Self, StoreOpenError> {
         let conn = connection_setup::open_checkpointer(files, options)?;
         let (wake, woken) = sync_channel(1);
         let thread = std::thread::Builder::new()
             .name("checkpoint".into())
-            .spawn(move || run(&conn, &woken))
+            .spawn(move || run(&conn, &woken, archiver.as_deref()))
             .map_err(|e| StoreOpenError::Io(files.database.clone(), e))?;
         Ok(Self {
             wake: Some(wake),
@@ -104,10 +107,14 @@ impl Drop for WalCheckpointer {
     }
 }
 
-/// Copies the log as far as no one has to wait, each time it is woken.
-fn run(conn: &Connection, woken: &Receiver<()>) {
+/// Copies the log as far as no one has to wait, each time it is woken. With an archive, only what is in it.
+fn run(conn: &Connection, woken: &Receiver<()>, archiver: Option<&Archiver>) {
+    let passive = || report("PASSIVE", checkpoint(conn, "PASSIVE"));
     while woken.recv().is_ok() {
-        report("PASSIVE", checkpoint(conn, "PASSIVE"));
+        match archiver {
+            None => drop(passive()),
+            Some(archiver) => archiver.checkpoint(passive),
+        }
     }
 }
 
@@ -123,10 +130,17 @@ pub(crate) fn restart(conn: &Connection) -> rusqlite::Result<bool> {
     Ok(tried)
 }
 
-fn report(mode: &str, done: rusqlite::Result<(i64, i64, i64)>) {
+/// Logs the result of a checkpoint. Returns the pages of the log that are in the database now, if it succeeded.
+fn report(mode: &str, done: rusqlite::Result<(i64, i64, i64)>) -> Option<u64> {
     match done {
-        Ok((busy, pages, copied)) => tracing::debug!(mode, busy, pages, copied, "checkpoint"),
-        Err(error) => tracing::warn!(mode, %error, "a checkpoint failed; a later one tries again"),
+        Ok((busy, pages, copied)) => {
+            tracing::debug!(mode, busy, pages, copied, "checkpoint");
+            u64::try_from(copied).ok()
+        }
+        Err(error) => {
+            tracing::warn!(mode, %error, "a checkpoint failed; a later one tries again");
+            None
+        }
     }
 }
 

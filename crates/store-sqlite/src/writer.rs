@@ -2,6 +2,7 @@
 mod write_job;
 
 use self::write_job::{PendingWrite, WriteJob};
+use crate::archive::Archiver;
 use crate::cache::{Invalidations, StoreCaches};
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::open_error::StoreOpenError;
@@ -39,9 +40,10 @@ impl Writer {
         options: &StoreOptions,
         readers: Arc<ReaderPool>,
         watch: WalMonitor,
+        archiver: Option<Arc<Archiver>>,
     ) -> Result<Self, StoreOpenError> {
         let pages = Arc::new(AtomicU64::new(0));
-        let conn = open(files, options, &pages)?;
+        let conn = open(files, options, &pages, archiver.as_ref())?;
         let (queue, jobs) = mpsc::channel(QUEUE);
         let mut desk = WriterThread {
             files: files.clone(),
@@ -50,6 +52,7 @@ impl Writer {
             readers,
             watch,
             pages,
+            archiver,
         };
         let thread = std::thread::Builder::new()
             .name("writer".into())
@@ -109,11 +112,17 @@ fn open(
     files: &StorePaths,
     options: &StoreOptions,
     pages: &Arc<AtomicU64>,
+    archiver: Option<&Arc<Archiver>>,
 ) -> Result<Connection, StoreOpenError> {
     let mut conn = connection_setup::open_writer(files, options)?;
     let pages = Arc::clone(pages);
+    let archiver = archiver.cloned();
     conn.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
-        pages.store(u64::try_from(count).unwrap_or(0), Ordering::Relaxed);
+        let count = u64::try_from(count).unwrap_or(0);
+        pages.store(count, Ordering::Relaxed);
+        if let Some(archiver) = &archiver {
+            archiver.committed(count);
+        }
         Ok(())
     }))?;
     Ok(conn)
@@ -128,6 +137,7 @@ struct WriterThread {
     readers: Arc<ReaderPool>,
     watch: WalMonitor,
     pages: Arc<AtomicU64>,
+    archiver: Option<Arc<Archiver>>,
 }
 
 impl WriterThread {
@@ -144,9 +154,14 @@ impl WriterThread {
             if self.watch.written(self.pages.load(Ordering::Relaxed))
                 && let Some(conn) = &self.conn
             {
-                let restarted = self
-                    .readers
-                    .without_snapshots(|| wal_checkpoint::restart(conn));
+                let restart = || {
+                    self.readers
+                        .without_snapshots(|| wal_checkpoint::restart(conn))
+                };
+                let restarted = match &self.archiver {
+                    None => restart(),
+                    Some(archiver) => archiver.restart(restart),
+                };
                 match restarted {
                     Ok(true) => {}
                     Ok(false) => self.watch.missed(),
@@ -160,7 +175,13 @@ impl WriterThread {
     fn batch(&mut self, jobs: &mut [WriteJob]) -> Result<(), String> {
         let conn = match self.conn.take() {
             Some(conn) => conn,
-            None => open(&self.files, &self.options, &self.pages).map_err(|e| e.to_string())?,
+            None => open(
+                &self.files,
+                &self.options,
+                &self.pages,
+                self.archiver.as_ref(),
+            )
+            .map_err(|e| e.to_string())?,
         };
         let done = write(&conn, &self.readers.caches, jobs);
         // A connection that cannot leave its transaction is closed, and opened anew for the next batch.

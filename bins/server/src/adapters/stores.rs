@@ -14,7 +14,7 @@ use workgraph_core::GidGenerator;
 use workgraph_core::audit::ActorContext;
 use workgraph_core::storage::{GraphStore, PermanentLeases, WorkLeases};
 use workgraph_portal::AuditedStore;
-pub(crate) use workgraph_store_sqlite::StoreOptions;
+pub(crate) use workgraph_store_sqlite::{ArchiveOptions, StoreOptions};
 use workgraph_store_sqlite::{ReadOnlyStore, SqliteStore};
 use workgraph_webhooks::WebhookStore;
 
@@ -82,6 +82,7 @@ impl Storage {
         folder: &Path,
         node: u8,
         options: StoreOptions,
+        archive: Option<ArchiveOptions>,
         sealer: WebhookSecretSealer,
     ) -> Result<Self> {
         // SQLite gives the files beside it the mode of the database, so that is made first.
@@ -93,7 +94,7 @@ impl Storage {
             .open(folder.join("workgraph.db"));
         made.with_context(|| folder.display().to_string())?;
         let mut reseal = |id, kept: &str| sealer.reseal(id, kept).map_err(Into::into);
-        let opened = SqliteStore::open_resealed(folder, options, &mut reseal);
+        let opened = SqliteStore::open_archived(folder, options, archive, &mut reseal);
         let sqlite = opened.with_context(|| not_opened(folder))?;
         let floor = sqlite.max_gid();
         let floor = floor.context("the highest gid can't be read")?;

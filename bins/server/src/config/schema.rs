@@ -68,6 +68,7 @@ pub(crate) struct Config {
     pub(crate) oauth: OAuthConfig,
     pub(crate) http: HttpConfig,
     pub(crate) store: workgraph_store_sqlite::StoreOptions,
+    pub(crate) archive: ArchiveConfig,
     pub(crate) bucket: BucketConfig,
     pub(crate) offload: OffloadConfig,
     pub(crate) log: LogConfig,
@@ -240,6 +241,19 @@ settings! {
     struct OffloadConfig: "store.", config.offload {
         /// Long reads at the same time; 0 is one less than there are cores, and one at least.
         long_reads: usize = 0;
+    }
+
+    /// Settings of the continuous archive, from which `workgraph restore` makes the database as of any commit.
+    struct ArchiveConfig: "archive.", config.archive {
+        /// Folder of the archive, on another disk than the data folder; without one there is no archive. No two servers may
+        /// share one.
+        folder: String = String::new();
+        /// Time between two copies of new commits: the most that is lost with the disk of the data folder.
+        interval: Duration = seconds(10), least = 1;
+        /// Time after which the whole database is copied again; it also is when the commits since are larger than it.
+        copy_interval: Duration = seconds(DAY), least = 60;
+        /// Time for which states of the past can be restored.
+        retention: Duration = seconds(30 * DAY), least = 60;
     }
 
     /// Settings of the bucket of attachments.

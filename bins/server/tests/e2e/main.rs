@@ -9,6 +9,7 @@
     reason = "a test that meets what it did not expect must end there"
 )]
 
+mod archive;
 mod attachments;
 mod audit;
 mod bad_inputs;

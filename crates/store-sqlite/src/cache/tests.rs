@@ -13,7 +13,7 @@ fn open(folder: &ScratchFolder, caches: bool, omitted: &'static [InvalidationKin
         ..StoreOptions::default()
     };
     let caches = StoreCaches::omitting(&options, Omissions(omitted));
-    SqliteStore::open_with(folder.path(), options, caches, &mut |_, _| Ok(None)).unwrap()
+    SqliteStore::open_with(folder.path(), options, caches, None, &mut |_, _| Ok(None)).unwrap()
 }
 
 /// Runs the cases of all ports, each on a store of its own, until one fails; returns its rule.

@@ -42,7 +42,7 @@ impl SignerFixture {
         let entropy = Arc::new(crate::adapters::system_clock::SystemEntropy::new());
         let sealer = crate::adapters::sealed_webhooks::WebhookSecretSealer::new(keys, entropy);
         let options = crate::adapters::stores::StoreOptions::default();
-        let storage = Arc::new(Storage::open(&folder, 0, options, sealer).unwrap());
+        let storage = Arc::new(Storage::open(&folder, 0, options, None, sealer).unwrap());
         let signer = AuditSigner::open(
             &folder,
             &settings,

@@ -1,0 +1,376 @@
+//! The archiver: state of the archive of an open store, and what checkpoints ask it.
+use super::ArchiveError;
+use super::archive_folder::ArchiveFolder;
+use super::generation::{CommitTimes, Generation};
+use super::names::ArchiveFile;
+use super::snapshot_copy::{self, SnapshotPlace};
+use super::wal_file::WalFile;
+use crate::connection_setup::{self, PAGE, StoreOptions, StorePaths};
+use crate::migrations::roll_back;
+use crate::open_error::StoreOpenError;
+use parking_lot::{Mutex, MutexGuard};
+use rusqlite::Connection;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of pages after which the database is copied again, if it is smaller than that.
+const COPY_BYTES: u64 = 64 << 20;
+/// Length of the log, as a multiple of that at which it starts over, at which archiving gives way: until then the log
+/// grows while the archive cannot be written.
+const PATIENCE: u64 = 4;
+
+/// Function that returns the time in milliseconds since 1970.
+pub type ArchiveClock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Options of a continuous archive.
+#[derive(Clone)]
+pub struct ArchiveOptions {
+    /// Folder of the archive. No two stores may share one.
+    pub folder: Arc<dyn ArchiveFolder>,
+    /// Time between two copies of new commits: what a lost disk loses at most.
+    pub interval: Duration,
+    /// Time after which the database is copied again. It also is when the commits since are larger than it.
+    pub copy_interval: Duration,
+    /// Time for which states can be restored.
+    pub retention: Duration,
+    /// Clock.
+    pub now: ArchiveClock,
+}
+
+impl fmt::Debug for ArchiveOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArchiveOptions")
+            .field("folder", &self.folder)
+            .field("interval", &self.interval)
+            .finish_non_exhaustive()
+    }
+}
+
+/// State of the archive of an open store.
+#[derive(Debug)]
+pub(crate) struct Archiver {
+    wal: WalFile,
+    scratch: PathBuf,
+    options: ArchiveOptions,
+    /// Pages of log at which archiving gives way.
+    patience: u64,
+    times: CommitTimes,
+    state: Mutex<ArchiveState>,
+}
+
+#[derive(Debug)]
+struct ArchiveState {
+    /// Connection whose snapshot keeps the log from starting over during a checkpoint.
+    pin: Connection,
+    /// Connection that reads the snapshot of a copy of the database; taken while it does.
+    reader: Option<Connection>,
+    /// Generation under way; `None` when the next attempt is to begin one.
+    generation: Option<Generation>,
+    /// Round of the log, and how many of its frames are in the database.
+    checkpointed: Option<((u32, u32), u64)>,
+    /// Copy whose snapshot is open in `reader`, until it is in the archive.
+    copy: Option<SnapshotPlace>,
+    /// Time of the last copy, and bytes of the database then.
+    copied: Option<(u64, u64)>,
+    /// Time of the last generation: ids grow.
+    last_id: u64,
+}
+
+impl Archiver {
+    /// Opens the archive of a store that nothing writes to yet, and begins a generation.
+    pub(crate) fn open(
+        files: &StorePaths,
+        options: &StoreOptions,
+        archive: ArchiveOptions,
+    ) -> Result<Self, StoreOpenError> {
+        let failed = |error: ArchiveError| StoreOpenError::Archive(Box::new(error));
+        let listed = archive.folder.list();
+        let names = listed.map_err(|e| failed(ArchiveError::Io("the archive".into(), e)))?;
+        let last = names.iter().filter_map(|name| ArchiveFile::parse(name));
+        let last_id = last.map(ArchiveFile::generation).max().unwrap_or_default();
+        let archiver = Self {
+            wal: WalFile::of(&files.database),
+            scratch: files.database.with_file_name("archive-copy.db"),
+            options: archive,
+            patience: PATIENCE * options.wal_limit_bytes / PAGE,
+            times: CommitTimes::default(),
+            state: Mutex::new(ArchiveState {
+                pin: connection_setup::open_reader(files, options)?,
+                reader: Some(connection_setup::open_reader(files, options)?),
+                generation: None,
+                checkpointed: None,
+                copy: None,
+                copied: None,
+                last_id,
+            }),
+        };
+        archiver.begin(&mut archiver.state.lock()).map_err(failed)?;
+        Ok(archiver)
+    }
+
+    pub(super) fn interval(&self) -> Duration {
+        self.options.interval
+    }
+
+    fn now(&self) -> u64 {
+        (self.options.now)()
+    }
+
+    /// Notes a commit that left the log with this many pages.
+    pub(crate) fn committed(&self, pages: u64) {
+        self.times.note(pages, self.now());
+    }
+
+    /// Begins a generation, with the snapshot of its first copy.
+    fn begin(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
+        // The copy of an earlier generation, if one is waiting, is none any more.
+        if let Some(reader) = &state.reader {
+            roll_back(reader)?;
+        }
+        state.copy = None;
+        self.times.clear();
+        let id = self.now().max(state.last_id + 1);
+        let mut generation = Generation::new(id);
+        generation.skip(&self.wal)?;
+        // How much of the log is in the database already is not known: all of it, perhaps.
+        state.checkpointed = generation.position.map(|p| (p.salts, p.frames));
+        state.generation = Some(generation);
+        state.last_id = id;
+        tracing::info!(generation = id, "a generation of the archive begins");
+        self.open_snapshot(state)
+    }
+
+    /// Opens the snapshot of the next copy of the database, unless the last one is still being copied.
+    fn open_snapshot(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
+        self.copy(state)?;
+        let (Some(generation), Some(reader)) = (&state.generation, &state.reader) else {
+            return Ok(());
+        };
+        let mut place = SnapshotPlace {
+            generation: generation.id,
+            next_segment: generation.next_segment,
+            previous: generation.previous,
+            commits: generation.commits,
+            complete_from: generation.commits,
+            at: 0,
+        };
+        begin_snapshot(reader)?;
+        // Commits before the snapshot was open may be in it, or not.
+        self.copy(state)?;
+        let Some(generation) = &mut state.generation else {
+            return Ok(());
+        };
+        generation.bytes_since_copy = 0;
+        generation.last_at = generation.last_at.max(self.now());
+        (place.complete_from, place.at) = (generation.commits, generation.last_at);
+        state.copy = Some(place);
+        Ok(())
+    }
+
+    /// Archives the commits since the last call. A generation that cannot go on ends.
+    fn copy(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
+        let Some(generation) = &mut state.generation else {
+            return Ok(());
+        };
+        let now = self.now();
+        let copied = generation.copy(&self.wal, &*self.options.folder, &self.times, now);
+        if matches!(copied, Err(ArchiveError::Lost)) {
+            tracing::error!(
+                generation = generation.id,
+                "commits are missing in the archive: the write-ahead log started over; another generation begins"
+            );
+            state.generation = None;
+        }
+        copied
+    }
+
+    /// Archives what was committed, begins a generation if there is none, and copies the database if it is time.
+    pub(super) fn tick(&self) -> Result<(), ArchiveError> {
+        let mut state = self.state.lock();
+        match self.copy(&mut state) {
+            Err(ArchiveError::Lost) => {}
+            copied => copied?,
+        }
+        if state.generation.is_none() {
+            self.begin(&mut state)?;
+        }
+        let due = state.generation.as_ref().zip(state.copied).is_some_and(
+            |(generation, (at, length))| {
+                let interval =
+                    u64::try_from(self.options.copy_interval.as_millis()).unwrap_or(u64::MAX);
+                self.now() >= at.saturating_add(interval)
+                    || generation.bytes_since_copy > length.max(COPY_BYTES)
+            },
+        );
+        if due && state.copy.is_none() && state.reader.is_some() {
+            self.open_snapshot(&mut state)?;
+        }
+        self.put_copy(state)
+    }
+
+    /// Copies the snapshot that is open into the archive; commits are archived and checkpointed meanwhile.
+    fn put_copy(&self, mut state: MutexGuard<'_, ArchiveState>) -> Result<(), ArchiveError> {
+        let Some(place) = state.copy else {
+            return Ok(());
+        };
+        let Some(reader) = state.reader.take() else {
+            return Ok(());
+        };
+        drop(state);
+        let put = snapshot_copy::put(&reader, &self.scratch, &place, &*self.options.folder);
+        let mut state = self.state.lock();
+        let is_current = state.copy == Some(place);
+        // Without its end the snapshot would keep the log from starting over; a copy that failed is tried anew.
+        let ended = roll_back(&reader);
+        state.reader = Some(reader);
+        if is_current {
+            state.copy = None;
+            match &put {
+                Ok(length) => state.copied = Some((place.at, *length)),
+                // A generation without its first copy is of no use.
+                Err(_) if state.copied.is_none_or(|(at, _)| at < place.generation) => {
+                    state.generation = None
+                }
+                Err(_) => {}
+            }
+        }
+        drop(state);
+        ended?;
+        put?;
+        self.remove_old()
+    }
+
+    /// Removes what is not needed for restoring states of the time of retention.
+    fn remove_old(&self) -> Result<(), ArchiveError> {
+        let io = |name: &str| {
+            let name = name.to_owned();
+            move |error| ArchiveError::Io(name, error)
+        };
+        let names = self.options.folder.list().map_err(io("the archive"))?;
+        let retention = u64::try_from(self.options.retention.as_millis()).unwrap_or(u64::MAX);
+        let end = self.now().saturating_sub(retention);
+        let files: Vec<ArchiveFile> = names.iter().filter_map(|n| ArchiveFile::parse(n)).collect();
+        let oldest = files.iter().filter_map(|file| match file {
+            ArchiveFile::Snapshot {
+                generation,
+                number,
+                at,
+            } if *at <= end => Some((*generation, *number)),
+            _ => None,
+        });
+        let Some(oldest) = oldest.max() else {
+            return Ok(());
+        };
+        // The description of a copy goes before the copy, so it never stands alone.
+        let mut old: Vec<ArchiveFile> = files;
+        old.retain(|file| (file.generation(), file.number()) < oldest);
+        old.sort_by_key(|file| (!matches!(file, ArchiveFile::Snapshot { .. }), *file));
+        for file in old {
+            let name = file.name();
+            self.options.folder.remove(&name).map_err(io(&name))?;
+        }
+        Ok(())
+    }
+
+    /// Decides, before a checkpoint, if it may run: if all that it can make the log forget is archived.
+    fn may_checkpoint(&self, state: &mut ArchiveState) -> bool {
+        let pages = self.times.last().unwrap_or_default();
+        let Err(error) = self.copy(state) else {
+            return true;
+        };
+        if state.generation.is_none() {
+            return true;
+        }
+        if pages >= self.patience {
+            tracing::error!(%error, "the archive cannot be written and the write-ahead log is too long: another generation begins once it can");
+            state.generation = None;
+            return true;
+        }
+        tracing::warn!(%error, "the archive cannot be written; the write-ahead log grows until it can");
+        false
+    }
+
+    /// Runs a checkpoint that no one waits for. While it runs, a snapshot keeps it from what was committed since, and the
+    /// log from starting over.
+    pub(crate) fn checkpoint(&self, run: impl FnOnce() -> Option<u64>) {
+        let mut state = self.state.lock();
+        if !self.may_checkpoint(&mut state) {
+            return;
+        }
+        let Some(position) = state
+            .generation
+            .as_ref()
+            .map(|generation| generation.position)
+        else {
+            drop(state);
+            run();
+            return;
+        };
+        let is_done = |position: super::wal_file::WalPosition| {
+            let done = state
+                .checkpointed
+                .filter(|(salts, _)| *salts == position.salts);
+            done.is_some_and(|(_, frames)| frames >= position.frames)
+        };
+        // A snapshot keeps the log only if the log has frames that are not in the database yet.
+        let Some(position) = position.filter(|position| position.frames > 0 && !is_done(*position))
+        else {
+            return;
+        };
+        if let Err(error) = begin_snapshot(&state.pin) {
+            tracing::warn!(%error, "a checkpoint failed; a later one tries again");
+            return;
+        }
+        if self.may_checkpoint(&mut state)
+            && let Some(frames) = run()
+        {
+            state.checkpointed = Some((position.salts, frames));
+        }
+        if let Err(error) = roll_back(&state.pin) {
+            tracing::error!(%error, "the snapshot of a checkpoint could not be ended");
+        }
+    }
+
+    /// Runs a checkpoint after which the log starts over. The writer calls this, so nothing is committed meanwhile.
+    /// Returns false if it could not run now.
+    pub(crate) fn restart(
+        &self,
+        run: impl FnOnce() -> rusqlite::Result<bool>,
+    ) -> rusqlite::Result<bool> {
+        let Some(mut state) = self.state.try_lock() else {
+            return Ok(false);
+        };
+        if !self.may_checkpoint(&mut state) {
+            return Ok(false);
+        }
+        let position = state
+            .generation
+            .as_ref()
+            .and_then(|generation| generation.position);
+        let done = run();
+        // Perhaps all of it is in the database now.
+        state.checkpointed = position.map(|p| (p.salts, p.frames)).or(state.checkpointed);
+        done
+    }
+
+    /// Archives the last commits, before the store closes.
+    pub(super) fn close(&self) {
+        if let Err(error) = self.copy(&mut self.state.lock()) {
+            tracing::error!(%error, "the last commits are missing in the archive");
+        }
+    }
+}
+
+/// Begins a transaction that reads, and takes its snapshot.
+fn begin_snapshot(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch("BEGIN")?;
+    let first = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    if first.is_err() {
+        roll_back(conn)?;
+    }
+    first.map(drop)
+}

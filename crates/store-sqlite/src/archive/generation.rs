@@ -1,0 +1,210 @@
+//! Generation: the commits since one start of the archiver, without gaps.
+use super::ArchiveError;
+use super::archive_folder::ArchiveFolder;
+use super::names::ArchiveFile;
+use super::segment::{SegmentDigest, SegmentWriter};
+use super::wal_file::{CommitPages, WalFile, WalPosition};
+use crate::connection_setup::PAGE;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::io;
+
+/// Bytes of pages after which a segment ends.
+const SEGMENT_BYTES: usize = 16 << 20;
+/// Most commits whose times are remembered until they are archived; of more, the oldest are given the time of copying.
+const TIMES: usize = 1 << 20;
+
+/// Times of commits that are not archived yet, as the writer notes them: frames of the log after the commit, and the
+/// time.
+#[derive(Debug, Default)]
+pub(super) struct CommitTimes(Mutex<VecDeque<(u64, u64)>>);
+
+impl CommitTimes {
+    pub(super) fn note(&self, frames: u64, at: u64) {
+        let mut times = self.0.lock();
+        if times.len() >= TIMES {
+            times.pop_front();
+        }
+        times.push_back((frames, at));
+    }
+
+    /// Returns the frames after the last commit.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.0.lock().back().map(|(frames, _)| *frames)
+    }
+
+    /// Returns the time of a commit, and the number of notes up to it; `passed` notes are of commits before it.
+    fn find(&self, frames: u64, passed: usize) -> Option<(u64, usize)> {
+        let times = self.0.lock();
+        let mut rest = times.iter().enumerate().skip(passed);
+        let (at, (_, time)) = rest.find(|(_, (noted, _))| *noted == frames)?;
+        Some((*time, at + 1))
+    }
+
+    /// Forgets the first notes, whose commits are archived.
+    fn forget(&self, count: usize) {
+        let mut times = self.0.lock();
+        let count = count.min(times.len());
+        times.drain(..count);
+    }
+
+    pub(super) fn clear(&self) {
+        self.0.lock().clear();
+    }
+}
+
+/// Progress of a generation.
+#[derive(Clone, Debug)]
+pub(super) struct Generation {
+    /// Time of its start, which names it.
+    pub(super) id: u64,
+    /// Number of the next segment.
+    pub(super) next_segment: u64,
+    /// Digest of the last segment.
+    pub(super) previous: SegmentDigest,
+    /// Position in the log up to which it is archived; `None` before the first round.
+    pub(super) position: Option<WalPosition>,
+    /// Commits in its segments.
+    pub(super) commits: u64,
+    /// Time of the last commit.
+    pub(super) last_at: u64,
+    /// Bytes of pages in its segments since the last copy of the database.
+    pub(super) bytes_since_copy: u64,
+}
+
+/// Segment that is being filled, and what the generation is once it is written.
+struct Draft<'a> {
+    folder: &'a dyn ArchiveFolder,
+    times: &'a CommitTimes,
+    now: u64,
+    written: &'a mut Generation,
+    next: Generation,
+    segment: Option<SegmentWriter>,
+    /// Notes of times that belong to commits of the segment.
+    passed: usize,
+}
+
+impl Draft<'_> {
+    fn add(&mut self, position: WalPosition, commit: &CommitPages) -> Result<(), ArchiveError> {
+        let io = |e| ArchiveError::Io("a segment".into(), e);
+        let found = self.times.find(commit.frames, self.passed);
+        let (at, passed) = found.unwrap_or((self.now, self.passed));
+        self.passed = passed;
+        let next = &mut self.next;
+        next.commits += 1;
+        next.last_at = next.last_at.max(at);
+        next.position = Some(position);
+        next.bytes_since_copy += commit.pages.len() as u64 * PAGE;
+        let segment = match &mut self.segment {
+            Some(segment) => segment,
+            empty => {
+                let page = u32::try_from(PAGE).unwrap_or_default();
+                let made = SegmentWriter::new(next.id, next.next_segment, &next.previous, page);
+                empty.insert(made.map_err(io)?)
+            }
+        };
+        segment
+            .add(next.commits, next.last_at, commit)
+            .map_err(io)?;
+        if segment.length >= SEGMENT_BYTES {
+            self.put()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the segment. Only then does the generation go on.
+    fn put(&mut self) -> Result<(), ArchiveError> {
+        if let Some(segment) = self.segment.take() {
+            let (generation, number) = (self.next.id, self.next.next_segment);
+            let name = ArchiveFile::Segment { generation, number }.name();
+            let io = |e| ArchiveError::Io(name.clone(), e);
+            let (bytes, digest) = segment.finish().map_err(io)?;
+            self.folder.put(&name, &mut &*bytes).map_err(io)?;
+            self.next.next_segment += 1;
+            self.next.previous = digest;
+        }
+        // An attempt that fails finds the times again.
+        self.times.forget(std::mem::take(&mut self.passed));
+        *self.written = self.next.clone();
+        Ok(())
+    }
+}
+
+/// Error of visiting the log: of the log itself, or of the archive.
+impl From<io::Error> for ArchiveError {
+    fn from(error: io::Error) -> Self {
+        Self::Io("the write-ahead log".into(), error)
+    }
+}
+
+impl Generation {
+    pub(super) const fn new(id: u64) -> Self {
+        Self {
+            id,
+            next_segment: 1,
+            previous: [0; 32],
+            position: None,
+            commits: 0,
+            last_at: id,
+            bytes_since_copy: 0,
+        }
+    }
+
+    /// Moves to the end of the log without archiving what is before.
+    pub(super) fn skip(&mut self, wal: &WalFile) -> Result<(), ArchiveError> {
+        self.position = wal.beginning()?;
+        if let Some(beginning) = self.position {
+            let each = &mut |position, _| {
+                self.position = Some(position);
+                Ok(())
+            };
+            wal.commits::<ArchiveError>(beginning, each)?;
+        }
+        Ok(())
+    }
+
+    /// Archives the commits since the last call. What was written before an error stays written.
+    ///
+    /// # Errors
+    /// Fails with [`ArchiveError::Lost`] if frames are gone that were not archived, and if the log or the archive fails.
+    pub(super) fn copy(
+        &mut self,
+        wal: &WalFile,
+        folder: &dyn ArchiveFolder,
+        times: &CommitTimes,
+        now: u64,
+    ) -> Result<(), ArchiveError> {
+        let noted = times.last();
+        let Some(beginning) = wal.beginning()? else {
+            return Ok(());
+        };
+        let (from, is_same_round) = match self.position {
+            Some(position) if position.salts == beginning.salts => (position, true),
+            Some(position) if beginning.round != position.round.wrapping_add(1) => {
+                return Err(ArchiveError::Lost);
+            }
+            _ => (beginning, false),
+        };
+        let next = Self {
+            position: Some(from),
+            ..self.clone()
+        };
+        let mut draft = Draft {
+            folder,
+            times,
+            now,
+            written: self,
+            next,
+            segment: None,
+            passed: 0,
+        };
+        wal.commits(from, &mut |position, commit| draft.add(position, &commit))?;
+        draft.put()?;
+        let reached = self.position.map_or(0, |position| position.frames);
+        // A commit that the writer has noted is in the log, so it must have been met.
+        if is_same_round && noted.is_some_and(|noted| noted > reached) {
+            return Err(ArchiveError::Lost);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Copies of the database in the archive.
+use super::ArchiveError;
+use super::archive_folder::ArchiveFolder;
+use super::names::ArchiveFile;
+use super::segment::{SegmentDigest, bytes};
+use flate2::Compression;
+use flate2::read::GzEncoder;
+use ring::digest::{Context, SHA256};
+use rusqlite::Connection;
+use rusqlite::backup::{Backup, StepResult};
+use serde_json::{Value, json};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Copy of the database: where it stands in its generation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct SnapshotPlace {
+    pub(super) generation: u64,
+    /// Number of the first segment after it.
+    pub(super) next_segment: u64,
+    /// Digest of the segment before that.
+    pub(super) previous: SegmentDigest,
+    /// Commits of the generation that are surely in it.
+    pub(super) commits: u64,
+    /// Commit from which on states can be made from it: it may have a part of those before.
+    pub(super) complete_from: u64,
+    /// Time of that.
+    pub(super) at: u64,
+}
+
+impl SnapshotPlace {
+    pub(super) const fn file(&self) -> ArchiveFile {
+        let (generation, number, at) = (self.generation, self.next_segment, self.at);
+        ArchiveFile::Snapshot {
+            generation,
+            number,
+            at,
+        }
+    }
+
+    pub(super) const fn database(&self) -> ArchiveFile {
+        let (generation, number, at) = (self.generation, self.next_segment, self.at);
+        ArchiveFile::Database {
+            generation,
+            number,
+            at,
+        }
+    }
+
+    fn json(&self, digest: &[u8]) -> Value {
+        json!({
+            "generation": self.generation,
+            "next_segment": self.next_segment,
+            "previous_segment": hex(&self.previous),
+            "commits": self.commits,
+            "complete_from": self.complete_from,
+            "at": self.at,
+            "sha256": hex(digest),
+        })
+    }
+
+    /// Reads the description of a copy. Returns it with the digest of the compressed database.
+    pub(super) fn read(
+        name: &str,
+        file: &mut dyn Read,
+    ) -> Result<(Self, SegmentDigest), ArchiveError> {
+        let garbled = |reason: String| ArchiveError::damaged(name, reason);
+        let read: Value = serde_json::from_reader(file).map_err(|e| garbled(e.to_string()))?;
+        let number = |key: &str| {
+            let missing = || garbled(format!("it has no {key}"));
+            read.get(key).and_then(Value::as_u64).ok_or_else(missing)
+        };
+        let digest = |key: &str| {
+            let missing = || garbled(format!("it has no {key}"));
+            read.get(key)
+                .and_then(Value::as_str)
+                .and_then(unhex)
+                .ok_or_else(missing)
+        };
+        let place = Self {
+            generation: number("generation")?,
+            next_segment: number("next_segment")?,
+            previous: digest("previous_segment")?,
+            commits: number("commits")?,
+            complete_from: number("complete_from")?,
+            at: number("at")?,
+        };
+        if place.file().name() != name {
+            return Err(garbled("it is the description of another copy".into()));
+        }
+        Ok((place, digest("sha256")?))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<SegmentDigest> {
+    let mut bytes = [0; 32];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
+    }
+    (text.len() == 64).then_some(bytes)
+}
+
+/// Reader that adds up the digest of what passes.
+pub(super) struct SummedReader<R> {
+    inner: R,
+    pub(super) sum: Context,
+}
+
+impl<R> SummedReader<R> {
+    pub(super) fn new(inner: R) -> Self {
+        Self {
+            inner,
+            sum: Context::new(&SHA256),
+        }
+    }
+}
+
+impl<R: Read> Read for SummedReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.sum.update(buffer.get(..read).unwrap_or_default());
+        Ok(read)
+    }
+}
+
+/// Copies the snapshot that a connection has open into the archive; `scratch` is a file beside the database that is made
+/// and removed. The description is written last: a copy without one is none. Returns the bytes of the database.
+pub(super) fn put(
+    snapshot: &Connection,
+    scratch: &Path,
+    place: &SnapshotPlace,
+    folder: &dyn ArchiveFolder,
+) -> Result<u64, ArchiveError> {
+    let done = copied(snapshot, scratch).and_then(|length| {
+        let name = place.database().name();
+        let io = |error| ArchiveError::Io(name.clone(), error);
+        let file = File::open(scratch).map_err(io)?;
+        let mut packed = SummedReader::new(GzEncoder::new(file, Compression::fast()));
+        folder.put(&name, &mut packed).map_err(io)?;
+        let description = place.json(&bytes(packed.sum.finish())).to_string();
+        let name = place.file().name();
+        let put = folder.put(&name, &mut description.as_bytes());
+        put.map_err(|error| ArchiveError::Io(name, error))?;
+        Ok(length)
+    });
+    remove(scratch)?;
+    done
+}
+
+fn remove(path: &Path) -> Result<(), ArchiveError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => {
+            Err(ArchiveError::Io(path.display().to_string(), e))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn copied(snapshot: &Connection, scratch: &Path) -> Result<u64, ArchiveError> {
+    remove(scratch)?;
+    let io = |error| ArchiveError::Io(scratch.display().to_string(), error);
+    let mut made = OpenOptions::new();
+    made.create_new(true).write(true).mode(0o600);
+    made.open(scratch).map_err(io)?;
+    let mut target = Connection::open(scratch)?;
+    // In one step: the snapshot is read as a whole.
+    let done = Backup::new(snapshot, &mut target)?.step(-1)?;
+    if done != StepResult::Done {
+        return Err(ArchiveError::Store(format!(
+            "the copy did not finish: {done:?}"
+        )));
+    }
+    target.close().map_err(|(_, error)| error)?;
+    Ok(fs::metadata(scratch).map_err(io)?.len())
+}
