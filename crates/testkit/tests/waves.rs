@@ -1,6 +1,6 @@
 //! Loads in waves and commits by way of overlays come to what loads and commits of the same store come to.
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use std::sync::Arc;
 use workgraph_auth::conformance::block_on;
 use workgraph_testkit::memory_store::{WaveFault, WaveGuesses, WaveOptions};
@@ -8,9 +8,12 @@ use workgraph_testkit::random_histories::{self, WellFormed};
 use workgraph_testkit::{MemoryStore, WaveStore, search_histories};
 
 fn wave_store(guesses: WaveGuesses, lag: usize, fault: Option<WaveFault>) -> WaveStore {
+    // Every second one has a cache, which is so small that it is full at times.
+    let cache_bytes = if lag % 2 == 0 { 0 } else { 60_000 };
     let options = WaveOptions {
         guesses,
         lag,
+        cache_bytes,
         fault,
     };
     WaveStore::over(Arc::new(MemoryStore::new()), options)
@@ -80,7 +83,7 @@ proptest! {
         history in search_histories::any_history(),
         guesses in any_guesses(),
     ) {
-        let waves = wave_store(guesses, 2, None);
+        let waves = wave_store(guesses, 3, None);
         let done = search_histories::compare(&waves, &history);
         prop_assert!(done.is_ok(), "{}", done.unwrap_err());
         prop_assert_eq!(waves.broken_law(), None);
@@ -107,8 +110,14 @@ fn each_fault_is_noticed() {
         (WaveFault::NotValidated, 3),
         (WaveFault::UntouchedLists, 0),
         (WaveFault::UntouchedLists, 3),
+        (WaveFault::StaleCache, 1),
     ] {
-        let mut runner = TestRunner::deterministic();
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let config = ProptestConfig {
+            max_shrink_iters: 0,
+            ..config(256)
+        };
+        let mut runner = TestRunner::new_with_rng(config, rng);
         let noticed = runner.run(&random_histories::histories(12), |history| {
             let waves = wave_store(WaveGuesses::Usual, lag, Some(fault));
             compare(&waves, &history).map_err(TestCaseError::fail)

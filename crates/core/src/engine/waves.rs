@@ -19,8 +19,12 @@
 //! A commit is the same on an [`Overlay`]: a transaction whose reads see its own writes over facts, and whose writes are
 //! collected ([`GraphWrites`]), with the keys of what was read and of what was written. The facts may be older than the
 //! state to which the writes are applied, as long as no commit in between touched what was read.
+//!
+//! [`FactCache`] keeps answers between requests. It is exact: before it is used it learns which keys the commits since
+//! its state have touched, in the trip of the first wave.
 mod attempts;
 mod commit_attempt;
+mod fact_cache;
 mod fact_key;
 mod facts;
 mod facts_snapshot;
@@ -32,6 +36,7 @@ mod overlay;
 
 pub use attempts::{Attempt, load_attempt, viewer_attempt};
 pub use commit_attempt::{Applied, AppliedChanges, apply_attempt};
+pub use fact_cache::FactCache;
 pub use fact_key::FactKey;
 pub use facts::Facts;
 pub use facts_snapshot::FactsSnapshot;

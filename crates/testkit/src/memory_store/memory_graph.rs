@@ -95,6 +95,13 @@ impl MemoryGraph {
         old
     }
 
+    /// Returns true if an edge begins or ends at a gid.
+    pub(super) fn has_edges(&self, gid: Gid) -> bool {
+        self.edges
+            .keys()
+            .any(|(src, _, dst)| *src == gid || *dst == gid)
+    }
+
     /// Returns every live node.
     pub(super) fn live_nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes

@@ -7,12 +7,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use workgraph_core::engine::load;
 use workgraph_core::engine::waves::{
-    Applied, AppliedChanges, Attempt, FactKey, Facts, FactsSnapshot, GraphAnswer, GraphRead,
-    WAVES_MAX, apply_attempt, commit_guesses, load_attempt, load_guesses,
+    Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, FactsSnapshot, GraphAnswer,
+    GraphRead, WAVES_MAX, apply_attempt, commit_guesses, load_attempt, load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
     Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery, ReadView,
+    Seq,
 };
 use workgraph_core::{Viewer, engine};
 
@@ -41,6 +42,8 @@ pub enum WaveFault {
     NotValidated,
     /// The keys of lists, aliases and indexes are missing among the touched ones.
     UntouchedLists,
+    /// The cache does not learn what was touched.
+    StaleCache,
 }
 
 /// Options of a wave store.
@@ -50,6 +53,8 @@ pub struct WaveOptions {
     pub guesses: WaveGuesses,
     /// Number of commits by which the facts of a commit may be too old; 0 for none.
     pub lag: usize,
+    /// Bytes of the cache of answers; 0 for none.
+    pub cache_bytes: usize,
     /// Fault, if it has one.
     pub fault: Option<WaveFault>,
 }
@@ -85,6 +90,11 @@ struct WaveState {
     /// Old state of the graph, and everything that commits touched since.
     past: Option<(MemoryGraph, Vec<FactKey>, usize)>,
     broken_law: Option<String>,
+    cache: Option<FactCache>,
+    /// Bytes of the cache, if not those of the options.
+    cache_bytes: Option<usize>,
+    /// What commits touched that the cache has not learned yet.
+    unlearned: Vec<FactKey>,
 }
 
 /// A [`MemoryStore`] behind waves and overlays. It also holds each commit to the law of fact keys: the answer to a read
@@ -117,6 +127,13 @@ impl WaveStore {
     #[must_use]
     pub fn take_counts(&self) -> Vec<WaveCount> {
         std::mem::take(&mut self.state.lock().counts)
+    }
+
+    /// Replaces the cache of answers by an empty one of this many bytes, or by none.
+    pub fn set_cache(&self, bytes: usize) {
+        let mut state = self.state.lock();
+        state.cache = None;
+        state.cache_bytes = Some(bytes);
     }
 
     /// Returns a read whose answer a commit changed without touching its keys, if there was one.
@@ -208,11 +225,20 @@ impl WaveStore {
             Some(WaveFault::UntouchedLists) => writes.touched.retain(|key| key.number() > 0),
             _ => {}
         }
+        if let Some(gid) = writes.nodes.iter().find(|(gid, written)| {
+            written.is_new && (graph.nodes.contains_key(gid) || graph.has_edges(**gid))
+        }) {
+            let message = format!("a new node is known already: {gid:?}");
+            return Err(GraphStoreError::Failed(message));
+        }
         let before = KnownAnswers::of(&state.reads, graph)?;
         writes.flush(graph)?;
         graph.undo.clear();
         if let Some(read) = before.changed_untouched(&writes.touched, graph)? {
             state.broken_law.get_or_insert(read);
+        }
+        if state.cache.is_some() {
+            state.unlearned.extend(&writes.touched);
         }
         if self.options.lag > 0 {
             let (.., touched, commits) = state
@@ -250,6 +276,9 @@ impl WaveStore {
             {
                 edges.pop();
             }
+            if let Some(cache) = &mut state.cache {
+                cache.keep(facts.seq(), &read, &answer);
+            }
             facts.insert(&read, answer)?;
             if state.reads.len() >= KEPT_READS {
                 state.reads.pop_front();
@@ -259,11 +288,27 @@ impl WaveStore {
         Ok(())
     }
 
+    /// Brings the cache to the state after a commit. In a database this is a part of the first wave.
+    fn catch_up(&self, seq: Seq, state: &mut WaveState) {
+        let bytes = state.cache_bytes.unwrap_or(self.options.cache_bytes);
+        if bytes == 0 {
+            return;
+        }
+        let touched = std::mem::take(&mut state.unlearned);
+        let cache = state
+            .cache
+            .get_or_insert_with(|| FactCache::new(bytes, seq));
+        let is_stale = self.options.fault == Some(WaveFault::StaleCache);
+        cache.catch_up(cache.seq(), seq, touched.into_iter().filter(|_| !is_stale));
+    }
+
     fn load_in_waves(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         let mut state = self.state.lock();
         let graph = &mut *self.store.state();
-        let mut wave = self.guesses(load_guesses(want, true), &state);
+        let guesses = self.guesses(load_guesses(want, true), &state);
         let mut facts = Facts::at(graph.seq()?);
+        self.catch_up(facts.seq(), &mut state);
+        let mut wave = fill(&mut facts, guesses, &mut state)?;
         let mut count = WaveCount {
             work: WaveWork::Load,
             waves: 0,
@@ -285,7 +330,7 @@ impl WaveStore {
                     state.counts.push(count);
                     return view;
                 }
-                Attempt::Lacks(reads) => wave = reads,
+                Attempt::Lacks(reads) => wave = fill(&mut facts, reads, &mut state)?,
             }
         }
         state.counts.push(count);
@@ -308,6 +353,18 @@ impl GraphStoreWrapper for WaveStore {
         let missing = || Err(GraphStoreError::Failed("a commit without outcome".into()));
         let mut outcomes = self.commit_group(&[changes])?;
         outcomes.pop().unwrap_or_else(missing)
+    }
+}
+
+/// Adds answers from the cache to facts, and returns the other reads.
+fn fill(
+    facts: &mut Facts,
+    reads: Vec<GraphRead>,
+    state: &mut WaveState,
+) -> Result<Vec<GraphRead>, GraphStoreError> {
+    match &mut state.cache {
+        Some(cache) => cache.fill(facts, reads),
+        None => Ok(reads),
     }
 }
 

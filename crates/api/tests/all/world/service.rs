@@ -24,7 +24,11 @@ impl Stores {
         if kind != Kind::Waves {
             return (stores, None);
         }
-        let waves = Arc::new(WaveStore::over(store, WaveOptions::default()));
+        let options = WaveOptions {
+            cache_bytes: 1 << 20,
+            ..WaveOptions::default()
+        };
+        let waves = Arc::new(WaveStore::over(store, options));
         let graph: Arc<dyn GraphStore> = waves.clone();
         (Self { graph, ..stores }, Some(waves))
     }

@@ -89,9 +89,18 @@ impl FactKey {
 impl Facts {
     /// Visits the keys of a read that these facts answer.
     pub fn keys_of(&self, read: &GraphRead, each: &mut dyn FnMut(FactKey)) {
+        if let Some(answer) = self.answer(read) {
+            read.keys(&answer, each);
+        }
+    }
+}
+
+impl GraphRead {
+    /// Visits the keys of the read, if this is its answer: as long as none of them is touched, the answer stays the same.
+    pub fn keys(&self, answer: &GraphAnswer, each: &mut dyn FnMut(FactKey)) {
         use GraphRead as R;
         let mut reads_nodes = true;
-        match read {
+        match self {
             R::Alias(key) => each(FactKey::alias(key)),
             R::Node { gid, .. } | R::IndexEntry { gid, .. } | R::KeysOf { node: gid, .. } => {
                 each(FactKey::node(*gid));
@@ -147,16 +156,16 @@ impl Facts {
         if !reads_nodes {
             return;
         }
-        let is_out = matches!(read, R::EdgesOut { .. } | R::ScanOut { .. });
+        let is_out = matches!(self, R::EdgesOut { .. } | R::ScanOut { .. });
         let mut node = |gid| each(FactKey::node(gid));
-        match self.answer(read) {
-            Some(GraphAnswer::Gid(gid)) => gid.into_iter().for_each(node),
-            Some(GraphAnswer::Edges(edges)) => edges
-                .into_iter()
+        match answer {
+            GraphAnswer::Gid(gid) => gid.iter().for_each(|gid| node(*gid)),
+            GraphAnswer::Edges(edges) => edges
+                .iter()
                 .for_each(|(edge, _)| node(if is_out { edge.dst } else { edge.src })),
-            Some(GraphAnswer::Rows(rows)) => rows.into_iter().for_each(|(e, ..)| node(e.src)),
-            Some(GraphAnswer::Nodes(nodes)) => nodes.into_iter().for_each(|(gid, ..)| node(gid)),
-            Some(GraphAnswer::Values(values)) => values.into_iter().for_each(|(_, gid)| node(gid)),
+            GraphAnswer::Rows(rows) => rows.iter().for_each(|(edge, ..)| node(edge.src)),
+            GraphAnswer::Nodes(nodes) => nodes.iter().for_each(|(gid, ..)| node(*gid)),
+            GraphAnswer::Values(values) => values.iter().for_each(|(_, gid)| node(*gid)),
             _ => {}
         }
     }

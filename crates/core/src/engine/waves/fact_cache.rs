@@ -1,0 +1,331 @@
+//! Cache of answers between requests, exact at one commit.
+use super::fact_key::FactKey;
+use super::facts::Facts;
+use super::graph_read::{GraphAnswer, GraphRead};
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::{Edge, Seq};
+use crate::model::index_key::IndexKey;
+use crate::model::node::Node;
+use crate::search::IndexEntry;
+use crate::storage::snapshot::Depth;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Bytes that an entry takes beside its answer: its read, its keys and their places in the tables.
+const ENTRY: usize = 256;
+
+/// Answers that were kept between two turns of the cache.
+#[derive(Debug, Default)]
+struct Generation {
+    answers: FxHashMap<Arc<GraphRead>, (GraphAnswer, usize)>,
+    /// Reads that depend on a key. Some may be gone.
+    by_key: FxHashMap<FactKey, Vec<Arc<GraphRead>>>,
+    bytes: usize,
+}
+
+impl Generation {
+    fn forget(&mut self, key: FactKey) {
+        for read in self.by_key.remove(&key).into_iter().flatten() {
+            if let Some((_, bytes)) = self.answers.remove(&read) {
+                self.bytes -= bytes;
+            }
+        }
+    }
+}
+
+/// Reads with their answers, all true of the state after one commit, [`FactCache::seq`].
+///
+/// It takes three rules to keep it exact. A store reads the number of the last commit, and the
+/// [keys](super::GraphWrites::touched) that the commits since the cache's state have touched, before it takes anything
+/// from the cache for a request, and has it [catch up](FactCache::catch_up). It gives the cache answers with the commit
+/// of the state that they were read from. And it takes answers for facts of just that state.
+///
+/// Of the answers that were not used for longest, half the cache is given up at once.
+#[derive(Debug)]
+pub struct FactCache {
+    seq: Seq,
+    young: Generation,
+    old: Generation,
+    /// Most bytes of a generation.
+    most: usize,
+}
+
+impl FactCache {
+    /// Returns an empty cache of about this many bytes, at the state after a commit.
+    #[must_use]
+    pub fn new(bytes: usize, seq: Seq) -> Self {
+        Self {
+            seq,
+            young: Generation::default(),
+            old: Generation::default(),
+            most: bytes / 2,
+        }
+    }
+
+    /// Returns the commit at which the answers are true.
+    #[must_use]
+    pub const fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// Returns the number of bytes that the answers take, as far as they are counted.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.young.bytes + self.old.bytes
+    }
+
+    /// Forgets everything, and goes on at the state after a commit.
+    pub fn clear(&mut self, seq: Seq) {
+        *self = Self::new(self.most * 2, seq);
+    }
+
+    /// Goes on to the state after the commit `seq`. `touched` are the keys that the commits after `since` touched. If
+    /// the cache is at an earlier state than `since`, it forgets everything; at a later one than `seq`, it stays there.
+    pub fn catch_up(&mut self, since: Seq, seq: Seq, touched: impl IntoIterator<Item = FactKey>) {
+        if seq <= self.seq {
+            return;
+        }
+        if since > self.seq {
+            self.clear(seq);
+            return;
+        }
+        for key in touched {
+            self.young.forget(key);
+            self.old.forget(key);
+        }
+        self.seq = seq;
+    }
+
+    /// Keeps an answer that was read from the state after the commit `seq`, if the cache is at that state.
+    pub fn keep(&mut self, seq: Seq, read: &GraphRead, answer: &GraphAnswer) {
+        // What apps are called is no part of the graph, so no commit touches it.
+        if seq != self.seq || matches!(read, GraphRead::AppName(_)) {
+            return;
+        }
+        let bytes = ENTRY + weight(answer);
+        // One answer must not push out all others.
+        if bytes <= self.most / 4 {
+            self.insert(Arc::new(read.clone()), answer.clone(), bytes);
+        }
+    }
+
+    fn insert(&mut self, read: Arc<GraphRead>, answer: GraphAnswer, bytes: usize) {
+        if self.young.answers.contains_key(&read) {
+            return;
+        }
+        if self.young.bytes + bytes > self.most {
+            self.old = std::mem::take(&mut self.young);
+        }
+        let by_key = &mut self.young.by_key;
+        read.keys(&answer, &mut |key| {
+            by_key.entry(key).or_default().push(Arc::clone(&read));
+        });
+        self.young.bytes += bytes;
+        self.young.answers.insert(read, (answer, bytes));
+    }
+
+    /// Returns the answer to a read, if it is kept.
+    pub fn get(&mut self, read: &GraphRead) -> Option<GraphAnswer> {
+        if let Some((answer, _)) = self.young.answers.get(read) {
+            return Some(answer.clone());
+        }
+        let Some((read, (answer, bytes))) = self.old.answers.remove_entry(read) else {
+            // A node in full is its head, too.
+            let GraphRead::Node { gid, depth } = *read else {
+                return None;
+            };
+            let whole = GraphRead::Node {
+                gid,
+                depth: Depth::Full,
+            };
+            return (depth < Depth::Full).then(|| self.get(&whole)).flatten();
+        };
+        self.old.bytes -= bytes;
+        self.insert(read, answer.clone(), bytes);
+        Some(answer)
+    }
+
+    /// Adds the answers that are kept to facts, and returns the other reads. Facts of another state get none.
+    ///
+    /// # Errors
+    /// Fails if an answer that was kept is none to its read.
+    pub fn fill(
+        &mut self,
+        facts: &mut Facts,
+        reads: Vec<GraphRead>,
+    ) -> Result<Vec<GraphRead>, GraphStoreError> {
+        if facts.seq() != self.seq {
+            return Ok(reads);
+        }
+        let mut others = Vec::new();
+        for read in reads {
+            match self.get(&read) {
+                Some(answer) => facts.insert(&read, answer)?,
+                None => others.push(read),
+            }
+        }
+        Ok(others)
+    }
+}
+
+/// Returns the bytes that an answer takes.
+fn weight(answer: &GraphAnswer) -> usize {
+    let node = |node: &Arc<Node>| size_of::<Node>() + node.head.len() + node.body.len();
+    let maybe = |known: &Option<Arc<Node>>| size_of::<Arc<Node>>() + known.as_ref().map_or(0, node);
+    let key = |key: &IndexKey| {
+        let text = match key {
+            IndexKey::Number(_) => 0,
+            IndexKey::Text(text) => text.len(),
+        };
+        size_of::<IndexKey>() + text
+    };
+    match answer {
+        GraphAnswer::Node(known) => maybe(known),
+        GraphAnswer::Edges(edges) => {
+            let edges = edges.iter();
+            edges.map(|(_, node)| size_of::<Edge>() + maybe(node)).sum()
+        }
+        GraphAnswer::Rows(rows) => {
+            let row = |out: &Vec<Edge>| (1 + out.len()) * size_of::<Edge>();
+            rows.iter().map(|(_, far, out)| row(out) + node(far)).sum()
+        }
+        GraphAnswer::Nodes(nodes) => nodes.iter().map(|(.., node)| 16 + maybe(node)).sum(),
+        GraphAnswer::Gids(gids) => gids.len() * 8,
+        GraphAnswer::Listed(rows) => rows.len() * 24,
+        GraphAnswer::Values(values) => values.iter().map(|(value, _)| 8 + key(value)).sum(),
+        GraphAnswer::Keys(keys) => keys.iter().map(key).sum(),
+        GraphAnswer::Entries(entries) => entries.len() * size_of::<IndexEntry>(),
+        GraphAnswer::Name(name) => name.as_ref().map_or(0, String::len),
+        GraphAnswer::ColumnSets(sets) => sets.len() * 2,
+        GraphAnswer::Gid(_)
+        | GraphAnswer::Edge(_)
+        | GraphAnswer::Count(_)
+        | GraphAnswer::Entry(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::gid::Gid;
+    use crate::model::registry::rel;
+    use proptest::prelude::*;
+    use proptest::test_runner::TestRunner;
+
+    /// What readers, writers and the cache do, in any order.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// A commit changes a list.
+        Commit(u64),
+        /// A request reads the state of the graph, and a cache that must be at it.
+        Begin(usize),
+        /// A request gives the cache what it read of a list, perhaps long ago.
+        Keep(usize, u64),
+        /// The cache catches up.
+        CatchUp,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            2 => (1..4u64).prop_map(Step::Commit),
+            2 => (0..3usize).prop_map(Step::Begin),
+            4 => (0..3usize, 1..4u64).prop_map(|(reader, list)| Step::Keep(reader, list)),
+            2 => Just(Step::CatchUp),
+        ];
+        prop::collection::vec(step, 1..40)
+    }
+
+    fn of(list: u64) -> (GraphRead, FactKey) {
+        let dst = Gid::new(list).unwrap();
+        let rel = rel::SECTION;
+        (GraphRead::CountIn { dst, rel }, FactKey::list(dst, rel))
+    }
+
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Fault {
+        None,
+        /// Answers are kept as if they were read just now.
+        LateAnswers,
+        /// The cache goes on without a look at what was touched.
+        NoCatchUp,
+    }
+
+    fn run(steps: &[Step], bytes: usize, fault: Fault) -> Result<(), String> {
+        let mut counts = [0_u64; 4];
+        let mut log: Vec<FactKey> = Vec::new();
+        let mut readers = [(0, counts); 3];
+        let mut cache = FactCache::new(bytes, 0);
+        for step in steps {
+            match *step {
+                Step::Commit(list) => {
+                    counts[list as usize] += 1;
+                    log.push(of(list).1);
+                }
+                Step::Begin(reader) => readers[reader] = (log.len() as Seq, counts),
+                Step::Keep(reader, list) => {
+                    let (seq, counts) = readers[reader];
+                    let seq = match fault {
+                        Fault::LateAnswers => cache.seq(),
+                        _ => seq,
+                    };
+                    cache.keep(seq, &of(list).0, &GraphAnswer::Count(counts[list as usize]));
+                }
+                Step::CatchUp => {
+                    let since = cache.seq();
+                    let touched = match fault {
+                        Fault::NoCatchUp => &[],
+                        _ => &log[since as usize..],
+                    };
+                    cache.catch_up(since, log.len() as Seq, touched.iter().copied());
+                    for list in 1..4 {
+                        let count = GraphAnswer::Count(counts[list as usize]);
+                        let kept = cache.get(&of(list).0);
+                        if kept.as_ref().is_some_and(|kept| *kept != count) {
+                            return Err(format!("{list}: {kept:?}, not {count:?}"));
+                        }
+                    }
+                }
+            }
+            if cache.bytes() > bytes {
+                return Err(format!("{} bytes of {bytes}", cache.bytes()));
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_true_and_within_its_room(steps in steps(), bytes in 0..9_000usize) {
+            let done = run(&steps, bytes, Fault::None);
+            prop_assert!(done.is_ok(), "{}", done.unwrap_err());
+        }
+    }
+
+    #[test]
+    fn late_answers_and_a_cache_that_does_not_catch_up_are_noticed() {
+        for fault in [Fault::LateAnswers, Fault::NoCatchUp] {
+            let mut runner = TestRunner::deterministic();
+            let noticed = runner.run(&steps(), |steps| {
+                run(&steps, 100_000, fault).map_err(TestCaseError::fail)
+            });
+            assert!(noticed.is_err(), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_used_stays_and_a_gap_clears() {
+        let mut cache = FactCache::new(4 * 4 * ENTRY, 0);
+        let answer = GraphAnswer::Count(1);
+        cache.keep(0, &of(1).0, &answer);
+        for list in 2..40 {
+            cache.keep(0, &of(list).0, &answer);
+            assert_eq!(cache.get(&of(1).0), Some(answer.clone()));
+        }
+        assert_eq!(cache.get(&of(2).0), None, "it was not used for long");
+        // Nobody knows what the commits between 0 and 5 touched.
+        cache.catch_up(5, 7, []);
+        assert_eq!((cache.get(&of(1).0), cache.seq()), (None, 7));
+        cache.catch_up(0, 3, [of(1).1]);
+        assert_eq!(cache.seq(), 7);
+    }
+}
