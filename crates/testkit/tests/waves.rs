@@ -9,7 +9,7 @@ use workgraph_testkit::{MemoryStore, WaveStore, search_histories};
 
 fn wave_store(guesses: WaveGuesses, lag: usize, fault: Option<WaveFault>) -> WaveStore {
     // Every second one has a cache, which is so small that it is full at times.
-    let cache_bytes = if lag % 2 == 0 { 0 } else { 60_000 };
+    let cache_bytes = if lag.is_multiple_of(2) { 0 } else { 60_000 };
     let options = WaveOptions {
         guesses,
         lag,
