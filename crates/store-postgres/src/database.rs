@@ -5,6 +5,7 @@ mod tls;
 pub(crate) use self::address::Address;
 use crate::database_error::DatabaseError;
 use crate::migrations;
+use crate::postgres_store::StoreStats;
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };
@@ -104,6 +105,9 @@ struct SharedDatabase {
     /// Number of reads, and of the times that they waited for the database.
     reads: AtomicU64,
     read_trips: AtomicU64,
+    /// Number of transactions that wrote, and of the times that they waited.
+    batches: AtomicU64,
+    write_trips: AtomicU64,
 }
 
 impl fmt::Debug for Database {
@@ -144,6 +148,8 @@ impl Database {
             display,
             reads: AtomicU64::new(0),
             read_trips: AtomicU64::new(0),
+            batches: AtomicU64::new(0),
+            write_trips: AtomicU64::new(0),
         };
         let database = Self {
             shared: Arc::new(shared),
@@ -168,10 +174,23 @@ impl Database {
             .fetch_add(u64::from(trips), Ordering::Relaxed);
     }
 
-    /// Returns the number of reads so far, and of their trips.
-    pub(crate) fn read_counts(&self) -> (u64, u64) {
+    /// Counts a transaction that wrote, and waited for the database so many times.
+    pub(crate) fn count_batch(&self, trips: u32) {
+        self.shared.batches.fetch_add(1, Ordering::Relaxed);
+        self.shared
+            .write_trips
+            .fetch_add(u64::from(trips), Ordering::Relaxed);
+    }
+
+    /// Returns the figures of the database since it was opened.
+    pub(crate) fn stats(&self) -> StoreStats {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        (count(&self.shared.reads), count(&self.shared.read_trips))
+        StoreStats {
+            reads: count(&self.shared.reads),
+            read_trips: count(&self.shared.read_trips),
+            batches: count(&self.shared.batches),
+            write_trips: count(&self.shared.write_trips),
+        }
     }
 
     /// Returns the runtime that work on the database runs on.

@@ -6,7 +6,6 @@ mod columns;
 mod database;
 mod database_error;
 mod graph;
-mod load_memory;
 mod migrations;
 pub mod nodes;
 mod params;

@@ -2,9 +2,7 @@
 use crate::auth::HandleActor;
 use crate::database::{Database, DatabaseOptions};
 use crate::database_error::DatabaseError;
-use crate::load_memory::LoadMemory;
 use crate::writer::Writer;
-use std::sync::Arc;
 use tokio::runtime::Handle;
 
 /// Graph, journal, tokens and audit log in a PostgreSQL database that other nodes use, too. A clone is another handle on
@@ -15,8 +13,6 @@ pub struct PostgresStore {
     pub(crate) writer: Writer,
     /// Actor of this handle, for the audit log.
     pub(crate) actor: HandleActor,
-    /// Reads of recent loads.
-    pub(crate) memory: Arc<LoadMemory>,
 }
 
 /// Figures of a store for its operators, since it was opened.
@@ -26,6 +22,10 @@ pub struct StoreStats {
     pub reads: u64,
     /// Number of times that the reads waited for the database.
     pub read_trips: u64,
+    /// Number of transactions that wrote; each may have had many commits.
+    pub batches: u64,
+    /// Number of times that they waited for the database.
+    pub write_trips: u64,
 }
 
 impl PostgresStore {
@@ -36,20 +36,18 @@ impl PostgresStore {
     pub async fn open(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let database = Database::open(options, runtime).await?;
         let writer = Writer::start(database.clone())?;
-        let (actor, memory) = (HandleActor::default(), Arc::default());
+        let actor = HandleActor::default();
         Ok(Self {
             database,
             writer,
             actor,
-            memory,
         })
     }
 
     /// Returns the figures of the store.
     #[must_use]
     pub fn stats(&self) -> StoreStats {
-        let (reads, read_trips) = self.database.read_counts();
-        StoreStats { reads, read_trips }
+        self.database.stats()
     }
 
     /// Returns the database of the store.

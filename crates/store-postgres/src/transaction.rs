@@ -6,7 +6,7 @@ use crate::database::Connection;
 use crate::database_error::DatabaseError;
 use crate::params::Param;
 use crate::store_state::StoreState;
-use crate::waves::{Read, Waves};
+use crate::waves::{Read, Wave};
 use futures_util::FutureExt;
 use std::collections::HashSet;
 use std::future::Future;
@@ -16,12 +16,19 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
+use workgraph_core::storage::Seq;
 use workgraph_core::{InterruptReason, MaybeInterrupt};
 
 /// Parameters of a statement.
 pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 /// Parameters of a statement that does not wait.
 pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Sync + Send>>;
+
+/// Keys that collected writes touch, for the journal's entry of the last commit.
+pub(crate) struct CollectedKeys {
+    pub(crate) last: Seq,
+    pub(crate) touched: Vec<i64>,
+}
 
 type PendingStatement<'c> =
     Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'c>>;
@@ -39,8 +46,12 @@ pub(crate) struct PgTransaction<'c> {
     interrupt: MaybeInterrupt,
     /// Statements that were sent and not waited for, in order.
     pending: Vec<PendingStatement<'c>>,
-    /// Answers of a load in waves.
-    pub(crate) waves: Option<Waves>,
+    /// Statements that are noted, or sent together.
+    pub(crate) wave: Option<Wave>,
+    /// Last commit that a transaction which only reads shows, once it was read.
+    pub(crate) shown: Option<Seq>,
+    /// Keys that the collected writes of commits touch, while they are written: it was found out before that they fit.
+    pub(crate) collected: Option<CollectedKeys>,
     /// Locked row of a transaction that writes; `None` in one that reads.
     pub(crate) state: Option<StoreState>,
     /// True while a statement is waited for: what is left then is in doubt.
@@ -64,7 +75,9 @@ impl<'c> PgTransaction<'c> {
             deadline: Instant::now() + timeout,
             interrupt: None,
             pending: Vec::new(),
-            waves: None,
+            wave: None,
+            shown: None,
+            collected: None,
             state: None,
             busy: false,
             trips: 0,

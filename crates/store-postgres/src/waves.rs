@@ -1,23 +1,23 @@
-//! Reads in waves: the rules run on the rows that were fetched so far, all reads that had no answer are fetched in one
-//! trip, and the rules run again, until every read has its answer.
+//! Waves: all reads that a load or a group of commits lacks are made in one trip.
 //!
-//! A read without an answer is answered "nothing". A run that made such a read is thrown away whatever it came to, so
-//! only the number of trips depends on what is fetched ahead. All waves of a load are statements of one transaction,
-//! and so see one snapshot.
+//! The engine says what it lacks ([`workgraph_core::engine::waves`]). The same code that makes a read by itself makes
+//! it here, twice: the first time its statements are noted, then all are sent together, and the second time it finds
+//! their rows.
 use crate::database_error::DatabaseError;
 use crate::params::Param;
 use crate::transaction::PgTransaction;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_postgres::Row;
-use workgraph_core::storage::GraphStoreError;
+use workgraph_core::engine;
+use workgraph_core::engine::waves::{
+    Applied, AppliedChanges, Attempt, Facts, GraphAnswer, GraphRead, WAVES_MAX, apply_attempt,
+    commit_guesses, load_attempt, load_guesses,
+};
+use workgraph_core::storage::snapshot::Snapshot;
+use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView};
 
-/// Most runs of the rules; after them each read is a trip.
-const RUNS_MAX: usize = 16;
-/// Most reads of a load that are remembered.
-const REMEMBERED_MAX: usize = 64;
-
-/// Rows of a read.
+/// Rows of a statement.
 pub(crate) type Rows = Arc<[Row]>;
 
 /// Statement with its parameters.
@@ -27,95 +27,51 @@ pub(crate) struct Read {
     pub(crate) params: Vec<Param>,
 }
 
-/// Reads, each once, in the order in which they were first made.
+/// Statements of one wave.
 #[derive(Default)]
-struct ReadList {
+pub(crate) struct Wave {
+    /// Position of each in the lists.
+    positions: HashMap<Read, usize>,
     reads: Vec<Read>,
-    known: HashSet<Read>,
+    /// Rows of each; none while statements are noted.
+    rows: Vec<Rows>,
 }
 
-impl ReadList {
-    fn of(reads: Vec<Read>) -> Self {
-        let mut list = Self::default();
-        reads.iter().for_each(|read| list.add(read));
-        list
-    }
-
-    fn add(&mut self, read: &Read) {
-        if !self.known.contains(read) {
-            self.known.insert(read.clone());
-            self.reads.push(read.clone());
+impl Wave {
+    /// Returns the rows of a statement, or notes it.
+    fn answer(&mut self, read: Read) -> Rows {
+        match self.positions.get(&read) {
+            Some(at) => self.rows.get(*at).cloned().unwrap_or_default(),
+            None => {
+                self.positions.insert(read.clone(), self.reads.len());
+                self.reads.push(read);
+                Rows::default()
+            }
         }
-    }
-}
-
-/// Reads that a load made.
-#[derive(Clone, Debug)]
-pub(crate) struct LoadReads {
-    pub(crate) reads: Vec<Read>,
-    /// Number of the first of them that computed the viewer.
-    pub(crate) of_viewer: usize,
-}
-
-/// Answers of the reads of one load.
-#[derive(Default)]
-pub(crate) struct Waves {
-    known: HashMap<Read, Rows>,
-    /// Reads without an answer.
-    missed: ReadList,
-    /// Reads that the present run has made.
-    used: ReadList,
-    /// Number of the first of them that computed the viewer.
-    of_viewer: usize,
-    /// True once each read is fetched when it is made.
-    direct: bool,
-}
-
-impl Waves {
-    /// Returns the answer to a read, or notes that there is none.
-    fn answer(&mut self, read: &Read) -> Option<Rows> {
-        self.used.add(read);
-        if let Some(rows) = self.known.get(read) {
-            return Some(Arc::clone(rows));
-        }
-        if self.direct {
-            return None;
-        }
-        self.missed.add(read);
-        Some(Arc::from([]))
     }
 }
 
 impl PgTransaction<'_> {
-    /// Returns the rows of a read of the snapshot: fetched before, in a load in waves, or else now.
+    /// Returns the rows of a read of the snapshot: those of the present wave, or else from the database.
     pub(crate) fn read(
         &mut self,
         sql: &'static str,
         params: Vec<Param>,
     ) -> Result<Rows, DatabaseError> {
-        let Some(waves) = &mut self.waves else {
-            return Ok(self.rows(sql, &Param::all(&params))?.into());
-        };
-        let read = Read { sql, params };
-        if let Some(rows) = waves.answer(&read) {
-            return Ok(rows);
+        match &mut self.wave {
+            Some(wave) => Ok(wave.answer(Read { sql, params })),
+            None => Ok(self.rows(sql, &Param::all(&params))?.into()),
         }
-        let rows: Rows = self.rows(read.sql, &Param::all(&read.params))?.into();
-        if let Some(waves) = &mut self.waves {
-            waves.known.insert(read, Arc::clone(&rows));
-        }
-        Ok(rows)
     }
 
-    /// Returns the rows of two reads.
+    /// Returns the rows of two reads, in one trip.
     pub(crate) fn read_two(
         &mut self,
         one: Read,
         other: Read,
     ) -> Result<(Rows, Rows), DatabaseError> {
-        if self.waves.is_some() {
-            let rows = self.read(one.sql, one.params)?;
-            return Ok((rows, self.read(other.sql, other.params)?));
+        if let Some(wave) = &mut self.wave {
+            return Ok((wave.answer(one), wave.answer(other)));
         }
         let mut all = self.rows_of_all(&[one, other])?.into_iter().map(Rows::from);
         Ok((
@@ -124,75 +80,83 @@ impl PgTransaction<'_> {
         ))
     }
 
-    /// Notes that the reads so far were those that compute the viewer.
-    pub(crate) fn viewer_is_read(&mut self) {
-        if let Some(waves) = &mut self.waves {
-            waves.of_viewer = waves.used.reads.len();
+    /// Makes reads in one trip.
+    fn answers(&mut self, reads: &[GraphRead]) -> Result<Vec<GraphAnswer>, GraphStoreError> {
+        self.wave = Some(Wave::default());
+        // A transaction that only reads needs to know its state, too. Without rows, nothing that is made of them counts.
+        let _ = self.seq();
+        for read in reads {
+            let _ = read.run_in(self);
         }
+        let noted = self.wave.take().unwrap_or_default();
+        let mut rows = Vec::new();
+        if !noted.reads.is_empty() {
+            rows = self
+                .rows_of_all(&noted.reads)?
+                .into_iter()
+                .map(Rows::from)
+                .collect();
+        }
+        self.wave = Some(Wave { rows, ..noted });
+        let known = self
+            .seq()
+            .and_then(|_| reads.iter().map(|read| read.run_in(self)).collect());
+        self.wave = None;
+        known
     }
 
-    /// Returns the rows of a read if they were fetched before.
-    pub(crate) fn known(&self, sql: &'static str, params: &[Param]) -> Option<Rows> {
-        let waves = self.waves.as_ref()?;
-        let read = Read {
-            sql,
-            params: params.to_vec(),
-        };
-        waves.known.get(&read).map(Arc::clone)
-    }
-
-    /// Runs rules in waves. `ahead` are reads that the rules will probably make. Returns their result and the reads that
-    /// they made, if these are few enough to be remembered.
-    pub(crate) fn in_waves<T>(
+    /// Adds the answers to reads to what is known, in one trip.
+    fn learn(
         &mut self,
-        ahead: Vec<Read>,
-        mut rules: impl FnMut(&mut Self) -> Result<T, GraphStoreError>,
-    ) -> (Result<T, GraphStoreError>, Option<LoadReads>) {
-        self.waves = Some(Waves {
-            missed: ReadList::of(ahead),
-            ..Waves::default()
-        });
-        for run in 0.. {
-            if let Err(error) = self.fetch() {
-                return (Err(error.into()), None);
-            }
-            if let Some(waves) = &mut self.waves {
-                waves.used = ReadList::default();
-                waves.direct = run >= RUNS_MAX;
-            }
-            let done = rules(self);
-            let missed = self
-                .waves
-                .as_ref()
-                .is_some_and(|waves| !waves.missed.reads.is_empty());
-            if !missed || matches!(done, Err(GraphStoreError::Interrupted(_))) {
-                let waves = self.waves.take().unwrap_or_default();
-                let (reads, of_viewer) = (waves.used.reads, waves.of_viewer);
-                let few = done.is_ok() && reads.len() <= REMEMBERED_MAX;
-                return (done, few.then_some(LoadReads { reads, of_viewer }));
-            }
-        }
-        (
-            Err(GraphStoreError::Failed("a load did not end".into())),
-            None,
-        )
-    }
-
-    /// Fetches the reads that had no answer, in one trip.
-    fn fetch(&mut self) -> Result<(), DatabaseError> {
-        let Some(waves) = &mut self.waves else {
-            return Ok(());
-        };
-        let missed = std::mem::take(&mut waves.missed).reads;
-        if missed.is_empty() {
-            return Ok(());
-        }
-        let rows = self.rows_of_all(&missed)?;
-        if let Some(waves) = &mut self.waves {
-            waves
-                .known
-                .extend(missed.into_iter().zip(rows.into_iter().map(Rows::from)));
+        facts: &mut Option<Facts>,
+        reads: &[GraphRead],
+    ) -> Result<(), GraphStoreError> {
+        let answers = self.answers(reads)?;
+        let seq = self.seq()?;
+        let facts = facts.get_or_insert_with(|| Facts::at(seq));
+        for (read, answer) in reads.iter().zip(answers) {
+            facts.insert(read, answer)?;
         }
         Ok(())
+    }
+
+    /// Answers a query in waves.
+    pub(crate) fn load_in_waves(&mut self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        let (mut facts, mut wave) = (None, load_guesses(query, true));
+        for _ in 0..WAVES_MAX {
+            self.learn(&mut facts, &wave)?;
+            let Some(facts) = &facts else { break };
+            match load_attempt(facts, query, None) {
+                Attempt::Whole(view) => return view,
+                Attempt::Lacks(reads) => wave = reads,
+            }
+        }
+        self.load_directly(query)
+    }
+
+    /// Answers a query with a trip for each read.
+    pub(crate) fn load_directly(&mut self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        let viewer = Arc::new(engine::viewer(self, query.viewer)?);
+        engine::load::load(self, query, viewer)
+    }
+
+    /// Applies change sets to the state that this transaction has locked, in waves; `None` if they take too many.
+    pub(crate) fn apply_in_waves(
+        &mut self,
+        sets: &[&Changes],
+    ) -> Result<Option<AppliedChanges>, GraphStoreError> {
+        let (mut facts, mut wave) = (None, Vec::new());
+        for changes in sets {
+            wave.extend(commit_guesses(changes));
+        }
+        for _ in 0..WAVES_MAX {
+            self.learn(&mut facts, &wave)?;
+            let Some(facts) = &facts else { break };
+            match apply_attempt(facts, sets) {
+                Applied::Ready(applied) => return Ok(Some(*applied)),
+                Applied::Lacks(reads) => wave = reads,
+            }
+        }
+        Ok(None)
     }
 }

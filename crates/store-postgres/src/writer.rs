@@ -2,15 +2,17 @@
 mod write_job;
 mod write_outcome;
 
-use self::write_job::{DynWrite, PendingWrite};
+use self::write_job::{DynWrite, PendingCommit, PendingWrite};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::reader::OpenConnection;
-use crate::transaction::PgTransaction;
+use crate::transaction::{CollectedKeys, PgTransaction};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
 /// Most jobs that share one commit.
 const BATCH: usize = 256;
@@ -60,10 +62,33 @@ impl Writer {
         E: From<DatabaseError> + Send + 'static,
     {
         let (job, answer) = PendingWrite::new(work);
+        self.finish(Box::new(job), answer).await
+    }
+
+    /// Commits a change set. When this returns, the commit is durable.
+    pub(crate) async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        let (job, answer) = PendingCommit::new(changes);
+        self.finish(Box::new(job), answer).await
+    }
+
+    async fn finish<T, E: From<DatabaseError>>(
+        &self,
+        job: Box<dyn DynWrite>,
+        answer: oneshot::Receiver<Result<T, E>>,
+    ) -> Result<T, E> {
         let closed = || E::from(DatabaseError::Unavailable("the store is closed".into()));
-        self.queue.send(Box::new(job)).await.map_err(|_| closed())?;
+        self.queue.send(job).await.map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
+}
+
+/// Way to write the jobs of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum WriteMode {
+    /// Change sets that follow each other are applied together, in waves.
+    Waves,
+    /// Each job by itself, under a savepoint, with a trip for each of its reads.
+    OneByOne,
 }
 
 /// State of the writer's thread.
@@ -83,8 +108,24 @@ impl WriterThread {
                 }
                 waiting.extend(taken.drain(..));
             }
-            let mut batch = Vec::with_capacity(waiting.len());
-            let failure = self.batch(&mut waiting, &mut batch).err();
+            let (mut batch, mut mode) = (Vec::with_capacity(waiting.len()), WriteMode::OneByOne);
+            if self.database.options().waves {
+                mode = WriteMode::Waves;
+            }
+            let mut done = self.batch(&mut waiting, &mut batch, mode);
+            if let Err(error) = &done
+                && mode == WriteMode::Waves
+                && !error.breaks_connection()
+            {
+                // One job that the database refuses must not fail the others.
+                tracing::warn!(%error, jobs = batch.len(), "changes are written one by one");
+                batch
+                    .drain(..)
+                    .rev()
+                    .for_each(|job| waiting.push_front(job));
+                done = self.batch(&mut waiting, &mut batch, WriteMode::OneByOne);
+            }
+            let failure = done.err();
             if let Some(reason) = &failure {
                 tracing::error!(%reason, jobs = batch.len(), "a commit failed");
             }
@@ -100,6 +141,7 @@ impl WriterThread {
         &mut self,
         waiting: &mut VecDeque<Box<dyn DynWrite>>,
         batch: &mut Vec<Box<dyn DynWrite>>,
+        mode: WriteMode,
     ) -> Result<(), DatabaseError> {
         self.batches = self.batches.wrapping_add(1);
         let database = self.database.clone();
@@ -127,7 +169,7 @@ impl WriterThread {
                 return Err(error);
             }
         };
-        let done = self.write(&mut transaction, waiting, batch);
+        let done = self.write(&mut transaction, waiting, batch, mode);
         let committing = matches!(done, Ok(true));
         let done = match done {
             Ok(true) => transaction.store_state().and_then(|()| {
@@ -141,6 +183,7 @@ impl WriterThread {
             }
             Err(error) => Err(error),
         };
+        database.count_batch(transaction.trips());
         drop(transaction);
         match done {
             Ok(()) => {
@@ -156,16 +199,27 @@ impl WriterThread {
         }
     }
 
-    /// Writes jobs one after the other; returns true if anything of them is to be committed.
+    /// Writes jobs; returns true if anything of them is to be committed.
     fn write(
         &self,
         transaction: &mut PgTransaction<'_>,
         waiting: &mut VecDeque<Box<dyn DynWrite>>,
         batch: &mut Vec<Box<dyn DynWrite>>,
+        mode: WriteMode,
     ) -> Result<bool, DatabaseError> {
         let begun = Instant::now();
         let mut keeps = false;
         while let Some(mut job) = waiting.pop_front() {
+            if mode == WriteMode::Waves && job.changes().is_some() {
+                let first = batch.len();
+                batch.push(job);
+                while let Some(next) = waiting.pop_front_if(|next| next.changes().is_some()) {
+                    batch.push(next);
+                }
+                let group = batch.get_mut(first..).unwrap_or_default();
+                keeps |= write_group(transaction, group)?;
+                continue;
+            }
             let before = transaction.state;
             transaction.send_command(SAVEPOINT);
             let kept = job.run(transaction);
@@ -203,4 +257,39 @@ impl WriterThread {
         }
         Ok(keeps)
     }
+}
+
+/// Applies change sets together, each to the state after those before it, and sends what they write. Returns true if
+/// anything is to be committed.
+fn write_group(
+    transaction: &mut PgTransaction<'_>,
+    group: &mut [Box<dyn DynWrite>],
+) -> Result<bool, DatabaseError> {
+    let failed = |error: GraphStoreError| match error {
+        GraphStoreError::Unavailable(reason) => DatabaseError::Unavailable(reason),
+        other => DatabaseError::Failed(other.to_string()),
+    };
+    let sets: Vec<&Changes> = group.iter().filter_map(|job| job.changes()).collect();
+    let attempt = AssertUnwindSafe(|| transaction.apply_in_waves(&sets));
+    let applied = catch_unwind(attempt).unwrap_or(Ok(None)).map_err(failed)?;
+    let applied = applied
+        .ok_or_else(|| DatabaseError::Failed("change sets cannot be applied together".into()))?;
+    for (job, outcome) in group.iter_mut().zip(applied.outcomes) {
+        job.settle(outcome);
+    }
+    if applied.writes.is_empty() {
+        return Ok(false);
+    }
+    let touched = applied
+        .writes
+        .touched
+        .iter()
+        .map(|key| key.number())
+        .collect();
+    let last = applied.writes.last_seq();
+    transaction.collected = Some(CollectedKeys { last, touched });
+    let sent = applied.writes.flush(transaction);
+    transaction.collected = None;
+    sent.map_err(failed)?;
+    Ok(true)
 }

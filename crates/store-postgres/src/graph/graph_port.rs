@@ -1,27 +1,20 @@
 //! The storage port: loads, commits, the journal.
-use super::aliases::alias_key;
-use super::node_columns::{by_depth, relation};
 use super::statements as sql;
 use crate::columns::{bound, limit, maybe_gid, number};
 use crate::database_error::DatabaseError;
-use crate::load_memory::LoadKey;
-use crate::params::params;
 use crate::postgres_store::PostgresStore;
 use crate::transaction::{OwnedParams, Params, PgTransaction};
-use crate::waves::Read;
 use async_trait::async_trait;
-use std::sync::Arc;
 use tokio_postgres::Row;
+use workgraph_core::MaybeInterrupt;
 use workgraph_core::audit::{AuditQuery, AuditRow};
 use workgraph_core::journal::stored_form;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
-use workgraph_core::storage::snapshot::Depth;
 use workgraph_core::storage::{
     Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
-    NodeRef, ReadQuery, ReadView, Seq,
+    ReadQuery, ReadView, Seq,
 };
-use workgraph_core::{MaybeInterrupt, engine};
 
 fn event(row: &Row) -> Result<JournalEntry, DatabaseError> {
     let unreadable =
@@ -86,42 +79,6 @@ impl PgTransaction<'_> {
     }
 }
 
-/// Returns the reads that a load makes first: the nodes that it names, and the edges that their plans begin with.
-fn probable_reads(query: &ReadQuery) -> Vec<Read> {
-    let mut reads = vec![Read {
-        sql: sql::LAST_SEQ,
-        params: params![],
-    }];
-    for (at, named) in query.node_refs.iter().enumerate() {
-        match named {
-            NodeRef::Gid(gid) => {
-                let gid = gid.as_i64();
-                reads.push(Read {
-                    sql: by_depth(sql::NODE, Depth::Full),
-                    params: params![gid],
-                });
-                let plan = query.plans.iter().find(|(of, _)| *of == at);
-                if let Some((lo, hi)) = plan.and_then(|(_, plan)| plan.band) {
-                    let params = params![gid, relation(lo), relation(hi)];
-                    reads.push(Read {
-                        sql: by_depth(sql::EDGES_OUT, Depth::Head),
-                        params,
-                    });
-                }
-            }
-            NodeRef::Alias(alias) => {
-                let params = params![alias_key(alias).key.into_owned()];
-                reads.push(Read {
-                    sql: sql::ALIAS,
-                    params,
-                });
-            }
-            _ => {}
-        }
-    }
-    reads
-}
-
 impl PostgresStore {
     /// Returns the highest gid of a node or of an edge's auxiliary node.
     ///
@@ -143,33 +100,17 @@ impl PostgresStore {
 #[async_trait]
 impl GraphStore for PostgresStore {
     async fn load(&self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
-        let (key, probable) = (LoadKey::of(query), probable_reads(query));
         let (query, interrupt) = (query.clone(), query.interrupt.clone());
-        let rules = move |transaction: &mut PgTransaction<'_>| {
-            let viewer = Arc::new(engine::viewer(transaction, query.viewer)?);
-            transaction.viewer_is_read();
-            engine::load::load(transaction, &query, viewer)
-        };
-        if !self.database.options().waves {
-            return self.database.read(interrupt, rules).await;
-        }
-        let mut ahead = self.memory.recall(&key);
-        ahead.extend(probable);
-        let memory = Arc::clone(&self.memory);
-        let read = move |transaction: &mut PgTransaction<'_>| {
-            let (done, reads) = transaction.in_waves(ahead, rules);
-            if let Some(reads) = reads {
-                memory.remember(key, reads);
-            }
-            done
+        let waves = self.database.options().waves;
+        let read = move |transaction: &mut PgTransaction<'_>| match waves {
+            true => transaction.load_in_waves(&query),
+            false => transaction.load_directly(&query),
         };
         self.database.read(interrupt, read).await
     }
 
     async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
-        let apply =
-            move |transaction: &mut PgTransaction<'_>| engine::apply::apply(transaction, &changes);
-        self.writer.work(apply).await
+        self.writer.commit(changes).await
     }
 
     async fn journal_entries(

@@ -43,11 +43,16 @@ impl Snapshot for PgTransaction<'_> {
         if let Some(state) = &self.state {
             return Ok(state.seq);
         }
+        if let Some(shown) = self.shown {
+            return Ok(shown);
+        }
         let rows = self.read(sql::LAST_SEQ, params![])?;
         let row = rows
             .first()
             .ok_or_else(|| DatabaseError::unreadable("store_state"))?;
-        Ok(number(row, 0)?)
+        let shown = number(row, 0)?;
+        self.shown = Some(shown);
+        Ok(shown)
     }
 
     fn alias(&mut self, key: &str) -> Result<Option<Gid>, GraphStoreError> {
@@ -57,15 +62,7 @@ impl Snapshot for PgTransaction<'_> {
 
     fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
         let depth = depth.max(Depth::Head);
-        let (full, params) = (by_depth(sql::NODE, Depth::Full), params![gid.as_i64()]);
-        let rows = match depth {
-            Depth::Full => self.read(full, params)?,
-            // The columns of a head are the first of the whole node.
-            _ => match self.known(full, &params) {
-                Some(rows) => rows,
-                None => self.read(by_depth(sql::NODE, depth), params)?,
-            },
-        };
+        let rows = self.read(by_depth(sql::NODE, depth), params![gid.as_i64()])?;
         match rows.first() {
             Some(row) => Ok(node(row, 1, gid, depth)?),
             None => Ok(None),

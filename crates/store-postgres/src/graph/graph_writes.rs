@@ -54,12 +54,25 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn drop_edge(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
-        let params: Params<'_> = &[&src.as_i64(), &relation(rel), &dst.as_i64()];
-        Ok(self.run(sql::DROP_EDGE, params)? > 0)
+        let (src, rel, dst) = (src.as_i64(), relation(rel), dst.as_i64());
+        if self.collected.is_some() {
+            let params: OwnedParams = vec![Box::new(src), Box::new(rel), Box::new(dst)];
+            self.send(sql::DROP_EDGE, params)?;
+            return Ok(true);
+        }
+        Ok(self.run(sql::DROP_EDGE, &[&src, &rel, &dst])? > 0)
     }
 
     fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
         let stored = alias_key(key);
+        if self.collected.is_some() {
+            let params: OwnedParams = vec![
+                Box::new(stored.key.into_owned()),
+                Box::new(gid.as_i64()),
+                Box::new(stored.text.map(|text| text.into_owned())),
+            ];
+            return Ok(self.send(sql::PUT_FREE_ALIAS, params)?);
+        }
         let params: Params<'_> = &[&stored.key.as_ref(), &gid.as_i64(), &stored.text.as_deref()];
         match self.run(sql::PUT_ALIAS, params)? {
             0 => Err(GraphStoreError::AliasTaken(key.to_owned())),
@@ -107,12 +120,20 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError> {
+        let touched = self
+            .collected
+            .as_mut()
+            .map(|keys| match keys.last == event.seq {
+                true => std::mem::take(&mut keys.touched),
+                false => Vec::new(),
+            });
         let params: OwnedParams = vec![
             Box::new(whole(event.seq)?),
             Box::new(event.time.millis()),
             Box::new(event.actor.map(Gid::as_i64)),
             Box::new(stored_form::write(&event.change_records)),
             Box::new(stored_form::write_nodes(&event.node_contexts)),
+            Box::new(touched),
         ];
         self.send(sql::APPEND, params)?;
         self.locked_state()?.seq = event.seq;

@@ -153,10 +153,14 @@ pub(super) const DROP_EDGE: &str = "DELETE FROM edge WHERE src = $1 AND rel = $2
 pub(super) const PUT_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \
     ON CONFLICT (key) DO UPDATE SET gid = excluded.gid WHERE alias.gid = excluded.gid \
     OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL)";
+/// Violates a constraint if another live node has the alias.
+pub(super) const PUT_FREE_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \
+    ON CONFLICT (key) DO UPDATE SET gid = CASE WHEN alias.gid = excluded.gid \
+    OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL) THEN excluded.gid END";
 pub(super) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
 
 pub(super) const APPEND: &str =
-    "INSERT INTO journal (seq, at, actor, facts, nodes) VALUES ($1, $2, $3, $4, $5)";
+    "INSERT INTO journal (seq, at, actor, facts, nodes, touched) VALUES ($1, $2, $3, $4, $5, $6)";
 pub(super) const EVENTS: &str =
     "SELECT seq, at, actor, facts, nodes FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
 pub(super) const EVENT_BOUNDS: &str = "SELECT seq, pruned FROM store_state";

@@ -69,9 +69,11 @@ CREATE TABLE word (
 );
 CREATE INDEX word_term ON word (home, kind, term, gid) INCLUDE (parts);
 
+-- `touched` are the keys of what the commit touched, and those made durable together with it: the last of them has the
+-- keys of all. It is null if they are not known.
 CREATE TABLE journal (
     seq bigint PRIMARY KEY, at bigint NOT NULL, actor bigint, facts text COLLATE "C" NOT NULL,
-    nodes text COLLATE "C" NOT NULL
+    nodes text COLLATE "C" NOT NULL, touched bigint[]
 );
 
 -- `gid` and `at` grow with `seq`, which has no gaps; `digest` chains the rows.

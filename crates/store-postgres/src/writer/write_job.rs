@@ -3,11 +3,19 @@ use crate::database_error::DatabaseError;
 use crate::transaction::PgTransaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
+use workgraph_core::engine;
+use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
 /// Work of any kind and outcome, behind one interface.
 pub(super) trait DynWrite: Send {
     /// Does the work; returns true if its writes are to be kept.
     fn run(&mut self, transaction: &mut PgTransaction<'_>) -> bool;
+    /// Returns the change set, if the work is to commit one.
+    fn changes(&self) -> Option<&Changes> {
+        None
+    }
+    /// Makes the receipt or refusal of its change set the outcome of the work.
+    fn settle(&mut self, _outcome: Result<CommitReceipt, GraphStoreError>) {}
     /// Makes an error the outcome of the work.
     fn fail(&mut self, error: &DatabaseError);
     /// Returns true if the work was done and did not fail.
@@ -47,9 +55,8 @@ where
     fn run(&mut self, transaction: &mut PgTransaction<'_>) -> bool {
         // Work that was left half done is undone with its savepoint.
         let done = catch_unwind(AssertUnwindSafe(|| (self.work)(transaction)));
-        let panicked = || Err(DatabaseError::Failed("a change set panicked".into()).into());
         self.outcome
-            .insert(done.unwrap_or_else(|_| panicked()))
+            .insert(done.unwrap_or_else(|_| Err(panicked())))
             .is_ok()
     }
 
@@ -62,12 +69,83 @@ where
     }
 
     fn answer(self: Box<Self>, failure: Option<&DatabaseError>) {
-        let outcome = match (failure, self.outcome) {
-            (Some(error), _) => Err(error.clone().into()),
-            (None, Some(outcome)) => outcome,
-            (None, None) => return,
-        };
-        // The caller may be gone; the writes stay.
-        let _ = self.reply.send(outcome);
+        answer(self.reply, self.outcome, failure);
     }
+}
+
+/// Change set to commit, its outcome, and the channel to the caller that waits for it.
+pub(super) struct PendingCommit {
+    changes: Changes,
+    outcome: Option<Result<CommitReceipt, GraphStoreError>>,
+    reply: oneshot::Sender<Result<CommitReceipt, GraphStoreError>>,
+}
+
+impl PendingCommit {
+    pub(super) fn new(
+        changes: Changes,
+    ) -> (
+        Self,
+        oneshot::Receiver<Result<CommitReceipt, GraphStoreError>>,
+    ) {
+        let (reply, answer) = oneshot::channel();
+        let outcome = None;
+        (
+            Self {
+                changes,
+                outcome,
+                reply,
+            },
+            answer,
+        )
+    }
+}
+
+impl DynWrite for PendingCommit {
+    fn run(&mut self, transaction: &mut PgTransaction<'_>) -> bool {
+        let apply = || engine::apply::apply(transaction, &self.changes);
+        let done = catch_unwind(AssertUnwindSafe(apply));
+        self.outcome
+            .insert(done.unwrap_or_else(|_| Err(panicked())))
+            .is_ok()
+    }
+
+    fn changes(&self) -> Option<&Changes> {
+        Some(&self.changes)
+    }
+
+    fn settle(&mut self, outcome: Result<CommitReceipt, GraphStoreError>) {
+        self.outcome = Some(outcome);
+    }
+
+    fn fail(&mut self, error: &DatabaseError) {
+        self.outcome = Some(Err(error.clone().into()));
+    }
+
+    fn succeeded(&self) -> bool {
+        matches!(self.outcome, Some(Ok(_)))
+    }
+
+    fn answer(self: Box<Self>, failure: Option<&DatabaseError>) {
+        answer(self.reply, self.outcome, failure);
+    }
+}
+
+/// Gives a waiting caller the outcome of its work, or the failure of the whole batch.
+fn answer<T, E: From<DatabaseError>>(
+    reply: oneshot::Sender<Result<T, E>>,
+    outcome: Option<Result<T, E>>,
+    failure: Option<&DatabaseError>,
+) {
+    let outcome = match (failure, outcome) {
+        (Some(error), _) => Err(error.clone().into()),
+        (None, Some(outcome)) => outcome,
+        (None, None) => return,
+    };
+    // The caller may be gone; the writes stay.
+    let _ = reply.send(outcome);
+}
+
+/// Returns the error of work that panicked.
+fn panicked<E: From<DatabaseError>>() -> E {
+    DatabaseError::Failed("a change set panicked".into()).into()
 }

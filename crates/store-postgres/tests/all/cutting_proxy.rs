@@ -84,12 +84,12 @@ fn relay(client: UnixStream, server: &PathBuf, cut: &Arc<AtomicU8>) {
         (client.try_clone().unwrap(), server.try_clone().unwrap());
     let (cut, swallows) = (Arc::clone(cut), Arc::clone(&swallow));
     std::thread::spawn(move || {
-        let (mut buffer, mut saves) = (vec![0; 1 << 16], false);
+        let (mut buffer, mut locks) = (vec![0; 1 << 16], false);
         while let Ok(count @ 1..) = from_client.read(&mut buffer) {
             let bytes = &buffer[..count];
-            // Loads end with the same command, but make no savepoints.
-            saves |= contains(bytes, b"SAVEPOINT job\0");
-            let writes = saves && contains(bytes, b"COMMIT\0");
+            // Loads end with the same command, but do not lock the store.
+            locks |= contains(bytes, b"FOR UPDATE OF store_state");
+            let writes = locks && contains(bytes, b"COMMIT\0");
             if writes
                 && cut
                     .compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst)

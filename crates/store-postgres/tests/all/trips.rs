@@ -47,10 +47,8 @@ fn loads_take_as_few_trips_as_their_reads_depend_on_each_other() {
     for number in [0, 1] {
         trips(&test.store, &task(ann, tasks[number]));
     }
-    let cold = trips(&test.store, &task(ann, tasks[2]));
-    assert!(cold <= 3, "a task that was not read before: {cold}");
-    let warm = trips(&test.store, &task(ann, tasks[2]));
-    assert_eq!(warm, 1, "a task that was read before");
+    let found = trips(&test.store, &task(ann, tasks[2]));
+    assert!(found <= 2, "a task: {found}");
 
     let mut page = ReadQuery::of(ViewerKey {
         user: ann,
@@ -64,8 +62,8 @@ fn loads_take_as_few_trips_as_their_reads_depend_on_each_other() {
     ));
     page.page_plan = Some(plan::full(Type::Task));
     trips(&test.store, &page);
-    let again = trips(&test.store, &page);
-    assert_eq!(again, 1, "a page that was read before");
+    let listed = trips(&test.store, &page);
+    assert!(listed <= 3, "a page: {listed}");
 
     let mut search = ReadQuery::of(ViewerKey {
         user: ann,
@@ -87,5 +85,14 @@ fn loads_take_as_few_trips_as_their_reads_depend_on_each_other() {
     });
     trips(&test.store, &search);
     let searched = trips(&test.store, &search);
-    assert!(searched <= 8, "a search: {searched}");
+    assert!(searched <= 6, "a search: {searched}");
+
+    // The lock, what the rules read, and the commit.
+    let before = test.store.stats();
+    fixture.task_in(section, "another", ann);
+    block_on(test.store.commit(fixture.take())).unwrap();
+    let after = test.store.stats();
+    assert_eq!(after.batches - before.batches, 1);
+    let written = after.write_trips - before.write_trips;
+    assert!(written <= 4, "a new task: {written}");
 }
