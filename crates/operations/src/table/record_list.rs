@@ -2,7 +2,9 @@
 //!
 //! A list declares its anchors, the narrowest first. The rows come from the first anchor that a request has; each other
 //! anchor keeps the rows that link to its node. Without any anchor they come from all workspaces of the user.
-use crate::operation::inputs::{Input, InputDef, InputPlace, InputReader, Named, OperationInput};
+use crate::operation::inputs::{
+    Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput,
+};
 use crate::operation::steps::Description;
 use crate::operation::{ListRequest, Operation, rows};
 use crate::request_context::RequestContext;
@@ -74,15 +76,15 @@ pub(super) trait RecordList: Sized + Send + Sync + 'static {
 /// Most anchors of a list.
 const ANCHORS_MAX: usize = 6;
 
-/// Returns the declarations of the parameters of anchors, and their number. Those after the last are its repetitions.
+/// Fills the declarations of anchors up to the most that there can be.
+const UNUSED: &InputDef = &InputDef::new(InputPlace::Query, "", InputType::Flag, "");
+
+/// Returns the declarations of the parameters of anchors, and their number.
 const fn anchor_inputs(
     anchors: &'static [ListAnchor],
 ) -> ([&'static InputDef; ANCHORS_MAX], usize) {
-    let [first, ..] = anchors else {
-        panic!("a list has an anchor");
-    };
     assert!(anchors.len() <= ANCHORS_MAX, "a list has too many anchors");
-    let mut inputs = [&first.input.def; ANCHORS_MAX];
+    let mut inputs = [UNUSED; ANCHORS_MAX];
     let (mut slots, mut rest) = (inputs.as_mut_slice(), anchors);
     while let ([slot, slots_left @ ..], [anchor, anchors_left @ ..]) = (slots, rest) {
         *slot = &anchor.input.def;
