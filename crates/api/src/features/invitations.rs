@@ -7,8 +7,8 @@ use workgraph_core::engine::has_audit_rows;
 use workgraph_core::model::registry::{Relation, rel};
 use workgraph_core::model::time::Time;
 use workgraph_core::rules::invitation_rules::{
-    Invitation, accept, close, decline, is_open, people, remaining_in_full, remaining_needs,
-    reply_needs, transfer_some,
+    Invitation, accept, close, decline, is_open, people, records, remaining_in_full,
+    remaining_needs, reply_needs, transfer_some,
 };
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, ViewerKey};
@@ -119,6 +119,16 @@ impl Api {
             let found = self.read(&remaining_needs(it)).await?;
             let full = self.read(&remaining_in_full(it, &found)).await?;
             let some = |work: &mut ChangeBuilder<'_>| transfer_some(work, it, heir, &found, &full);
+            if !self.moved(actor, &mut conflicts, some).await? {
+                break;
+            }
+        }
+        loop {
+            let found = self.read(&records::listed(it)).await?;
+            let full = self.read(&records::listed_in_full(it, &found)).await?;
+            let kept = self.read(&records::kept_by_person(it, &full)).await?;
+            let views = (&full, &kept);
+            let some = |work: &mut ChangeBuilder<'_>| records::pass_on(work, it, heir, views);
             if !self.moved(actor, &mut conflicts, some).await? {
                 break;
             }

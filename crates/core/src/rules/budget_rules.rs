@@ -7,7 +7,7 @@ use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{FieldDef, LinkOne, Opaque, Type, TypedField, rel};
-use crate::model::resources::budget;
+use crate::model::resources::{END_DATE, START_DATE, budget, capacity};
 use crate::model::time::Date;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
@@ -98,11 +98,7 @@ pub fn replace_minutes(
     projects.dedup();
     for project in projects.into_iter().filter_map(|gid| view.node(gid)) {
         let mut totals = ProjectTotals::read(work, view, project);
-        for (counted, sign) in [(before, -1), (after, 1)] {
-            if let Some(counted) = counted.filter(|counted| counted.project == project.gid) {
-                totals.add(counted.user, counted.kind, sign * counted.minutes);
-            }
-        }
+        totals.replace_minutes(before, after);
         totals.save(work, view);
     }
 }
@@ -153,6 +149,19 @@ impl ProjectTotals {
         let sums = self.user(user).map(|(_, sums, _)| sums);
         if let Some(sum) = sums.and_then(|sums| sums.get_mut(kind as usize)) {
             *sum = sum.saturating_add(minutes).max(0);
+        }
+    }
+
+    /// Takes minutes of the project off the totals, and adds others.
+    pub(super) fn replace_minutes(
+        &mut self,
+        before: Option<CountedMinutes>,
+        after: Option<CountedMinutes>,
+    ) {
+        for (counted, sign) in [(before, -1), (after, 1)] {
+            if let Some(counted) = counted.filter(|counted| counted.project == self.project) {
+                self.add(counted.user, counted.kind, sign * counted.minutes);
+            }
         }
     }
 
@@ -331,10 +340,27 @@ fn set(
     draft.set(group, Value::Object(members).to_string());
 }
 
+/// Returns the minutes of an allocation that count to its project.
+#[must_use]
+pub fn planned(allocation: &Draft) -> Option<CountedMinutes> {
+    let days = (allocation.get(START_DATE), allocation.get(END_DATE));
+    Some(CountedMinutes {
+        project: allocation.get(capacity::PARENT)?,
+        user: allocation.get(capacity::ASSIGNEE)?,
+        kind: MinutesKind::Planned,
+        minutes: planned_minutes(days, allocation.get(capacity::EFFORT)),
+    })
+}
+
+/// Returns the money for an hour that a rate gives.
+#[must_use]
+pub fn hourly_rate(rate: &Draft) -> Option<f64> {
+    rate.get(capacity::RATE_VALUE).parse().ok()
+}
+
 /// Returns the minutes of an allocation: its hours, or its part of 40 hours, are those of each week from Monday to
 /// Friday.
-#[must_use]
-pub fn planned_minutes(days: (Option<Date>, Option<Date>), effort: &str) -> i64 {
+fn planned_minutes(days: (Option<Date>, Option<Date>), effort: &str) -> i64 {
     let (Some(first), Some(last)) = days else {
         return 0;
     };

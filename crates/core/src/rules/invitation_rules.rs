@@ -7,6 +7,7 @@
 //! it. The invited user is then deleted. Where older stories, texts and recipes name it, its heir
 //! is read in its place ([`alias::heir`]).
 pub mod people;
+pub mod records;
 
 use super::membership_roles::MembershipRole;
 use super::membership_rules::{join_workspace, leave_workspace, rejoin_workspace};
@@ -17,7 +18,7 @@ use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{LinkOne, Relation, Type, TypedField, rel};
-use crate::model::resources::{membership, project, task, user, user_task_list};
+use crate::model::resources::{goal, membership, project, task, user, user_task_list};
 use crate::search::{Clause, Search, SearchEffort, SearchLink, SearchQuery, SortOrder};
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListPosition, NodeRef, ReadQuery, ReadView, ViewerKey, alias};
@@ -73,6 +74,13 @@ const HELD: [(Relation, TypedField<LinkOne>); 2] = [
 
 /// Relations that make a user a follower.
 const FOLLOWED: [Relation; 3] = [rel::FOLLOWERS, rel::PROJECT_FOLLOWERS, rel::TAG_FOLLOWERS];
+
+/// Types with a user who is responsible, by which they are found, each with its field.
+const RESPONSIBLE: [(Type, TypedField<LinkOne>); 3] = [
+    (Type::Task, task::ASSIGNEE),
+    (Type::Project, project::OWNER),
+    (Type::Goal, goal::OWNER),
+];
 
 /// Invites a person to a workspace with a role; returns the invited user.
 pub fn invite(work: &mut ChangeBuilder<'_>, person: &Node, workspace: &Node, role: Role) -> Gid {
@@ -233,7 +241,7 @@ pub fn remaining_needs(it: &Invitation) -> ReadQuery {
     };
     want.search = Some(Search {
         workspace,
-        queries: [Type::Task, Type::Project, Type::Goal].map(query).into(),
+        queries: RESPONSIBLE.map(|(ty, _)| query(ty)).into(),
         limit: OBJECTS,
         cap: usize::MAX >> 1,
         effort: SearchEffort::USUAL,
@@ -315,14 +323,14 @@ pub fn transfer_some(
     let list = heir.and_then(|heir| full.resolve(&it.list(heir)));
     for node in found.rows.gids.iter().filter_map(|gid| full.node(*gid)) {
         let mut draft = Draft::edit(node);
+        for (_, field) in RESPONSIBLE.iter().filter(|(ty, _)| *ty == node.ty) {
+            draft.set(*field, heir);
+        }
         if node.ty == Type::Task {
-            draft.set(task::ASSIGNEE, heir);
             if heir.is_none() {
                 draft.set(task::ASSIGNED_BY, None);
             }
             enlist(work, node.gid, list, full);
-        } else {
-            draft.set(project::OWNER, heir);
         }
         moved |= work.save(&draft);
     }

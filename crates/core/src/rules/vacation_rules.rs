@@ -7,6 +7,9 @@ use crate::model::resources::membership::{self, VACATIONS, Vacation};
 use crate::model::time::Date;
 use crate::storage::change_builder::ChangeBuilder;
 
+/// The first and the last day of an entry.
+pub type EntryDays = (Option<Date>, Option<Date>);
+
 /// Most entries of a user that are not over.
 const ENTRIES_MAX: usize = 200;
 
@@ -19,7 +22,7 @@ pub fn keep_vacation_dates(
     work: &mut ChangeBuilder<'_>,
     seat: &Node,
     entry: Gid,
-    days: (Option<Date>, Option<Date>),
+    days: EntryDays,
 ) -> Result<(), DomainError> {
     let today = Date::of(work.now);
     let mut vacations = membership::vacations(seat);
@@ -37,11 +40,37 @@ pub fn keep_vacation_dates(
         let reason = format_args!("The user has {ENTRIES_MAX} out-of-office entries already");
         return Err(DomainError::field("user", reason));
     }
+    write(work, seat, vacations);
+    Ok(())
+}
+
+/// Adds the days of entries that were of another membership. Entries that are over are left out, and those beyond the
+/// most that a membership keeps.
+pub fn add_vacations(work: &mut ChangeBuilder<'_>, seat: &Node, entries: &[(Gid, EntryDays)]) {
+    let today = Date::of(work.now);
+    let mut vacations = membership::vacations(seat);
+    vacations.retain(|vacation| vacation.end_on >= today);
+    for (entry, days) in entries {
+        if let (Some(start_on), Some(end_on)) = *days
+            && end_on >= today
+            && vacations.len() < ENTRIES_MAX
+        {
+            let entry = *entry;
+            vacations.push(Vacation {
+                start_on,
+                end_on,
+                entry,
+            });
+        }
+    }
+    write(work, seat, vacations);
+}
+
+fn write(work: &mut ChangeBuilder<'_>, seat: &Node, mut vacations: Vec<Vacation>) {
     vacations.sort_unstable();
     let mut draft = Draft::edit(seat);
     set_vacations(&mut draft, &vacations);
     work.save(&draft);
-    Ok(())
 }
 
 /// Sets the out-of-office entries that a membership keeps.

@@ -9,11 +9,10 @@ use crate::request_context::RequestContext;
 use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::Type;
-use workgraph_core::model::resources::{END_DATE, START_DATE, capacity};
+use workgraph_core::model::resources::capacity;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
-use workgraph_core::rules::budget_rules::{self, CountedMinutes, MinutesKind};
+use workgraph_core::rules::budget_rules;
 use workgraph_core::storage::{NodeRef, ReadQuery};
 
 /// Operations on allocations.
@@ -75,27 +74,16 @@ impl RecordFamily for Allocations {
         }
         change.require_new_parent(capacity::PARENT)?;
         let (draft, view) = (&change.draft, change.view);
-        let before = draft.previous().as_ref().and_then(planned);
-        budget_rules::replace_minutes(&mut change.work, view, before, planned(draft));
+        let before = draft.previous().as_ref().and_then(budget_rules::planned);
+        budget_rules::replace_minutes(&mut change.work, view, before, budget_rules::planned(draft));
         Ok(())
     }
 
     fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
-        let before = planned(&change.draft);
+        let before = budget_rules::planned(&change.draft);
         budget_rules::replace_minutes(&mut change.work, change.view, before, None);
         Ok(())
     }
-}
-
-/// Returns the minutes of an allocation that count to its project.
-fn planned(allocation: &Draft) -> Option<CountedMinutes> {
-    let days = (allocation.get(START_DATE), allocation.get(END_DATE));
-    Some(CountedMinutes {
-        project: allocation.get(capacity::PARENT)?,
-        user: allocation.get(capacity::ASSIGNEE)?,
-        kind: MinutesKind::Planned,
-        minutes: budget_rules::planned_minutes(days, allocation.get(capacity::EFFORT)),
-    })
 }
 
 /// Returns an effort in its stored form.

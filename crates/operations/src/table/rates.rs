@@ -63,7 +63,7 @@ impl RecordFamily for Rates {
             let unique = alias_of(draft).map(|alias| (alias, draft.gid));
             change.work.changes.add_aliases.extend(unique);
         }
-        let rate = change.draft.get(capacity::RATE_VALUE).parse().ok();
+        let rate = budget_rules::hourly_rate(&change.draft);
         set_rate(change, rate)
     }
 

@@ -1,5 +1,6 @@
 //! Invitations of people from another workspace: no reply reveals that the person exists before they accept.
 mod commits;
+mod records;
 mod references;
 
 use super::{added, orchid, removed, role_of, roles_of};
