@@ -87,22 +87,83 @@ fn entries_have_the_state_of_their_week() {
         let expected = |within: &str| ["DRAFT", within, within, "DRAFT"].map(|s| json!(s));
         assert_eq!(change(&world, "moe", &other, "submitted"), 200);
         assert_eq!(states(), expected("DRAFT"));
-        for (user, next) in [("mel", "submitted"), ("ada", "approved")] {
-            assert_eq!(change(&world, user, &week, next), 200);
-            assert_eq!(states(), expected(&next.to_ascii_uppercase()));
-        }
+        assert_eq!(change(&world, "mel", &week, "submitted"), 200);
+        assert_eq!(states(), expected("SUBMITTED"));
         let added = add("2026-03-05");
-        assert_eq!(state(&added), "APPROVED");
-        for (day, expected) in [("2026-03-10", "DRAFT"), ("2026-03-04", "APPROVED")] {
+        assert_eq!(state(&added), "SUBMITTED");
+        for (day, expected) in [("2026-03-10", "DRAFT"), ("2026-03-04", "SUBMITTED")] {
             let data = json!({"entered_on": day});
             assert_eq!(world.call("mel", "PUT", &added, &data).status, 200);
             assert_eq!(state(&added), expected, "{day}");
         }
+        assert_eq!(change(&world, "ada", &week, "approved"), 200);
+        assert_eq!(states(), expected("APPROVED"));
         let filter = "timesheet_approval_status=APPROVED";
         let of = format!("/time_tracking_entries?{filter}&user={}", world.gid("mel"));
         assert_eq!(world.get("ada", &of).gids().len(), 3);
+    }
+}
+
+/// S902. An admin does not change it either, but reopens the week.
+#[test]
+fn the_entries_of_an_approved_week_stay_as_they_are() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let at = format!("/tasks/{}/time_tracking_entries", world.gid("rake"));
+        let data = |day: &str| json!({"duration_minutes": 30, "entered_on": day});
+        let add = |day: &str| {
+            let entry = world.post("mel", &at, data(day)).gid();
+            format!("/time_tracking_entries/{entry}")
+        };
+        let (within, outside) = (add("2026-03-05"), add("2026-03-10"));
+        let week = begin(&world, "mel", "2026-03-02", "2026-03-08");
+        for (user, next) in [("mel", "submitted"), ("ada", "approved")] {
+            assert_eq!(change(&world, user, &week, next), 200);
+        }
+        let minutes = || world.get("mel", &within).json["data"]["duration_minutes"].clone();
+        let task = format!(
+            "/tasks/{}?opt_fields=actual_time_minutes",
+            world.gid("rake")
+        );
+        let total = || world.get("mel", &task).json["data"]["actual_time_minutes"].clone();
+        let attempts = || {
+            let moved_out = json!({"entered_on": "2026-03-10"});
+            let moved_in = json!({"entered_on": "2026-03-06"});
+            [
+                world.post("mel", &at, data("2026-03-08")).status,
+                world
+                    .call("mel", "PUT", &within, &json!({"duration_minutes": 31}))
+                    .status,
+                world
+                    .call(
+                        "ada",
+                        "PUT",
+                        &within,
+                        &json!({"billable_status": "billable"}),
+                    )
+                    .status,
+                world.call("mel", "PUT", &within, &moved_out).status,
+                world.call("mel", "PUT", &outside, &moved_in).status,
+                world.call("ada", "DELETE", &within, &Value::Null).status,
+            ]
+        };
+        assert_eq!(attempts(), [403; 6]);
+        assert_eq!((minutes(), total()), (json!(30), json!(60)));
+        let refused = world.call("ada", "DELETE", &within, &Value::Null);
+        assert!(refused.message().contains("approved"), "{}", refused.text);
         assert_eq!(
-            world.call("mel", "DELETE", &added, &Value::Null).status,
+            world.call("mel", "DELETE", &outside, &Value::Null).status,
+            200
+        );
+        // The week of another user, and the days around this one, are open.
+        assert_eq!(world.post("moe", &at, data("2026-03-05")).status, 201);
+        assert_eq!(world.post("mel", &at, data("2026-03-09")).status, 201);
+        assert_eq!(change(&world, "ada", &week, "draft"), 200);
+        let outside = add("2026-03-10");
+        let moved_in = json!({"entered_on": "2026-03-06"});
+        assert_eq!(world.call("mel", "PUT", &outside, &moved_in).status, 200);
+        assert_eq!(
+            world.call("mel", "DELETE", &within, &Value::Null).status,
             200
         );
     }

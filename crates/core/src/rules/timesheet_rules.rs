@@ -79,15 +79,18 @@ impl WeekRef {
     }
 }
 
+/// The state of a week whose entries do not change.
+pub const APPROVED: &str = "APPROVED";
+
 /// Changes of the state of a week: the state before, the state after, and true if only an admin makes the change.
 const CHANGES: &[(&str, &str, bool)] = &[
     ("DRAFT", "SUBMITTED", false),
     ("SUBMITTED", "DRAFT", false),
-    ("SUBMITTED", "APPROVED", true),
+    ("SUBMITTED", APPROVED, true),
     ("SUBMITTED", "REJECTED", true),
     ("REJECTED", "DRAFT", false),
     ("REJECTED", "SUBMITTED", false),
-    ("APPROVED", "DRAFT", true),
+    (APPROVED, "DRAFT", true),
 ];
 
 /// Adds the entries in a week to a read query.

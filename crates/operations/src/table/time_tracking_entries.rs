@@ -14,8 +14,8 @@ use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::rules::budget_rules::{self, CountedMinutes, MinutesKind};
 use workgraph_core::rules::time_tracking_rules::add_minutes;
-use workgraph_core::rules::timesheet_rules::WeekRef;
-use workgraph_core::storage::{EdgeEnd, LinkSelector, NodeRef, ReadQuery, RowFilter};
+use workgraph_core::rules::timesheet_rules::{self, WeekRef};
+use workgraph_core::storage::{EdgeEnd, Guard, LinkSelector, NodeRef, ReadQuery, RowFilter};
 
 /// Operations on time tracking entries.
 pub static TIME_TRACKING_ENTRIES: &[Operation] = &[
@@ -102,6 +102,7 @@ impl RecordFamily for Entries {
                 return Err(DomainError::field("categories", reason));
             }
         }
+        require_open(draft)?;
         if draft.get(time_tracking::ENTERED_ON).is_none() {
             draft.set(time_tracking::ENTERED_ON, Some(Date::of(call.now)));
         }
@@ -118,6 +119,7 @@ impl RecordFamily for Entries {
                 time_tracking::APPROVAL_STATUS,
                 state.as_deref().unwrap_or("DRAFT"),
             );
+            require_open(draft)?;
         }
         let before = if draft.is_new() {
             draft.set(time_tracking::CREATED_BY, call.user_gid());
@@ -141,6 +143,12 @@ impl RecordFamily for Entries {
     }
 
     fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
+        require_open(&change.draft)?;
+        if let Some(entry) = change.view.node(change.draft.gid) {
+            // It fails if the week is approved in the meantime, which writes the entry.
+            let unchanged = Guard::Version(entry.gid, entry.version);
+            change.work.changes.guards.push(unchanged);
+        }
         let minutes = change.draft.get(time_tracking::DURATION);
         let task = change.parent()?;
         add_minutes(&mut change.work, task, -minutes);
@@ -148,6 +156,20 @@ impl RecordFamily for Entries {
         budget_rules::replace_minutes(&mut change.work, change.view, before, None);
         Ok(())
     }
+}
+
+/// Checks that an entry is not in an approved week.
+///
+/// # Errors
+/// Fails when it is.
+fn require_open(entry: &Draft) -> Result<(), DomainError> {
+    let state = entry.get(time_tracking::APPROVAL_STATUS);
+    if state.as_deref() == Some(timesheet_rules::APPROVED) {
+        return Err(DomainError::forbidden(
+            "The timesheet of this week is approved. Its entries change once an admin of the workspace reopened it.",
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the day that an entry gets from a body; `None` if it keeps its day.
