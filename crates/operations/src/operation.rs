@@ -160,13 +160,26 @@ pub struct ListRequest {
     pub anchor_types: &'static [Type],
 }
 
+/// A node that a search names. It must exist, and the caller must see it.
+#[derive(Clone, Debug)]
+pub struct ReferencedNode {
+    /// The parameter that names it.
+    pub parameter: String,
+    /// The reference.
+    pub node: NodeRef,
+    /// The types that it may have.
+    pub types: &'static [Type],
+    /// The node to which it must link, with the stored key of the link; `None` for any.
+    pub linked_to: Option<(&'static str, Gid)>,
+}
+
 /// A search that a function describes.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
     /// The read query, the search included.
     pub query: ReadQuery,
-    /// The nodes that the request names: each with the parameter that names it, and the types that it may have.
-    pub referenced: Vec<(String, NodeRef, &'static [Type])>,
+    /// The nodes that the request names.
+    pub referenced: Vec<ReferencedNode>,
     /// The type of the matches.
     pub ty: Type,
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::model::resources::is_one_of;
+use workgraph_core::model::resources::{is_one_of, resource};
 use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView, RowFilter};
 use workgraph_core::tasks_of_container;
 use workgraph_operations::operation::inputs::{InputDef, InputReader, path};
@@ -228,8 +228,17 @@ async fn execute_search(
         let target = InputReader::new(&call.raw).node_of_path(input)?;
         call.named_node(&view, &target, Level::Viewer)?;
     }
-    for (field, name, types) in &sought.referenced {
-        call.resolve_ref(&view, field, name, types, Level::Viewer)?;
+    for named in &sought.referenced {
+        let (field, types) = (&named.parameter, named.types);
+        let node = call.resolve_ref(&view, field, &named.node, types, Level::Viewer)?;
+        if let Some((key, of)) = named.linked_to
+            && node.link(key) != Some(of)
+        {
+            let of = view.node(of).map_or("object", |of| resource(of.ty).noun);
+            let noun = resource(node.ty).noun;
+            let reason = format_args!("Not a {noun} of this {of}: {}", node.gid);
+            return Err(DomainError::field(field, reason).into());
+        }
     }
     let gids = &view.rows.gids;
     let room = 64 + gids.len() * (128 + 48 * asked.plan.steps.len());

@@ -1,8 +1,33 @@
 //! Custom types of tasks.
 use crate::world::{KINDS, World};
 use serde_json::{Value, json};
+use workgraph_core::model::time::Time;
+use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
+use workgraph_core::storage::change_builder::ChangeBuilder;
 
-/// S265.
+/// Returns the status of the reply to a search by a status with another custom type than its own.
+fn found_by_other_type(world: &World, status: &str) -> u16 {
+    let generate_gid = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &generate_gid);
+    let statuses = ["Open:incomplete", "Answered:complete"];
+    let statuses = statuses.map(|status| NewStatus::parse(status).unwrap());
+    let (orchid, moss) = (world.gid("orchid"), world.gid("moss"));
+    let other = create_custom_type(&mut work, orchid, &[moss], "Question", &statuses).unwrap();
+    world.run(world.graph.commit(work.changes)).unwrap();
+    let filter = format!("custom_types.{other}.custom_type_status_option.gid={status}");
+    let search = format!("/workspaces/{}/tasks/search?{filter}", world.gid("orchid"));
+    let reply = world.get("ada", &search);
+    if reply.status == 400 {
+        assert!(
+            reply.message().contains("of this custom type"),
+            "{}",
+            reply.text
+        );
+    }
+    reply.status
+}
+
+/// S265. S903.
 #[test]
 fn the_status_of_a_custom_type_and_completion_follow_from_each_other() {
     for kind in KINDS {
@@ -57,6 +82,7 @@ fn the_status_of_a_custom_type_and_completion_follow_from_each_other() {
             world.get("ada", &search).gids().len()
         };
         assert_eq!((found(&open), found(&done)), (1, 0));
+        assert_eq!(found_by_other_type(&world, &open), 400);
         assert_eq!(put(json!({"completed": true})), 200);
         assert_eq!((found(&open), found(&done)), (0, 1));
         assert_eq!(put(json!({"resource_subtype": "default_task"})), 200);

@@ -57,7 +57,7 @@ fn describe(call: &RequestContext<'_>, input: &SearchInput) -> SearchRequest {
     let workspace = want.add_ref(input.workspace.node);
     let nodes = input.nodes.iter();
     let refs: Vec<usize> = nodes
-        .map(|(_, node, _)| want.add_ref(node.clone()))
+        .map(|named| want.add_ref(named.node.clone()))
         .collect();
     let query = input.query.renamed(&|at| refs.get(*at).copied());
     want.search = Some(Search {

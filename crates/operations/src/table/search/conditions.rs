@@ -1,9 +1,11 @@
 //! Conditions of a search, as its filters are read.
 use super::custom::{CustomFieldFilter, CustomStatusFilter};
 use super::filter::{Comparison, Filter, FilterKind, Quantifier};
+use crate::operation::ReferencedNode;
 use crate::operation::inputs::{InputDef, InputReader, one_of, parse_gid};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::custom_type::OPTION_OF;
 use workgraph_core::model::resources::task;
 use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::split;
@@ -15,9 +17,6 @@ const NULL: &str = "null";
 /// The most names in one list.
 const NAMES_MAX: usize = 100;
 const DAY: i64 = 86_400_000;
-
-/// Node that a request names: its parameter, the reference, and the types that it may have.
-pub(super) type ReferencedNode = (String, NodeRef, &'static [Type]);
 
 /// Conditions that a request sets on matches.
 #[derive(Default)]
@@ -115,6 +114,9 @@ impl Conditions {
             self.name(parameter.clone(), of, &[Type::CustomType]);
             let status = NodeRef::Gid(status);
             let status = self.name(parameter, status, &[Type::CustomTypeStatusOption]);
+            if let Some(status) = self.nodes.last_mut() {
+                status.linked_to = Some((OPTION_OF.def.name, custom_type));
+            }
             let link = (SearchLink::CustomStatus, status);
             self.clauses.push(Clause::Any(vec![link]));
         }
@@ -122,7 +124,12 @@ impl Conditions {
 
     /// Adds a node that must exist and be visible; returns its index.
     fn name(&mut self, parameter: String, node: NodeRef, types: &'static [Type]) -> usize {
-        self.nodes.push((parameter, node, types));
+        self.nodes.push(ReferencedNode {
+            parameter,
+            node,
+            types,
+            linked_to: None,
+        });
         self.nodes.len() - 1
     }
 

@@ -1,8 +1,9 @@
 //! Inputs of the searches.
-use super::conditions::{Conditions, ReferencedNode};
+use super::conditions::Conditions;
 use super::custom::{CUSTOM_FIELDS, CUSTOM_TYPES};
 use super::filter::Filter;
 use super::filters::{PROJECTS, TASKS};
+use crate::operation::ReferencedNode;
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, one_of, path,
 };
