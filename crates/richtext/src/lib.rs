@@ -78,6 +78,23 @@ pub fn without_names(html: &str) -> Result<Option<RichText>, RichError> {
     Ok(Some(rich))
 }
 
+/// Returns a stored rich text whose images show other attachments: those that `replacement` gives for the gids of the
+/// present ones. `None` if no image is replaced.
+///
+/// # Errors
+/// Returns an error if the text is not in the stored form.
+pub fn with_images(
+    html: &str,
+    replacement: &dyn Fn(u64) -> Option<u64>,
+) -> Result<Option<String>, RichError> {
+    if !has_links(html) {
+        return Ok(None);
+    }
+    let mut pieces = parse::parse(html, RichTextProfile::Brief)?;
+    let replaced = link_expansion::replace_images(&mut pieces, replacement);
+    Ok(replaced.then(|| serialize::rich(&pieces).html))
+}
+
 /// Returns true if a text, or JSON that holds one, may link to objects. False is certain.
 #[must_use]
 pub fn has_links(text: &str) -> bool {

@@ -39,6 +39,27 @@ pub(crate) fn own_words(pieces: Vec<MarkupToken>) -> Vec<MarkupToken> {
     emptied(pieces, |_, _| true)
 }
 
+/// Replaces the attachments that images show; returns true if there was one to replace. The address of an image is left
+/// out: readers get it from the attachment.
+pub(crate) fn replace_images(
+    pieces: &mut [MarkupToken],
+    replacement: &dyn Fn(u64) -> Option<u64>,
+) -> bool {
+    let mut any = false;
+    for piece in pieces {
+        let MarkupToken::Open(Tag { name: "img", .. }, attributes) = piece else {
+            continue;
+        };
+        let shown = get(attributes, "data-asana-gid").and_then(parse_gid);
+        if let Some(gid) = shown.and_then(replacement) {
+            attributes.retain(|(name, _)| !matches!(*name, "data-asana-gid" | "src"));
+            attributes.insert(0, ("data-asana-gid", gid.to_string()));
+            any = true;
+        }
+    }
+    any
+}
+
 fn emptied(
     pieces: Vec<MarkupToken>,
     which: impl Fn(&Tag, &Attributes) -> bool,

@@ -200,6 +200,17 @@ fn references_are_collected_once_and_in_order() {
 }
 
 #[test]
+fn images_show_other_attachments_and_links_stay() {
+    let html = "<body><a data-asana-gid=\"3\"/><img data-asana-gid=\"3\"/><img data-asana-gid=\"4\"/></body>";
+    let other = |gid| (gid == 3).then_some(30);
+    let replaced = with_images(html, &other).unwrap().unwrap();
+    assert_eq!(links(&replaced), [3, 30, 4]);
+    assert_eq!(with_images(&replaced, &other), Ok(None));
+    assert_eq!(with_images("<body>3</body>", &other), Ok(None));
+    assert!(with_images("<body><img data-asana-gid=\"3\"/>", &other).is_err());
+}
+
+#[test]
 fn a_reader_sees_what_it_may() {
     let stored =
         brief("<body><a data-asana-gid=\"2\"/> <img data-asana-gid=\"3\"/></body>").unwrap();

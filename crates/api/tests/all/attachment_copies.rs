@@ -211,3 +211,86 @@ fn nothing_is_copied_of_an_attachment_that_was_deleted() {
         assert_eq!(names(&world, &made(&job, "new_task")), Vec::<String>::new());
     }
 }
+
+/// Returns the rich description of a task.
+fn html(world: &World, task: &str) -> String {
+    let task = world.get("ada", &format!("/tasks/{task}?opt_fields=html_notes"));
+    task.json["data"]["html_notes"].as_str().unwrap().to_owned()
+}
+
+/// Attaches an image to a task, and shows it in the description. Returns its gid.
+fn show(world: &World, task: &str, name: &str) -> String {
+    let image = attach(world, task, name);
+    let text = format!("<body>See <img data-asana-gid=\"{image}\"/></body>");
+    let path = format!("/tasks/{task}");
+    let done = world.call("ada", "PUT", &path, &json!({ "html_notes": text }));
+    assert_eq!(done.status, 200, "{}", done.text);
+    image
+}
+
+/// Checks that the description of a task shows its own attachment, which is there, and returns it.
+fn shows_own(world: &World, task: &str, name: &str) -> String {
+    let (text, own) = (html(world, task), named(world, task, name));
+    let own = own["gid"].as_str().unwrap();
+    assert!(
+        text.contains(&format!("data-asana-gid=\"{own}\"")),
+        "{own}: {text}"
+    );
+    assert!(text.contains(&format!("alt=\"{name}\"")), "{text}");
+    assert!(!text.contains("data-asana-deleted"), "{text}");
+    own.to_owned()
+}
+
+/// S906.
+#[test]
+fn the_description_of_a_copy_shows_the_attachments_of_the_copy() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let task = water(&world);
+        let below = world.gid("water_buds").to_string();
+        let image = show(&world, &task, "rose.png");
+        show(&world, &below, "bud.png");
+        let original = html(&world, &task);
+        let copy = duplicate_task(&world, &task, "notes,subtasks,attachments");
+        assert_ne!(shows_own(&world, &copy, "rose.png"), image);
+        shows_own(&world, &subtask_like(&world, &copy, &below), "bud.png");
+        assert_eq!(html(&world, &task), original);
+        // A copy without attachments shows the original's.
+        let bare = duplicate_task(&world, &task, "notes");
+        assert_eq!(html(&world, &bare), original);
+        delete(&world, &format!("/tasks/{task}"));
+        shows_own(&world, &copy, "rose.png");
+        assert!(html(&world, &bare).contains("data-asana-deleted"));
+    }
+}
+
+/// S906. The tasks of a template and of its projects show their own, too, where a task has more attachments than fit one
+/// step.
+#[test]
+fn the_descriptions_of_a_template_show_its_own_attachments() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let (project, task) = (world.gid("garden").to_string(), water(&world));
+        for number in 0..110 {
+            attach(&world, &task, &format!("{number}.txt"));
+        }
+        show(&world, &task, "rose.png");
+        let name = world.get("ada", &format!("/tasks/{task}")).json["data"]["name"].clone();
+        let data =
+            json!({"name": "Wood", "public": true, "team": world.gid("gardeners").to_string()});
+        let job = world.post("ada", &format!("/projects/{project}/saveAsTemplate"), data);
+        world.work();
+        let template = made(&job, "new_project_template");
+        delete(&world, &format!("/tasks/{task}"));
+        let path = format!("/project_templates/{template}/instantiateProject");
+        let job = world.post("ada", &path, json!({"name": "New wood"}));
+        world.work();
+        let tasks = format!("/projects/{}/tasks", made(&job, "new_project"));
+        let tasks = world.get("ada", &tasks).json["data"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let copy = tasks.iter().find(|task| task["name"] == name).unwrap();
+        shows_own(&world, copy["gid"].as_str().unwrap(), "rose.png");
+    }
+}

@@ -265,12 +265,12 @@ impl Duplication {
                 after,
                 wide,
                 inside,
-            } => copier.branch(work, &mut next, Branch::Subtasks, (after, *wide, inside)),
+            } => copier.branch(work, &mut next, Branch::Subtasks, (after, *wide, inside))?,
             CopyPhase::Attachments {
                 after,
                 wide,
                 inside,
-            } => copier.branch(work, &mut next, Branch::Attachments, (after, *wide, inside)),
+            } => copier.branch(work, &mut next, Branch::Attachments, (after, *wide, inside))?,
             CopyPhase::Dependencies { .. } => {
                 if self.parts.has("dependencies") {
                     copier.ties(work);

@@ -20,6 +20,26 @@ pub fn referenced(inputs: &CheckedInputs, html: TypedField<str>) -> Vec<Gid> {
     }
 }
 
+/// Lets the images of a rich text show other attachments: those that `replacement` gives for the present ones. Returns
+/// true if there was one to replace.
+///
+/// # Errors
+/// Fails if the text is not in its stored form.
+pub fn replace_images(
+    draft: &mut Draft,
+    html: TypedField<str>,
+    replacement: &dyn Fn(u64) -> Option<u64>,
+) -> Result<bool, DomainError> {
+    let text = draft.get(html).unwrap_or_default();
+    let replaced = rich_text::with_images(&text, replacement)
+        .map_err(|e| DomainError::field(html.def.name, e))?;
+    let Some(replaced) = replaced else {
+        return Ok(false);
+    };
+    draft.set(html, replaced.as_str());
+    Ok(true)
+}
+
 /// Writes a text given as plain or rich into both fields.
 ///
 /// # Errors

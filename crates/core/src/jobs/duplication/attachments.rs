@@ -1,12 +1,24 @@
 //! Copying of the attachments of tasks: a copy has the content of its original, whose file is kept for as long as one of
 //! them exists.
 use super::copier::Copier;
+use crate::domain_error::DomainError;
+use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
-use crate::model::resources::attachment;
+use crate::model::resources::{attachment, task};
+use crate::rules::rich_texts;
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::{ListPosition, NodeRef, NodeWrite, alias};
+use crate::storage::{LinkSelector, ListPosition, NodeRef, NodeWrite, alias};
+use std::collections::BTreeMap;
+
+/// Attachments that a step copied: by the copy of their task, each with its own copy.
+pub(super) type CopiedAttachments = BTreeMap<Gid, Vec<(Gid, Gid)>>;
+
+/// Returns a reference to the copy of a task, in whose description images may show attachments of the original.
+pub(super) fn copy_of_task(task: Gid, job: Gid) -> NodeRef {
+    NodeRef::Gid(task).of(LinkSelector::Aux(rel::COPIED, job))
+}
 
 /// Returns a reference to the node that stands for the file of an attachment; `None` for links.
 pub(super) fn shared_file(of: &Node) -> Option<NodeRef> {
@@ -22,7 +34,7 @@ impl Copier<'_> {
         old: &Node,
         from: Gid,
         under: Gid,
-    ) {
+    ) -> Gid {
         let mut draft = work.draft(Type::Attachment, old.workspace);
         draft.take(attachment::NAME, old);
         draft.take(attachment::SUBTYPE, old);
@@ -52,6 +64,31 @@ impl Copier<'_> {
             let shared = self.file_node(work, file);
             work.link(new, rel::FILE_COPIES, shared, ListPosition::Rank(0), None);
         }
+        new
+    }
+
+    /// Lets the images in the descriptions of copies show the copies of the attachments. Nobody changed these texts, so
+    /// that makes no events.
+    pub(super) fn show_copies(
+        &self,
+        work: &mut ChangeBuilder<'_>,
+        copied: &CopiedAttachments,
+    ) -> Result<(), DomainError> {
+        for (task, attachments) in copied {
+            let Some(task) = self.more.node(*task) else {
+                continue;
+            };
+            let mut draft = Draft::edit(task);
+            let copy = |gid: u64| {
+                let mut of_task = attachments.iter();
+                let found = of_task.find(|(old, _)| old.get() == gid);
+                found.map(|(_, new)| new.get())
+            };
+            if rich_texts::replace_images(&mut draft, task::HTML_NOTES, &copy)? {
+                work.save_unrecorded(&draft);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the node that stands for a file; makes it for the first copy.

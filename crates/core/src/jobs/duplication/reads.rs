@@ -1,5 +1,5 @@
 //! Reads of a duplication: the rows of a step, and the nodes that these lead to.
-use super::attachments::shared_file;
+use super::attachments::{copy_of_task, shared_file};
 use super::relations::Branch;
 use super::{CopyKind, CopyPhase, Duplication, TIES_MAX};
 use crate::jobs::STEP_OBJECTS;
@@ -128,8 +128,10 @@ impl Duplication {
                 }
             }
             CopyPhase::Attachments {
-                inside: Some(_), ..
+                inside: Some((parent, _)),
+                ..
             } => {
+                want.add_ref(copy_of_task(*parent, job));
                 let files = rows.filter_map(|row| shared_file(view.node(row)?));
                 want = files.fold(want, ReadQuery::node);
             }
@@ -138,6 +140,9 @@ impl Duplication {
                 for parent in rows {
                     let attached = view.sources(parent, rel::ATTACHED_TO);
                     want = want.edge(parent, rel::COPIED, job);
+                    if !attached.is_empty() {
+                        want.add_ref(copy_of_task(parent, job));
+                    }
                     let nodes = attached.iter().take(room);
                     let files = nodes.filter_map(|edge| shared_file(view.node(edge.src)?));
                     want = files.fold(want, ReadQuery::node);

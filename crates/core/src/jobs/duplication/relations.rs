@@ -1,7 +1,9 @@
 //! Copying of the subtasks, attachments and dependencies of tasks that were copied.
+use super::attachments::CopiedAttachments;
 use super::copier::Copier;
 use super::{CopyKind, CopyPhase, Duplication, TIES_MAX};
 use crate::access::Level;
+use crate::domain_error::DomainError;
 use crate::jobs::STEP_OBJECTS;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
@@ -52,34 +54,36 @@ impl Branch {
 
 impl Copier<'_> {
     /// Copies the rows of a phase: the objects of one parent, or those of a page of parents. Returns the next phase.
+    ///
+    /// # Errors
+    /// Fails if a description that shows an attachment cannot be read.
     pub(super) fn branch(
         &self,
         work: &mut ChangeBuilder<'_>,
         next: &mut Duplication,
         branch: Branch,
         (after, wide, inside): (&Option<Vec<i64>>, usize, &ParentProgress),
-    ) -> CopyPhase {
-        if let Some((parent, _)) = inside {
+    ) -> Result<CopyPhase, DomainError> {
+        let mut copied = CopiedAttachments::new();
+        let phase = if let Some((parent, _)) = inside {
             if let Some(under) = self.copy_of(self.view, *parent) {
-                for old in self
-                    .view
-                    .rows
-                    .gids
-                    .iter()
-                    .filter_map(|g| self.view.node(*g))
-                {
-                    self.object(work, next, branch, (old, *parent, under));
+                let rows = self.view.rows.gids.iter();
+                for old in rows.filter_map(|gid| self.view.node(*gid)) {
+                    self.object(work, next, branch, (old, *parent, under), &mut copied);
                 }
             }
             let rest = self.view.rows.next.clone();
             let rest = rest.map(|after| (*parent, Some(after)));
-            return branch.phase(after.clone(), wide, rest);
-        }
-        let phase = self.below(work, next, branch, after, wide);
-        phase.unwrap_or_else(|| match branch {
-            Branch::Subtasks => Duplication::after_subtasks(self.plot.parts),
-            Branch::Attachments => CopyPhase::Dependencies { after: None },
-        })
+            branch.phase(after.clone(), wide, rest)
+        } else {
+            let phase = self.below(work, next, branch, (after, wide), &mut copied);
+            phase.unwrap_or_else(|| match branch {
+                Branch::Subtasks => Duplication::after_subtasks(self.plot.parts),
+                Branch::Attachments => CopyPhase::Dependencies { after: None },
+            })
+        };
+        self.show_copies(work, &copied)?;
+        Ok(phase)
     }
 
     /// Copies an object of a parent to the parent's copy.
@@ -89,13 +93,17 @@ impl Copier<'_> {
         next: &mut Duplication,
         branch: Branch,
         (old, parent, under): (&Node, Gid, Gid),
+        copied: &mut CopiedAttachments,
     ) {
         match branch {
             Branch::Subtasks => {
                 self.task(work, &mut next.copied, old, Some(under));
                 next.keep(self.view, old);
             }
-            Branch::Attachments => self.attachment(work, old, parent, under),
+            Branch::Attachments => {
+                let new = self.attachment(work, old, parent, under);
+                copied.entry(under).or_default().push((old.gid, new));
+            }
         }
     }
 
@@ -106,8 +114,8 @@ impl Copier<'_> {
         work: &mut ChangeBuilder<'_>,
         next: &mut Duplication,
         branch: Branch,
-        before: &Option<Vec<i64>>,
-        wide: usize,
+        (before, wide): (&Option<Vec<i64>>, usize),
+        copied: &mut CopiedAttachments,
     ) -> Option<CopyPhase> {
         let (mut room, mut after) = (STEP_OBJECTS, before.clone());
         for parent in &self.view.rows.gids {
@@ -130,7 +138,7 @@ impl Copier<'_> {
             after = keyset;
             let Some(under) = mark.aux else { continue };
             for old in below.iter().filter_map(|e| self.view.node(e.src)) {
-                self.object(work, next, branch, (old, *parent, under));
+                self.object(work, next, branch, (old, *parent, under), copied);
             }
         }
         // Tasks that were copied now are themselves at the end of the list.
