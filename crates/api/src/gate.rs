@@ -24,6 +24,20 @@ pub(crate) struct Authentication {
     found: TokenLookup,
 }
 
+/// The refusal of a request for its token.
+pub(crate) struct RefusedToken {
+    pub(crate) error: ApiError,
+    /// The token, if it is known: it was revoked or is expired, or its owner is deactivated.
+    identity: Option<TokenIdentity>,
+}
+
+impl From<ApiError> for RefusedToken {
+    fn from(error: ApiError) -> Self {
+        let identity = None;
+        Self { error, identity }
+    }
+}
+
 /// The limits that a request holds while it is answered.
 #[derive(Default)]
 pub(crate) struct AdmissionState {
@@ -31,7 +45,7 @@ pub(crate) struct AdmissionState {
     pub(crate) terms: Option<EffectiveLimits>,
     /// The permit; set once the request is admitted.
     pub(crate) permit: Option<Permit>,
-    /// The token, if requests are recorded; set once it is known.
+    /// The token, valid or not, if requests are recorded; set once it is known.
     pub(crate) token: Option<TokenIdentity>,
 }
 
@@ -71,6 +85,31 @@ impl Api {
         headers: &[String],
         token_cache: Option<&ConnectionTokenCache>,
     ) -> Result<Authentication, ApiError> {
+        let authenticated = self.authenticate_known(headers, token_cache).await;
+        authenticated.map_err(|refused| refused.error)
+    }
+
+    /// Checks the token of a request, as [`authenticate`](Self::authenticate) does.
+    ///
+    /// # Errors
+    /// Fails when there is no valid token, or the store fails. The error has the token if it is known.
+    pub(crate) async fn authenticate_known(
+        &self,
+        headers: &[String],
+        token_cache: Option<&ConnectionTokenCache>,
+    ) -> Result<Authentication, RefusedToken> {
+        let found = self.find_token(headers, token_cache).await?;
+        let authentication = self.check_found_token(found)?;
+        self.note_token_use(&authentication);
+        Ok(authentication)
+    }
+
+    /// Finds the token of a request, valid or not.
+    async fn find_token(
+        &self,
+        headers: &[String],
+        token_cache: Option<&ConnectionTokenCache>,
+    ) -> Result<TokenLookup, ApiError> {
         let token = bearer(headers).map_err(|e| match e {
             BearerError::Missing => ApiError::Unauthorized(messages::NOT_AUTHORIZED, None),
             BearerError::Repeated => {
@@ -95,9 +134,7 @@ impl Api {
                 found
             }
         };
-        let authentication = self.check_found_token(found)?;
-        self.note_token_use(&authentication);
-        Ok(authentication)
+        Ok(found)
     }
 
     /// Checks the token of a request in memory alone; `None` if that is not enough, or the token is not valid. The use
@@ -115,14 +152,17 @@ impl Api {
         self.check_found_token(found).ok()
     }
 
-    fn check_found_token(&self, found: TokenLookup) -> Result<Authentication, ApiError> {
+    fn check_found_token(&self, found: TokenLookup) -> Result<Authentication, RefusedToken> {
         let (record, account) = &*found;
         let checked_at = self.clock.now();
-        let grant = check_token(record, account, checked_at).map_err(|refusal| match refusal {
-            TokenRefusal::Expired if record.kind == TokenKind::Access => {
-                ApiError::Unauthorized(messages::EXPIRED_BEARER, Some("invalid_token"))
-            }
-            _ => invalid_token(),
+        let grant = check_token(record, account, checked_at).map_err(|refusal| RefusedToken {
+            error: match refusal {
+                TokenRefusal::Expired if record.kind == TokenKind::Access => {
+                    ApiError::Unauthorized(messages::EXPIRED_BEARER, Some("invalid_token"))
+                }
+                _ => invalid_token(),
+            },
+            identity: Some(TokenIdentity::of_record(record, checked_at)),
         })?;
         Ok(Authentication {
             grant,
@@ -206,6 +246,16 @@ impl Api {
             } = authentication;
             admission.token = Some(TokenIdentity::of(grant, *checked_at));
         }
+    }
+
+    /// Notes the known token of a request that it was refused for, if requests are recorded. Returns the error.
+    pub(crate) fn note_refused_token(
+        &self,
+        refused: RefusedToken,
+        admission: &mut AdmissionState,
+    ) -> ApiError {
+        admission.token = refused.identity.filter(|_| self.inspector.is_on());
+        refused.error
     }
 
     /// Returns the response to a request of an operation with its cost, and charges the cost to the permit. The request

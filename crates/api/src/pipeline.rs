@@ -61,13 +61,7 @@ impl Api {
             }
         };
         let explained = admission.terms.filter(|_| request.explain);
-        let line = InspectedLine {
-            method: request.method.map_or("", Method::name),
-            path: &request.path,
-            query: &request.query,
-            content_type: request.content_type.as_deref(),
-            body: &request.body,
-        };
+        let line = line_of(request);
         let terms = admission.terms;
         let (mut reply, cost) = self.finish_request(operation, outcome, admission, line);
         if reply.record.is_some() && self.shared_limiter.get().is_some() {
@@ -92,15 +86,24 @@ impl Api {
         // The weight of a batch stands in its body, which is read for a valid token alone.
         let shared = self.shared_limiter.get().filter(|_| !is_batch);
         let (headers, cache) = (&request.authorization, origin.token_cache);
-        let (authentication, early) = match shared {
-            None => (self.authenticate(headers, cache).await?, None),
+        let authenticated = match shared {
+            None => {
+                let authenticated = self.authenticate_known(headers, cache).await;
+                authenticated.map(|authentication| (authentication, None))
+            }
             Some(shared) => {
                 let row = found.row();
                 let both = self.authenticate_beside_limits(&**shared, headers, cache, row);
-                Box::pin(both).await?
+                Box::pin(both).await
             }
         };
+        let (authentication, early) =
+            authenticated.map_err(|refused| self.note_refused_token(refused, admission))?;
         self.note_token_identity(&authentication, admission);
+        if let (Some(pending), Some(token)) = (origin.pending_record, admission.token) {
+            let line = line_of(request);
+            pending.set(self.inspector.unfinished(token, found.operation.id, &line));
+        }
         if is_batch {
             let by = (&authentication, origin.caller);
             return Box::pin(batch::run_batch(self, request, found, by, admission)).await;
@@ -145,5 +148,16 @@ impl Api {
             self.discard_upload(&upload).await;
         }
         outcome
+    }
+}
+
+/// Returns a request as it was sent, for its record.
+fn line_of(request: &ApiRequest) -> InspectedLine<'_> {
+    InspectedLine {
+        method: request.method.map_or("", Method::name),
+        path: &request.path,
+        query: &request.query,
+        content_type: request.content_type.as_deref(),
+        body: &request.body,
     }
 }

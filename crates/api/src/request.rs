@@ -1,6 +1,6 @@
 //! Request and response of the API, without their transport.
 use crate::cache::token_cache::ConnectionTokenCache;
-use crate::request_inspector::RequestRecord;
+use crate::request_inspector::{PendingRecord, RequestRecord};
 use bytes::Bytes;
 use workgraph_limits::Permit;
 use workgraph_operations::Caller;
@@ -79,13 +79,15 @@ pub struct RequestOrigin<'a> {
     pub caller: Caller<'a>,
     /// The token cache of the client's connection.
     pub token_cache: Option<&'a ConnectionTokenCache>,
+    /// Keeper of the record of the request, for a transport that may give it up.
+    pub pending_record: Option<&'a PendingRecord>,
 }
 
 impl<'a> From<Caller<'a>> for RequestOrigin<'a> {
     fn from(caller: Caller<'a>) -> Self {
         Self {
             caller,
-            token_cache: None,
+            ..Self::default()
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The request inspector: the last requests of each owner of tokens, in memory, for those who build integrations.
 //!
-//! It is off unless a setting gives it memory. A request is recorded once its token is known to be valid, for the owner
-//! of the token: its user, its app, or its service account. Nothing is written to disk. Secrets are
+//! It is off unless a setting gives it memory. A request is recorded once its token is known, for the owner of the
+//! token: its user, its app, or its service account. That includes a token that is not valid any more. Nothing is written to disk. Secrets are
 //! masked, and bodies are recorded only for an owner who asked for it, and for an hour.
 mod masking;
 mod record;
@@ -34,6 +34,26 @@ pub struct RequestInspector {
     shards: Box<[AlignedShard]>,
     /// False as long as nobody asked for bodies; then no request looks for such a wish.
     has_recordings: AtomicBool,
+}
+
+/// Keeper of the record of a request that its transport may give up, as when its deadline passes. The pipeline fills it
+/// once the token is known; the record of a request that ends is that of its response.
+#[derive(Debug, Default)]
+pub struct PendingRecord(Mutex<Option<Box<RequestRecord>>>);
+
+impl PendingRecord {
+    pub(crate) fn set(&self, record: Box<RequestRecord>) {
+        *self.0.lock() = Some(record);
+    }
+
+    /// Returns the record of a request that was given up, with the message that its client got; `None` if the token was
+    /// not known by then.
+    #[must_use]
+    pub fn given_up(&self, message: &str) -> Option<Box<RequestRecord>> {
+        let mut record = self.0.lock().take()?;
+        record.request.error = Some(message.into());
+        Some(record)
+    }
 }
 
 /// A shard on cache lines of its own.
@@ -140,6 +160,23 @@ impl RequestInspector {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| shard.0.lock().bytes()).sum()
+    }
+
+    /// Makes the record of a request that has not ended, as if it never would.
+    pub(crate) fn unfinished(
+        &self,
+        token: TokenIdentity,
+        operation: &'static str,
+        line: &RequestLine<'_>,
+    ) -> Box<RequestRecord> {
+        let outcome = RequestOutcome {
+            operation,
+            status: 504,
+            body: &[],
+            cost: 0,
+            limits: None,
+        };
+        self.record(token, line, &outcome)
     }
 
     /// Makes the record of a request that has ended.

@@ -26,6 +26,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use workgraph_api::error::ApiError;
 use workgraph_api::request::Method;
+use workgraph_api::request_inspector::PendingRecord;
 use workgraph_api::{
     Api, ApiRequest, ApiResponse, Caller, ConnectionTokenCache, Entropy, FastPathRequest,
     RequestOrigin, error,
@@ -119,12 +120,13 @@ impl ConnectionContext {
     }
 
     /// Runs a request of the API, with the address and user agent of its client. The body of an upload comes beside it.
+    /// If requests are recorded, the record of one that does not end in time is in `pending_record` then.
     pub(crate) async fn run(
         self: &Arc<Self>,
         request: ApiRequest,
         upload: Option<UploadBody>,
-        address: IpAddr,
-        agent: Option<HeaderValue>,
+        (address, agent): (IpAddr, Option<HeaderValue>),
+        pending_record: Option<Arc<PendingRecord>>,
     ) -> CallOutcome {
         let read = request.method == Some(Method::Get);
         let peer = Arc::clone(self);
@@ -153,6 +155,7 @@ impl ConnectionContext {
                     let origin = RequestOrigin {
                         caller,
                         token_cache: Some(&peer.token_cache),
+                        pending_record: pending_record.as_deref(),
                     };
                     let api = &peer.edge.api;
                     let Some(mut body) = upload else {

@@ -19,6 +19,7 @@ use tokio::task::JoinError;
 use workgraph_api::error::{ApiError, error_response};
 use workgraph_api::limits::explain;
 use workgraph_api::request::Method;
+use workgraph_api::request_inspector::PendingRecord;
 use workgraph_api::{ApiResponse, FastPathRequest};
 use workgraph_auth::SecretDigest;
 use workgraph_portal::Route;
@@ -330,14 +331,19 @@ async fn api(
         .trusted_proxies
         .client_ip(connection.ip(), &head.headers);
     let agent = head.headers.remove(header::USER_AGENT);
-    match peer.run(request, upload, address, agent).await {
+    let is_recorded = edge.api.inspector().is_on();
+    let pending = is_recorded.then(|| Arc::new(PendingRecord::default()));
+    let client = (address, agent);
+    match peer.run(request, upload, client, pending.clone()).await {
         CallOutcome::Replied(reply) => RoutedResponse {
             close_connection: has_ended.is_some_and(|ended| !ended.load(Relaxed)),
             ..RoutedResponse::of(reply)
         },
-        CallOutcome::TimedOut => RoutedResponse::refuse(
-            504,
-            "The request took too long. A change it makes may still be made",
-        ),
+        CallOutcome::TimedOut => {
+            let message = "The request took too long. A change it makes may still be made";
+            let mut routed = RoutedResponse::refuse(504, message);
+            routed.reply.record = pending.and_then(|pending| pending.given_up(message));
+            routed
+        }
     }
 }

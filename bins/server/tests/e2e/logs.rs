@@ -2,6 +2,7 @@
 //!
 //! Only debug builds have the store that fails.
 use crate::common::{Folder, Reply, Server, WIDE, binary, command, pause, request};
+use crate::oauth::Browser;
 use serde_json::{Value, json};
 
 /// Returns the lines of a log, which are JSON objects.
@@ -71,13 +72,18 @@ fn the_lines_of_a_request_that_panics_are_joined_by_its_id() {
     );
 }
 
+/// S905. It is in the request inspector, too.
 #[test]
 fn a_request_that_takes_too_long_has_a_line() {
     let folder = Folder::new("log-slow");
     let hold = folder.path().join("hold");
     let mut program = command(&binary());
     program.env("WORKGRAPH_TEST_HOLD", &hold);
-    let settings = [WIDE, &[("http.request_timeout", "1s")]].concat();
+    let own_settings = [
+        ("http.request_timeout", "1s"),
+        ("inspector.bytes", "1048576"),
+    ];
+    let settings = [WIDE, &own_settings].concat();
     let server = Server::start_by(program, &folder, &settings);
     let fine = server.ask("GET", "/users/me", None);
     assert_eq!(fine.status, 200);
@@ -91,6 +97,15 @@ fn a_request_that_takes_too_long_has_a_line() {
     assert!(own[0]["micros"].as_u64().unwrap() >= 1_000_000, "{own:#?}");
     assert_eq!(own[0]["bytes"], late.body.len());
     assert!(of_request(&folder, &fine).is_empty());
+    let mut browser = Browser::signed_in(&server, 0);
+    let shown = browser.get("/-/console/requests?status=504").text();
+    let id = late.header("X-Request-Id").unwrap();
+    assert!(shown.contains(&format!("requests/{id}")), "{shown}");
+    let shown = browser.get(&format!("/-/console/requests/{id}")).text();
+    assert!(
+        shown.contains("getWorkspaces") && shown.contains("took too long"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Admission by limits that several processes share: asked for while the token is looked up, where both take a while.
 use crate::cache::token_cache::ConnectionTokenCache;
 use crate::error::ApiError;
-use crate::gate::{AdmissionState, Authentication, AuthorizedOperation, authorize};
+use crate::gate::{AdmissionState, Authentication, AuthorizedOperation, RefusedToken, authorize};
 use crate::limits::admission::LimitedToken;
 use crate::limits::request_weight::RequestWeight;
 use crate::request::ApiResponse;
@@ -37,16 +37,17 @@ impl Api {
     /// are asked for at the same time.
     ///
     /// # Errors
-    /// Fails when there is no valid token, or the store fails.
+    /// Fails when there is no valid token, or the store fails. The error has the token if it is known.
     pub(crate) async fn authenticate_beside_limits(
         &self,
         shared: &dyn SharedLimiter,
         headers: &[String],
         token_cache: Option<&ConnectionTokenCache>,
         (operation, number): NumberedOperation,
-    ) -> Result<(Authentication, Option<EarlyAnswer>), ApiError> {
+    ) -> Result<(Authentication, Option<EarlyAnswer>), RefusedToken> {
         if self.tokens.version().is_some() {
-            return Ok((self.authenticate(headers, token_cache).await?, None));
+            let authentication = self.authenticate_known(headers, token_cache).await?;
+            return Ok((authentication, None));
         }
         let digest = bearer(headers).ok().and_then(token_digest);
         let key = digest.map(|digest| digest.key());
@@ -58,7 +59,8 @@ impl Api {
             let admitted = self.admit_shared(shared, &terms, weight, number, now).await;
             Some(EarlyAnswer { token, admitted })
         };
-        let (authenticated, early) = join(self.authenticate(headers, token_cache), asked).await;
+        let (authenticated, early) =
+            join(self.authenticate_known(headers, token_cache), asked).await;
         match (&authenticated, key) {
             (Ok(found), _) => {
                 let token = LimitedToken::of(&found.grant);

@@ -2,7 +2,7 @@
 use super::masking::{cut, masked_body, masked_path, masked_query, masked_text};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
-use workgraph_auth::{Grant, TokenKind};
+use workgraph_auth::{Grant, TokenKind, TokenRecord};
 use workgraph_limits::LimiterState;
 
 /// Most bytes of a path, a query and an error that are kept.
@@ -24,7 +24,20 @@ pub enum RequestOwner {
     },
 }
 
-/// Token of a request that was found valid.
+impl RequestOwner {
+    fn of(kind: TokenKind, user: u64, app: Option<u64>, workspace: Option<u64>) -> Self {
+        match (kind, app, workspace) {
+            (TokenKind::Service, _, Some(workspace)) => Self::Service {
+                workspace,
+                account: user,
+            },
+            (TokenKind::Access, Some(app), _) => Self::App(app),
+            _ => Self::User(user),
+        }
+    }
+}
+
+/// Known token of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenIdentity {
     pub(super) owner: RequestOwner,
@@ -36,18 +49,20 @@ pub struct TokenIdentity {
 impl TokenIdentity {
     /// Returns the identity of the token of a grant, which was checked at an instant.
     pub(crate) fn of(grant: &Grant, checked_at: SystemTime) -> Self {
-        let owner = match (grant.kind, grant.app, grant.workspace) {
-            (TokenKind::Service, _, Some(workspace)) => RequestOwner::Service {
-                workspace,
-                account: grant.user,
-            },
-            (TokenKind::Access, Some(app), _) => RequestOwner::App(app),
-            _ => RequestOwner::User(grant.user),
-        };
         Self {
-            owner,
+            owner: RequestOwner::of(grant.kind, grant.user, grant.app, grant.workspace),
             user: grant.user,
             token: grant.token,
+            checked_at,
+        }
+    }
+
+    /// Returns the identity of a token that was refused at an instant.
+    pub(crate) fn of_record(record: &TokenRecord, checked_at: SystemTime) -> Self {
+        Self {
+            owner: RequestOwner::of(record.kind, record.user, record.app, record.workspace),
+            user: record.user,
+            token: record.id,
             checked_at,
         }
     }

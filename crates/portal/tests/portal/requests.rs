@@ -260,3 +260,49 @@ fn memory_is_bounded_and_none_records_nothing() {
     );
     assert!(shown.len() < 60 << 10, "{} bytes", shown.len());
 }
+
+/// S904. A request with a token that was revoked or has expired is its owner's, too: they look for the reason why their
+/// integration stopped. One with an unknown token is nobody's.
+#[test]
+fn requests_with_a_token_that_is_not_valid_any_more_are_recorded() {
+    let (town, [token, _]) = town(MEMORY);
+    let (old, digest) = mint_token(TokenKind::Personal, &[77; 32]);
+    let mut record = TokenRecord::personal(977, digest, ADA, town.now());
+    record.expires_at = Some(town.now());
+    block_on(town.store.insert_token(record)).unwrap();
+    assert!(call(&town, old.expose(), "/users/me", "", "aa-1"));
+    assert!(call(&town, &token, "/tasks", r#"{"data": 7}"#, "aa-2"));
+    block_on(town.store.revoke(900 + ADA, town.now())).unwrap();
+    assert!(call(
+        &town,
+        &token,
+        "/users/me?opt_fields=ada_asks",
+        "",
+        "aa-3"
+    ));
+    assert!(!call(&town, "wgp_unknown", "/users/me", "", "xx-1"));
+    let mut ada = Browser::of(&town, ADA);
+    let shown = page(&mut ada, &format!("{REQUESTS}?status=401"), 200);
+    for (id, found) in [
+        ("aa-1", true),
+        ("aa-2", false),
+        ("aa-3", true),
+        ("xx-1", false),
+    ] {
+        assert_eq!(
+            shown.contains(&format!("requests/{id}")),
+            found,
+            "{id}: {shown}"
+        );
+    }
+    let shown = page(&mut ada, &format!("{REQUESTS}/aa-3"), 200);
+    assert!(
+        shown.contains("ada_asks") && shown.contains("Not Authorized"),
+        "{shown}"
+    );
+    page(
+        &mut Browser::of(&town, BOB),
+        &format!("{REQUESTS}/aa-3"),
+        404,
+    );
+}
