@@ -1,5 +1,5 @@
 //! Puts the parts together: the server, and the admin service beside it or without it.
-use crate::adapters::blob_bucket::BlobBucket;
+use crate::adapters::blob_bucket::{BlobBucket, OwnedByAnother, owner_id};
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::data_dir;
 use crate::adapters::export_folder::ExportFolder;
@@ -225,7 +225,7 @@ pub(crate) async fn serve(
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     let exports = Arc::new(ExportFolder::new(config.folder()));
     api.set_export_files(exports.clone());
-    api.set_blob_store(blob_store(&config, Arc::clone(&clock))?);
+    api.set_blob_store(blob_store(&config, Arc::clone(&clock), &*base.entropy).await?);
     let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
@@ -325,41 +325,49 @@ pub(crate) async fn serve(
     outcome
 }
 
+/// Longest wait for the bucket at the start.
+const BUCKET_WAIT: Duration = Duration::from_secs(5);
+
 /// Returns the store of the files of attachments: the bucket, if one is set, else a folder.
 ///
 /// # Errors
-/// Fails if the settings of the bucket are wrong. A bucket that does not answer now is only warned of.
-fn blob_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn BlobStore>> {
+/// Fails if the settings of the bucket are wrong, or the files of another server are in it. A bucket that does not answer
+/// now is only warned of: it is claimed when it does.
+async fn blob_store(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    entropy: &dyn Entropy,
+) -> Result<Arc<dyn BlobStore>> {
     let folder = BlobFolder::new(config.folder());
     if config.bucket.endpoint.0.is_empty() {
         return Ok(Arc::new(folder));
     }
     let upload_max = config.api.upload_max;
-    let bucket = BlobBucket::new(&config.bucket, config.folder(), clock, upload_max)?;
+    let owner = owner_id(config.folder(), entropy)?;
+    let bucket = BlobBucket::new(&config.bucket, config.folder(), owner, clock, upload_max)?;
     let bucket = Arc::new(bucket);
     if exposure::is_plain(&config.bucket.endpoint.0) {
         tracing::warn!(
             "the address of the bucket is neither https nor this machine's: files of attachments cross the network readable"
         );
     }
-    // The server does not wait for it: without a bucket everything but files goes on.
-    tokio::spawn(warn_of_unusable(Arc::clone(&bucket)));
+    // The server does not wait long: without a bucket everything but files goes on.
+    let checked = tokio::time::timeout(BUCKET_WAIT, bucket.check()).await;
+    if let Err(error) = checked.unwrap_or_else(|late| Err(late.into())) {
+        if error.is::<OwnedByAnother>() {
+            return Err(error);
+        }
+        tracing::warn!(
+            reason = format!("{error:#}"),
+            "the bucket of attachments cannot be listed; uploads and downloads will fail"
+        );
+    }
     if folder.exists() {
         tracing::warn!(
             "there are files of attachments in the data folder, which are not looked for there while a bucket is set"
         );
     }
     Ok(bucket)
-}
-
-/// Logs the reason if the bucket can't be listed.
-async fn warn_of_unusable(bucket: Arc<BlobBucket>) {
-    if let Err(error) = bucket.check().await {
-        tracing::warn!(
-            reason = format!("{error:#}"),
-            "the bucket of attachments cannot be listed; uploads and downloads will fail"
-        );
-    }
 }
 
 /// Most files that are sent at the same time.

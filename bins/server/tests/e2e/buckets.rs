@@ -25,7 +25,7 @@ fn await_counts(bucket: &BucketServer, objects: usize, unfinished: usize) {
     panic!("{:?}", bucket.contents());
 }
 
-/// S280. S282. S284. S285.
+/// S280. S282. S284. S285. S907.
 #[test]
 fn files_in_a_bucket_come_back_and_nothing_stays_of_what_nobody_owns() {
     let folder = Folder::new("bucket");
@@ -115,6 +115,24 @@ fn files_in_a_bucket_come_back_and_nothing_stays_of_what_nobody_owns() {
         "{done:?}"
     );
     assert!(copy.exists() && !folder.path().join("copy.db.attachments").exists());
+
+    // Another server does not start with this bucket.
+    let other = Folder::new("bucket-other");
+    let mut arguments = vec![
+        "serve".to_owned(),
+        "--listen".to_owned(),
+        "127.0.0.1:0".to_owned(),
+    ];
+    for (key, value) in bucket.settings() {
+        arguments.extend(["--set".to_owned(), format!("{key}={value}")]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let refused = run(&other, &arguments);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && said.contains("another server"),
+        "{refused:?}"
+    );
 
     // While the bucket is gone, uploads and downloads fail, and everything else goes on.
     drop(bucket);

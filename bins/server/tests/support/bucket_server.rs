@@ -118,7 +118,7 @@ impl BucketServer {
         ]
     }
 
-    /// Returns the keys of all objects and then those of all unfinished uploads, without the prefix.
+    /// Returns the keys of all files and then those of all unfinished uploads, without the prefix.
     pub(crate) fn contents(&self) -> [Vec<String>; 2] {
         [("list-type", "2"), ("uploads", "")].map(|(name, value)| {
             let (bucket, credentials) = (self.bucket(), credentials());
@@ -133,7 +133,8 @@ impl BucketServer {
                 let key = text.split("</Key>").next().unwrap();
                 key.rsplit_once("graph/").unwrap().1.to_owned()
             };
-            keys.map(key).collect()
+            let keys = keys.map(key).filter(|key| key != "workgraph-owner");
+            keys.collect()
         })
     }
 

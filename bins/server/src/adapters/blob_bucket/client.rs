@@ -108,6 +108,46 @@ impl BucketClient {
         format!("{}{file}", self.shard_prefix(shard_of(file)))
     }
 
+    /// Returns the key of an object that is no file.
+    pub(super) fn own_key(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// Returns the text of a small object; `None` if there is none.
+    ///
+    /// # Errors
+    /// Fails if it can't be read.
+    pub(super) async fn text(&self, key: &str) -> Result<Option<String>> {
+        let none = Content::Bytes(Bytes::new());
+        let reply = self.send(Method::Get, key, &[], &[], none).await?;
+        if reply.status == 404 {
+            return reply.all(REPLY_MAX).await.map(|_| None);
+        }
+        let text = String::from_utf8(done(reply).await?);
+        text.context("the object is not text").map(Some)
+    }
+
+    /// Puts a small object, unless there is one. A server that does not know that condition replaces it.
+    ///
+    /// # Errors
+    /// Fails if the bucket has none then.
+    pub(super) async fn put_new(&self, key: &str, text: &str) -> Result<()> {
+        let put = async |headers: &[(&'static str, String)]| {
+            let content = Content::Bytes(Bytes::copy_from_slice(text.as_bytes()));
+            self.send(Method::Put, key, &[], headers, content).await
+        };
+        let reply = put(&[("if-none-match", "*".to_owned())]).await?;
+        match reply.status {
+            // Another was faster.
+            409 | 412 => reply.all(REPLY_MAX).await.map(drop),
+            501 => {
+                reply.all(REPLY_MAX).await?;
+                done(put(&[]).await?).await.map(drop)
+            }
+            _ => done(reply).await.map(drop),
+        }
+    }
+
     /// Sends a request about an object, or about the bucket if the key is empty; `query` is in alphabetical order. It is
     /// sent again if the server cannot be reached or is busy.
     ///

@@ -3,6 +3,7 @@
 //! A file is an object whose key is the path that it would have in the folder of attachments, behind a prefix. Its bytes
 //! lie on the disk, a part at a time, until they are sent; so memory stays small, and a part can be sent again.
 mod bucket_error;
+mod bucket_owner;
 mod client;
 mod connection;
 mod part_file;
@@ -10,6 +11,8 @@ mod upload;
 mod xml_reply;
 
 use self::bucket_error::failed;
+use self::bucket_owner::BucketOwner;
+pub(crate) use self::bucket_owner::{OwnedByAnother, owner_id};
 use self::client::{BucketClient, ListPage};
 use self::connection::Reply;
 use self::upload::BucketWriter;
@@ -36,18 +39,20 @@ const PARTS_MAX: u64 = 10_000;
 /// Bucket of files.
 pub(crate) struct BlobBucket {
     client: Arc<BucketClient>,
+    owner: BucketOwner,
     folder: PathBuf,
     part_size: u64,
 }
 
 impl BlobBucket {
-    /// Returns the bucket of the settings, for files of up to a number of bytes.
+    /// Returns the bucket of the settings for an owner, for files of up to a number of bytes.
     ///
     /// # Errors
     /// Fails if a setting is wrong, or the data folder can't be written.
     pub(crate) fn new(
         config: &BucketConfig,
         data: &Path,
+        owner_id: String,
         clock: Arc<dyn Clock>,
         file_max: u64,
     ) -> Result<Self> {
@@ -58,16 +63,19 @@ impl BlobBucket {
         }
         Ok(Self {
             client: Arc::new(BucketClient::new(config, clock)?),
+            owner: BucketOwner::new(owner_id),
             folder,
             part_size: PART_SIZE.max(file_max.div_ceil(PARTS_MAX)),
         })
     }
 
-    /// Asks the bucket for one of its lists.
+    /// Claims the bucket for its owner, and asks it for one of its lists.
     ///
     /// # Errors
-    /// Fails if it can't be reached, or does not know the key.
+    /// Fails with [`OwnedByAnother`] if another server's files are there; and if it can't be reached, or does not know the
+    /// key.
     pub(crate) async fn check(&self) -> Result<()> {
+        self.owner.claim(&self.client).await?;
         let prefix = self.client.shard_prefix(0);
         self.client.list_objects(&prefix, &[]).await.map(drop)
     }
@@ -84,6 +92,7 @@ impl BlobBucket {
     }
 
     async fn remove_all(&self, file: Gid) -> Result<()> {
+        self.owner.claim(&self.client).await?;
         let key = self.client.key(file);
         for (found, upload) in self.unfinished(&key).await? {
             if let Some(upload) = upload.filter(|_| found == key) {
@@ -94,6 +103,9 @@ impl BlobBucket {
     }
 
     async fn files(&self, shard: u8) -> Result<Vec<Gid>> {
+        self.owner.claim(&self.client).await?;
+        // What is listed may be removed.
+        self.owner.check(&self.client).await?;
         let prefix = self.client.shard_prefix(shard);
         let mut keys = self.unfinished(&prefix).await?;
         let mut next = Some(Vec::new());
@@ -115,6 +127,8 @@ impl BlobBucket {
 #[async_trait]
 impl BlobStore for BlobBucket {
     async fn create(&self, file: Gid) -> Result<Box<dyn BlobWriter>, BlobStoreError> {
+        let claimed = self.owner.claim(&self.client).await;
+        claimed.map_err(failed("a file can't be kept"))?;
         let (client, folder) = (Arc::clone(&self.client), self.folder.clone());
         Ok(Box::new(BucketWriter::new(
             client,

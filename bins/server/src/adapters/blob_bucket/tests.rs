@@ -1,7 +1,7 @@
 //! The bucket, on a real server of its protocol.
 use super::*;
 use crate::adapters::blob_conformance::conforms;
-use crate::adapters::system_clock::WallClock;
+use crate::adapters::system_clock::{SystemEntropy, WallClock};
 use crate::config::Config;
 use crate::config::schema::settings;
 use bucket_server::BucketServer;
@@ -39,8 +39,9 @@ fn bucket(folder: &Folder, values: &[(&str, String)]) -> Result<BlobBucket> {
         let setting = settings().find(|setting| setting.key == *key).unwrap();
         setting.set(&mut config, value)?;
     }
+    let owner = owner_id(&folder.0, &SystemEntropy::new())?;
     let clock = Arc::new(WallClock::start());
-    let bucket = BlobBucket::new(&config.bucket, &folder.0, clock, 1 << 30)?;
+    let bucket = BlobBucket::new(&config.bucket, &folder.0, owner, clock, 1 << 30)?;
     Ok(BlobBucket {
         part_size: PART,
         ..bucket
@@ -77,9 +78,7 @@ async fn a_bucket_conforms() {
     let stranger = bucket(&folder, &wrong).unwrap();
     let refused = stranger.check().await.unwrap_err().to_string();
     assert!(refused.contains("403 SignatureDoesNotMatch"), "{refused}");
-    let mut writer = stranger.create(file).await.unwrap();
-    writer.write(Bytes::from_static(b"y")).await.unwrap();
-    let refused = writer.finish().await.unwrap_err().to_string();
+    let refused = stranger.create(file).await.err().unwrap().to_string();
     assert!(
         refused.starts_with("a file can't be kept: the bucket answered 403"),
         "{refused}"
@@ -87,6 +86,48 @@ async fn a_bucket_conforms() {
     assert!(stranger.open(file, 0).await.is_err());
     assert!(stranger.remove(file).await.is_err());
     assert!(stranger.list(0x4d).await.is_err());
+}
+
+/// S907. Until the bucket tells whose it is, nothing is stored or listed; what was stored can be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_has_one_owner() {
+    let folders = ["first", "second"].map(Folder::new);
+    let Some(server) = BucketServer::start("the owner of a bucket", &folders[0].0) else {
+        return;
+    };
+    let [first, second] = folders
+        .each_ref()
+        .map(|folder| bucket(folder, &server.settings()).unwrap());
+    let file = Gid::new(0x14d).unwrap();
+    let mut writer = first.create(file).await.unwrap();
+    writer.write(Bytes::from_static(b"x")).await.unwrap();
+    writer.finish().await.unwrap();
+
+    let refused = second.check().await.unwrap_err();
+    assert!(refused.is::<OwnedByAnother>(), "{refused:#}");
+    let text = refused.to_string();
+    assert!(
+        text.contains("another server") && text.contains("graph/workgraph-owner"),
+        "{text}"
+    );
+    assert!(second.list(0x4d).await.is_err());
+    assert!(second.remove(file).await.is_err());
+    assert!(second.create(file).await.is_err());
+    assert_eq!(server.contents(), [vec!["4d/333".to_owned()], Vec::new()]);
+    // The same folder owns the bucket when its server starts again.
+    let again = bucket(&folders[0], &server.settings()).unwrap();
+    again.check().await.unwrap();
+
+    // The operator gives the bucket to the second one, and the first removes nothing of it any more.
+    second
+        .client
+        .delete(&second.client.own_key("workgraph-owner"))
+        .await
+        .unwrap();
+    assert!(first.list(0x4d).await.is_err());
+    second.check().await.unwrap();
+    assert_eq!(second.list(0x4d).await.unwrap(), [file]);
+    assert!(first.list(0x4d).await.is_err());
 }
 
 /// S284. A server that is gone is an error after a few tries, and no file.
