@@ -1,5 +1,6 @@
 //! Storage of the graph, its journal, tokens and audit log in a PostgreSQL database that many nodes share.
 #![doc = include_str!("../README.md")]
+mod audit_checkpoints;
 mod audit_log;
 mod auth;
 mod columns;
@@ -10,12 +11,14 @@ mod migrations;
 pub mod nodes;
 mod params;
 mod postgres_store;
+mod read_snapshot;
 mod reader;
 mod secret_resealing;
 mod store_state;
 mod stored_values;
 mod transaction;
 mod waves;
+mod webhooks;
 mod writer;
 
 pub use database::{Database, DatabaseOptions};

@@ -1,6 +1,7 @@
 //! Audit rows of acts outside the graph, alone and among commits of the graph.
 use crate::auth::{app, at, at_once, consent, tokens};
 use crate::support::{TestStore, another_store, empty_store};
+use workgraph_audit::CheckpointKey;
 use workgraph_auth::authorization::user_authorization::Authorization;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{
@@ -13,6 +14,7 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::GraphStore;
 use workgraph_store_postgres::PostgresStore;
 use workgraph_testkit::Fixture;
+use workgraph_testkit::conformance::audit_log;
 
 /// Store with a workspace, and the acts of its people one after another, each with its rows.
 struct Day {
@@ -256,6 +258,13 @@ fn an_act_that_nobody_is_named_for_has_the_time_of_the_last_commit() {
     assert!(last.time.millis() > 0);
 }
 
+#[test]
+fn postgres_keeps_the_audit_log_as_the_port_says() {
+    let Some(made) = empty_store() else { return };
+    let store = &made.store;
+    block_on(audit_log(store, store)).unwrap_or_else(|reason| panic!("{reason}"));
+}
+
 /// Commits of the graph and acts outside it, on two nodes at once, never wait for each other in a circle, and their rows
 /// are one chain.
 #[test]
@@ -320,4 +329,8 @@ fn commits_and_acts_of_two_nodes_share_one_log() {
     assert_eq!(count("user_app_authorized"), 4 * ROUNDS);
     assert_eq!(count("user_app_revoked"), 4 * ROUNDS);
     assert_eq!(count("team_created"), 4 * ROUNDS);
+    let key = CheckpointKey::from_seed(&[5; 32]).unwrap().public();
+    let report = block_on(other.inspect_audit(&key, &[])).unwrap();
+    assert_eq!((report.findings, report.rows), (vec![], report.last));
+    assert!(report.rows >= 12 * ROUNDS);
 }

@@ -9,3 +9,4 @@ mod nodes;
 mod open;
 mod support;
 mod trips;
+mod webhooks;
