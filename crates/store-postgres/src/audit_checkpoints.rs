@@ -3,8 +3,8 @@ use crate::auth::{AuthTransaction, params};
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
 use crate::postgres_store::PostgresStore;
-use crate::read_snapshot::ReadSnapshot;
 use crate::stored_values::{Stored, bytes32, get};
+use crate::transaction::PgTransaction;
 use async_trait::async_trait;
 use std::time::SystemTime;
 use tokio_postgres::Row;
@@ -134,26 +134,23 @@ impl PostgresStore {
         key: &CheckpointPublicKey,
         anchored: &[String],
     ) -> Result<InspectionReport, GraphStoreError> {
-        let (database, key, anchored) = (self.database.clone(), key.clone(), anchored.to_vec());
-        let inspection = async move {
-            let snapshot = ReadSnapshot::begin(&database).await?;
-            let lines = snapshot.rows(CHECKPOINTS, &[]).await?;
+        let (key, anchored) = (key.clone(), anchored.to_vec());
+        let inspect = move |transaction: &mut PgTransaction<'_>| {
+            let lines = transaction.rows(CHECKPOINTS, &[])?;
             let lines: Stored<Vec<String>> = lines.iter().map(|row| get(row, 0)).collect();
             let mut inspector = LogInspector::new(&key, &lines?, &anchored);
             let mut after = i64::MIN;
             loop {
-                let rows = snapshot.rows(ROWS, &[&after, &CHUNK]).await?;
+                let rows = transaction.rows(ROWS, &[&after, &CHUNK])?;
                 for row in &rows {
                     after = inspect_row(&mut inspector, row)?;
                 }
                 if rows.is_empty() {
-                    break;
+                    return Ok(inspector.finish());
                 }
             }
-            snapshot.end().await?;
-            Ok(inspector.finish())
         };
-        self.database.run(inspection).await
+        self.database.read_everything(inspect).await
     }
 }
 

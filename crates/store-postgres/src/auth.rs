@@ -29,7 +29,7 @@ mod statements;
 mod token_store;
 
 pub(crate) use self::audit_events::HandleActor;
-pub(crate) use self::auth_transaction::{AuthTransaction, Params, Statement, pipeline};
+pub(crate) use self::auth_transaction::{AuthTransaction, Statement, pipeline};
 pub(crate) use self::statements::LOCK_ACCOUNT;
 use crate::database_error::DatabaseError;
 use crate::postgres_store::PostgresStore;

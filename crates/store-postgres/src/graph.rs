@@ -5,10 +5,10 @@ mod graph_port;
 mod graph_reads;
 mod graph_writes;
 mod index_entries;
-mod index_keys;
+pub(crate) mod index_keys;
 mod node_columns;
 mod statements;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

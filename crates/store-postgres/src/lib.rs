@@ -3,6 +3,7 @@
 mod audit_checkpoints;
 mod audit_log;
 mod auth;
+mod check;
 mod columns;
 mod database;
 mod database_error;
@@ -11,7 +12,6 @@ mod migrations;
 pub mod nodes;
 mod params;
 mod postgres_store;
-mod read_snapshot;
 mod reader;
 mod secret_resealing;
 mod store_state;

@@ -2,9 +2,15 @@
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::transaction::PgTransaction;
+use std::time::Duration;
 use workgraph_core::MaybeInterrupt;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+/// Lifts the limits of the connection for one transaction.
+const WITHOUT_LIMITS: &str =
+    "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
+/// Longest time of a read of everything.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 impl Database {
     /// Reads from one snapshot, unless that takes too long or the interrupt stops it.
@@ -17,11 +23,42 @@ impl Database {
         T: Send + 'static,
         E: From<DatabaseError> + Send + 'static,
     {
+        let timeout = self.options().read_timeout;
+        self.read_within(timeout, interrupt, read).await
+    }
+
+    /// Reads everything from one snapshot, for as long as it takes: for checks of the whole database.
+    pub(crate) async fn read_everything<T, E>(
+        &self,
+        read: impl FnOnce(&mut PgTransaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        let read = |transaction: &mut PgTransaction<'_>| {
+            transaction.send_command(WITHOUT_LIMITS);
+            read(transaction)
+        };
+        self.read_within(LONGEST, None, read).await
+    }
+
+    async fn read_within<T, E>(
+        &self,
+        timeout: Duration,
+        interrupt: MaybeInterrupt,
+        read: impl FnOnce(&mut PgTransaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
         let own = self.clone();
         self.run(async move {
             let connection = own.connection().await?;
-            let done =
-                tokio::task::spawn_blocking(move || own.read_on(connection, interrupt, read));
+            let done = tokio::task::spawn_blocking(move || {
+                own.read_on(connection, timeout, interrupt, read)
+            });
             done.await
                 .unwrap_or_else(|error| Err(DatabaseError::Failed(error.to_string()).into()))
         })
@@ -31,6 +68,7 @@ impl Database {
     fn read_on<T, E>(
         &self,
         connection: Connection,
+        timeout: Duration,
         interrupt: MaybeInterrupt,
         read: impl FnOnce(&mut PgTransaction<'_>) -> Result<T, E>,
     ) -> Result<T, E>
@@ -39,7 +77,6 @@ impl Database {
     {
         // A panic drops the connection too, which is then not in the pool any more.
         let mut connection = OpenConnection(Some(connection));
-        let timeout = self.options().read_timeout;
         let Some(open) = &connection.0 else {
             return Err(DatabaseError::Failed("no connection".into()).into());
         };

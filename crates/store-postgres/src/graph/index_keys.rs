@@ -32,10 +32,18 @@ pub(super) fn split(mut bytes: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
     (bytes, Some(tail))
 }
 
-/// Returns the key in the columns `key, tail`.
+/// Returns the key in the first columns of a row: `key, tail`.
 pub(super) fn key(row: &Row) -> Result<IndexKey, DatabaseError> {
-    let mut whole = row.try_get::<_, &[u8]>(0)?.to_vec();
-    whole.extend_from_slice(row.try_get::<_, Option<&[u8]>>(1)?.unwrap_or_default());
+    key_at(row, 0)
+}
+
+/// Returns the key in the columns `key, tail`, which begin at `from`.
+pub(crate) fn key_at(row: &Row, from: usize) -> Result<IndexKey, DatabaseError> {
+    let mut whole = row.try_get::<_, &[u8]>(from)?.to_vec();
+    whole.extend_from_slice(
+        row.try_get::<_, Option<&[u8]>>(from + 1)?
+            .unwrap_or_default(),
+    );
     parse(&whole).ok_or_else(|| DatabaseError::unreadable("key"))
 }
 

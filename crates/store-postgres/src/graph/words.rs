@@ -63,6 +63,17 @@ fn last_of(prefix: &str) -> String {
     format!("{prefix}{}", char::MAX)
 }
 
+/// Returns the words of a node, each with the sum of the parts that have it.
+pub(crate) fn word_parts(text: &NodeWords) -> BTreeMap<&str, i16> {
+    let mut words: BTreeMap<&str, i16> = BTreeMap::new();
+    for (list, part) in [(&text.name, NAME), (&text.notes, NOTES)] {
+        for word in list {
+            *words.entry(word).or_default() |= part;
+        }
+    }
+    words
+}
+
 impl PgTransaction<'_> {
     /// Replaces the words of a node, unless its entry in the table has the same ones; must be called before the entry is
     /// written.
@@ -71,12 +82,7 @@ impl PgTransaction<'_> {
         entry: &IndexEntry,
         text: &NodeWords,
     ) -> Result<(), DatabaseError> {
-        let mut words: BTreeMap<&str, i16> = BTreeMap::new();
-        for (list, part) in [(&text.name, NAME), (&text.notes, NOTES)] {
-            for word in list {
-                *words.entry(word).or_default() |= part;
-            }
-        }
+        let words = word_parts(text);
         let (home, kind, gid) = (
             home(entry.workspace),
             i16::from(entry.ty as u8),

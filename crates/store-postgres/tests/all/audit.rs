@@ -333,4 +333,5 @@ fn commits_and_acts_of_two_nodes_share_one_log() {
     let report = block_on(other.inspect_audit(&key, &[])).unwrap();
     assert_eq!((report.findings, report.rows), (vec![], report.last));
     assert!(report.rows >= 12 * ROUNDS);
+    assert_eq!(block_on(made.store.check()).unwrap(), Vec::<String>::new());
 }

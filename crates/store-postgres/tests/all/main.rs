@@ -2,6 +2,7 @@
 mod audit;
 mod auth;
 mod broken_connections;
+mod check;
 mod conformance;
 mod cutting_proxy;
 mod model;

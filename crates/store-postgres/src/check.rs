@@ -1,0 +1,57 @@
+//! Check of the whole database: contradictions between rows, and between nodes and what is stored beside them.
+mod contradictions;
+mod node_checks;
+
+use self::contradictions::CONTRADICTIONS;
+use crate::database_error::DatabaseError;
+use crate::postgres_store::PostgresStore;
+use crate::transaction::PgTransaction;
+use workgraph_core::storage::GraphStoreError;
+
+/// Most problems that are listed; more are only counted.
+const NAMED: usize = 100;
+
+/// Problems found so far.
+#[derive(Default)]
+struct IntegrityReport {
+    named: Vec<String>,
+    more: usize,
+}
+
+impl IntegrityReport {
+    fn add(&mut self, problem: String) {
+        if self.named.len() < NAMED {
+            self.named.push(problem);
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// Returns every problem that a snapshot shows.
+fn problems(transaction: &mut PgTransaction<'_>) -> Result<Vec<String>, GraphStoreError> {
+    let mut report = IntegrityReport::default();
+    for (reason, sql) in CONTRADICTIONS {
+        for row in transaction.rows(sql, &[])? {
+            let shown: String = row.try_get(0).map_err(DatabaseError::from)?;
+            report.add(format!("{reason}: {shown}"));
+        }
+    }
+    node_checks::nodes(transaction, &mut report)?;
+    if report.more > 0 {
+        let more = report.more;
+        report.named.push(format!("and {more} more problems"));
+    }
+    Ok(report.named)
+}
+
+impl PostgresStore {
+    /// Looks for contradictions in the data. Reads everything, from one snapshot. Returns the problems; an empty list
+    /// means that there are none.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read at all.
+    pub async fn check(&self) -> Result<Vec<String>, GraphStoreError> {
+        self.database.read_everything(problems).await
+    }
+}
