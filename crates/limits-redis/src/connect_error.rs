@@ -50,7 +50,7 @@ pub enum ConnectError {
     },
     /// The server does not take the functions.
     #[error(
-        "{server} does not take the functions of the limiter ({reason}); the user needs the permissions +@scripting and +function, a primary, and all keys of the prefix"
+        "{server} does not take the functions of the limiter ({reason}); a primary is needed, and a user with +fcall +fcall_ro +function|load +info +ping +get +set +del +time and the keys of the prefix"
     )]
     Functions {
         /// Address without user and password.

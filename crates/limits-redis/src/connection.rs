@@ -1,5 +1,6 @@
 //! Connection to the server: one, over which the calls of all requests go without waiting for each other.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::RwLock;
@@ -37,6 +38,8 @@ pub(crate) struct RedisLink {
     functions: &'static Functions,
     connect_timeout: Duration,
     open: RwLock<Option<OpenConnection>>,
+    /// Number of connections made so far.
+    made: AtomicU64,
 }
 
 /// Connection, and its number.
@@ -71,6 +74,7 @@ impl RedisLink {
             functions,
             connect_timeout,
             open: RwLock::new(None),
+            made: AtomicU64::new(0),
         })
     }
 
@@ -98,9 +102,8 @@ impl RedisLink {
             server: self.server.clone(),
             reason: e.to_string(),
         })?;
-        let mut open = self.open.write();
-        let number = open.as_ref().map_or(0, |open| open.number) + 1;
-        *open = Some(OpenConnection { number, connection });
+        let number = self.made.fetch_add(1, Relaxed) + 1;
+        *self.open.write() = Some(OpenConnection { number, connection });
         let policy = field(&info, "maxmemory_policy").unwrap_or("noeviction");
         let bounded = field(&info, "maxmemory").is_some_and(|bytes| bytes != "0");
         Ok((bounded && policy != "noeviction").then_some(
@@ -193,6 +196,11 @@ impl RedisLink {
         is_it
     }
 
+    /// Gives up the connection.
+    pub(crate) fn close_any(&self) {
+        *self.open.write() = None;
+    }
+
     /// Returns true if there is a connection that may be good.
     pub(crate) fn is_open(&self) -> bool {
         self.open.read().is_some()
@@ -246,6 +254,7 @@ mod tests {
     use crate::functions;
     use std::time::Duration;
 
+    /// S914.
     #[test]
     fn old_servers_and_clusters_are_refused() {
         let url = "redis://user:secret@h:7/0";

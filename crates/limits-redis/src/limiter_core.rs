@@ -178,8 +178,10 @@ impl LimiterCore {
     }
 
     pub(crate) fn note_loss(&self, number: u64) {
-        self.link.close(number);
-        self.breaker.note_loss();
+        // A failure of an earlier connection says nothing about this one.
+        if self.link.close(number) || !self.link.is_open() {
+            self.breaker.note_loss();
+        }
     }
 }
 
@@ -202,8 +204,12 @@ pub(crate) async fn send_ends(core: Arc<LimiterCore>, mut ends: Receiver<Settlem
     }
 }
 
+/// Number of probes without an answer after which a connection is given up.
+const SILENT_PROBES: u32 = 5;
+
 /// Looks after the breaker: while it is open, the server is asked now and then, and connected to anew if need be.
 pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
+    let mut unanswered = 0;
     let mut turns = tokio::time::interval(interval);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -216,9 +222,19 @@ pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
         }
         let asked = core.link.call(cmd("PING"));
         match tokio::time::timeout(core.timeout, asked).await {
-            Ok(Ok(_)) => core.breaker.close(core.elapsed()),
+            Ok(Ok(_)) => {
+                unanswered = 0;
+                core.breaker.close(core.elapsed());
+            }
             Ok(Err((CallError::Lost, number))) => core.note_loss(number),
-            Ok(Err((CallError::Failed, _))) | Err(_) => {}
+            Ok(Err((CallError::Failed, _))) => {}
+            Err(_) => unanswered += 1,
+        }
+        // A connection whose other end is gone without a word may stay silent for a quarter of an hour.
+        if unanswered == SILENT_PROBES {
+            unanswered = 0;
+            core.link.close_any();
+            core.breaker.note_loss();
         }
     }
 }

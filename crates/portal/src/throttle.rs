@@ -330,7 +330,7 @@ mod tests {
         })
     }
 
-    /// B64.
+    /// S912. B64.
     #[test]
     fn several_processes_count_together_and_a_process_alone_has_its_part() {
         let now = UNIX_EPOCH + Duration::from_secs(1000);

@@ -63,7 +63,7 @@ impl Nodes {
     }
 }
 
-/// S72. S82.
+/// S910. S911. S72. S82.
 #[test]
 fn two_nodes_admit_together_what_one_would_and_no_more_than_their_parts_without_redis() {
     let Some(mut redis) = TestServer::start(&[]) else {
@@ -101,6 +101,7 @@ fn two_nodes_admit_together_what_one_would_and_no_more_than_their_parts_without_
     }
 }
 
+/// S914.
 #[test]
 fn a_redis_that_is_not_there_stops_the_start_and_no_password_is_shown() {
     let folder = Folder::new("noredis");

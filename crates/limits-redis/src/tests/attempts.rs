@@ -24,6 +24,7 @@ fn attempt(key: u8, refusals_count: bool) -> SharedAttempt {
     }
 }
 
+/// S912.
 #[tokio::test]
 async fn attempts_are_counted_over_all_nodes_and_can_be_taken_back() {
     let Some(server) = TestAddress::find() else {

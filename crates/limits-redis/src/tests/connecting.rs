@@ -1,8 +1,15 @@
 //! Connecting: what is refused, and in which words.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use redis::{Value, cmd};
+use workgraph_limits::SharedLimiter;
+
+use super::function_limiter::connect;
+use super::nodes::{Node, request};
+use crate::breaker::CAUTION_MS;
 use crate::connect_error::ConnectError;
+use crate::functions;
 use crate::redis_limiter::RedisLimiter;
 use crate::settings::RedisLimiterSettings;
 use crate::test_server::TestServer;
@@ -19,6 +26,7 @@ async fn refused(url: &str) -> ConnectError {
     error
 }
 
+/// S914.
 #[tokio::test]
 async fn an_address_that_is_none_or_leads_nowhere_is_refused_without_its_password() {
     for url in [
@@ -41,6 +49,7 @@ async fn an_address_that_is_none_or_leads_nowhere_is_refused_without_its_passwor
     assert!(matches!(tls, ConnectError::Unreachable { .. }), "{tls}");
 }
 
+/// S914.
 #[tokio::test]
 async fn a_wrong_password_is_refused_without_showing_it() {
     let Some(server) = TestServer::start(&["--requirepass", "right"]) else {
@@ -70,4 +79,42 @@ async fn a_server_that_forgets_keys_is_warned_of() {
         .await
         .unwrap();
     assert!(warning.unwrap().contains("noeviction"));
+}
+
+#[tokio::test]
+async fn the_permissions_that_the_readme_names_are_enough() {
+    let Some(server) = TestServer::start(&[]) else {
+        return;
+    };
+    let readme = include_str!("../../README.md");
+    let named = readme
+        .split('`')
+        .find(|text| text.starts_with("+fcall "))
+        .unwrap();
+    let mut admin = connect(&server.url(), functions::current());
+    let _: Value = cmd("FUNCTION").arg("FLUSH").query(&mut admin).unwrap();
+    let mut user = cmd("ACL");
+    user.arg(&["SETUSER", "app", "on", ">right", "~workgraph:*"]);
+    for permission in named.split(' ') {
+        user.arg(permission);
+    }
+    let _: Value = user.query(&mut admin).unwrap();
+    let settings = RedisLimiterSettings {
+        timeout: Duration::from_secs(10),
+        ..RedisLimiterSettings::new(format!("{}?user=app&pass=right", server.url()))
+    };
+    let node = Node::connect(&settings, CAUTION_MS).await;
+    let mut one = request(10);
+    one.custom.concurrent_reads = Some(1);
+    drop(node.admit(&one, 0).await.unwrap());
+    let begun = Instant::now();
+    one.batch.weight = 0;
+    while node.admit(&one, 0).await.is_err() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "the end of a request is taken"
+        );
+    }
+    let counts = node.shared.counts();
+    assert_eq!((counts.local, counts.failures), (0, 0));
 }

@@ -261,6 +261,7 @@ fn compare(
     Ok(done)
 }
 
+/// S913.
 #[test]
 fn the_functions_give_the_answers_of_the_in_process_limiter() {
     let Some(server) = TestAddress::find() else {

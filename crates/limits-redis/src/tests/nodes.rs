@@ -103,7 +103,7 @@ async fn three(settings: &RedisLimiterSettings) -> [Node; 3] {
     ]
 }
 
-/// L1 and L2, over all nodes: no minute admits more than the quota, and nobody who waits is refused twice.
+/// S910. L1 and L2, over all nodes: no minute admits more than the quota, and nobody who waits is refused twice.
 #[tokio::test]
 async fn three_nodes_admit_together_what_one_would() {
     let Some(server) = TestAddress::find() else {
@@ -169,7 +169,7 @@ async fn nodes_under_keys_of_their_own_admit_too_much() {
     assert_eq!(union.most, 20);
 }
 
-/// L15: slots are those of all nodes, and come back when a permit ends, or at its deadline if its node is gone.
+/// S912. L15: slots are those of all nodes, and come back when a permit ends, or at its deadline if its node is gone.
 #[tokio::test]
 async fn slots_are_shared_and_those_of_a_dead_node_come_back_at_their_deadline() {
     let Some(server) = TestAddress::find() else {
@@ -206,7 +206,7 @@ async fn slots_are_shared_and_those_of_a_dead_node_come_back_at_their_deadline()
     assert!(three.admit(&request, now + 31_000).await.is_ok());
 }
 
-/// L17: what an answer costs on one node is missing on the others.
+/// S912. L17: what an answer costs on one node is missing on the others.
 #[tokio::test]
 async fn costs_are_shared() {
     let Some(server) = TestAddress::find() else {

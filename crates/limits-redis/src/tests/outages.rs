@@ -94,7 +94,7 @@ async fn kill_and_return(seed: u64, processes: u32, caution_ms: u64) -> Option<u
     Some(union.most)
 }
 
-/// The bound: twice the quota, and the number of nodes.
+/// S911. The bound: twice the quota, and the number of nodes.
 #[tokio::test]
 async fn a_server_that_is_killed_and_comes_back_empty_keeps_the_bound() {
     for seed in 1..=super::number("WORKGRAPH_OUTAGES", 4) {
@@ -129,7 +129,7 @@ async fn without_parts_or_caution_the_bound_is_broken() {
     }
 }
 
-/// A server that forgets everything while it runs, functions included.
+/// S911. A server that forgets everything while it runs, functions included.
 #[tokio::test]
 async fn a_server_that_is_emptied_keeps_the_bound_and_gets_its_functions_again() {
     let Some(server) = TestServer::start(&[]) else {
@@ -152,7 +152,7 @@ async fn a_server_that_is_emptied_keeps_the_bound_and_gets_its_functions_again()
     }
 }
 
-/// A server that hangs: nobody waits for it for long, and after it has come back it decides again.
+/// S911. A server that hangs: nobody waits for it for long, and after it has come back it decides again.
 #[tokio::test]
 async fn a_server_that_hangs_is_not_waited_for() {
     let Some(server) = TestServer::start(&[]) else {
@@ -180,8 +180,8 @@ async fn a_server_that_hangs_is_not_waited_for() {
     }
     server.set_stopped(false);
     for node in &nodes {
+        // One that was silent for long has a new connection, and is cautious.
         until(node, false).await;
-        assert_eq!(node.shared.mode(), SharedMode::Exact, "nothing was lost");
     }
     hammer(&nodes, &mut union, &mut now, 600, random).await;
     assert!(union.most <= (2 * QUOTA + NODES) as usize, "{}", union.most);
