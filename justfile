@@ -65,8 +65,9 @@ differential operations="1000000":
 laws:
     WORKGRAPH_LAW_OPS=5000000 cargo test --release -p workgraph-limits laws
 
-# The limits in Redis beside those in process: ten million operations, and fifty outages
-limits-campaign operations="10000000":
+# The limits in Redis: half a million operations for each law, ten million beside those in process, and fifty outages
+limits-campaign operations="10000000" law="530000":
+    WORKGRAPH_REDIS_LAW_OPS={{law}} cargo test --release -p workgraph-limits-redis --lib -- laws
     WORKGRAPH_REDIS_CAMPAIGN_OPS={{operations}} cargo test --release -p workgraph-limits-redis --lib -- --ignored ten_million
     WORKGRAPH_OUTAGES=50 cargo test --release -p workgraph-limits-redis --lib -- outages
 

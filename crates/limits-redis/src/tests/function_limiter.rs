@@ -32,9 +32,13 @@ pub(super) fn connect(url: &str, functions: &Functions) -> Connection {
     connection
 }
 
-/// The functions, under keys of their own.
+/// Number of nodes, which take turns.
+const NODES: usize = 3;
+
+/// The functions as three nodes call them in turns, under keys of their own.
 pub(super) struct FunctionLimiter {
-    connection: Connection,
+    connections: [Connection; NODES],
+    turn: usize,
     pub(super) protocol: Protocol,
     /// Holds the settings.
     pub(super) figures: Limiter,
@@ -50,7 +54,8 @@ impl FunctionLimiter {
         let number = MADE.fetch_add(1, Relaxed);
         let prefix = format!("test-{}-{number}", std::process::id());
         Self {
-            connection: connect(url, functions),
+            connections: [(); NODES].map(|()| connect(url, functions)),
+            turn: 0,
             protocol: Protocol::new(&prefix, functions),
             figures: Limiter::new(settings),
             endless: false,
@@ -65,6 +70,12 @@ impl FunctionLimiter {
         self.endless = true;
         self.set(self.figures.settings());
         self
+    }
+
+    /// Returns the connection of the node whose turn it is.
+    fn connection(&mut self) -> &mut Connection {
+        self.turn += 1;
+        &mut self.connections[self.turn % NODES]
     }
 
     fn touch(&mut self, key: LimitKey, now: u64) {
@@ -82,7 +93,7 @@ impl FunctionLimiter {
         let batch = request.batch.with_slot();
         let figures = self.figures.figures(batch.counted().0, &request.custom);
         let call = self.protocol.admit(request, &figures, want_next, Some(now));
-        let reply = self.connection.req_command(&call).unwrap();
+        let reply = self.connection().req_command(&call).unwrap();
         let reply = read_admission(&reply).unwrap_or_else(|| panic!("{reply:?}"));
         self.touch(batch.key, now);
         let mut ended = Settlement {
@@ -101,14 +112,14 @@ impl FunctionLimiter {
     /// Ends a request, or takes a cost.
     pub(super) fn end(&mut self, ended: &Settlement, now: u64) {
         let call = self.protocol.settle(ended, Some(now));
-        assert_eq!(self.connection.req_command(&call).unwrap(), Value::Int(0));
+        assert_eq!(self.connection().req_command(&call).unwrap(), Value::Int(0));
         self.touch(ended.key, now);
     }
 
     /// Returns the packed account of a key.
     pub(super) fn account(&mut self, key: &LimitKey, now: u64) -> Value {
         let call = self.protocol.state(key, Some(now));
-        self.connection.req_command(&call).unwrap()
+        self.connection().req_command(&call).unwrap()
     }
 }
 
@@ -179,16 +190,21 @@ impl TestedLimiter for FunctionLimiter {
 
     /// Drops the accounts that the server would have dropped at this time.
     fn sweep(&mut self, now: u64) {
-        for (key, (last, at)) in &self.touched {
-            let name = self.protocol.key(key);
-            let left: i64 = cmd("PTTL").arg(&name).query(&mut self.connection).unwrap();
+        let touched: Vec<_> = self
+            .touched
+            .iter()
+            .map(|(key, used)| (*key, *used))
+            .collect();
+        for (key, (last, at)) in touched {
+            let name = self.protocol.key(&key);
+            let left: i64 = cmd("PTTL").arg(&name).query(self.connection()).unwrap();
             let Ok(left) = u64::try_from(left) else {
                 continue;
             };
             let passed = u64::try_from(at.elapsed().as_millis()).unwrap() + 2;
             let ttl = (left + passed).saturating_sub(GIVEN_TIME_TTL);
-            if now.saturating_sub(*last) >= ttl {
-                let _: i64 = cmd("DEL").arg(&name).query(&mut self.connection).unwrap();
+            if now.saturating_sub(last) >= ttl {
+                let _: i64 = cmd("DEL").arg(&name).query(self.connection()).unwrap();
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The laws of `workgraph-limits`, on the functions. L0 compares with a limiter whose requests outlive their deadlines,
+//! The laws of `workgraph-limits`, on the functions, as three nodes call them in turns. L0 compares with a limiter whose requests outlive their deadlines,
 //! which those of several nodes do not; `differential` takes its place.
 
 use workgraph_limits::LimiterSettings;
