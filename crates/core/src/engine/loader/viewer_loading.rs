@@ -88,7 +88,7 @@ fn acquaintances(
     projects.sort_unstable();
     for project in projects {
         // A membership of a custom field does not make a guest know other users.
-        let Some(workspace) = guest_home(snap, viewer, project, WITH_MEMBERS)? else {
+        let Some(workspace) = guest_workspace(snap, viewer, project, WITH_MEMBERS)? else {
             continue;
         };
         let known = found.entry(workspace).or_default();
@@ -107,7 +107,7 @@ fn acquaintances(
     teams.sort_unstable();
     teams.dedup();
     for team in teams {
-        let Some(workspace) = guest_home(snap, viewer, team, &[Type::Team])? else {
+        let Some(workspace) = guest_workspace(snap, viewer, team, &[Type::Team])? else {
             continue;
         };
         let known = found.entry(workspace).or_default();
@@ -148,7 +148,7 @@ fn few(
 }
 
 /// Returns the workspace of a node of one of these types, if the viewer is a guest there.
-fn guest_home(
+fn guest_workspace(
     snap: &mut dyn Snapshot,
     viewer: &Viewer,
     gid: Gid,
