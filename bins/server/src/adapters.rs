@@ -10,6 +10,8 @@ pub(crate) mod export_folder;
 #[cfg(debug_assertions)]
 pub(crate) mod fault_injection;
 pub(crate) mod gzip;
+pub(crate) mod postgres_node;
+pub(crate) mod private_values;
 pub(crate) mod sealed_webhooks;
 pub(crate) mod shared_limits;
 pub(crate) mod signing_key_store;

@@ -1,33 +1,25 @@
 //! Puts the parts together: the server, and the admin service beside it or without it.
-use crate::adapters::blob_bucket::{BlobBucket, OwnedByAnother, owner_id};
+use crate::adapters::blob_bucket::{BlobBucket, OwnedByAnother};
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::data_dir;
-use crate::adapters::export_folder::ExportFolder;
-use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::shared_limits;
 use crate::adapters::signing_key_store::SigningKeyStore;
 use crate::adapters::stores::Storage;
-use crate::adapters::system_clock::SystemEntropy;
-use crate::adapters::system_clock::WallClock;
 use crate::adapters::system_clock::hex;
 use crate::adapters::system_clock::random;
-use crate::adapters::user_directory::GraphUserDirectory;
-use crate::admin::admin_service::AdminService;
-use crate::admin::bootstrap_file::FirstPasswords;
-use crate::admin::{bootstrap, commands as admin, demo, socket};
+use crate::admin::{commands as admin, demo, socket};
 use crate::cli::{AdminCommand, ServeArgs};
 use crate::config::{Config, exposure};
-use crate::data_commands::archive_restore::archive_options;
 use crate::http::app_state::AppState;
 use crate::http::connections::ConnectionTracker;
 use crate::http::listener;
 use crate::http::openapi::ApiDescription;
 use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
+use crate::server_resources::ServerResources;
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::held_lease::HeldLease;
 use crate::workers::offload::Offload;
-use crate::workers::password_pool::PasswordPool;
 use crate::workers::{job_workers, webhook_worker};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -40,105 +32,12 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use workgraph_api::features::attachments::SweepCounts;
 use workgraph_api::ports::blob_store::BlobStore;
-use workgraph_api::{Api, ApiDependencies, Clock, Entropy};
+use workgraph_api::{Clock, Entropy};
 use workgraph_auth::LoopbackPolicy;
 use workgraph_core::storage::SharedWork;
-use workgraph_portal::Portal;
 
 /// Memory of the request inspector of a demo.
 const DEMO_INSPECTOR_BYTES: usize = 16 << 20;
-
-/// Resources that last as long as the process.
-struct ServerResources {
-    storage: Arc<Storage>,
-    clock: Arc<WallClock>,
-    entropy: Arc<SystemEntropy>,
-    first_passwords: Arc<FirstPasswords>,
-}
-
-impl ServerResources {
-    fn open(config: &Config, demo: bool, archives: bool) -> Result<Self> {
-        data_dir::create_data_dir(config.folder())?;
-        let entropy = Arc::new(SystemEntropy::new());
-        let keys = data_dir::keys(config.folder(), &*entropy)?;
-        let sealer = WebhookSecretSealer::new(keys, entropy.clone());
-        let node = config.server.node;
-        let clock = Arc::new(WallClock::start());
-        let archive = archives.then(|| archive_options(&config.archive, &clock));
-        let storage = Storage::open(
-            config.folder(),
-            node,
-            config.store,
-            archive.flatten(),
-            sealer,
-        );
-        let storage = Arc::new(storage?);
-        Ok(Self {
-            storage,
-            clock,
-            entropy,
-            first_passwords: Arc::new(FirstPasswords::of(config.folder(), demo)),
-        })
-    }
-
-    /// Returns an API over the store.
-    fn api(&self, config: &Config, limits: workgraph_limits::LimiterSettings) -> Result<Arc<Api>> {
-        Ok(Arc::new(Api::new(ApiDependencies {
-            graph: Arc::clone(&self.storage.graph),
-            tokens: Arc::clone(&self.storage.tokens),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            settings: config.api.clone(),
-            limits,
-            keys: data_dir::keys(config.folder(), &*self.entropy)?,
-            gid_generator: Arc::clone(&self.storage.gid_generator),
-        })))
-    }
-
-    /// Returns the portal, the authorization server.
-    fn portal(
-        &self,
-        config: &Config,
-        root: &str,
-        api: &Arc<Api>,
-        office: &Arc<AdminService>,
-        keys: &Arc<SigningKeyStore>,
-    ) -> Result<Arc<Portal>> {
-        Ok(Arc::new(Portal::new(
-            workgraph_portal::PortalDependencies {
-                api: Arc::clone(api),
-                store: Arc::clone(&self.storage.oauth),
-                audited_store: self.storage.clone(),
-                user_directory: Arc::new(GraphUserDirectory(Arc::clone(&self.storage.graph))),
-                workspaces: office.clone(),
-                passwords: Arc::new(PasswordPool::new(
-                    &random(&*self.entropy)?,
-                    &random(&*self.entropy)?,
-                )?),
-                keys: keys.clone(),
-                clock: self.clock.clone(),
-                entropy: self.entropy.clone(),
-                settings: workgraph_portal::PortalSettings {
-                    base_url: config.api.base_url.clone(),
-                    auth_url: root.to_owned(),
-                    ..config.portal.clone()
-                },
-            },
-        )))
-    }
-
-    fn office(&self, config: &Config, api: Arc<Api>, limits: &Arc<RuntimeLimits>) -> AdminService {
-        AdminService {
-            limits: Arc::clone(limits),
-            first_passwords: Arc::clone(&self.first_passwords),
-            api,
-            storage: Arc::clone(&self.storage),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-            loopback: config.portal.loopback,
-        }
-    }
-}
 
 /// Runs the server until it gets a signal to stop. `again` reads the configuration anew.
 ///
@@ -149,8 +48,9 @@ pub(crate) async fn serve(
     options: &ServeArgs,
     again: impl Fn() -> Result<Config>,
 ) -> Result<()> {
+    check_shared_files(&config)?;
     let shared_limiter = shared_limits::connect(&config.shared_limits).await?;
-    let base = ServerResources::open(&config, options.demo, true)?;
+    let base = ServerResources::open(&config, options.demo, true).await?;
     #[cfg(debug_assertions)]
     crate::adapters::fault_injection::drive_test_clock(&base.clock)?;
     let bind = async |address: &str| {
@@ -192,13 +92,15 @@ pub(crate) async fn serve(
     }
 
     // The first start calls the API often; those calls have no client and count against no limit.
-    let limits = Arc::new(RuntimeLimits::open(&config)?);
+    let limits = Arc::new(RuntimeLimits::open(&config, base.values.clone()).await?);
     let office = base.office(
         &config,
-        base.api(&config, bootstrap_limits(&config))?,
+        base.api(&config, bootstrap_limits(&config)),
         &limits,
     );
-    let boot = bootstrap::prepare(&office, &config, options.demo, &root).await?;
+    let boot = base
+        .first_start(&office, &config, options.demo, &root)
+        .await?;
     let banner = match &boot {
         Some(boot) if options.demo => demo::banner(boot, &office).await,
         Some(_) => format!(
@@ -209,7 +111,7 @@ pub(crate) async fn serve(
     };
     drop(office);
 
-    let api = base.api(&config, config.limits)?;
+    let api = base.api(&config, config.limits);
     limits.apply(&api)?;
     if let Some(shared) = shared_limiter {
         api.set_shared_limiter(shared);
@@ -223,9 +125,9 @@ pub(crate) async fn serve(
     }
     let metrics = Arc::new(Metrics::new());
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
-    let exports = Arc::new(ExportFolder::new(config.folder()));
+    let exports = Arc::new(base.export_folder(&config));
     api.set_export_files(exports.clone());
-    api.set_blob_store(blob_store(&config, Arc::clone(&clock), &*base.entropy).await?);
+    api.set_blob_store(blob_store(&config, Arc::clone(&clock), &base).await?);
     let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
@@ -236,20 +138,21 @@ pub(crate) async fn serve(
         lease: HeldLease::new(&base.storage.leases, SharedWork::Webhooks),
     };
     webhook_worker::set_up(&delivery_worker.api, &base.storage, &config.webhooks, own).await?;
-    webhook_worker::start(delivery_worker, &config.delivery);
+    let deliveries = webhook_worker::start(delivery_worker, &config.delivery);
     let keys = SigningKeyStore::new(
-        config.folder(),
+        base.values.clone(),
         config.oauth.key_lifetime,
         base.clock.clone(),
     );
     let audit_signer = AuditSigner::open(
-        config.folder(),
+        (config.folder(), &base.values),
         &config.audit,
         config.api.audit_retention,
         &base.storage,
         base.clock.clone(),
         &*base.entropy,
-    )?;
+    )
+    .await?;
     let portal = base.portal(&config, &root, &api, &office, &keys)?;
     // Nothing can keep the server from starting any more: a job that is claimed is carried on with.
     let workers = if config.server.run_jobs && !options.no_jobs {
@@ -289,6 +192,7 @@ pub(crate) async fn serve(
         write_port(path, address.port())?;
     }
     crate::cli::say(&banner);
+    let follower = base.follow_other_nodes(&limits, &edge.api, &keys);
     let reload = {
         let api = Arc::clone(&edge.api);
         move || match again().and_then(|config| limits.reload(&config, &api)) {
@@ -312,7 +216,8 @@ pub(crate) async fn serve(
         let audit_signer = Arc::clone(&audit_signer);
         tokio::spawn(async move { audit_signer.run().await })
     };
-    let outcome = listener::serve(edge, listener, metrics_listener, reload).await;
+    let replaced = base.replaced();
+    let outcome = listener::serve(edge, listener, metrics_listener, reload, replaced).await;
     if let Some(workers) = workers {
         workers.stop().await;
     }
@@ -320,13 +225,28 @@ pub(crate) async fn serve(
     watch.abort();
     // Changes that were made until the end are covered, too.
     audit_signer.run_once(true).await;
+    follower.abort();
+    // No attempt goes on beside those of the node that takes over.
+    deliveries.abort();
+    let left = base.leave().await;
     socket::remove(config.folder());
     tracing::info!("stopped");
-    outcome
+    outcome.and(left)
 }
 
 /// Longest wait for the bucket at the start.
 const BUCKET_WAIT: Duration = Duration::from_secs(5);
+
+/// Refuses a database that nodes share without a folder for the files that they share.
+fn check_shared_files(config: &Config) -> Result<()> {
+    if config.database.url.is_empty() || Path::new(&config.database.shared_files).is_dir() {
+        return Ok(());
+    }
+    bail!(
+        "--shared-files `{}`: this must be a folder that all nodes of the database share; files of exports are kept there, and those of attachments if no bucket is set",
+        config.database.shared_files
+    )
+}
 
 /// Returns the store of the files of attachments: the bucket, if one is set, else a folder.
 ///
@@ -336,14 +256,14 @@ const BUCKET_WAIT: Duration = Duration::from_secs(5);
 async fn blob_store(
     config: &Config,
     clock: Arc<dyn Clock>,
-    entropy: &dyn Entropy,
+    base: &ServerResources,
 ) -> Result<Arc<dyn BlobStore>> {
-    let folder = BlobFolder::new(config.folder());
+    let folder = BlobFolder::new(config.files_folder());
     if config.bucket.endpoint.0.is_empty() {
         return Ok(Arc::new(folder));
     }
     let upload_max = config.api.upload_max;
-    let owner = owner_id(config.folder(), entropy)?;
+    let owner = base.bucket_owner(config).await?;
     let bucket = BlobBucket::new(&config.bucket, config.folder(), owner, clock, upload_max)?;
     let bucket = Arc::new(bucket);
     if exposure::is_plain(&config.bucket.endpoint.0) {
@@ -469,13 +389,15 @@ pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value> 
             config.server.data
         );
     }
-    let base = ServerResources::open(config, false, false)?;
-    let limits = Arc::new(RuntimeLimits::open(config)?);
-    let api = base.api(config, config.limits)?;
+    let base = ServerResources::open(config, false, false).await?;
+    let limits = Arc::new(RuntimeLimits::open(config, base.values.clone()).await?);
+    let api = base.api(config, config.limits);
     webhook_worker::set_up(&api, &base.storage, &config.webhooks, Vec::new()).await?;
-    api.set_export_files(Arc::new(ExportFolder::new(config.folder())));
+    api.set_export_files(Arc::new(base.export_folder(config)));
     let office = base.office(config, api, &limits);
-    admin::run(&office, what).await
+    let answer = admin::run(&office, what).await;
+    base.leave().await?;
+    answer
 }
 
 /// Returns limits that the start itself never reaches.

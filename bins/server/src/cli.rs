@@ -53,6 +53,13 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Bring the tables of the PostgreSQL database to the form that this version needs. A server does that at its start,
+    /// too.
+    Migrate {
+        /// Only print what would be done.
+        #[arg(long)]
+        plan: bool,
+    },
     /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
     Openapi,
     /// Show the settings.

@@ -11,6 +11,7 @@ mod http;
 mod log;
 mod metrics;
 mod runtime_limits;
+mod server_resources;
 mod workers;
 
 use anyhow::{Context, Result};
@@ -50,7 +51,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             runtime(true)?.block_on(app::serve(config, &options, load))?;
         }
         Command::Admin { json, what } => {
-            let answer = runtime(false)?.block_on(app::admin(&config, with_password(what)?))?;
+            // The store of a database works on threads of its own.
+            let shared = !config.database.url.is_empty();
+            let answer = runtime(shared)?.block_on(app::admin(&config, with_password(what)?))?;
             say(&if json {
                 answer.to_string()
             } else {
@@ -58,6 +61,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             });
         }
         Command::Backup { file } => {
+            needs_folder(&config, "backup")?;
             adapters::backup::backup(config.folder(), &file)?;
             say(&file.display().to_string());
             if !config.bucket.endpoint.0.is_empty() {
@@ -85,8 +89,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             anchor,
             json,
         } => {
-            let found =
-                workers::audit_signer::inspect(config.folder(), &config.audit, anchor.as_deref())?;
+            needs_folder(&config, "check")?;
+            let inspecting =
+                workers::audit_signer::inspect(config.folder(), &config.audit, anchor.as_deref());
+            let found = runtime(false)?.block_on(inspecting)?;
             say(&if json {
                 found.json().to_string()
             } else {
@@ -97,6 +103,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             }
         }
         Command::Check { json, .. } => {
+            needs_folder(&config, "check")?;
             let problems = adapters::stores::check(config.folder())?;
             if json {
                 let sound = problems.is_empty();
@@ -116,12 +123,38 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             }
             say("no problems");
         }
+        Command::Migrate { plan } => {
+            let migrating = adapters::postgres_node::migrate(&config, plan);
+            let names = runtime(true)?.block_on(migrating)?;
+            for name in &names {
+                say(name);
+            }
+            say(match (names.is_empty(), plan) {
+                (true, _) => "the tables are in their newest form",
+                (false, true) => "are to be applied",
+                (false, false) => "were applied",
+            });
+        }
         Command::Openapi => say(&http::openapi::text(&config.server.public_url.0)),
         Command::Config {
             what: ConfigCommand::Print,
         } => say(&config::print(&config)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a command that works on the file in a data folder, if the store is a database.
+fn needs_folder(config: &config::Config, command: &str) -> Result<()> {
+    if config.database.url.is_empty() {
+        return Ok(());
+    }
+    let instead = match command {
+        "backup" => "use pg_dump, or a base backup with an archive of the log",
+        _ => "the database checks its own pages (pg_amcheck)",
+    };
+    anyhow::bail!(
+        "{command} is for the file in a data folder, and the store is a PostgreSQL database: {instead}"
+    )
 }
 
 fn runtime(many: bool) -> Result<tokio::runtime::Runtime> {

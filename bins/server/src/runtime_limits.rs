@@ -1,15 +1,14 @@
 //! The limits while the server runs: those of the configuration, with the changes of `admin limits`.
 //!
-//! Changes are kept in `limits.json` in the data folder and go before file, environment and flags. A reload of the
-//! configuration leaves them.
-use crate::adapters::data_dir::write_private;
+//! Changes are kept in `limits.json` in the data folder, or in the database that nodes share, and go before file,
+//! environment and flags. A reload of the configuration leaves them.
+use crate::adapters::private_values::PrivateValues;
 use crate::config::{self, Config};
 use anyhow::{Context, Result, anyhow, bail};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use workgraph_api::Api;
 use workgraph_api::limits::limit_overrides::{LimitOverride, LimitOverrides};
 
@@ -46,17 +45,23 @@ pub(crate) enum LimitScope {
 }
 
 /// Limits with the changes made by command while the server runs.
-#[derive(Debug)]
 pub(crate) struct RuntimeLimits {
-    path: PathBuf,
+    values: PrivateValues,
+    /// Held while a change is made and stored.
+    changing: tokio::sync::Mutex<()>,
     state: Mutex<RuntimeLimitsState>,
 }
+
+/// Name of the value that has the changes.
+const NAME: &str = "limits";
 
 #[derive(Debug)]
 struct RuntimeLimitsState {
     /// Configuration without the changes.
     config: Config,
     changed: StoredLimitChanges,
+    /// Version of the stored changes.
+    version: Option<u64>,
 }
 
 impl RuntimeLimits {
@@ -64,21 +69,44 @@ impl RuntimeLimits {
     ///
     /// # Errors
     /// Fails if the file can't be read, or has figures that can't be put in force.
-    pub(crate) fn open(config: &Config) -> Result<Self> {
-        let path = config.folder().join("limits.json");
-        let changed = read(&path)?;
+    pub(crate) async fn open(config: &Config, values: PrivateValues) -> Result<Self> {
+        let (changed, version) = read(&values).await?;
         let state = RuntimeLimitsState {
             config: config.clone(),
             changed,
+            version,
         };
         state
             .changed_config()
             .and_then(|_| state.quotas())
-            .with_context(|| path.display().to_string())?;
+            .with_context(|| values.describe(NAME))?;
         Ok(Self {
-            path,
+            values,
+            changing: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
         })
+    }
+
+    /// Puts in force what another node has changed since the last look.
+    ///
+    /// # Errors
+    /// Fails if the changes can't be read or put in force.
+    pub(crate) async fn refresh(&self, api: &Api) -> Result<()> {
+        let _alone = self.changing.lock().await;
+        let (changed, version) = read(&self.values).await?;
+        let mut state = self.state.lock();
+        if state.version == version {
+            return Ok(());
+        }
+        let next = RuntimeLimitsState {
+            config: state.config.clone(),
+            changed,
+            version,
+        };
+        next.apply(api)?;
+        *state = next;
+        tracing::info!("limits that another node has changed are in force");
+        Ok(())
     }
 
     /// Puts the settings and the figures of apps and tokens in force.
@@ -98,6 +126,7 @@ impl RuntimeLimits {
         let mut next = RuntimeLimitsState {
             config: state.config.clone(),
             changed: state.changed.clone(),
+            version: state.version,
         };
         for (name, value) in config::section(&mut config.clone(), "limits") {
             config::set(&mut next.config, &format!("limits.{name}"), &value)?;
@@ -111,11 +140,19 @@ impl RuntimeLimits {
     ///
     /// # Errors
     /// Names what is no such figure or no value for one, or says why it can't be kept. Nothing is changed then.
-    pub(crate) fn change(&self, whose: LimitScope, pairs: &[String], api: &Api) -> Result<Value> {
-        let mut state = self.state.lock();
+    pub(crate) async fn change(
+        &self,
+        whose: LimitScope,
+        pairs: &[String],
+        api: &Api,
+    ) -> Result<Value> {
+        let _alone = self.changing.lock().await;
+        let config = self.state.lock().config.clone();
+        let (changed, version) = read(&self.values).await?;
         let mut next = RuntimeLimitsState {
-            config: state.config.clone(),
-            changed: state.changed.clone(),
+            config,
+            changed,
+            version,
         };
         let changed = match whose {
             LimitScope::All => &mut next.changed.settings,
@@ -137,12 +174,16 @@ impl RuntimeLimits {
         if !pairs.is_empty() {
             next.changed_config()?;
             next.quotas()?;
-            let text = serde_json::to_vec_pretty(&next.changed)?;
-            write_private(&self.path, &text)?;
+            let text = serde_json::to_string_pretty(&next.changed)?;
+            if !self.values.replace(NAME, next.version, &text).await? {
+                bail!("another node changes the limits just now; try again");
+            }
+            next.version = next.version.map(|version| version + 1);
             next.apply(api)?;
-            *state = next;
         }
-        state.json(whose)
+        let answer = next.json(whose);
+        *self.state.lock() = next;
+        answer
     }
 }
 
@@ -194,12 +235,15 @@ impl RuntimeLimitsState {
     }
 }
 
-fn read(path: &Path) -> Result<StoredLimitChanges> {
-    let named = || path.display().to_string();
-    match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).with_context(named),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(StoredLimitChanges::default()),
-        Err(e) => Err(e).with_context(named),
+/// Returns the stored changes, with their version.
+async fn read(values: &PrivateValues) -> Result<(StoredLimitChanges, Option<u64>)> {
+    match values.read(NAME).await? {
+        Some(value) => {
+            let changes = serde_json::from_str(&value.text);
+            let changes = changes.with_context(|| values.describe(NAME))?;
+            Ok((changes, value.version))
+        }
+        None => Ok((StoredLimitChanges::default(), None)),
     }
 }
 

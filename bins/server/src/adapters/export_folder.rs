@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fs::{DirBuilder, DirEntry, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +20,9 @@ use workgraph_core::jobs::{DEADLINE_MS, FileOutput};
 /// Extension of the names of whole files that are kept for a month.
 const LONG: &str = ".long";
 
+/// Extension of the files with the fencing tokens, where nodes share the folder.
+const FENCE: &str = "fence";
+
 /// Highest fencing token seen of each file that was written to. A writer holds the lock of its file.
 type FencingTokens = Mutex<HashMap<Gid, Arc<Mutex<u64>>>>;
 
@@ -28,14 +31,17 @@ type FencingTokens = Mutex<HashMap<Gid, Arc<Mutex<u64>>>>;
 pub(crate) struct ExportFolder {
     path: PathBuf,
     fences: FencingTokens,
+    /// True if other nodes write to the folder, too: then fencing tokens are files as well.
+    is_shared: bool,
 }
 
 impl ExportFolder {
-    /// Returns the folder in the data folder; it is made when it is first needed.
-    pub(crate) fn new(data: &Path) -> Self {
+    /// Returns the folder in the data folder, or in one that other nodes share; it is made when it is first needed.
+    pub(crate) fn new(data: &Path, is_shared: bool) -> Self {
         Self {
             path: data.join("exports"),
             fences: FencingTokens::default(),
+            is_shared,
         }
     }
 
@@ -91,7 +97,7 @@ impl ExportFolder {
             return Ok(false);
         };
         let kept = match rest {
-            "part" => 2 * Duration::from_millis(DEADLINE_MS.unsigned_abs()),
+            "part" | FENCE => 2 * Duration::from_millis(DEADLINE_MS.unsigned_abs()),
             rest if rest.ends_with(LONG) => RESOURCE_EXPORT_RETENTION,
             _ => EXPORT_RETENTION,
         };
@@ -133,6 +139,10 @@ impl ExportFiles for ExportFolder {
             ends: output.is_complete,
         };
         let (seen, fence) = (self.fence(output.file), output.fence);
+        let shared_fence = self.is_shared.then(|| {
+            let name = format!("{}.{FENCE}", output.file);
+            self.path.join(name)
+        });
         let bytes = output.bytes.to_vec();
         let task = tokio::task::spawn_blocking(move || {
             let mut seen = seen.lock();
@@ -141,6 +151,15 @@ impl ExportFiles for ExportFolder {
             }
             *seen = fence;
             let failed = |e| ExportWriteError::Failed(format!("The file can't be written: {e}"));
+            // The lock of the file lasts until the piece is written.
+            let _lock = match shared_fence {
+                Some(path) => {
+                    writing.create_folder().map_err(failed)?;
+                    let lock = raise_shared_fence(&path, fence).map_err(failed)?;
+                    Some(lock.ok_or(ExportWriteError::StaleFencingToken)?)
+                }
+                None => None,
+            };
             writing.append(&bytes).map_err(failed)
         });
         let failed = |e: tokio::task::JoinError| ExportWriteError::Failed(e.to_string());
@@ -171,12 +190,45 @@ struct ExportAppend {
     ends: bool,
 }
 
+/// Locks the file with a fencing token and raises the token. Returns `None` if there is a higher one.
+fn raise_shared_fence(path: &Path, fence: u64) -> io::Result<Option<File>> {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)?;
+    file.lock()?;
+    let mut seen = String::new();
+    file.read_to_string(&mut seen)?;
+    // A token that was written in part is that of a writer that died before it wrote anything else.
+    if seen
+        .trim_end_matches('\n')
+        .parse()
+        .is_ok_and(|seen: u64| seen > fence)
+    {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(format!("{fence}\n").as_bytes())?;
+    file.sync_data()?;
+    Ok(Some(file))
+}
+
 impl ExportAppend {
+    fn create_folder(&self) -> io::Result<()> {
+        if self.folder.is_dir() {
+            return Ok(());
+        }
+        let mut folder = DirBuilder::new();
+        folder.recursive(true).mode(0o700).create(&self.folder)
+    }
+
     fn append(&self, bytes: &[u8]) -> io::Result<FileEnd> {
         let fresh = self.after.length == 0;
-        if fresh && !self.folder.is_dir() {
-            let mut folder = DirBuilder::new();
-            folder.recursive(true).mode(0o700).create(&self.folder)?;
+        if fresh {
+            self.create_folder()?;
         }
         if !self.part.exists() && self.whole.exists() {
             // The file was whole, but that was not committed.
@@ -254,7 +306,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_beyond_the_mark_is_cut_off_and_the_end_can_come_again() {
         let data = Data::new("exports-cut");
-        let folder = ExportFolder::new(&data.0);
+        let folder = ExportFolder::new(&data.0, false);
         let start = FileEnd::default();
         let one = folder
             .append(output(start, 1, b"one ", false))
@@ -272,10 +324,27 @@ mod tests {
         assert_eq!(text(&folder), "one two END");
     }
 
+    /// S926.
+    #[tokio::test]
+    async fn whoever_lost_the_job_to_another_node_cannot_write_any_more() {
+        let data = Data::new("exports-shared-fence");
+        let nodes = [true, true].map(|is_shared| ExportFolder::new(&data.0, is_shared));
+        let start = FileEnd::default();
+        let [first, second] = &nodes;
+        let one = first
+            .append(output(start, 9, b"one ", false))
+            .await
+            .unwrap();
+        second.append(output(one, 10, b"two", true)).await.unwrap();
+        let late = first.append(output(one, 9, b"late", true)).await;
+        assert_eq!(late, Err(ExportWriteError::StaleFencingToken));
+        assert_eq!(text(first), "one two", "each node sees the file");
+    }
+
     #[tokio::test]
     async fn whoever_lost_the_job_cannot_write_any_more() {
         let data = Data::new("exports-fence");
-        let folder = ExportFolder::new(&data.0);
+        let folder = ExportFolder::new(&data.0, false);
         let start = FileEnd::default();
         let one = folder
             .append(output(start, 1, b"one ", false))
@@ -291,7 +360,7 @@ mod tests {
     async fn a_folder_that_cannot_be_written_and_a_file_that_is_gone_are_told() {
         let data = Data::new("exports-fail");
         std::fs::write(data.0.join("exports"), "in the way").unwrap();
-        let folder = ExportFolder::new(&data.0);
+        let folder = ExportFolder::new(&data.0, false);
         let refused = folder
             .append(output(FileEnd::default(), 1, b"x", false))
             .await;
@@ -313,7 +382,7 @@ mod tests {
     #[tokio::test]
     async fn files_go_when_their_time_is_up() {
         let data = Data::new("exports-sweep");
-        let folder = ExportFolder::new(&data.0);
+        let folder = ExportFolder::new(&data.0, false);
         assert_eq!(folder.sweep(SystemTime::UNIX_EPOCH).unwrap(), 0);
         folder
             .append(output(FileEnd::default(), 1, b"x", true))
@@ -340,7 +409,7 @@ mod tests {
     #[tokio::test]
     async fn some_files_stay_for_a_month_and_may_be_empty() {
         let data = Data::new("exports-long");
-        let folder = ExportFolder::new(&data.0);
+        let folder = ExportFolder::new(&data.0, false);
         let long = FileOutput {
             keep_long: true,
             ..output(FileEnd::default(), 1, b"", true)

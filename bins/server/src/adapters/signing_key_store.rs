@@ -1,12 +1,11 @@
-//! The keys that sign id_tokens: made and rotated in the background, kept in the data folder.
-use crate::adapters::data_dir::write_private;
-use anyhow::{Context, Result, anyhow};
+//! The keys that sign id_tokens: made and rotated in the background, kept with the private values of the store.
+use crate::adapters::private_values::PrivateValues;
+use anyhow::{Context, Result, anyhow, bail};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rsa::pkcs8::EncodePrivateKey;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
@@ -16,6 +15,11 @@ use workgraph_portal::SigningKeys;
 
 /// Size of a key in bits.
 const BITS: usize = 2048;
+
+/// Name of the value that has the keys.
+const NAME: &str = "signing-keys";
+/// Attempts to write the keys while other nodes do, too.
+const ATTEMPTS: usize = 5;
 
 /// Key as `signing-keys.json` has it.
 #[derive(Clone, Serialize, Deserialize)]
@@ -38,17 +42,22 @@ type SigningKeyState = Option<Result<Arc<SigningKeyRing>, Arc<anyhow::Error>>>;
 
 /// Signing keys of this process.
 pub(crate) struct SigningKeyStore {
-    path: PathBuf,
+    values: PrivateValues,
     lifetime: Duration,
     clock: Arc<dyn Clock>,
     known: watch::Sender<SigningKeyState>,
 }
 
 impl SigningKeyStore {
-    /// Returns the keys of a data folder. None are read or made before [`SigningKeyStore::refresh`].
-    pub(crate) fn new(folder: &Path, lifetime: Duration, clock: Arc<dyn Clock>) -> Arc<Self> {
+    /// Returns the keys among the private values of a store. None are read or made before
+    /// [`SigningKeyStore::refresh`].
+    pub(crate) fn new(
+        values: PrivateValues,
+        lifetime: Duration,
+        clock: Arc<dyn Clock>,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            path: folder.join("signing-keys.json"),
+            values,
             lifetime,
             clock,
             known: watch::Sender::new(None),
@@ -56,11 +65,19 @@ impl SigningKeyStore {
     }
 
     /// Reads the keys, makes one if there is none or the youngest is old, and forgets those that are
-    /// published no more. Takes up to a second, on a thread of its own. Worth a call every hour.
+    /// published no more. Takes up to a second, beside the caller. Worth a call every hour.
     pub(crate) fn refresh(self: &Arc<Self>) {
         let this = Arc::clone(self);
-        tokio::task::spawn_blocking(move || {
-            let known = this.ring_of_today();
+        tokio::spawn(async move {
+            let known = this.ring_of_today().await;
+            if known.is_err()
+                && matches!(&*this.known.borrow(), Some(Ok(_)))
+                && this.values.are_shared()
+            {
+                // The database does not answer now; the keys of before stay good.
+                tracing::warn!("the keys that sign id_tokens were not read again");
+                return;
+            }
             if let Err(error) = &known {
                 tracing::error!(
                     reason = format!("{error:#}"),
@@ -72,43 +89,51 @@ impl SigningKeyStore {
         });
     }
 
-    fn ring_of_today(&self) -> Result<SigningKeyRing> {
-        let now = self.clock.now();
-        let mut keys = self.read()?;
-        let before = keys.len();
-        let old = |(kept, _): &SigningKeyPair| {
-            let age = now.duration_since(made_at(kept)).unwrap_or_default();
-            age >= self.lifetime
-        };
-        if keys.last().is_none_or(old) {
-            keys.push(make(now)?);
-        }
-        let made = keys.len() > before;
-        let each = |(kept, signer): &SigningKeyPair| (Arc::clone(signer), made_at(kept));
-        let ring = SigningKeyRing::new(keys.iter().map(each));
-        let shown: Vec<&str> = ring.published(now).map(Signer::kid).collect();
-        keys.retain(|(_, signer)| shown.contains(&signer.kid()));
-        if made || keys.len() < before {
+    async fn ring_of_today(&self) -> Result<SigningKeyRing> {
+        for _ in 0..ATTEMPTS {
+            let now = self.clock.now();
+            let (mut keys, version) = self.read().await?;
+            let before = keys.len();
+            let old = |(kept, _): &SigningKeyPair| {
+                let age = now.duration_since(made_at(kept)).unwrap_or_default();
+                age >= self.lifetime
+            };
+            if keys.last().is_none_or(old) {
+                let made = tokio::task::spawn_blocking(move || make(now)).await;
+                keys.push(made.context("no thread can make a key")??);
+            }
+            let made = keys.len() > before;
+            let each = |(kept, signer): &SigningKeyPair| (Arc::clone(signer), made_at(kept));
+            let ring = SigningKeyRing::new(keys.iter().map(each));
+            let shown: Vec<&str> = ring.published(now).map(Signer::kid).collect();
+            keys.retain(|(_, signer)| shown.contains(&signer.kid()));
+            if !made && keys.len() == before {
+                return Ok(ring);
+            }
             let keys = keys.into_iter().map(|(kept, _)| kept).collect();
-            let text = serde_json::to_vec_pretty(&SigningKeyFile { keys })?;
-            write_private(&self.path, &text)?;
+            let text = serde_json::to_string_pretty(&SigningKeyFile { keys })?;
+            if self.values.replace(NAME, version, &text).await? {
+                return Ok(ring);
+            }
+            // Another node has made the key; its key is everyone's.
         }
-        Ok(ring)
+        bail!("other nodes keep changing the keys")
     }
 
-    fn read(&self) -> Result<Vec<SigningKeyPair>> {
-        let named = || self.path.display().to_string();
-        let file: SigningKeyFile = match std::fs::read(&self.path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).with_context(named)?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => SigningKeyFile::default(),
-            Err(e) => return Err(e).with_context(named),
+    /// Returns the keys, with the version of their value.
+    async fn read(&self) -> Result<(Vec<SigningKeyPair>, Option<u64>)> {
+        let Some(value) = self.values.read(NAME).await? else {
+            return Ok((Vec::new(), None));
         };
+        let named = || self.values.describe(NAME);
+        let file: SigningKeyFile = serde_json::from_str(&value.text).with_context(named)?;
         let pair = |kept: StoredSigningKey| {
             let der = STANDARD.decode(&kept.pkcs8).with_context(named)?;
             let signer = Rs256::from_pkcs8(&der).with_context(named)?;
             Ok((kept, Arc::new(signer) as Arc<dyn Signer>))
         };
-        file.keys.into_iter().map(pair).collect()
+        let keys: Result<Vec<_>> = file.keys.into_iter().map(pair).collect();
+        Ok((keys?, value.version))
     }
 }
 
@@ -162,27 +187,33 @@ mod tests {
     }
 
     /// B56.
-    #[test]
-    fn keys_are_made_once_rotated_by_age_and_forgotten_when_nobody_needs_them() {
+    #[tokio::test]
+    async fn keys_are_made_once_rotated_by_age_and_forgotten_when_nobody_needs_them() {
         const DAY: Duration = Duration::from_secs(86_400);
         let folder = std::env::temp_dir().join(format!("workgraph-signing-{}", std::process::id()));
         crate::adapters::data_dir::create_data_dir(&folder).unwrap();
         let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         let clock = Arc::new(SettableClock(Mutex::new(start)));
-        let keys = SigningKeyStore::new(&folder, 90 * DAY, clock.clone());
+        let values = PrivateValues::Folder(folder.clone());
+        let path = folder.join("signing-keys.json");
+        let keys = SigningKeyStore::new(values, 90 * DAY, clock.clone());
         let at = |after: Duration| *clock.0.lock().unwrap() = start + after;
         let kids = |ring: &SigningKeyRing| {
             let shown = ring.published(clock.now());
             shown.map(|key| key.kid().to_owned()).collect::<Vec<_>>()
         };
-        let first = kids(&keys.ring_of_today().unwrap());
+        let first = kids(&keys.ring_of_today().await.unwrap());
         assert_eq!(first.len(), 1);
-        let mode = std::fs::metadata(&keys.path).unwrap().permissions().mode();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         at(90 * DAY - Duration::from_secs(1));
-        assert_eq!(kids(&keys.ring_of_today().unwrap()), first, "read again");
+        assert_eq!(
+            kids(&keys.ring_of_today().await.unwrap()),
+            first,
+            "read again"
+        );
         at(90 * DAY);
-        let ring = keys.ring_of_today().unwrap();
+        let ring = keys.ring_of_today().await.unwrap();
         let both = kids(&ring);
         assert_eq!(both.len(), 2);
         assert_eq!(
@@ -193,15 +224,15 @@ mod tests {
         at(90 * DAY + KEY_SET_LIFETIME);
         assert_eq!(ring.signer(clock.now()).unwrap().kid(), both[1]);
         at(90 * DAY + KEY_SET_LIFETIME + KEY_RETENTION);
-        assert_eq!(kids(&keys.ring_of_today().unwrap()), both[1..]);
-        assert_eq!(keys.read().unwrap().len(), 1, "and is gone from the file");
-        std::fs::write(
-            &keys.path,
-            "{\"keys\":[{\"made_at\":1,\"pkcs8\":\"AAAA\"}]}",
-        )
-        .unwrap();
+        assert_eq!(kids(&keys.ring_of_today().await.unwrap()), both[1..]);
+        assert_eq!(
+            keys.read().await.unwrap().0.len(),
+            1,
+            "and is gone from the file"
+        );
+        std::fs::write(&path, "{\"keys\":[{\"made_at\":1,\"pkcs8\":\"AAAA\"}]}").unwrap();
         assert!(
-            keys.ring_of_today().is_err(),
+            keys.ring_of_today().await.is_err(),
             "a garbled file is not replaced"
         );
         std::fs::remove_dir_all(&folder).unwrap();

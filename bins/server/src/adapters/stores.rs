@@ -10,10 +10,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_audit::{AuditLogStore, CheckpointPublicKey, InspectionReport};
 use workgraph_auth::{AuthStoreError, OAuthStore, TokenStore};
-use workgraph_core::GidGenerator;
 use workgraph_core::audit::ActorContext;
-use workgraph_core::storage::{GraphStore, PermanentLeases, WorkLeases};
+use workgraph_core::storage::{
+    GraphStore, LeasedGidStore, PermanentLeases, ReadQuery, ViewerKey, WorkLeases,
+};
+use workgraph_core::{Gid, GidGenerator};
 use workgraph_portal::AuditedStore;
+use workgraph_store_postgres::PostgresStore;
 pub(crate) use workgraph_store_sqlite::{ArchiveOptions, StoreOptions};
 use workgraph_store_sqlite::{ReadOnlyStore, SqliteStore};
 use workgraph_webhooks::WebhookStore;
@@ -60,6 +63,42 @@ impl StoreBackend for SqliteStore {
     }
 }
 
+#[async_trait]
+impl StoreBackend for PostgresStore {
+    fn bound_to_actor(&self, acting: ActorContext, now: SystemTime) -> Arc<dyn OAuthStore> {
+        Arc::new(self.as_actor(acting, now))
+    }
+
+    async fn record_failed_sign_in(
+        &self,
+        user: u64,
+        acting: ActorContext,
+        now: SystemTime,
+    ) -> Result<(), AuthStoreError> {
+        let store = self.as_actor(acting, now);
+        PostgresStore::record_failed_sign_in(&store, user).await
+    }
+
+    async fn figures(&self) -> Vec<(&'static str, u64)> {
+        // A load of nothing says the number of the last commit.
+        let Some(nobody) = Gid::new(1) else {
+            return Vec::new();
+        };
+        let nothing = ReadQuery::of(ViewerKey {
+            user: nobody,
+            service: None,
+        });
+        let view = GraphStore::load(self, &nothing).await.ok();
+        let stats = self.stats();
+        let mut figures = vec![
+            ("store_reads", stats.reads),
+            ("store_read_trips", stats.read_trips),
+        ];
+        figures.extend(view.map(|view| ("store_sequence", view.seq)));
+        figures
+    }
+}
+
 /// The ports of one store.
 pub(crate) struct Storage {
     pub(crate) graph: Arc<dyn GraphStore>,
@@ -69,6 +108,8 @@ pub(crate) struct Storage {
     pub(crate) audit_log: Arc<dyn AuditLogStore>,
     pub(crate) leases: Arc<dyn WorkLeases>,
     pub(crate) gid_generator: Arc<GidGenerator>,
+    /// Name of the store in answers to checks of readiness.
+    pub(crate) name: &'static str,
     backend: Arc<dyn StoreBackend>,
 }
 
@@ -103,6 +144,22 @@ impl Storage {
         Ok(Self::with(Arc::new(sqlite), leases, gid_generator, sealer))
     }
 
+    /// Returns the ports of a database that nodes share. Nothing is committed with gids whose lease has ended.
+    pub(crate) fn shared(
+        store: Arc<PostgresStore>,
+        leases: Arc<dyn WorkLeases>,
+        gid_generator: Arc<GidGenerator>,
+        sealer: WebhookSecretSealer,
+    ) -> Self {
+        let mut storage = Self::with(store, leases, Arc::clone(&gid_generator), sealer);
+        storage.name = "PostgreSQL database";
+        storage.graph = Arc::new(LeasedGidStore {
+            store: storage.graph,
+            generator: gid_generator,
+        });
+        storage
+    }
+
     /// Returns the ports of a store.
     fn with<S>(
         store: Arc<S>,
@@ -134,6 +191,7 @@ impl Storage {
             audit_log: store.clone(),
             leases,
             gid_generator,
+            name: "store",
             backend: store,
         }
     }

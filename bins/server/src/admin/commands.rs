@@ -378,12 +378,13 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
 }
 
 async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value> {
-    let change = |whose, pairs: &[String]| office.limits.change(whose, pairs, &office.api);
+    let change =
+        async |whose, pairs: Vec<String>| office.limits.change(whose, &pairs, &office.api).await;
     match what {
-        LimitsCommand::Show => change(LimitScope::All, &[]),
-        LimitsCommand::Set { pairs } => change(LimitScope::All, &pairs),
-        LimitsCommand::App { id, pairs } => change(LimitScope::App(id), &pairs),
-        LimitsCommand::Token { id, pairs } => change(LimitScope::Token(id), &pairs),
+        LimitsCommand::Show => change(LimitScope::All, Vec::new()).await,
+        LimitsCommand::Set { pairs } => change(LimitScope::All, pairs).await,
+        LimitsCommand::App { id, pairs } => change(LimitScope::App(id), pairs).await,
+        LimitsCommand::Token { id, pairs } => change(LimitScope::Token(id), pairs).await,
         LimitsCommand::State { user } => {
             let user_gid = office.user(&user).await?.gid.get();
             let tokens = &office.storage.tokens;

@@ -17,6 +17,12 @@ pub(crate) struct Flags {
     pub(crate) public_url: Option<String>,
     #[arg(long, global = true, value_name = "URL", help = help("shared_limits.url"))]
     pub(crate) limits: Option<String>,
+    #[arg(long, global = true, value_name = "URL", help = help("store.url"))]
+    pub(crate) store: Option<String>,
+    #[arg(long, global = true, value_name = "DIR", help = help("store.shared_files"))]
+    pub(crate) shared_files: Option<String>,
+    #[arg(long, global = true, help = help("store.allow_unsafe"))]
+    pub(crate) allow_unsafe_store: bool,
     /// Any setting, as in `--set limits.search=120`; `config print` names them all.
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -35,6 +41,12 @@ impl Flags {
             ("listen", self.listen.as_deref()),
             ("public_url", self.public_url.as_deref()),
             ("shared_limits.url", self.limits.as_deref()),
+            ("store.url", self.store.as_deref()),
+            ("store.shared_files", self.shared_files.as_deref()),
+            (
+                "store.allow_unsafe",
+                self.allow_unsafe_store.then_some("true"),
+            ),
             ("log.format", self.log_format.as_deref()),
             ("log.requests", self.quiet.then_some("false")),
         ];

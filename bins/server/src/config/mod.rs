@@ -21,6 +21,7 @@ pub(crate) mod web_url;
 /// service of this name; and those of this project's own tests.
 const NOT_SETTINGS: &[&str] = &[
     "CONFIG", "PORT", "SERVICE_", "TEST_", "BIN", "SKIP_", "CASES", "CLIENTS", "KILL_", "LAW_",
+    "REQUIRE",
 ];
 
 /// Returns the settings that file, environment and flags lead to.

@@ -69,6 +69,7 @@ pub(crate) struct Config {
     pub(crate) http: HttpConfig,
     pub(crate) store: workgraph_store_sqlite::StoreOptions,
     pub(crate) archive: ArchiveConfig,
+    pub(crate) database: DatabaseConfig,
     pub(crate) bucket: BucketConfig,
     pub(crate) offload: OffloadConfig,
     pub(crate) log: LogConfig,
@@ -80,6 +81,15 @@ pub(crate) struct Config {
 }
 
 impl Config {
+    /// Returns the folder of the files of exports, and of attachments without a bucket.
+    pub(crate) fn files_folder(&self) -> &Path {
+        if self.database.url.is_empty() {
+            self.folder()
+        } else {
+            Path::new(&self.database.shared_files)
+        }
+    }
+
     /// Returns the data folder.
     pub(crate) fn folder(&self) -> &Path {
         Path::new(&self.server.data)
@@ -235,6 +245,25 @@ settings! {
         /// True if the store caches what was read. Off, every read goes to the database, with the same results; for
         /// finding faults.
         caches => store.caches;
+    }
+
+    /// Settings of a store that many nodes share.
+    struct DatabaseConfig: "store.", config.database {
+        /// Address of a PostgreSQL database, such as `postgres://user:password@host/name`, in place of the file in the
+        /// data folder. An address with a password belongs in the file of settings or in the environment: a flag is
+        /// shown in lists of processes.
+        url: String = String::new(), is_secret = true;
+        /// Most connections of this node that read from the database at the same time.
+        connections: usize = 16, least = 1;
+        /// Longest time that the database works on a statement.
+        statement_timeout: Duration = seconds(10), least = 1;
+        /// Longest time that a statement waits for a lock.
+        lock_timeout: Duration = seconds(10), least = 1;
+        /// True to accept a database that can lose commits in a crash; for tests.
+        allow_unsafe: bool = false;
+        /// Folder that all nodes of a database share, for files of exports, and for those of attachments if there is no
+        /// bucket.
+        shared_files: String = String::new();
     }
 
     /// Settings of the work that is moved off the threads of requests.

@@ -243,8 +243,9 @@ impl AppState {
             Ok(Err(e)) => e.to_string(),
             Err(late) => late.to_string(),
         };
-        tracing::warn!(reason, "the store does not answer");
-        (503, "the store does not answer\n".to_owned())
+        let store = self.storage.name;
+        tracing::warn!(reason, "the {store} does not answer");
+        (503, format!("the {store} does not answer\n"))
     }
 
     /// Returns the metrics as Prometheus text.

@@ -25,7 +25,8 @@ const HARD_HEAD: usize = 64 << 10;
 const SCRAPERS: usize = 64;
 const SCRAPE: Duration = Duration::from_secs(60);
 
-/// Serves until SIGTERM or SIGINT, then lets requests that have begun end. At SIGHUP it calls `reload`.
+/// Serves until SIGTERM or SIGINT, or until this node is replaced, then lets requests that have begun end. At SIGHUP it
+/// calls `reload`.
 ///
 /// # Errors
 /// Fails if signals can't be watched.
@@ -34,6 +35,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     metrics: Option<TcpListener>,
     reload: impl Fn(),
+    replaced: impl Future<Output = ()>,
 ) -> Result<()> {
     let door = Arc::clone(&edge.connections);
     let builder = Arc::new(builder(&edge));
@@ -46,6 +48,7 @@ pub(crate) async fn serve(
     if let Some(listener) = metrics {
         tokio::spawn(serve_metrics(Arc::clone(&edge), listener));
     }
+    let mut replaced = pin!(replaced);
     let mut ticks = interval(Duration::from_millis(TICK_MILLIS));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut count, mut paused) = (0u32, false);
@@ -74,6 +77,7 @@ pub(crate) async fn serve(
             _ = hup.recv() => reload(),
             _ = term.recv() => break,
             _ = int.recv() => break,
+            () = &mut replaced => break,
         }
     }
     drop(listener);

@@ -1,8 +1,8 @@
 //! The audit signer: signs the head of the audit log, anchors it elsewhere, and drops rows that are too old.
 //!
-//! The key is in the data folder and not in the database. Each checkpoint goes into the database, into a file that is
+//! The key is in the data folder; nodes that share a database keep it there, sealed with a key that is not in it. Each checkpoint goes into the database, into a file that is
 //! only ever appended to, and into the log of the server.
-use crate::adapters::data_dir::write_private;
+use crate::adapters::private_values::PrivateValues;
 use crate::adapters::stores::Storage;
 use crate::config::schema::AuditConfig;
 use crate::workers::held_lease::HeldLease;
@@ -38,27 +38,45 @@ struct AuditKeyFile {
     seed: String,
 }
 
-fn key_path(folder: &Path) -> PathBuf {
-    folder.join("audit-key.json")
-}
+/// Name of the value that has the key.
+const KEY: &str = "audit-key";
 
-/// Returns the key of a data folder, or `None` if there is none yet.
-fn key(folder: &Path) -> Result<Option<CheckpointKey>> {
-    let path = key_path(folder);
-    match std::fs::read(&path) {
-        Ok(bytes) => parse_key(&bytes).map(Some),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e.into()),
+/// Returns the key of a store, or `None` if there is none yet.
+async fn key(values: &PrivateValues) -> Result<Option<CheckpointKey>> {
+    match values.read(KEY).await? {
+        Some(value) => parse_key(&value.text)
+            .with_context(|| values.describe(KEY))
+            .map(Some),
+        None => Ok(None),
     }
-    .with_context(|| path.display().to_string())
 }
 
 /// Returns the key that a key file has.
-fn parse_key(bytes: &[u8]) -> Result<CheckpointKey> {
-    let file: AuditKeyFile = serde_json::from_slice(bytes)?;
+fn parse_key(text: &str) -> Result<CheckpointKey> {
+    let file: AuditKeyFile = serde_json::from_str(text)?;
     let seed = STANDARD.decode(&file.seed)?;
     let seed = seed.try_into().ok().context("not 32 bytes")?;
     Ok(CheckpointKey::from_seed(&seed)?)
+}
+
+/// Returns the key of a store, which is made if there is none.
+async fn key_or_new(values: &PrivateValues, entropy: &dyn Entropy) -> Result<CheckpointKey> {
+    if let Some(key) = key(values).await? {
+        return Ok(key);
+    }
+    let seed = crate::adapters::system_clock::random::<32>(entropy)?;
+    let file = AuditKeyFile {
+        seed: STANDARD.encode(seed),
+    };
+    if values
+        .replace(KEY, None, &serde_json::to_string_pretty(&file)?)
+        .await?
+    {
+        return Ok(CheckpointKey::from_seed(&seed)?);
+    }
+    // Another node made it a moment ago.
+    let made = key(values).await?;
+    made.context("there is no key that signs the audit log")
 }
 
 /// Returns the file in which checkpoints are anchored: that of the settings, else one beside the database.
@@ -89,25 +107,15 @@ impl AuditSigner {
     ///
     /// # Errors
     /// Fails if the key can't be read or made.
-    pub(crate) fn open(
-        folder: &Path,
+    pub(crate) async fn open(
+        (folder, values): (&Path, &PrivateValues),
         settings: &AuditConfig,
         retention: Duration,
         storage: &Arc<Storage>,
         clock: Arc<dyn Clock>,
         entropy: &dyn Entropy,
     ) -> Result<Self> {
-        let key = match key(folder)? {
-            Some(key) => key,
-            None => {
-                let seed = crate::adapters::system_clock::random::<32>(entropy)?;
-                let file = AuditKeyFile {
-                    seed: STANDARD.encode(seed),
-                };
-                write_private(&key_path(folder), &serde_json::to_vec_pretty(&file)?)?;
-                CheckpointKey::from_seed(&seed)?
-            }
-        };
+        let key = key_or_new(values, entropy).await?;
         Ok(Self {
             key,
             anchor_path: anchor_path(folder, settings),
@@ -255,18 +263,19 @@ pub(crate) struct AuditInspection {
 ///
 /// # Errors
 /// Fails if the database, the key or the anchors can't be read.
-pub(crate) fn inspect(
+pub(crate) async fn inspect(
     folder: &Path,
     settings: &AuditConfig,
     anchor: Option<&Path>,
 ) -> Result<AuditInspection> {
+    let values = PrivateValues::Folder(folder.to_owned());
     let none = || {
         format!(
             "{}: there is no key, so nothing was ever signed here; start the server once",
-            key_path(folder).display()
+            values.describe(KEY)
         )
     };
-    let public = key(folder)?.with_context(none)?.public();
+    let public = key(&values).await?.with_context(none)?.public();
     let path = anchor.map_or_else(|| anchor_path(folder, settings), Path::to_path_buf);
     let mut findings = Vec::new();
     let lines = match std::fs::read_to_string(&path) {

@@ -66,7 +66,11 @@ impl HeldLease {
         lease.remaining(Instant::now().into_std())
     }
 
-    fn not_renewed(&self, why: &str) {
-        tracing::warn!(work = self.work.name(), why, "a lease could not be renewed");
+    fn not_renewed(&self, reason: &str) {
+        tracing::warn!(
+            work = self.work.name(),
+            reason,
+            "a lease could not be renewed"
+        );
     }
 }

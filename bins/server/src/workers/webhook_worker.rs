@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tracing::Instrument;
 use workgraph_api::features::webhooks::service::WebhookSettings;
@@ -34,15 +34,15 @@ pub(crate) struct DeliveryWorker {
     pub(crate) lease: HeldLease,
 }
 
-/// Starts the delivery worker and the pruning of the journal; both end with the runtime.
-pub(crate) fn start(delivery_worker: DeliveryWorker, settings: &DeliveryConfig) {
+/// Starts the delivery worker and the pruning of the journal; both end with the runtime. Returns the task of the former.
+pub(crate) fn start(delivery_worker: DeliveryWorker, settings: &DeliveryConfig) -> JoinHandle<()> {
     if delivery_worker.api.version().is_none() {
         // Until the lease is held.
         delivery_worker.api.yield_deliveries();
     }
     tokio::spawn(prune_journal_loop(Arc::clone(&delivery_worker.api)));
     let workers = usize::try_from(settings.workers).unwrap_or(1).max(1);
-    tokio::spawn(async move { delivery_worker.deliver(workers).await });
+    tokio::spawn(async move { delivery_worker.deliver(workers).await })
 }
 
 /// Gives the API the webhook store, client and settings.
@@ -98,8 +98,8 @@ impl DeliveryWorker {
                 Some(held) => {
                     let remaining = HeldLease::remaining(&held);
                     if let Err(error) = api.hold_deliveries(held.epoch, remaining).await {
-                        let why = error.to_string();
-                        tracing::error!(why, "the webhooks could not be read");
+                        let reason = error.to_string();
+                        tracing::error!(reason, "the webhooks could not be read");
                         pause(PAUSE).await;
                     }
                 }

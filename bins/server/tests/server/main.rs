@@ -8,6 +8,7 @@ mod common;
 mod edge;
 mod exposure;
 mod http2;
+mod nodes;
 mod passwords;
 mod rule_triggers;
 mod start;

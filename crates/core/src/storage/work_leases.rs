@@ -17,6 +17,14 @@ pub enum SharedWork {
 }
 
 impl SharedWork {
+    /// Every kind of work.
+    pub const ALL: [Self; 4] = [
+        Self::Webhooks,
+        Self::AuditSigning,
+        Self::FirstStart,
+        Self::Maintenance,
+    ];
+
     /// Returns the name under which stores keep the lease.
     #[must_use]
     pub const fn name(self) -> &'static str {

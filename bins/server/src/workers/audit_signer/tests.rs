@@ -29,7 +29,7 @@ struct SignerFixture {
 }
 
 impl SignerFixture {
-    fn new(rows: u32) -> Self {
+    async fn new(rows: u32) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let (number, process) = (NUMBER.fetch_add(1, Ordering::Relaxed), std::process::id());
         let folder = std::env::temp_dir().join(format!("workgraph-signer-{process}-{number}"));
@@ -43,16 +43,18 @@ impl SignerFixture {
         let sealer = crate::adapters::sealed_webhooks::WebhookSecretSealer::new(keys, entropy);
         let options = crate::adapters::stores::StoreOptions::default();
         let storage = Arc::new(Storage::open(&folder, 0, options, None, sealer).unwrap());
+        let values = PrivateValues::Folder(folder.clone());
+        let entropy = SystemEntropy::new();
         let signer = AuditSigner::open(
-            &folder,
+            (&folder, &values),
             &settings,
             90 * DAY,
             &storage,
             clock.clone(),
-            &SystemEntropy::new(),
+            &entropy,
         );
         Self {
-            signer: signer.unwrap(),
+            signer: signer.await.unwrap(),
             folder,
             settings,
             storage,
@@ -91,8 +93,8 @@ impl SignerFixture {
     }
 
     /// Returns the output of `workgraph check --audit`: rows, the last one, the last signed one, findings.
-    fn check(&self) -> (u64, u64, u64, Vec<String>) {
-        let found = inspect(&self.folder, &self.settings, None).unwrap();
+    async fn check(&self) -> (u64, u64, u64, Vec<String>) {
+        let found = inspect(&self.folder, &self.settings, None).await.unwrap();
         let InspectionReport {
             rows,
             last,
@@ -119,23 +121,23 @@ impl Drop for SignerFixture {
 
 #[tokio::test]
 async fn what_is_new_is_signed_when_it_is_much_or_time_is_up() {
-    let fixture = SignerFixture::new(3);
+    let fixture = SignerFixture::new(3).await;
     fixture.signer.run_once(true).await;
     assert_eq!(
-        (fixture.check(), fixture.anchored()),
+        (fixture.check().await, fixture.anchored()),
         ((0, 0, 0, vec![]), 0)
     );
     fixture.act(2).await;
     fixture.signer.run_once(false).await;
-    assert_eq!(fixture.check(), (2, 2, 0, vec![]), "two are not much");
+    assert_eq!(fixture.check().await, (2, 2, 0, vec![]), "two are not much");
     fixture.act(1).await;
     fixture.signer.run_once(false).await;
-    assert_eq!(fixture.check(), (3, 3, 3, vec![]));
+    assert_eq!(fixture.check().await, (3, 3, 3, vec![]));
     fixture.act(1).await;
     fixture.signer.run_once(true).await;
     fixture.signer.run_once(true).await;
     assert_eq!(
-        (fixture.check(), fixture.anchored()),
+        (fixture.check().await, fixture.anchored()),
         ((4, 4, 4, vec![]), 2)
     );
     let mode = std::fs::metadata(fixture.folder.join("audit-key.json")).unwrap();
@@ -144,7 +146,7 @@ async fn what_is_new_is_signed_when_it_is_much_or_time_is_up() {
 
 #[tokio::test]
 async fn old_rows_are_dropped_and_the_rest_can_be_checked() {
-    let fixture = SignerFixture::new(100);
+    let fixture = SignerFixture::new(100).await;
     fixture.act(5).await;
     fixture.signer.run_once(true).await;
     fixture.pass(60 * DAY);
@@ -152,28 +154,32 @@ async fn old_rows_are_dropped_and_the_rest_can_be_checked() {
     fixture.signer.run_once(true).await;
     fixture.pass(30 * DAY - Duration::from_secs(1));
     fixture.signer.run_once(true).await;
-    assert_eq!(fixture.check(), (9, 9, 9, vec![]), "not a second too early");
+    assert_eq!(
+        fixture.check().await,
+        (9, 9, 9, vec![]),
+        "not a second too early"
+    );
     fixture.pass(Duration::from_secs(2));
     fixture.signer.run_once(false).await;
     assert_eq!(
-        (fixture.rows().await, fixture.check()),
+        (fixture.rows().await, fixture.check().await),
         (4, (4, 9, 9, vec![]))
     );
     // The last row stays, however old, so that the numbers go on.
     fixture.pass(365 * DAY);
     fixture.signer.run_once(true).await;
     assert_eq!(
-        (fixture.rows().await, fixture.check()),
+        (fixture.rows().await, fixture.check().await),
         (1, (1, 9, 9, vec![]))
     );
     fixture.act(2).await;
     fixture.signer.run_once(true).await;
-    assert_eq!(fixture.check(), (2, 11, 11, vec![]));
+    assert_eq!(fixture.check().await, (2, 11, 11, vec![]));
 }
 
 #[tokio::test]
 async fn what_was_signed_and_not_anchored_is_anchored_later() {
-    let fixture = SignerFixture::new(1);
+    let fixture = SignerFixture::new(1).await;
     let anchors = fixture.folder.join("audit-anchors");
     std::fs::create_dir(&anchors).unwrap();
     fixture.act(1).await;
@@ -186,7 +192,7 @@ async fn what_was_signed_and_not_anchored_is_anchored_later() {
     fixture.signer.run_once(true).await;
     fixture.signer.run_once(true).await;
     assert_eq!(
-        (fixture.check(), fixture.anchored()),
+        (fixture.check().await, fixture.anchored()),
         ((1, 1, 1, vec![]), 1)
     );
     // A line that was broken off is not made longer.
@@ -195,7 +201,7 @@ async fn what_was_signed_and_not_anchored_is_anchored_later() {
     std::fs::write(&anchors, &text).unwrap();
     fixture.act(1).await;
     fixture.signer.run_once(true).await;
-    let (rows, last, covered, findings) = fixture.check();
+    let (rows, last, covered, findings) = fixture.check().await;
     assert_eq!((rows, last, covered, findings), (2, 2, 2, vec![]));
     let anchored = std::fs::read_to_string(&anchors).unwrap();
     assert!(
@@ -206,18 +212,20 @@ async fn what_was_signed_and_not_anchored_is_anchored_later() {
 
 #[tokio::test]
 async fn another_key_signs_nothing_and_says_so() {
-    let fixture = SignerFixture::new(1);
+    let fixture = SignerFixture::new(1).await;
     fixture.act(2).await;
     fixture.signer.run_once(true).await;
     std::fs::remove_file(fixture.folder.join("audit-key.json")).unwrap();
+    let values = PrivateValues::Folder(fixture.folder.clone());
     let other = AuditSigner::open(
-        &fixture.folder,
+        (&fixture.folder, &values),
         &fixture.settings,
         90 * DAY,
         &fixture.storage,
         fixture.clock.clone(),
         &SystemEntropy::new(),
     )
+    .await
     .unwrap();
     fixture.act(1).await;
     assert!(
@@ -228,6 +236,6 @@ async fn another_key_signs_nothing_and_says_so() {
             .to_string()
             .contains("not of this key")
     );
-    let (_, _, covered, findings) = fixture.check();
+    let (_, _, covered, findings) = fixture.check().await;
     assert_eq!((covered, findings.len()), (0, 2), "{findings:?}");
 }

@@ -1,0 +1,260 @@
+//! A node of a PostgreSQL database that many nodes share: opening it, and the leases that the node holds while it runs.
+use crate::adapters::data_dir;
+use crate::adapters::private_values::{PrivateValues, SharedValues};
+use crate::adapters::sealed_webhooks::WebhookSecretSealer;
+use crate::adapters::stores::Storage;
+use crate::adapters::system_clock::{WallClock, hex, random};
+use crate::config::Config;
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use workgraph_api::{Clock, Entropy};
+use workgraph_core::GidGenerator;
+use workgraph_core::storage::{SharedWork, WorkLeases};
+use workgraph_store_postgres::nodes::membership::{MEMBERSHIP_RENEWAL, Membership, server_time};
+use workgraph_store_postgres::nodes::shared_values;
+use workgraph_store_postgres::nodes::work_leases::PostgresLeases;
+use workgraph_store_postgres::{Database, DatabaseOptions, PostgresStore, plan};
+use workgraph_wire::{KeyRing, sealed_secret};
+
+/// Greatest difference between the clock of this machine and that of the database.
+const CLOCK_DIFFERENCE_MAX: Duration = Duration::from_secs(2);
+/// Name and content of the shared value that shows whether a node has the keys of the others.
+const PROOF: &str = "proof-of-keys";
+const PROOF_TEXT: &str = "workgraph";
+/// Longest wait for the database at the end.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Node of a shared database.
+pub(crate) struct PostgresNode {
+    database: Database,
+    membership: Membership,
+    gid_generator: Arc<GidGenerator>,
+    leases: Arc<dyn WorkLeases>,
+    /// True once this node may not go on, because another one has its number.
+    replaced: watch::Sender<bool>,
+}
+
+/// Parts of a store that nodes share.
+pub(crate) struct SharedStore {
+    pub(crate) storage: Storage,
+    pub(crate) keys: KeyRing,
+    pub(crate) values: PrivateValues,
+    pub(crate) node: PostgresNode,
+}
+
+/// Returns the options of the database in the settings.
+fn options(config: &Config) -> DatabaseOptions {
+    let settings = &config.database;
+    DatabaseOptions {
+        node: config.server.listen.clone(),
+        connections: settings.connections,
+        statement_timeout: settings.statement_timeout,
+        lock_timeout: settings.lock_timeout,
+        read_timeout: config.store.read_timeout,
+        accept_unsafe_server: settings.allow_unsafe,
+        ..DatabaseOptions::new(settings.url.clone())
+    }
+}
+
+/// Applies the migrations of the database, or only names them.
+///
+/// # Errors
+/// Fails if the database can't be used.
+pub(crate) async fn migrate(config: &Config, only_plan: bool) -> Result<Vec<&'static str>> {
+    if config.database.url.is_empty() {
+        bail!(
+            "there is no database to migrate: name one with --store, WORKGRAPH_STORE_URL or store.url; files in data folders are migrated by the server"
+        );
+    }
+    let connected = Database::connect(options(config), Handle::current()).await?;
+    let planned = plan(&connected).await?;
+    if !only_plan {
+        PostgresStore::open(options(config), Handle::current()).await?;
+    }
+    Ok(planned)
+}
+
+/// Opens the database and joins its nodes.
+///
+/// # Errors
+/// Fails if the database can't be used, the clocks differ, or this node's keys are not those of the others; says what
+/// to do.
+pub(crate) async fn open(
+    config: &Config,
+    entropy: &Arc<dyn Entropy>,
+    clock: &WallClock,
+) -> Result<SharedStore> {
+    let store = PostgresStore::open(options(config), Handle::current()).await?;
+    let database = store.database().clone();
+    check_clock(&database, clock).await?;
+    let keys = keys(&database, config.folder(), entropy).await?;
+    let sealer = WebhookSecretSealer::new(keys.clone(), entropy.clone());
+    let mut reseal = |id, kept: &str| sealer.reseal(id, kept).map_err(Into::into);
+    let resealed = store.reseal_secrets(&mut reseal).await;
+    resealed
+        .map_err(|error| anyhow::anyhow!("{error}"))
+        .context("the secrets of webhooks can't be sealed anew")?;
+    let incarnation = hex(&random::<16>(&**entropy)?);
+    let membership = Membership::join(&database, incarnation.clone()).await?;
+    let gid_generator = Arc::new(GidGenerator::leased(
+        membership.number,
+        membership.gids_from_ms,
+        membership.gids_until_ms,
+    ));
+    let leases: Arc<dyn WorkLeases> = Arc::new(PostgresLeases::new(database.clone(), incarnation));
+    tracing::info!(node = membership.number, "joined the nodes of the database");
+    Ok(SharedStore {
+        storage: Storage::shared(
+            Arc::new(store),
+            Arc::clone(&leases),
+            Arc::clone(&gid_generator),
+            sealer,
+        ),
+        values: PrivateValues::Shared(SharedValues {
+            database: database.clone(),
+            keys: keys.clone(),
+            entropy: Arc::clone(entropy),
+        }),
+        keys,
+        node: PostgresNode {
+            database,
+            membership,
+            gid_generator,
+            leases,
+            replaced: watch::Sender::new(false),
+        },
+    })
+}
+
+/// Refuses a machine whose clock is not that of the database.
+async fn check_clock(database: &Database, clock: &WallClock) -> Result<()> {
+    let before = clock.now();
+    let told = server_time(database).await?;
+    let difference = clock_difference((before, clock.now()), told);
+    if difference > CLOCK_DIFFERENCE_MAX {
+        bail!(
+            "the clock of this machine and that of the database differ by {:.1} s, and more than 2 s is too much: let NTP set both",
+            difference.as_secs_f64()
+        );
+    }
+    Ok(())
+}
+
+/// Returns the time by which a clock surely differs from another one, which showed `told` at some time between two of the
+/// first one.
+fn clock_difference((before, after): (SystemTime, SystemTime), told: SystemTime) -> Duration {
+    let ahead = told.duration_since(after).unwrap_or_default();
+    let behind = before.duration_since(told).unwrap_or_default();
+    ahead.max(behind)
+}
+
+/// Returns the keys in the data folder, which must be those of all nodes. The first node makes them.
+async fn keys(database: &Database, folder: &Path, entropy: &Arc<dyn Entropy>) -> Result<KeyRing> {
+    let path = folder.join("keys.json");
+    let copy = "copy keys.json from the data folder of a node that runs";
+    let mut proof = shared_values::read(database, PROOF).await?;
+    if proof.is_some() && !path.exists() {
+        bail!(
+            "{}: there are no keys, and other nodes use this database with theirs; {copy}",
+            path.display()
+        );
+    }
+    let keys = data_dir::keys(folder, &**entropy)?;
+    if proof.is_none() {
+        let sealed = sealed_secret::seal(&keys, random(&**entropy)?, PROOF, PROOF_TEXT);
+        let sealed = sealed.context("a short text is too long to be sealed")?;
+        if shared_values::replace(database, PROOF, None, sealed).await? {
+            return Ok(keys);
+        }
+        // Another node is at its first start, too.
+        proof = shared_values::read(database, PROOF).await?;
+    }
+    let sealed = proof.map(|proof| proof.content).unwrap_or_default();
+    match sealed_secret::open(&keys, PROOF, &sealed) {
+        Ok(text) if text == PROOF_TEXT => Ok(keys),
+        _ => bail!(
+            "{}: these are not the keys of the other nodes of this database; {copy}",
+            path.display()
+        ),
+    }
+}
+
+impl PostgresNode {
+    /// Renews the lease on this node's number for as long as the server runs.
+    pub(crate) async fn renew(&self) {
+        let mut ticks = interval(MEMBERSHIP_RENEWAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            match timeout(MEMBERSHIP_RENEWAL, self.membership.renew(&self.database)).await {
+                Ok(Ok(Some(until))) => self.gid_generator.renew(until),
+                Ok(Ok(None)) => {
+                    tracing::error!(
+                        node = self.membership.number,
+                        "another node has taken this one's number, because it was not renewed for half a minute: the server stops; start it again"
+                    );
+                    self.replaced.send_replace(true);
+                    return;
+                }
+                Ok(Err(error)) => {
+                    let reason = error.to_string();
+                    tracing::warn!(reason, "the number of this node was not renewed");
+                }
+                Err(late) => {
+                    let reason = late.to_string();
+                    tracing::warn!(reason, "the number of this node was not renewed");
+                }
+            }
+        }
+    }
+
+    /// Returns once this node may not go on, because another one has its number.
+    pub(crate) async fn wait_until_replaced(&self) {
+        let mut replaced = self.replaced.subscribe();
+        // The sender is here, so there is always a value to wait for.
+        let _replaced = replaced.wait_for(|replaced| *replaced).await;
+    }
+
+    /// Returns true if this node may not go on, because another one has its number.
+    pub(crate) fn is_replaced(&self) -> bool {
+        *self.replaced.borrow()
+    }
+
+    /// Gives up what this node holds, so that others need not wait for the end of its leases.
+    pub(crate) async fn leave(&self) {
+        let leave = async {
+            for work in SharedWork::ALL {
+                self.leases.release(work).await?;
+            }
+            Ok::<_, anyhow::Error>(self.membership.leave(&self.database).await?)
+        };
+        match timeout(FAREWELL, leave).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(reason = format!("{error:#}"), "leases end by themselves")
+            }
+            Err(late) => tracing::warn!(reason = late.to_string(), "leases end by themselves"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S928.
+    #[test]
+    fn clocks_differ_by_what_a_slow_answer_cannot_explain() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let difference = |told| clock_difference((at(100), at(103)), at(told)).as_secs();
+        assert_eq!(
+            [90, 98, 100, 102, 103, 105, 110].map(difference),
+            [10, 2, 0, 0, 0, 2, 7]
+        );
+    }
+}

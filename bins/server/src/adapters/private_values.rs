@@ -1,0 +1,117 @@
+//! Private values of a store: keys and settings that all its nodes have.
+//!
+//! With a store of this process's own they are files in the data folder. Nodes that share a database keep them there,
+//! sealed with the keys of `keys.json`, which each node has in its own data folder.
+use crate::adapters::data_dir::write_private;
+use crate::adapters::system_clock::random;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+use std::sync::Arc;
+use workgraph_api::Entropy;
+use workgraph_store_postgres::Database;
+use workgraph_store_postgres::nodes::shared_values;
+use workgraph_wire::{KeyRing, sealed_secret};
+
+/// Value with its version.
+pub(crate) struct PrivateValue {
+    /// Version that [`PrivateValues::replace`] takes; `None` for files, which no other process writes.
+    pub(crate) version: Option<u64>,
+    pub(crate) text: String,
+}
+
+/// Private values of a store.
+#[derive(Clone)]
+pub(crate) enum PrivateValues {
+    /// Files in a data folder.
+    Folder(PathBuf),
+    /// Rows of a database.
+    Shared(SharedValues),
+}
+
+/// Values in a database that nodes share.
+#[derive(Clone)]
+pub(crate) struct SharedValues {
+    pub(crate) database: Database,
+    pub(crate) keys: KeyRing,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
+impl PrivateValues {
+    /// Returns true if other nodes have the values, too.
+    pub(crate) fn are_shared(&self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
+
+    /// Returns the name of a value for messages.
+    pub(crate) fn describe(&self, name: &str) -> String {
+        match self {
+            Self::Folder(folder) => folder.join(file(name)).display().to_string(),
+            Self::Shared(_) => format!("the value {name} in the database"),
+        }
+    }
+
+    /// Returns a value, if there is one.
+    ///
+    /// # Errors
+    /// Fails if it can't be read, or was sealed with other keys.
+    pub(crate) async fn read(&self, name: &str) -> Result<Option<PrivateValue>> {
+        let read = async {
+            match self {
+                Self::Folder(folder) => match std::fs::read_to_string(folder.join(file(name))) {
+                    Ok(text) => Ok(Some(PrivateValue {
+                        version: None,
+                        text,
+                    })),
+                    Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                    Err(e) => Err(e.into()),
+                },
+                Self::Shared(shared) => {
+                    let Some(found) = shared_values::read(&shared.database, name).await? else {
+                        return Ok(None);
+                    };
+                    Ok(Some(PrivateValue {
+                        version: Some(found.version),
+                        text: sealed_secret::open(&shared.keys, &owner(name), &found.content)?,
+                    }))
+                }
+            }
+        };
+        let read: Result<_> = read.await;
+        read.with_context(|| self.describe(name))
+    }
+
+    /// Writes a value over the version that was read; `None`: over none. Returns false if another node has written it
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub(crate) async fn replace(
+        &self,
+        name: &str,
+        version: Option<u64>,
+        text: &str,
+    ) -> Result<bool> {
+        match self {
+            Self::Folder(folder) => {
+                write_private(&folder.join(file(name)), text.as_bytes())?;
+                Ok(true)
+            }
+            Self::Shared(shared) => {
+                let nonce = random(&*shared.entropy)?;
+                let sealed = sealed_secret::seal(&shared.keys, nonce, &owner(name), text);
+                let sealed = sealed.context("the value is too long to be sealed")?;
+                let replaced = shared_values::replace(&shared.database, name, version, sealed);
+                replaced.await.with_context(|| self.describe(name))
+            }
+        }
+    }
+}
+
+fn file(name: &str) -> String {
+    format!("{name}.json")
+}
+
+/// Returns the owner that a sealed value is bound to.
+fn owner(name: &str) -> String {
+    format!("shared value {name}")
+}

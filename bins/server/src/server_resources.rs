@@ -1,0 +1,260 @@
+//! The resources that last as long as the process: the store, the clock, the source of random bytes, and what is made of
+//! them.
+use crate::adapters::blob_bucket::owner_id;
+use crate::adapters::data_dir;
+use crate::adapters::export_folder::ExportFolder;
+use crate::adapters::postgres_node::{self, PostgresNode};
+use crate::adapters::private_values::PrivateValues;
+use crate::adapters::sealed_webhooks::WebhookSecretSealer;
+use crate::adapters::signing_key_store::SigningKeyStore;
+use crate::adapters::stores::Storage;
+use crate::adapters::system_clock::{SystemEntropy, WallClock, hex, pause, random};
+use crate::adapters::user_directory::GraphUserDirectory;
+use crate::admin::admin_service::AdminService;
+use crate::admin::bootstrap;
+use crate::admin::bootstrap_file::{Bootstrap, FirstPasswords};
+use crate::config::Config;
+use crate::data_commands::archive_restore::archive_options;
+use crate::runtime_limits::RuntimeLimits;
+use crate::workers::held_lease::HeldLease;
+use crate::workers::password_pool::PasswordPool;
+use anyhow::{Context, Result, bail};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+use workgraph_api::{Api, ApiDependencies, Entropy};
+use workgraph_core::storage::SharedWork;
+use workgraph_portal::Portal;
+use workgraph_wire::KeyRing;
+
+/// Name of the value that has the id under which nodes claim a bucket.
+const OWNER: &str = "bucket-owner";
+/// Time between two looks whether another node makes the first users.
+const TRY_EVERY: Duration = Duration::from_secs(1);
+/// Time between two looks for limits that other nodes changed.
+const FOLLOW_EVERY: Duration = Duration::from_secs(5);
+/// Looks after which the keys that sign id_tokens are read again: every five minutes, far more often than a new key waits
+/// before it signs.
+const KEYS_EVERY: u32 = 60;
+
+/// Resources that last as long as the process.
+pub(crate) struct ServerResources {
+    pub(crate) storage: Arc<Storage>,
+    /// Private values: keys and settings.
+    pub(crate) values: PrivateValues,
+    pub(crate) keys: KeyRing,
+    /// This process among the nodes of a database, if the store is one.
+    node: Option<Arc<PostgresNode>>,
+    pub(crate) clock: Arc<WallClock>,
+    pub(crate) entropy: Arc<SystemEntropy>,
+    first_passwords: Arc<FirstPasswords>,
+}
+
+impl ServerResources {
+    /// Opens the store that the settings name: the file in the data folder, or a database. With `archives` the file is
+    /// archived meanwhile, if the settings say so.
+    ///
+    /// # Errors
+    /// Fails if it can't be used.
+    pub(crate) async fn open(config: &Config, demo: bool, archives: bool) -> Result<Self> {
+        data_dir::create_data_dir(config.folder())?;
+        let entropy = Arc::new(SystemEntropy::new());
+        let clock = Arc::new(WallClock::start());
+        let (storage, values, keys, node) = if config.database.url.is_empty() {
+            let keys = data_dir::keys(config.folder(), &*entropy)?;
+            let sealer = WebhookSecretSealer::new(keys.clone(), entropy.clone());
+            let number = config.server.node;
+            let archive = archives.then(|| archive_options(&config.archive, &clock));
+            let archive = archive.flatten();
+            let storage = Storage::open(config.folder(), number, config.store, archive, sealer)?;
+            let values = PrivateValues::Folder(config.folder().to_owned());
+            (storage, values, keys, None)
+        } else {
+            let of_node = entropy.clone() as Arc<dyn Entropy>;
+            let shared = postgres_node::open(config, &of_node, &clock).await;
+            let shared = shared.context("the store is a database that can't be used")?;
+            let node = Arc::new(shared.node);
+            let renewing = Arc::clone(&node);
+            tokio::spawn(async move { renewing.renew().await });
+            (shared.storage, shared.values, shared.keys, Some(node))
+        };
+        Ok(Self {
+            storage: Arc::new(storage),
+            values,
+            keys,
+            node,
+            clock,
+            entropy,
+            first_passwords: Arc::new(FirstPasswords::of(config.folder(), demo)),
+        })
+    }
+
+    /// Returns a future that ends when this node may not go on, because another one has its number.
+    pub(crate) fn replaced(&self) -> impl Future<Output = ()> + use<> {
+        let node = self.node.clone();
+        async move {
+            match node {
+                Some(node) => node.wait_until_replaced().await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Gives up what this process holds among the nodes of a database.
+    ///
+    /// # Errors
+    /// Fails if the process ends because another node has its number, so that its supervisor starts it again.
+    pub(crate) async fn leave(&self) -> Result<()> {
+        let Some(node) = &self.node else {
+            return Ok(());
+        };
+        node.leave().await;
+        if node.is_replaced() {
+            bail!("another node has taken the number of this one");
+        }
+        Ok(())
+    }
+
+    /// Makes the first users and workspaces of an empty store; of several nodes one does, and the others wait for it.
+    ///
+    /// # Errors
+    /// Fails as [`bootstrap::prepare`] does.
+    pub(crate) async fn first_start(
+        &self,
+        office: &AdminService,
+        config: &Config,
+        demo: bool,
+        root: &str,
+    ) -> Result<Option<Bootstrap>> {
+        let mut lease = HeldLease::new(&self.storage.leases, SharedWork::FirstStart);
+        while lease.current().await.is_none() {
+            pause(TRY_EVERY).await;
+        }
+        let boot = bootstrap::prepare(office, config, demo, root).await?;
+        self.storage.leases.release(SharedWork::FirstStart).await?;
+        Ok(boot)
+    }
+
+    /// Returns the id under which the bucket of attachments is claimed: that of the data folder, or of the database that
+    /// nodes share.
+    ///
+    /// # Errors
+    /// Fails if it can't be read or made.
+    pub(crate) async fn bucket_owner(&self, config: &Config) -> Result<String> {
+        if self.node.is_none() {
+            return owner_id(config.folder(), &*self.entropy);
+        }
+        if let Some(owner) = self.values.read(OWNER).await? {
+            return Ok(owner.text);
+        }
+        let id = hex(&random::<16>(&*self.entropy)?);
+        if self.values.replace(OWNER, None, &id).await? {
+            return Ok(id);
+        }
+        // Another node made it a moment ago.
+        let owner = self.values.read(OWNER).await?;
+        Ok(owner.context("there is no id for the bucket")?.text)
+    }
+
+    /// Returns the folder of the files of exports.
+    pub(crate) fn export_folder(&self, config: &Config) -> ExportFolder {
+        ExportFolder::new(config.files_folder(), self.node.is_some())
+    }
+
+    /// Takes over what other nodes change: limits, and the keys that sign id_tokens.
+    pub(crate) fn follow_other_nodes(
+        &self,
+        limits: &Arc<RuntimeLimits>,
+        api: &Arc<Api>,
+        keys: &Arc<SigningKeyStore>,
+    ) -> JoinHandle<()> {
+        let is_shared = self.node.is_some();
+        let (limits, api, keys) = (Arc::clone(limits), Arc::clone(api), Arc::clone(keys));
+        tokio::spawn(async move {
+            if !is_shared {
+                return;
+            }
+            let mut looks = interval(FOLLOW_EVERY);
+            looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            for look in 1u32.. {
+                looks.tick().await;
+                if let Err(error) = limits.refresh(&api).await {
+                    let reason = format!("{error:#}");
+                    tracing::warn!(reason, "the limits that other nodes changed were not read");
+                }
+                if look.is_multiple_of(KEYS_EVERY) {
+                    keys.refresh();
+                }
+            }
+        })
+    }
+
+    /// Returns an API over the store.
+    pub(crate) fn api(
+        &self,
+        config: &Config,
+        limits: workgraph_limits::LimiterSettings,
+    ) -> Arc<Api> {
+        Arc::new(Api::new(ApiDependencies {
+            graph: Arc::clone(&self.storage.graph),
+            tokens: Arc::clone(&self.storage.tokens),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: config.api.clone(),
+            limits,
+            keys: self.keys.clone(),
+            gid_generator: Arc::clone(&self.storage.gid_generator),
+        }))
+    }
+
+    /// Returns the portal, the authorization server.
+    pub(crate) fn portal(
+        &self,
+        config: &Config,
+        root: &str,
+        api: &Arc<Api>,
+        office: &Arc<AdminService>,
+        keys: &Arc<SigningKeyStore>,
+    ) -> Result<Arc<Portal>> {
+        Ok(Arc::new(Portal::new(
+            workgraph_portal::PortalDependencies {
+                api: Arc::clone(api),
+                store: Arc::clone(&self.storage.oauth),
+                audited_store: self.storage.clone(),
+                user_directory: Arc::new(GraphUserDirectory(Arc::clone(&self.storage.graph))),
+                workspaces: office.clone(),
+                passwords: Arc::new(PasswordPool::new(
+                    &random(&*self.entropy)?,
+                    &random(&*self.entropy)?,
+                )?),
+                keys: keys.clone(),
+                clock: self.clock.clone(),
+                entropy: self.entropy.clone(),
+                settings: workgraph_portal::PortalSettings {
+                    base_url: config.api.base_url.clone(),
+                    auth_url: root.to_owned(),
+                    ..config.portal.clone()
+                },
+            },
+        )))
+    }
+
+    /// Returns the admin service.
+    pub(crate) fn office(
+        &self,
+        config: &Config,
+        api: Arc<Api>,
+        limits: &Arc<RuntimeLimits>,
+    ) -> AdminService {
+        AdminService {
+            limits: Arc::clone(limits),
+            first_passwords: Arc::clone(&self.first_passwords),
+            api,
+            storage: Arc::clone(&self.storage),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            loopback: config.portal.loopback,
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Nodes that share a PostgreSQL database, as processes.
+use crate::common::{Folder, Server, json, run};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use workgraph_testkit::{PostgresCluster, TestDatabase};
+
+/// Returns the address of a database, with a password that must be shown nowhere.
+fn address(database: &TestDatabase) -> String {
+    let url = database.url();
+    let mark = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{mark}password=geheim")
+}
+
+/// Starts a node.
+fn node(folder: &Folder, shared: &Folder, url: &str, demo: bool) -> Server {
+    let files = shared.0.to_str().unwrap();
+    let more = ["--allow-unsafe-store", "--shared-files", files];
+    Server::start(folder, demo, &more, &[("WORKGRAPH_STORE_URL", url)])
+}
+
+/// Starts a node that is expected to refuse. Returns what it says.
+fn refused(folder: &Folder, more: &[&str]) -> String {
+    let data = folder.data();
+    let args = [&["serve", "--listen", "127.0.0.1:0", "--data", &data], more].concat();
+    let (served, says) = run(&args);
+    assert!(!served, "{says}");
+    assert!(!says.contains("geheim"), "{says}");
+    says
+}
+
+fn copy_keys(from: &Folder, to: &Folder) {
+    std::fs::create_dir_all(to.data()).unwrap();
+    let keys = |folder: &Folder| Path::new(&folder.data()).join("keys.json");
+    std::fs::copy(keys(from), keys(to)).unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(to.data(), std::fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+/// S927.
+#[test]
+fn nodes_of_one_database_serve_the_same_data() {
+    let Some(cluster) = PostgresCluster::shared() else {
+        return;
+    };
+    let database = cluster.database();
+    let url = address(&database);
+    let [a, b, c, shared] = ["nodes-a", "nodes-b", "nodes-c", "nodes-files"].map(Folder::new);
+    let first = node(&a, &shared, &url, true);
+    let files = shared.0.to_str().unwrap();
+    let as_node = [
+        "--allow-unsafe-store",
+        "--shared-files",
+        files,
+        "--store",
+        &url,
+    ];
+    let says = refused(&b, &as_node);
+    assert!(says.contains("copy keys.json"), "{says}");
+    copy_keys(&a, &b);
+    let second = node(&b, &shared, &url, true);
+
+    let boot = a.bootstrap();
+    let token = boot["personal_access_token"].as_str().unwrap();
+    let workspace = boot["workspaces"][0]["gid"].as_str().unwrap();
+    let create = |at: &Server, name: &str| {
+        let body = format!("{{\"data\":{{\"workspace\":\"{workspace}\",\"name\":\"{name}\"}}}}");
+        let (status, reply) = at.request("POST /api/1.0/tasks", token, &body);
+        assert_eq!(status, 201, "{reply}");
+        json(&reply)["data"]["gid"].as_str().unwrap().to_owned()
+    };
+    // What one node answered is true on the other at once, and gids never meet.
+    for n in 0..5 {
+        for (at, other) in [(&first, &second), (&second, &first)] {
+            let gid = create(at, &format!("task {n}"));
+            let line = format!("GET /api/1.0/tasks/{gid}");
+            assert_eq!(other.request(&line, token, "").0, 200);
+            let line = format!("DELETE /api/1.0/tasks/{gid}");
+            assert_eq!(other.request(&line, token, "").0, 200);
+            let line = format!("GET /api/1.0/tasks/{gid}");
+            assert_eq!(at.request(&line, token, "").0, 404);
+        }
+    }
+    for n in 0..3 {
+        create(&first, &format!("page {n}"));
+    }
+    let list = "GET /api/1.0/users?limit=1";
+    let (status, reply) = first.request(list, token, "");
+    assert_eq!(status, 200, "{reply}");
+    if let Some(offset) = json(&reply)["next_page"]["offset"].as_str() {
+        let next = format!("{list}&offset={offset}");
+        assert_eq!(
+            second.request(&next, token, "").0,
+            200,
+            "page tokens are all nodes'"
+        );
+    }
+    assert_eq!(first.request("GET /-/readyz", "", "").0, 200);
+    // A command goes to the node of its data folder, and counts on all.
+    let revoke = |folder: &Folder| {
+        let listed = run(&[
+            "admin",
+            "workspace",
+            "list",
+            "--json",
+            "--data",
+            &folder.data(),
+        ]);
+        assert!(listed.0 && listed.1.contains(workspace), "{}", listed.1);
+    };
+    revoke(&a);
+    revoke(&b);
+    assert!(!Path::new(&b.data()).join("workgraph.db").exists());
+    assert!(
+        !Path::new(&b.data()).join("bootstrap.json").exists(),
+        "one node makes the first users"
+    );
+
+    let logs = [first.stop(), second.stop()];
+    assert!(!logs.concat().contains("geheim"), "{logs:?}");
+    // Keys that are not those of the others are refused, not replaced.
+    std::fs::create_dir_all(c.data()).unwrap();
+    copy_keys(&a, &c);
+    let keys = Path::new(&c.data()).join("keys.json");
+    let text = std::fs::read_to_string(&keys).unwrap();
+    let other: String = text
+        .chars()
+        .map(|c| match c {
+            'a' => 'b',
+            'b' => 'a',
+            c => c,
+        })
+        .collect();
+    std::fs::write(&keys, other).unwrap();
+    let says = refused(&c, &as_node);
+    assert!(says.contains("not the keys of the other nodes"), "{says}");
+    // All is there after a restart, and a command works without a server.
+    let (done, says) = run(&[
+        &["admin", "workspace", "list", "--json", "--data", &a.data()],
+        &as_node[..],
+    ]
+    .concat());
+    assert!(done && says.contains(workspace), "{says}");
+    let again = node(&b, &shared, &url, false);
+    assert_eq!(again.request("GET /api/1.0/users/me", token, "").0, 200);
+    again.stop();
+}
+
+/// S928.
+#[test]
+fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
+    let Some(cluster) = PostgresCluster::shared() else {
+        return;
+    };
+    let database = cluster.database();
+    let url = address(&database);
+    let [folder, shared] = ["nodes-refused", "nodes-refused-files"].map(Folder::new);
+    let files = shared.0.to_str().unwrap();
+    let with = |more: &[&str]| refused(&folder, &[&["--shared-files", files], more].concat());
+    let says = with(&["--store", "postgres://u:geheim@127.0.0.1:1/w"]);
+    assert!(says.contains("unavailable"), "{says}");
+    let says = with(&["--store", "mysql://u:geheim@127.0.0.1/w"]);
+    assert!(says.contains("address"), "{says}");
+    let says = with(&["--store", &url]);
+    assert!(says.contains("set fsync = on"), "{says}");
+    let says = refused(&folder, &["--store", &url, "--allow-unsafe-store"]);
+    assert!(says.contains("--shared-files"), "{says}");
+    for command in [&["backup", "/tmp/x"][..], &["check"], &["check", "--audit"]] {
+        let (done, says) = run(&[command, &["--store", &url]].concat());
+        assert!(!done && says.contains("PostgreSQL"), "{says}");
+    }
+
+    let migrate = |more: &[&str]| {
+        let (done, says) =
+            run(&[&["migrate", "--allow-unsafe-store", "--store", &url], more].concat());
+        assert!(done, "{says}");
+        says
+    };
+    let planned = migrate(&["--plan"]);
+    assert!(
+        planned.contains("0001_graph") && planned.contains("are to be applied"),
+        "{planned}"
+    );
+    assert_eq!(migrate(&["--plan"]), planned, "a plan changes nothing");
+    assert!(migrate(&[]).contains("were applied"));
+    assert!(migrate(&["--plan"]).contains("newest form"));
+
+    database.sql("INSERT INTO schema_version (version, name) VALUES (9999, 'of tomorrow')");
+    let says = with(&["--store", &url, "--allow-unsafe-store"]);
+    assert!(says.contains("newer version"), "{says}");
+    let name = format!("{}_ascii", database.name());
+    database.sql(&format!(
+        "CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'"
+    ));
+    let ascii = url.replacen(database.name(), &name, 1);
+    let says = with(&["--store", &ascii, "--allow-unsafe-store"]);
+    assert!(says.contains("UTF8 is needed"), "{says}");
+    database.sql(&format!("DROP DATABASE {name}"));
+
+    let (done, says) = run(&["config", "print", "--store", &url]);
+    assert!(
+        done && !says.contains("geheim") && says.contains("(not shown)"),
+        "{says}"
+    );
+}
+
+/// Target of webhooks that answers handshakes and keeps the bodies of deliveries.
+struct Target {
+    port: u16,
+    bodies: Arc<Mutex<Vec<String>>>,
+}
+
+impl Target {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let bodies = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&bodies);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                answer(&mut stream.unwrap(), &kept);
+            }
+        });
+        Self { port, bodies }
+    }
+
+    /// Waits until a body has a text. Fails after this many seconds.
+    fn wait_for(&self, text: &str, seconds: u64) {
+        for _ in 0..seconds * 50 {
+            let bodies = self.bodies.lock().unwrap();
+            if bodies.iter().any(|body| body.contains(text)) {
+                return;
+            }
+            drop(bodies);
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        panic!("{text} did not come in {seconds} s");
+    }
+}
+
+fn answer(stream: &mut TcpStream, kept: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut length, mut secret) = (0, String::new());
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+            break;
+        }
+        let (name, value) = line.split_once(':').unwrap_or((&line, ""));
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap(),
+            "x-hook-secret" => secret = format!("X-Hook-Secret: {}\r\n", value.trim()),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    if reader.read_exact(&mut body).is_ok() {
+        kept.lock().unwrap().push(String::from_utf8(body).unwrap());
+    }
+    let reply =
+        format!("HTTP/1.1 200 OK\r\n{secret}Content-Length: 0\r\nConnection: close\r\n\r\n");
+    let _gone = stream.write_all(reply.as_bytes());
+}
+
+/// S920. S929.
+#[test]
+fn webhooks_go_on_when_the_node_that_delivers_is_killed() {
+    let Some(cluster) = PostgresCluster::shared() else {
+        return;
+    };
+    let database = cluster.database();
+    let url = address(&database);
+    let [a, b, shared] = ["hooks-a", "hooks-b", "hooks-files"].map(Folder::new);
+    let mut first = node(&a, &shared, &url, true);
+    copy_keys(&a, &b);
+    let second = node(&b, &shared, &url, true);
+    let boot = a.bootstrap();
+    let token = boot["personal_access_token"].as_str().unwrap();
+    let workspace = boot["workspaces"][0]["gid"].as_str().unwrap();
+    let post = |at: &Server, path: &str, data: String| {
+        let body = format!("{{\"data\":{data}}}");
+        let (status, reply) = at.request(&format!("POST /api/1.0{path}"), token, &body);
+        assert_eq!(status, 201, "{reply}");
+        json(&reply)["data"]["gid"].as_str().unwrap().to_owned()
+    };
+    let task = |at: &Server| {
+        let data = format!("{{\"workspace\":\"{workspace}\",\"name\":\"watched\"}}");
+        post(at, "/tasks", data)
+    };
+    let say = |at: &Server, task: &str| {
+        let data = "{\"text\":\"Done\"}".to_owned();
+        post(at, &format!("/tasks/{task}/stories"), data)
+    };
+    let target = Target::start();
+    let watch = |at: &Server, task: &str| {
+        let address = format!("http://127.0.0.1:{}/", target.port);
+        let data = format!("{{\"resource\":\"{task}\",\"target\":\"{address}\"}}");
+        post(at, "/webhooks", data)
+    };
+    // The node that started first delivers, also what the other one was told to.
+    let (one, two) = (task(&first), task(&second));
+    watch(&first, &one);
+    watch(&second, &two);
+    for task in [&one, &two] {
+        let story = say(&second, task);
+        target.wait_for(&story, 15);
+    }
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    for task in [&one, &two] {
+        let story = say(&second, task);
+        target.wait_for(&story, 40);
+    }
+    second.stop();
+}
