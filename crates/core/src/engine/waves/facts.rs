@@ -117,6 +117,25 @@ impl Facts {
                 let list = self.workspace_lists.get(&(*workspace, *ty));
                 list.map(|list| list.known_to(Some(after)))
             }
+            GraphRead::ScanWords {
+                descending,
+                after: Some(after),
+                ..
+            } => {
+                let list = self.word_scans.get(&without_bounds(read));
+                let after = directed(after.as_i64(), *descending);
+                list.map(|list| list.known_to(Some(&after)))
+            }
+            GraphRead::ScanValues {
+                field,
+                from,
+                to,
+                after: Some(after),
+                ..
+            } => {
+                let list = self.value_lists.get(&(*field, from.clone(), to.clone()));
+                list.map(|list| list.known_to(Some(after)))
+            }
             _ => None,
         };
         known.unwrap_or(0)

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// Fewest rows that a scan reads when it goes on behind rows that are known.
 const READ_ON: usize = 32;
+/// Fewest gids that are read of a list in no order.
+const LISTED: usize = 1_024;
 /// Number of rows, with their nodes, that all scans of one wave read about.
 const WAVE_ROWS: usize = 2_048;
 
@@ -46,20 +48,31 @@ impl Misses {
             // An heir is looked for once it is known that the user is gone.
             return;
         }
-        // Sequential scans of a long list double, so that it takes few waves.
         let known = facts.known_before(&read);
         let (limit, rows) = match &mut read {
             GraphRead::ScanIn { limit, depth, .. }
             | GraphRead::ScanWorkspace { limit, depth, .. } => (limit, *depth > Depth::Edge),
             GraphRead::ScanInOut { limit, .. } => (limit, true),
             GraphRead::ScanIndexEntries(scan) => (&mut scan.limit, false),
+            GraphRead::ScanWords { limit, .. } | GraphRead::ScanValues { limit, .. } => {
+                (limit, false)
+            }
+            GraphRead::ListIn { limit, .. }
+            | GraphRead::ListIndexEntries { limit, .. }
+            | GraphRead::ListPrefixMatches { limit, .. } => {
+                // Of these the engine reads a little first, and then ever more.
+                *limit = (*limit).max(LISTED);
+                (limit, false)
+            }
             _ => {
                 self.push(read);
                 return;
             }
         };
+        // Scans that go on grow, so that a long list takes few waves: those with nodes twofold, others fourfold.
         if known > 0 {
-            *limit = (*limit).max(known).max(READ_ON);
+            let more = if rows { known } else { known.saturating_mul(3) };
+            *limit = (*limit).max(more).max(READ_ON);
         }
         if rows {
             // Lists that are read one after the other would all be read in this wave: the later ones wait.
