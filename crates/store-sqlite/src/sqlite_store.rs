@@ -359,3 +359,6 @@ impl GraphStore for SqliteStore {
             .map_err(|e| GraphStoreError::Failed(e.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests;
