@@ -20,6 +20,7 @@ mod bucket_server;
 mod buckets;
 #[path = "../support/clients.rs"]
 mod clients;
+mod cluster;
 mod common;
 mod crash;
 mod data_digest;
@@ -35,6 +36,8 @@ mod oauth;
 mod old_folder;
 mod openapi;
 mod pages;
+#[path = "../support/round_robin.rs"]
+mod round_robin;
 mod sdk;
 mod shared_limits;
 mod tap;

@@ -1,8 +1,9 @@
 //! Official client libraries against the real server: the workflows in `clients/`.
 use crate::clients::{ready, root};
+use crate::cluster::Cluster;
 use crate::common::{Folder, Server, WIDE, admin, command, request};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Returns the folder of the libraries, if they can be installed here.
@@ -16,6 +17,30 @@ fn drive(name: &str, program: &str, script: &str) {
     let Some(clients) = clients() else { return };
     let folder = Folder::new(name);
     let server = Server::start(&folder, WIDE);
+    let base = server.demo("/base_url");
+    drive_at(&base, &server, &folder, &clients, program, script);
+}
+
+/// Runs a workflow that must pass on three servers, each request on the next of them.
+fn drive_cluster(name: &str, program: &str, script: &str) {
+    let Some(clients) = clients() else { return };
+    let Some(cluster) = Cluster::start(name) else {
+        return;
+    };
+    let base = format!("http://127.0.0.1:{}/api/1.0", cluster.proxy.port);
+    let (server, folder) = (&cluster.nodes[0], &cluster.folders[0]);
+    drive_at(&base, server, folder, &clients, program, script);
+}
+
+/// Runs a workflow at an address that leads to a server.
+fn drive_at(
+    base: &str,
+    server: &Server,
+    folder: &Folder,
+    clients: &Path,
+    program: &str,
+    script: &str,
+) {
     let workspace = server.workspace("paid");
     let program = if program.contains('/') {
         clients.join(program)
@@ -28,18 +53,18 @@ fn drive(name: &str, program: &str, script: &str) {
         run
     };
     script
-        .env("BASE_URL", server.demo("/base_url"))
+        .env("BASE_URL", base)
         .env("TOKEN", server.token())
-        .env("CLIENTS", &clients);
+        .env("CLIENTS", clients);
     script
         .env("WORKSPACE", &workspace)
         .env("TEAM", server.team(&workspace))
         .env("PYTHONDONTWRITEBYTECODE", "1");
     script
-        .env("FOREIGN_TASK", foreign_task(&folder, &server))
+        .env("FOREIGN_TASK", foreign_task(folder, server))
         .env("NO_PROXY", "*")
         .env("no_proxy", "*");
-    passed(script, &folder);
+    passed(script, folder);
 }
 
 /// Returns a script of ours for the Python library, and the folder of the libraries.
@@ -105,4 +130,18 @@ fn the_python_sdk_works_through_a_launch() {
 #[test]
 fn the_node_sdk_works_through_a_move() {
     drive("node", "node", "clients/node/workflow.cjs");
+}
+
+#[test]
+fn the_python_sdk_works_over_three_nodes() {
+    drive_cluster(
+        "python-nodes",
+        "python/bin/python",
+        "clients/python/workflow.py",
+    );
+}
+
+#[test]
+fn the_node_sdk_works_over_three_nodes() {
+    drive_cluster("node-nodes", "node", "clients/node/workflow.cjs");
 }
