@@ -106,3 +106,7 @@ deny:
 # Restores every commit of many random histories from their archives (`WORKGRAPH_CASES` histories of 100 commits).
 archive:
     WORKGRAPH_CASES=${WORKGRAPH_CASES:-20} cargo test -p workgraph-store-sqlite --test archive -- every_commit
+
+# Kills `workgraph move` at 100 points, into the database and back
+kill-move points="50":
+    WORKGRAPH_KILL_POINTS={{points}} cargo test -p workgraph-server --test e2e -- moves::a_move_that_is_killed

@@ -1,6 +1,7 @@
 //! The command line.
 use crate::config::flags::Flags;
 use crate::data_commands::archive_restore::RestoreArgs;
+use crate::data_commands::store_move::MoveArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     },
     /// Make a data folder from the continuous archive, as of a time.
     Restore(RestoreArgs),
+    /// Move everything from a data folder into an empty PostgreSQL database, or back.
+    Move(MoveArgs),
     /// Print a SHA-256 digest of each table and of all, and of the files: two copies of the data have equal ones, in any
     /// store. A server may be running.
     Digest {

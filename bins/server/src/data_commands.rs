@@ -1,3 +1,5 @@
 //! Commands on the data as a whole: digests, restoring from an archive, moving to another store.
 pub(crate) mod archive_restore;
 pub(crate) mod data_digest;
+mod move_progress;
+pub(crate) mod store_move;

@@ -76,6 +76,15 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 data_commands::archive_restore::text(&restored)
             });
         }
+        Command::Move(arguments) => {
+            let runtime = runtime(true)?;
+            let moved = data_commands::store_move::run(&arguments, runtime.handle())?;
+            say(&if arguments.json {
+                moved.to_string()
+            } else {
+                data_commands::store_move::text(&moved)
+            });
+        }
         Command::Digest { json } => {
             let found = data_commands::data_digest::DataDigest::of(config.folder())?;
             say(&if json {

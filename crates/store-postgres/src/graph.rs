@@ -1,5 +1,5 @@
 //! The graph on PostgreSQL: the primitives that loading and committing use.
-mod aliases;
+pub(crate) mod aliases;
 mod audit_rows;
 mod graph_port;
 mod graph_reads;

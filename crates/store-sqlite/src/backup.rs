@@ -106,6 +106,17 @@ impl SqliteStore {
         ReadOnlyStore::of(&StorePaths::at(path.as_ref()), &StoreOptions::default())
     }
 
+    /// Takes the lock on the store in a folder, which keeps servers out until it is dropped.
+    ///
+    /// # Errors
+    /// Fails if another process has the store open, or there is none.
+    pub fn lock_folder(folder: impl AsRef<Path>) -> Result<fs::File, StoreOpenError> {
+        let files = StorePaths::at(folder.as_ref());
+        let database = &files.database;
+        fs::metadata(database).map_err(|e| StoreOpenError::Io(database.clone(), e))?;
+        files.lock()
+    }
+
     fn read_only(&self) -> Result<ReadOnlyStore, GraphStoreError> {
         ReadOnlyStore::of(&self.files, &self.options)
             .map_err(|e| GraphStoreError::Failed(e.to_string()))

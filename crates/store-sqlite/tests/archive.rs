@@ -1,7 +1,7 @@
 //! Continuous archives: restoring any commit of random histories, and archives that are cut off or damaged.
 #![expect(
     clippy::unwrap_used,
-    clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test ends where it fails"
 )]
 use std::fs;

@@ -32,6 +32,7 @@ mod limits;
 #[cfg(debug_assertions)]
 mod logs;
 mod long_reads;
+mod moves;
 mod oauth;
 mod old_folder;
 mod openapi;

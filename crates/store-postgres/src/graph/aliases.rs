@@ -8,15 +8,15 @@ const KEY_MAX: usize = 1000;
 const ESCAPE: char = '\u{1}';
 
 /// Alias in the columns of its table.
-pub(super) struct AliasKey<'k> {
+pub(crate) struct AliasKey<'k> {
     /// Key of the row.
-    pub(super) key: Cow<'k, str>,
+    pub(crate) key: Cow<'k, str>,
     /// The text, if the key is its digest.
-    pub(super) text: Option<Cow<'k, str>>,
+    pub(crate) text: Option<Cow<'k, str>>,
 }
 
 /// Returns the columns of an alias. Different aliases have different keys.
-pub(super) fn alias_key(alias: &str) -> AliasKey<'_> {
+pub(crate) fn alias_key(alias: &str) -> AliasKey<'_> {
     let text = escaped(alias);
     if text.len() <= KEY_MAX {
         return AliasKey {

@@ -8,6 +8,7 @@ mod cutting_proxy;
 mod model;
 mod nodes;
 mod open;
+mod rows;
 mod support;
 mod trips;
 mod webhooks;
