@@ -10,5 +10,6 @@ mod nodes;
 mod open;
 mod rows;
 mod support;
+mod tampering;
 mod trips;
 mod webhooks;
