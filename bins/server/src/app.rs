@@ -129,6 +129,7 @@ pub(crate) async fn serve(
     api.set_export_files(exports.clone());
     api.set_blob_store(blob_store(&config, Arc::clone(&clock), &base).await?);
     let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
+    let is_shared = base.storage.is_shared;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
     let delivery_worker = webhook_worker::DeliveryWorker {
@@ -138,7 +139,7 @@ pub(crate) async fn serve(
         lease: HeldLease::new(&base.storage.leases, SharedWork::Webhooks),
     };
     webhook_worker::set_up(&delivery_worker.api, &base.storage, &config.webhooks, own).await?;
-    let deliveries = webhook_worker::start(delivery_worker, &config.delivery);
+    let deliveries = webhook_worker::start(delivery_worker, &config.delivery, is_shared);
     let keys = SigningKeyStore::new(
         base.values.clone(),
         config.oauth.key_lifetime,
@@ -156,7 +157,7 @@ pub(crate) async fn serve(
     let portal = base.portal(&config, &root, &api, &office, &keys)?;
     // Nothing can keep the server from starting any more: a job that is claimed is carried on with.
     let workers = if config.server.run_jobs && !options.no_jobs {
-        Some(job_workers::start(&api, &clock, &metrics, &offload).await?)
+        Some(job_workers::start(&api, &clock, &metrics, &offload, is_shared).await?)
     } else {
         tracing::warn!("jobs are taken in and wait; this server does not carry them out");
         None
@@ -353,9 +354,10 @@ async fn sweep_files(edge: &AppState) {
 
 /// Removes files of attachments that nothing owns: left over from a crash, or of attachments that were deleted.
 async fn sweep_attachments(edge: &AppState) {
-    let min_age = match edge.api.version() {
-        Some(_) => Duration::ZERO,
-        None => FOREIGN_UPLOAD_MAX,
+    let min_age = if edge.storage.is_shared {
+        FOREIGN_UPLOAD_MAX
+    } else {
+        Duration::ZERO
     };
     match edge.api.sweep_attachment_files(min_age).await {
         Ok(SweepCounts {

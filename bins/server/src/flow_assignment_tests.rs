@@ -134,7 +134,7 @@ async fn the_steps_of_a_job_take_the_flow_of_the_job() {
     let job = job.unwrap_or_else(|| panic!("no job: {body}"));
     assert_eq!(world.offload.flows(), [], "nothing was long");
     let metrics = Arc::new(Metrics::new());
-    let workers = job_workers::start(&world.api, &world.clock, &metrics, &world.offload);
+    let workers = job_workers::start(&world.api, &world.clock, &metrics, &world.offload, false);
     let workers = workers.await.unwrap();
     assert_eq!(
         world.first_flow().await,

@@ -110,6 +110,9 @@ pub(crate) struct Storage {
     pub(crate) gid_generator: Arc<GidGenerator>,
     /// Name of the store in answers to checks of readiness.
     pub(crate) name: &'static str,
+    /// True if other nodes have the store, too. (A graph without a version is no sign of that: wrappers for tests have
+    /// none.)
+    pub(crate) is_shared: bool,
     backend: Arc<dyn StoreBackend>,
 }
 
@@ -153,6 +156,7 @@ impl Storage {
     ) -> Self {
         let mut storage = Self::with(store, leases, Arc::clone(&gid_generator), sealer);
         storage.name = "PostgreSQL database";
+        storage.is_shared = true;
         storage.graph = Arc::new(LeasedGidStore {
             store: storage.graph,
             generator: gid_generator,
@@ -192,6 +196,7 @@ impl Storage {
             leases,
             gid_generator,
             name: "store",
+            is_shared: false,
             backend: store,
         }
     }

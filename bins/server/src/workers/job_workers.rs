@@ -53,14 +53,14 @@ pub(crate) async fn start(
     clock: &Arc<dyn Clock>,
     metrics: &Arc<Metrics>,
     offload: &Arc<Offload>,
+    is_shared: bool,
 ) -> Result<JobWorkers> {
     // With a store of its own this process knows that the owner of any lease is dead. Otherwise leases run out.
-    let sole_owner = api.version().is_some();
-    if sole_owner {
+    if !is_shared {
         let released = api.release_dead_leases().await;
         released.context("the jobs of the process before this one can't be released")?;
     }
-    let nap = if sole_owner { NAP } else { SHARED_NAP };
+    let nap = if is_shared { SHARED_NAP } else { NAP };
     let wake = Arc::new(Notify::new());
     let ring = Arc::clone(&wake);
     api.set_job_notifier(move || ring.notify_one());

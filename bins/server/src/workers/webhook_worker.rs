@@ -35,8 +35,12 @@ pub(crate) struct DeliveryWorker {
 }
 
 /// Starts the delivery worker and the pruning of the journal; both end with the runtime. Returns the task of the former.
-pub(crate) fn start(delivery_worker: DeliveryWorker, settings: &DeliveryConfig) -> JoinHandle<()> {
-    if delivery_worker.api.version().is_none() {
+pub(crate) fn start(
+    delivery_worker: DeliveryWorker,
+    settings: &DeliveryConfig,
+    is_shared: bool,
+) -> JoinHandle<()> {
+    if is_shared {
         // Until the lease is held.
         delivery_worker.api.yield_deliveries();
     }
