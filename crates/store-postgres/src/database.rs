@@ -40,6 +40,8 @@ pub struct DatabaseOptions {
     pub read_timeout: Duration,
     /// Longest time of one transaction that writes, and of finding out what became of one whose connection broke.
     pub write_timeout: Duration,
+    /// Bytes of the cache of answers, about; 0 for none.
+    pub cache_bytes: usize,
     /// False to make each read of a load a trip of its own: slow, and simple enough to compare the other way with.
     pub waves: bool,
     /// True to accept a server that can lose commits in a crash; for tests.
@@ -58,6 +60,7 @@ impl DatabaseOptions {
             lock_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(20),
+            cache_bytes: 64 << 20,
             waves: true,
             accept_unsafe_server: false,
         }

@@ -3,7 +3,10 @@ use crate::auth::HandleActor;
 use crate::database::{Database, DatabaseOptions};
 use crate::database_error::DatabaseError;
 use crate::writer::Writer;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tokio::runtime::Handle;
+use workgraph_core::engine::waves::FactCache;
 
 /// Graph, journal, tokens and audit log in a PostgreSQL database that other nodes use, too. A clone is another handle on
 /// the same store.
@@ -13,6 +16,8 @@ pub struct PostgresStore {
     pub(crate) writer: Writer,
     /// Actor of this handle, for the audit log.
     pub(crate) actor: HandleActor,
+    /// Answers of earlier loads, exact at one commit.
+    pub(crate) cache: Arc<Mutex<FactCache>>,
 }
 
 /// Figures of a store for its operators, since it was opened.
@@ -37,10 +42,13 @@ impl PostgresStore {
         let database = Database::open(options, runtime).await?;
         let writer = Writer::start(database.clone())?;
         let actor = HandleActor::default();
+        let cache = FactCache::new(database.options().cache_bytes, 0);
+        let cache = Arc::new(Mutex::new(cache));
         Ok(Self {
             database,
             writer,
             actor,
+            cache,
         })
     }
 

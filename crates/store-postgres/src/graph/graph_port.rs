@@ -5,6 +5,7 @@ use crate::database_error::DatabaseError;
 use crate::postgres_store::PostgresStore;
 use crate::transaction::{OwnedParams, Params, PgTransaction};
 use async_trait::async_trait;
+use std::sync::Arc;
 use tokio_postgres::Row;
 use workgraph_core::MaybeInterrupt;
 use workgraph_core::audit::{AuditQuery, AuditRow};
@@ -101,9 +102,9 @@ impl PostgresStore {
 impl GraphStore for PostgresStore {
     async fn load(&self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         let (query, interrupt) = (query.clone(), query.interrupt.clone());
-        let waves = self.database.options().waves;
+        let (waves, cache) = (self.database.options().waves, Arc::clone(&self.cache));
         let read = move |transaction: &mut PgTransaction<'_>| match waves {
-            true => transaction.load_in_waves(&query),
+            true => transaction.load_in_waves(&query, &cache),
             false => transaction.load_directly(&query),
         };
         self.database.read(interrupt, read).await

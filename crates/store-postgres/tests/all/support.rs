@@ -35,6 +35,28 @@ pub(crate) struct TestStore {
     // Dropped before its database.
     pub(crate) store: PostgresStore,
     pub(crate) database: TestDatabase,
+    waves: bool,
+}
+
+impl TestStore {
+    /// Opens the database anew.
+    pub(crate) fn open(&self) -> PostgresStore {
+        open(&self.database, self.waves)
+    }
+
+    /// Deletes all rows, and opens the database anew: a store knows nothing of rows that are deleted behind it.
+    pub(crate) fn cleared(&self) -> PostgresStore {
+        self.database.clear();
+        self.open()
+    }
+}
+
+fn open(database: &TestDatabase, waves: bool) -> PostgresStore {
+    let options = DatabaseOptions {
+        waves,
+        ..options(database)
+    };
+    block_on(PostgresStore::open(options, runtime())).unwrap()
 }
 
 /// Makes an empty store; `None` if there is no server, which was printed then.
@@ -45,18 +67,15 @@ pub(crate) fn empty_store() -> Option<TestStore> {
 /// Makes an empty store that reads in waves, or each read by itself.
 pub(crate) fn store_with(waves: bool) -> Option<TestStore> {
     let database = PostgresCluster::shared()?.database();
-    let store = block_on(PostgresStore::open(
-        DatabaseOptions {
-            waves,
-            ..options(&database)
-        },
-        runtime(),
-    ))
-    .unwrap();
-    Some(TestStore { store, database })
+    let store = open(&database, waves);
+    Some(TestStore {
+        store,
+        database,
+        waves,
+    })
 }
 
 /// Opens the store of another node on the same database.
 pub(crate) fn another_store(made: &TestStore) -> PostgresStore {
-    block_on(PostgresStore::open(options(&made.database), runtime())).unwrap()
+    made.open()
 }
