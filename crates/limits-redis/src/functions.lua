@@ -140,19 +140,11 @@ local function read_account(key)
     }
 end
 
--- Stores an account for as long as it differs from a new one. A given time does not pass as that of the server does:
--- then it is stored for longer.
+-- Stores an account for as long as it differs from a new one, and for a minute at least: no stamp counts for longer, and
+-- its time must not be forgotten sooner, or a clock that steps back would gain something. A given time does not pass as
+-- that of the server does: then it is stored for longer.
 local function write_account(key, account, given)
-    local now, ttl = account.last, 0
-    local low = now % WORD
-    local function lasts(stamps)
-        if stamps ~= '' then
-            ttl = math.max(ttl, left(stamps, #stamps / 4, low))
-        end
-    end
-    lasts(account.admitted)
-    lasts(account.refused)
-    lasts(account.searches)
+    local now, ttl = account.last, WINDOW
     local reads, writes = #account.reads / 8, #account.writes / 8
     if reads > 0 then
         ttl = math.max(ttl, deadline_at(account.reads, reads) - now)
@@ -160,20 +152,13 @@ local function write_account(key, account, given)
     if writes > 0 then
         ttl = math.max(ttl, deadline_at(account.writes, writes) - now)
     end
-    if account.held > 0 then
-        ttl = math.max(ttl, account.held_since + WINDOW - now)
+    if account.spent > 0 and account.rate > 0 then
+        ttl = math.max(ttl, math.ceil(account.spent / account.rate))
     end
-    if account.spent > 0 then
-        ttl = math.max(ttl, account.rate > 0 and math.ceil(account.spent / account.rate) or WINDOW)
-    end
-    if ttl > 0 then
-        local header = struct.pack(HEADER, FORMAT, now, account.spent, account.rate, account.remembered, account.held,
-            account.held_since, #account.admitted / 4, #account.refused / 4, #account.searches / 4, reads, writes)
-        redis.call('SET', key, header .. account.admitted .. account.refused .. account.searches .. account.reads
-            .. account.writes, 'PX', math.min(ttl, LONGEST_TTL) + (given >= 0 and GIVEN_TIME_TTL or 0))
-    elseif not account.is_new then
-        redis.call('DEL', key)
-    end
+    local header = struct.pack(HEADER, FORMAT, now, account.spent, account.rate, account.remembered, account.held,
+        account.held_since, #account.admitted / 4, #account.refused / 4, #account.searches / 4, reads, writes)
+    redis.call('SET', key, header .. account.admitted .. account.refused .. account.searches .. account.reads
+        .. account.writes, 'PX', math.min(ttl, LONGEST_TTL) + (given >= 0 and GIVEN_TIME_TTL or 0))
 end
 
 -- Moves an account to a time, which is never before the last one, and returns it.
@@ -451,7 +436,9 @@ local function settle(keys, args)
             end
         end
     end
-    write_account(keys[1], account, given)
+    if cost > 0 or not account.is_new then
+        write_account(keys[1], account, given)
+    end
     if keys[2] and owner_time > 0 then
         local owner = read_owner(keys[2], now)
         owner[3] = math.min(owner[3] + owner_time, MOST)

@@ -347,8 +347,8 @@ const TWINS: [(&str, &str); 16] = [
         "account.searches = account.searches",
     ),
     (
-        "ttl = math.max(ttl, left(stamps, #stamps / 4, low))",
-        "ttl = math.max(ttl, left(stamps, 1, low))",
+        "ttl = math.max(ttl, math.ceil(account.spent / account.rate))",
+        "ttl = ttl",
     ),
 ];
 

@@ -10,6 +10,10 @@ use crate::functions;
 use crate::test_server::TestAddress;
 
 fn held(name: &str, operations: u64) {
+    held_from(number("WORKGRAPH_LAW_SEED", 1), name, operations);
+}
+
+fn held_from(seed: u64, name: &str, operations: u64) {
     let Some(server) = TestAddress::find() else {
         return;
     };
@@ -23,7 +27,7 @@ fn held(name: &str, operations: u64) {
             limiter
         })
     };
-    if let Err(violation) = law.check(&make, number("WORKGRAPH_LAW_SEED", 1), operations) {
+    if let Err(violation) = law.check(&make, seed, operations) {
         panic!("{violation}");
     }
 }
@@ -64,4 +68,10 @@ laws! {
     "L17": l17_cost_is_taken_once_and_admits_above_zero,
     "L19": l19_the_wait_is_true_with_every_limit,
     "L20": l20_changes_forget_nothing,
+}
+
+/// An account with nothing left in it was dropped, and with it the time that it had seen.
+#[test]
+fn the_time_of_an_account_outlasts_what_it_counts() {
+    held_from(0xa8a5_d57c_a72b_ee50, "L13", 1);
 }
