@@ -134,7 +134,7 @@ impl PostgresStore {
         key: &CheckpointPublicKey,
         anchored: &[String],
     ) -> Result<InspectionReport, GraphStoreError> {
-        let (key, anchored) = (key.clone(), anchored.to_vec());
+        let (key, anchored) = (*key, anchored.to_vec());
         let inspect = move |transaction: &mut PgTransaction<'_>| {
             let lines = transaction.rows(CHECKPOINTS, &[])?;
             let lines: Stored<Vec<String>> = lines.iter().map(|row| get(row, 0)).collect();

@@ -1,6 +1,7 @@
 //! Storage of the graph, its journal, tokens and audit log in one SQLite file.
 #![doc = include_str!("../README.md")]
 mod archive;
+mod archive_error;
 mod backup;
 mod cache;
 mod connection_setup;

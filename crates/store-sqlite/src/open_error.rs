@@ -49,7 +49,7 @@ pub enum StoreOpenError {
     Secrets(ResealError),
     /// The archive could not be begun.
     #[error("the archive: {0}")]
-    Archive(Box<crate::archive::ArchiveError>),
+    Archive(Box<crate::archive_error::ArchiveError>),
     /// SQLite failed.
     #[error("SQLite: {0}")]
     Sqlite(rusqlite::Error),

@@ -127,6 +127,10 @@ const FOLDERS: &[(&str, &str)] = &[
         "the list of all cases is in the file of the folder, and the cases use its harness",
     ),
     (
+        "testkit::conformance::webhook_cases",
+        "the cases of late results are the last of the store's cases, and use their webhook",
+    ),
+    (
         "testkit::memory_store",
         "the store holds the webhooks, whose port it implements there",
     ),

@@ -297,7 +297,13 @@ fn commits_and_acts_of_two_nodes_share_one_log() {
                 .collect()
         })
         .collect();
-    let on = |thread: u64| if thread % 2 == 0 { &made.store } else { &other };
+    let on = |thread: u64| {
+        if thread.is_multiple_of(2) {
+            &made.store
+        } else {
+            &other
+        }
+    };
     at_once(8, |thread| {
         let store = on(thread);
         let Some(commits) = teams.get(usize::try_from(thread).unwrap()) else {

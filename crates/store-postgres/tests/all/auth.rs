@@ -209,7 +209,13 @@ fn a_redemption_in_two_steps_would_let_several_win() {
 fn what_happens_once_happens_once_on_two_nodes() {
     let Some(made) = peopled() else { return };
     let other = another_store(&made);
-    let on = |thread: u64| if thread % 2 == 0 { &made.store } else { &other };
+    let on = |thread: u64| {
+        if thread.is_multiple_of(2) {
+            &made.store
+        } else {
+            &other
+        }
+    };
     let wins = |won: Vec<bool>| won.into_iter().filter(|won| *won).count();
     for round in 0..10_u64 {
         let id = 500 + round;
@@ -264,7 +270,13 @@ fn what_happens_once_happens_once_on_two_nodes() {
 fn nothing_survives_the_end_of_an_account_that_it_raced_with() {
     let Some(made) = peopled() else { return };
     let other = another_store(&made);
-    let on = |thread: u64| if thread % 2 == 0 { &made.store } else { &other };
+    let on = |thread: u64| {
+        if thread.is_multiple_of(2) {
+            &made.store
+        } else {
+            &other
+        }
+    };
     for round in 0..30_u64 {
         let user = 3;
         let seed = round.to_string();
@@ -306,7 +318,13 @@ fn nothing_survives_the_end_of_an_account_that_it_raced_with() {
 fn passwords_of_many_writers_are_kept_whole() {
     let Some(made) = peopled() else { return };
     let other = another_store(&made);
-    let on = |thread: u64| if thread % 2 == 0 { &made.store } else { &other };
+    let on = |thread: u64| {
+        if thread.is_multiple_of(2) {
+            &made.store
+        } else {
+            &other
+        }
+    };
     let login = |user: u64, hash: &str| {
         Login::new(&format!("{user}@example.com"), Secret::new(hash.to_owned()))
     };
@@ -375,7 +393,13 @@ fn attempts_at_once_are_all_counted() {
 fn uses_are_recorded_among_revocations() {
     let Some(made) = peopled() else { return };
     let other = another_store(&made);
-    let on = |thread: u64| if thread % 2 == 0 { &made.store } else { &other };
+    let on = |thread: u64| {
+        if thread.is_multiple_of(2) {
+            &made.store
+        } else {
+            &other
+        }
+    };
     let ids: Vec<u64> = (0..100).map(|n| 700 + n).collect();
     for id in &ids {
         let record = TokenRecord::personal(*id, digest(&id.to_string()), 1 + id % 8, at(0));

@@ -1,4 +1,11 @@
 //! Tests of the PostgreSQL store, on a server of their own.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
+
 mod audit;
 mod auth;
 mod broken_connections;

@@ -1,0 +1,53 @@
+//! Error of the archive: a module of its own, since opening a store fails with it, too.
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Reason why something could not be archived or restored.
+#[derive(Debug, Error)]
+pub enum ArchiveError {
+    /// A file or folder could not be read or written.
+    #[error("{0}: {1}")]
+    Io(String, std::io::Error),
+    /// The store could not be read.
+    #[error("the store: {0}")]
+    Store(String),
+    /// The write-ahead log is not the continuation of what was copied.
+    #[error("the write-ahead log does not continue where the archive ends")]
+    Lost,
+    /// A file of the archive is not as it was written.
+    #[error("{name} of the archive is damaged: {reason}")]
+    Damaged {
+        /// Name of the file.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file of the archive is not there.
+    #[error("{0} of the archive is missing, and later ones are there")]
+    Missing(String),
+    /// The archive has no copy of the database that is old enough.
+    #[error("{0}")]
+    NothingSoOld(String),
+    /// The target has a store already.
+    #[error("{} exists already; restore into a folder without a store", .0.display())]
+    Exists(PathBuf),
+    /// What was restored is not sound.
+    #[error("the restored store in {} has problems: {}", .0.display(), .1.join("; "))]
+    Unsound(PathBuf, Vec<String>),
+}
+
+impl ArchiveError {
+    /// Returns the error for a file that is not as it was written.
+    pub(crate) fn damaged(name: &str, reason: impl Into<String>) -> Self {
+        Self::Damaged {
+            name: name.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for ArchiveError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.to_string())
+    }
+}
