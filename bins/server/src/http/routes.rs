@@ -82,7 +82,8 @@ pub(crate) async fn route(
             return described(edge, Box::pin(edge.description.document()).await);
         }
         let start = path.len() - below.len();
-        return api(peer, head, body, start).await;
+        // On the heap, like the portal's, so that a request of one kind is not moved with the room for the other.
+        return Box::pin(api(peer, head, body, start)).await;
     }
     if let Some(name) = path.strip_prefix("/-/exports/")
         && head.method == hyper::Method::GET
@@ -219,19 +220,22 @@ async fn read(
     in_time.unwrap_or(Err(late))
 }
 
-/// Returns the values of a header.
-fn texts(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
-    let all = headers.get_all(name).iter();
-    let own = |value: &HeaderValue| match std::str::from_utf8(value.as_bytes()) {
+/// Returns the value of a header as text.
+fn header_text(value: &HeaderValue) -> String {
+    match std::str::from_utf8(value.as_bytes()) {
         Ok(text) => text.to_owned(),
         Err(_) => String::from_utf8_lossy(value.as_bytes()).into_owned(),
-    };
-    all.map(own).collect()
+    }
+}
+
+/// Returns the values of a header.
+fn texts(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
+    headers.get_all(name).iter().map(header_text).collect()
 }
 
 /// Returns the value of a header; the first one, if there are several.
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    texts(headers, name).into_iter().next()
+    headers.get(name).map(header_text)
 }
 
 /// Answers a request of the authorization server or for its pages.
