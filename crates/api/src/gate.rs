@@ -1,4 +1,6 @@
 //! The gate: authentication, limits and scope. Every request passes it, whether its response is computed or cached.
+mod shared_admission;
+
 use crate::cache::token_cache::{ConnectionTokenCache, TokenLookup};
 use crate::error;
 use crate::error::ApiError;

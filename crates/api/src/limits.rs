@@ -4,4 +4,3 @@ pub mod explain;
 pub mod limit_overrides;
 pub(crate) mod recent_tokens;
 pub(crate) mod request_weight;
-pub(crate) mod shared_admission;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::account_table::AccountShard;
 use crate::admission_request::{AdmissionBatch, RequestClass, select_by_class};
-use crate::shared_limiter::SharedPermit;
+use crate::shared_decision::SharedPermit;
 use crate::sync::lock;
 use crate::time_units::millis;
 

@@ -11,6 +11,7 @@ pub mod limit_exceeded;
 pub mod limiter;
 pub mod limiter_settings;
 pub mod owner_totals;
+mod shared_decision;
 pub mod shared_limiter;
 pub mod window;
 

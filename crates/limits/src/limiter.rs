@@ -12,7 +12,7 @@ use crate::limit_exceeded::{AdmissionCounts, LimitExceeded};
 use crate::limiter_account::LimiterAccount;
 use crate::limiter_settings::{LimiterSettings, RequestOverrides};
 use crate::limiter_state::LimiterState;
-use crate::shared_limiter::{AdmissionFigures, SharedDecision};
+use crate::shared_decision::{AdmissionFigures, SharedDecision};
 use crate::sync::lock;
 use crate::time_units::millis;
 

@@ -2,10 +2,10 @@
 //!
 //! One chain for the whole store, so that a row is bound to those of all workspaces before it and one checkpoint covers
 //! everything. The end of the chain is in the row of `store_state`, which a transaction locks before it appends.
-use crate::auth::{Statement, pipeline};
 use crate::columns::bound;
 use crate::database::Connection;
 use crate::database_error::DatabaseError;
+use crate::statement_pipeline::{Statement, pipeline};
 use crate::store_state::AuditLogEnd;
 use workgraph_audit::ChainPosition;
 use workgraph_core::audit::AuditRow;

@@ -28,11 +28,12 @@ mod oauth_writes;
 mod statements;
 mod token_store;
 
-pub(crate) use self::audit_events::HandleActor;
-pub(crate) use self::auth_transaction::{AuthTransaction, Statement, pipeline};
+pub(crate) use self::auth_transaction::AuthTransaction;
 pub(crate) use self::statements::LOCK_ACCOUNT;
 use crate::database_error::DatabaseError;
+use crate::params::OwnedParams;
 use crate::postgres_store::PostgresStore;
+use crate::statement_pipeline::pipeline;
 use futures_util::future::BoxFuture;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -40,9 +41,6 @@ use workgraph_auth::AuthStoreError;
 
 /// Result of a method of the store of tokens.
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
-
-/// Parameters that a statement takes along to the runtime of the database.
-pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Send + Sync>>;
 
 /// Makes [`OwnedParams`] of values.
 macro_rules! params {

@@ -1,32 +1,14 @@
 //! Check of the whole database: contradictions between rows, and between nodes and what is stored beside them.
 mod contradictions;
+mod integrity_report;
 mod node_checks;
 
 use self::contradictions::CONTRADICTIONS;
+use self::integrity_report::IntegrityReport;
 use crate::database_error::DatabaseError;
 use crate::postgres_store::PostgresStore;
 use crate::transaction::PgTransaction;
 use workgraph_core::storage::GraphStoreError;
-
-/// Most problems that are listed; more are only counted.
-const NAMED: usize = 100;
-
-/// Problems found so far.
-#[derive(Default)]
-struct IntegrityReport {
-    named: Vec<String>,
-    more: usize,
-}
-
-impl IntegrityReport {
-    fn add(&mut self, problem: String) {
-        if self.named.len() < NAMED {
-            self.named.push(problem);
-        } else {
-            self.more += 1;
-        }
-    }
-}
 
 /// Returns every problem that a snapshot shows.
 fn problems(transaction: &mut PgTransaction<'_>) -> Result<Vec<String>, GraphStoreError> {

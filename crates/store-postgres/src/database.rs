@@ -1,11 +1,11 @@
 //! Database: its address, the pools of connections, the checks at start, and the runtime that its work runs on.
 mod address;
+pub(crate) mod migrations;
 mod tls;
 
 pub(crate) use self::address::Address;
 use crate::database_error::DatabaseError;
-use crate::migrations;
-use crate::postgres_store::StoreStats;
+use crate::store_stats::StoreStats;
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };

@@ -1,6 +1,11 @@
 //! Parameters of reads as values, so that a read can be remembered and made later.
 use tokio_postgres::types::ToSql;
 
+/// Parameters of a statement.
+pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
+/// Parameters that a statement takes along.
+pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Send + Sync>>;
+
 /// Parameter of a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Param {

@@ -1,7 +1,8 @@
 //! The store: opening it, and its ports.
-use crate::auth::HandleActor;
 use crate::database::{Database, DatabaseOptions};
 use crate::database_error::DatabaseError;
+use crate::handle_actor::HandleActor;
+use crate::store_stats::StoreStats;
 use crate::writer::Writer;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -18,19 +19,6 @@ pub struct PostgresStore {
     pub(crate) actor: HandleActor,
     /// Answers of earlier loads, exact at one commit.
     pub(crate) cache: Arc<Mutex<FactCache>>,
-}
-
-/// Figures of a store for its operators, since it was opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct StoreStats {
-    /// Number of reads: loads, and looks at the journal, tokens and the audit log.
-    pub reads: u64,
-    /// Number of times that the reads waited for the database.
-    pub read_trips: u64,
-    /// Number of transactions that wrote; each may have had many commits.
-    pub batches: u64,
-    /// Number of times that they waited for the database.
-    pub write_trips: u64,
 }
 
 impl PostgresStore {

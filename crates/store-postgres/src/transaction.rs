@@ -4,9 +4,9 @@
 //! waits there for the runtime that drives the connection.
 use crate::database::Connection;
 use crate::database_error::DatabaseError;
-use crate::params::Param;
+use crate::params::{OwnedParams, Param, Params};
 use crate::store_state::StoreState;
-use crate::waves::{Read, Wave};
+use crate::wave::{Read, Wave};
 use futures_util::FutureExt;
 use std::collections::HashSet;
 use std::future::Future;
@@ -18,11 +18,6 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 use workgraph_core::storage::Seq;
 use workgraph_core::{InterruptReason, MaybeInterrupt};
-
-/// Parameters of a statement.
-pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
-/// Parameters of a statement that does not wait.
-pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Sync + Send>>;
 
 /// Keys that collected writes touch, for the journal's entry of the last commit.
 pub(crate) struct CollectedKeys {

@@ -7,10 +7,9 @@ use crate::columns::{bound, limit};
 use crate::database_error::DatabaseError;
 use crate::params::{Param, params};
 use crate::transaction::PgTransaction;
+use crate::wave::{Read, Rows, Wave};
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::sync::Arc;
-use tokio_postgres::Row;
 use workgraph_core::engine;
 use workgraph_core::engine::waves::{
     Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, GraphAnswer, GraphRead, WAVES_MAX,
@@ -40,40 +39,6 @@ impl Stamp {
             Some(touched) => cache.catch_up(since, self.seq, touched),
             None if self.seq > cache.seq() => cache.clear(self.seq),
             None => {}
-        }
-    }
-}
-
-/// Rows of a statement.
-pub(crate) type Rows = Arc<[Row]>;
-
-/// Statement with its parameters.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Read {
-    pub(crate) sql: &'static str,
-    pub(crate) params: Vec<Param>,
-}
-
-/// Statements of one wave.
-#[derive(Default)]
-pub(crate) struct Wave {
-    /// Position of each in the lists.
-    positions: HashMap<Read, usize>,
-    reads: Vec<Read>,
-    /// Rows of each; none while statements are noted.
-    rows: Vec<Rows>,
-}
-
-impl Wave {
-    /// Returns the rows of a statement, or notes it.
-    fn answer(&mut self, read: Read) -> Rows {
-        match self.positions.get(&read) {
-            Some(at) => self.rows.get(*at).cloned().unwrap_or_default(),
-            None => {
-                self.positions.insert(read.clone(), self.reads.len());
-                self.reads.push(read);
-                Rows::default()
-            }
         }
     }
 }

@@ -3,9 +3,10 @@
 //! The order of locks is that of [`crate::auth`]: an insertion locks the account of the user, so that no access ends
 //! meanwhile, and then the row of `store_state`, which makes it exact: the limits count every webhook before it, and its
 //! position is the last commit before it.
-use crate::auth::{AuthTransaction, LOCK_ACCOUNT, OwnedParams, params};
+use crate::auth::{AuthTransaction, LOCK_ACCOUNT, params};
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
+use crate::params::OwnedParams;
 use crate::postgres_store::PostgresStore;
 use crate::stored_values::{
     Stored, get, maybe_number, maybe_time, millis, not_a, small, text, text_to_store, time,

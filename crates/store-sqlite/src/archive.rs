@@ -7,19 +7,17 @@
 //!
 //! The log starts over only where its frames were copied: checkpoints ask the archiver first, which then keeps a
 //! snapshot open, so that nothing is checkpointed that was committed meanwhile.
-mod archive_folder;
+pub(crate) mod archive_folder;
 mod archiver;
 mod archiver_thread;
 mod generation;
-mod names;
-mod restore;
-mod segment;
-mod snapshot_copy;
+pub(crate) mod names;
+pub(crate) mod segment;
+pub(crate) mod snapshot_copy;
 mod wal_file;
 
 pub use self::archive_folder::{ArchiveDirectory, ArchiveFolder};
 pub use self::archiver::{ArchiveClock, ArchiveOptions};
-pub use self::restore::{Restored, restore};
 pub use crate::archive_error::ArchiveError;
 
 pub(crate) use self::archiver::Archiver;

@@ -10,6 +10,7 @@ mod migrations;
 mod open_error;
 mod read_watchdog;
 mod reader_pool;
+mod restore;
 mod rows;
 mod secret_resealing;
 mod sqlite_store;
@@ -19,13 +20,11 @@ mod transaction;
 mod wal_checkpoint;
 mod writer;
 
-pub use archive::{
-    ArchiveClock, ArchiveDirectory, ArchiveError, ArchiveFolder, ArchiveOptions, Restored,
-    restore as restore_archive,
-};
+pub use archive::{ArchiveClock, ArchiveDirectory, ArchiveError, ArchiveFolder, ArchiveOptions};
 pub use backup::ReadOnlyStore;
 pub use connection_setup::StoreOptions;
 pub use open_error::{ResealError, StoreOpenError};
+pub use restore::{Restored, restore as restore_archive};
 pub use rows::{SqliteRowReader, SqliteRowWriter};
 pub use secret_resealing::Reseal;
 pub use sqlite_store::{SqliteStore, StoreStats};

@@ -3,6 +3,7 @@
 pub(crate) mod delivery;
 pub(crate) mod delivery_batch;
 pub(crate) mod delivery_lease;
+mod leased_deliveries;
 pub(crate) mod scheduler;
 pub mod service;
 pub(crate) mod service_state;

@@ -119,6 +119,10 @@ const FOLDERS: &[(&str, &str)] = &[
         "an input is read by the reader of a request, which goes by the definition of the input",
     ),
     (
+        "store-postgres::database",
+        "a database that is opened is brought to its newest form, on a connection of its own",
+    ),
+    (
         "store-sqlite::cache::node_cache",
         "the generations and parts of the cache share the types of what it keeps",
     ),

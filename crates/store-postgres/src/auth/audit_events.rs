@@ -3,10 +3,11 @@
 //! An act is noted where it is done, and its rows are written at the end of the same transaction. The caller of the
 //! store names the actor ([`PostgresStore::as_actor`]), but cannot act without a row.
 use super::auth_rows::stored_number;
-use super::auth_transaction::pipeline;
 use crate::columns::number;
 use crate::database::Connection;
+use crate::handle_actor::HandleActor;
 use crate::postgres_store::PostgresStore;
+use crate::statement_pipeline::pipeline;
 use crate::stored_values::{Stored, get, maybe_number, not_a, text};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -99,10 +100,6 @@ impl AuditEvent {
         }
     }
 }
-
-/// Actor of a handle, and the time of the act; the service itself, at the time of the last commit, if no actor is set.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct HandleActor(Option<Arc<(ActorContext, Time)>>);
 
 impl HandleActor {
     /// Returns the rows of acts, with the names of now, in their order. They get their place in the log when they are

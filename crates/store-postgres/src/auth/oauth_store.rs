@@ -2,9 +2,10 @@
 use super::auth_rows::{self, RefreshTokenContext, stored_number};
 use super::statements as sql;
 use super::token_store::TokenColumns;
-use super::{AuthStoreResult, accounts, oauth_writes, params, pipeline};
+use super::{AuthStoreResult, accounts, oauth_writes, params};
 use crate::columns::bound;
 use crate::postgres_store::PostgresStore;
+use crate::statement_pipeline::pipeline;
 use crate::stored_values::{Stored, get, millis};
 use async_trait::async_trait;
 use std::net::IpAddr;

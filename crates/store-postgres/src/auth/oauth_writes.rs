@@ -6,11 +6,12 @@ use super::audit_events::AuditEvent;
 use super::auth_rows::{
     self, RefreshTokenContext, maybe_stored, numbers_text, redirects_text, stored_number,
 };
-use super::auth_transaction::{AuthTransaction, Params};
+use super::auth_transaction::AuthTransaction;
 use super::statements as sql;
 use super::token_store::TokenColumns;
-use super::{AuthStoreResult, OwnedParams, params};
+use super::{AuthStoreResult, params};
 use crate::columns::number;
+use crate::params::{OwnedParams, Params};
 use crate::stored_values::{get, maybe_text, millis, text, text_to_store, time};
 use std::time::{Duration, SystemTime};
 use tokio_postgres::Row;

@@ -1,5 +1,5 @@
 //! Comparison of each node's own record with the rows stored beside it.
-use super::IntegrityReport;
+use super::integrity_report::IntegrityReport;
 use crate::columns::{gid, maybe_gid, number};
 use crate::database_error::DatabaseError;
 use crate::graph::index_keys::key_at;

@@ -1,8 +1,9 @@
 //! Rows of the audit log: appending, chained to the last one, and reading by filters.
 use crate::columns::{code, gid, limit, maybe_gid, whole};
 use crate::database_error::DatabaseError;
+use crate::params::{OwnedParams, Params};
 use crate::store_state::AuditLogEnd;
-use crate::transaction::{OwnedParams, Params, PgTransaction};
+use crate::transaction::PgTransaction;
 use tokio_postgres::Row;
 use workgraph_core::audit::{ActorType, AuditEventKind, AuditQuery, AuditRow};
 use workgraph_core::model::gid::Gid;

@@ -2,8 +2,9 @@
 use super::statements as sql;
 use crate::columns::{bound, limit, maybe_gid, number};
 use crate::database_error::DatabaseError;
+use crate::params::{OwnedParams, Params};
 use crate::postgres_store::PostgresStore;
-use crate::transaction::{OwnedParams, Params, PgTransaction};
+use crate::transaction::PgTransaction;
 use async_trait::async_trait;
 use std::sync::Arc;
 use tokio_postgres::Row;

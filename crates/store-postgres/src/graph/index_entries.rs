@@ -1,8 +1,8 @@
 //! Index entries: the rows that search reads, written beside the nodes.
 use crate::columns::{code, gid, limit, maybe_gid};
 use crate::database_error::DatabaseError;
-use crate::params::{Param, params};
-use crate::transaction::{OwnedParams, PgTransaction};
+use crate::params::{OwnedParams, Param, params};
+use crate::transaction::PgTransaction;
 use tokio_postgres::Row;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;

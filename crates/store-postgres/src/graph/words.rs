@@ -2,8 +2,8 @@
 use super::index_entries::home;
 use crate::columns::{gid, limit};
 use crate::database_error::DatabaseError;
-use crate::params::{Param, params};
-use crate::transaction::{OwnedParams, PgTransaction};
+use crate::params::{OwnedParams, Param, params};
+use crate::transaction::PgTransaction;
 use std::collections::BTreeMap;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::search::{IndexEntry, NodeWords};

@@ -1,7 +1,6 @@
 //! Membership: the leased number with which a node gives gids.
-use crate::database::Database;
+use crate::database::{Database, migrations};
 use crate::database_error::DatabaseError;
-use crate::migrations;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time for which a number is leased, from each renewal.

@@ -2,7 +2,7 @@
 
 /// File of an archive, by its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum ArchiveFile {
+pub(crate) enum ArchiveFile {
     /// Commits, in the order of their numbers.
     Segment {
         /// Generation: the time of its start, in milliseconds since 1970.
@@ -31,7 +31,7 @@ pub(super) enum ArchiveFile {
 }
 
 impl ArchiveFile {
-    pub(super) fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             Self::Segment { generation, number } => {
                 format!("{generation:015}/{number:010}.segment.gz")
@@ -54,7 +54,7 @@ impl ArchiveFile {
     }
 
     /// Returns the file with a name; `None` if it is no name of an archive.
-    pub(super) fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         let (folder, file) = name.split_once('/')?;
         let generation = folder.parse().ok()?;
         let (stem, end) = file.split_once('.')?;
@@ -81,7 +81,7 @@ impl ArchiveFile {
         }
     }
 
-    pub(super) const fn generation(self) -> u64 {
+    pub(crate) const fn generation(self) -> u64 {
         match self {
             Self::Segment { generation, .. }
             | Self::Snapshot { generation, .. }
@@ -89,7 +89,7 @@ impl ArchiveFile {
         }
     }
 
-    pub(super) const fn number(self) -> u64 {
+    pub(crate) const fn number(self) -> u64 {
         match self {
             Self::Segment { number, .. }
             | Self::Snapshot { number, .. }

@@ -17,19 +17,19 @@ const MAGIC: &[u8] = b"workgraph archive 1\n";
 const PAGE_MAX: u32 = 65_536;
 
 /// Digest of a segment.
-pub(super) type SegmentDigest = [u8; 32];
+pub(crate) type SegmentDigest = [u8; 32];
 
 /// Commit with its pages.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct ArchivedCommit {
+pub(crate) struct ArchivedCommit {
     /// Number in the generation: 1 for the first.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Time in milliseconds since 1970; never less than that of the commit before.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// Pages of the database after it.
-    pub(super) size: u32,
+    pub(crate) size: u32,
     /// Pages by their numbers.
-    pub(super) pages: Vec<(u32, Vec<u8>)>,
+    pub(crate) pages: Vec<(u32, Vec<u8>)>,
 }
 
 /// Segment that is being written, in memory.
@@ -90,7 +90,7 @@ impl SegmentWriter {
     }
 }
 
-pub(super) fn bytes(digest: ring::digest::Digest) -> SegmentDigest {
+pub(crate) fn bytes(digest: ring::digest::Digest) -> SegmentDigest {
     let mut bytes = [0; 32];
     bytes.copy_from_slice(digest.as_ref());
     bytes
@@ -115,13 +115,13 @@ impl<'b> Remaining<'b> {
 
 /// Segment as it was read.
 #[derive(Debug)]
-pub(super) struct Segment {
-    pub(super) digest: SegmentDigest,
-    pub(super) commits: Vec<ArchivedCommit>,
+pub(crate) struct Segment {
+    pub(crate) digest: SegmentDigest,
+    pub(crate) commits: Vec<ArchivedCommit>,
 }
 
 /// Reads a segment and checks it: its digest, its place in the archive, and the digest of the segment before.
-pub(super) fn read(
+pub(crate) fn read(
     name: &str,
     file: &mut dyn Read,
     (generation, number): (u64, u64),

@@ -16,22 +16,22 @@ use std::path::Path;
 
 /// Copy of the database: where it stands in its generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct SnapshotPlace {
-    pub(super) generation: u64,
+pub(crate) struct SnapshotPlace {
+    pub(crate) generation: u64,
     /// Number of the first segment after it.
-    pub(super) next_segment: u64,
+    pub(crate) next_segment: u64,
     /// Digest of the segment before that.
-    pub(super) previous: SegmentDigest,
+    pub(crate) previous: SegmentDigest,
     /// Commits of the generation that are surely in it.
-    pub(super) commits: u64,
+    pub(crate) commits: u64,
     /// Commit from which on states can be made from it: it may have a part of those before.
-    pub(super) complete_from: u64,
+    pub(crate) complete_from: u64,
     /// Time of that.
-    pub(super) at: u64,
+    pub(crate) at: u64,
 }
 
 impl SnapshotPlace {
-    pub(super) const fn file(&self) -> ArchiveFile {
+    pub(crate) const fn file(&self) -> ArchiveFile {
         let (generation, number, at) = (self.generation, self.next_segment, self.at);
         ArchiveFile::Snapshot {
             generation,
@@ -40,7 +40,7 @@ impl SnapshotPlace {
         }
     }
 
-    pub(super) const fn database(&self) -> ArchiveFile {
+    pub(crate) const fn database(&self) -> ArchiveFile {
         let (generation, number, at) = (self.generation, self.next_segment, self.at);
         ArchiveFile::Database {
             generation,
@@ -62,7 +62,7 @@ impl SnapshotPlace {
     }
 
     /// Reads the description of a copy. Returns it with the digest of the compressed database.
-    pub(super) fn read(
+    pub(crate) fn read(
         name: &str,
         file: &mut dyn Read,
     ) -> Result<(Self, SegmentDigest), ArchiveError> {
@@ -107,13 +107,13 @@ fn unhex(text: &str) -> Option<SegmentDigest> {
 }
 
 /// Reader that adds up the digest of what passes.
-pub(super) struct SummedReader<R> {
+pub(crate) struct SummedReader<R> {
     inner: R,
-    pub(super) sum: Context,
+    pub(crate) sum: Context,
 }
 
 impl<R> SummedReader<R> {
-    pub(super) fn new(inner: R) -> Self {
+    pub(crate) fn new(inner: R) -> Self {
         Self {
             inner,
             sum: Context::new(&SHA256),
@@ -131,7 +131,7 @@ impl<R: Read> Read for SummedReader<R> {
 
 /// Copies the snapshot that a connection has open into the archive; `scratch` is a file beside the database that is made
 /// and removed. The description is written last: a copy without one is none. Returns the bytes of the database.
-pub(super) fn put(
+pub(crate) fn put(
     snapshot: &Connection,
     scratch: &Path,
     place: &SnapshotPlace,

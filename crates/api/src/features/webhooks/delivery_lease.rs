@@ -1,30 +1,23 @@
 //! The lease of this node on the deliveries of the store: of all nodes that share a store, one delivers.
 //!
 //! Where one process alone has the store, the lease is held from the start and never ends.
-use super::service_state::WebhookService;
-use crate::background_error::BackgroundError;
-use crate::state::Api;
 use std::time::{Duration, SystemTime};
-use workgraph_webhooks::webhook_record::LEASE_RESERVE;
-
-/// Time between two looks for webhooks that other nodes made, changed or deleted.
-const REVISION_EVERY: Duration = Duration::from_secs(1);
 
 /// Lease of this node on the deliveries of the store.
 #[derive(Debug)]
 pub(crate) struct DeliveryLease {
     /// The number of the tenure; with each new one the webhooks are read again.
-    epoch: u64,
+    pub(super) epoch: u64,
     /// The end of the lease.
-    until: LeaseEnd,
+    pub(super) until: LeaseEnd,
     /// The revision of the webhooks that were read last.
-    revision: Option<u64>,
+    pub(super) revision: Option<u64>,
     /// The time of the last look for another revision.
-    looked_at: Option<SystemTime>,
+    pub(super) looked_at: Option<SystemTime>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum LeaseEnd {
+pub(super) enum LeaseEnd {
     Never,
     At(SystemTime),
     NotHeld,
@@ -43,7 +36,7 @@ impl Default for DeliveryLease {
 
 impl DeliveryLease {
     /// Returns true if the lease lasts for at least this long.
-    fn lasts(&self, now: SystemTime, time: Duration) -> bool {
+    pub(super) fn lasts(&self, now: SystemTime, time: Duration) -> bool {
         match self.until {
             LeaseEnd::Never => true,
             LeaseEnd::At(end) => {
@@ -52,88 +45,5 @@ impl DeliveryLease {
             }
             LeaseEnd::NotHeld => false,
         }
-    }
-}
-
-impl WebhookService {
-    /// Returns true if this node makes the deliveries of the store now.
-    pub(super) fn holds_deliveries(&self, now: SystemTime) -> bool {
-        self.delivery_lease.lock().lasts(now, Duration::ZERO)
-    }
-
-    /// Returns true if an attempt that begins now is over before another node may begin one.
-    pub(super) fn may_attempt(&self, now: SystemTime) -> bool {
-        self.delivery_lease.lock().lasts(now, LEASE_RESERVE)
-    }
-
-    /// Reads the state of a webhook that another node has changed.
-    pub(super) async fn reload_webhook(&self, id: u64) -> Result<(), BackgroundError> {
-        let stored = self.store.get(id).await?;
-        let mut scheduler = self.scheduler.lock();
-        match stored {
-            Some(webhook) => scheduler.put(vec![webhook]),
-            None => scheduler.remove(id),
-        }
-        Ok(())
-    }
-}
-
-impl Api {
-    /// Notes that this node holds the deliveries of the store for this time from now; `None`: for good. With another
-    /// epoch than before it reads all webhooks anew. Each second it looks for webhooks that other nodes changed.
-    ///
-    /// # Errors
-    /// Fails when the store fails; the text is for the log. The deliveries are not held then.
-    pub async fn hold_deliveries(
-        &self,
-        epoch: u64,
-        remaining: Option<Duration>,
-    ) -> Result<(), BackgroundError> {
-        let Some(service) = self.webhooks.get() else {
-            return Ok(());
-        };
-        let now = self.clock.now();
-        let until = remaining.map_or(LeaseEnd::Never, |time| LeaseEnd::At(now + time));
-        let (is_new, revision, is_due) = {
-            let mut lease = service.delivery_lease.lock();
-            let is_new = lease.epoch != epoch || lease.until == LeaseEnd::NotHeld;
-            // Nothing is delivered until the webhooks are read.
-            lease.until = if is_new { LeaseEnd::NotHeld } else { until };
-            let since = lease.looked_at.and_then(|at| now.duration_since(at).ok());
-            let is_due = since.is_none_or(|time| time >= REVISION_EVERY);
-            (is_new, lease.revision, is_due)
-        };
-        if !is_new && !is_due {
-            return Ok(());
-        }
-        // The revision comes before the webhooks: a change in between is seen with the next look.
-        let present = service.store.revision().await?;
-        if is_new {
-            let webhooks = service.store.all().await?;
-            service.scheduler.lock().replace_all(webhooks);
-        } else if present != revision {
-            let webhooks = service.store.all().await?;
-            service.scheduler.lock().merge(webhooks);
-        }
-        let mut lease = service.delivery_lease.lock();
-        lease.epoch = epoch;
-        lease.until = until;
-        lease.revision = present;
-        lease.looked_at = Some(now);
-        Ok(())
-    }
-
-    /// Notes that another node makes the deliveries of the store.
-    pub fn yield_deliveries(&self) {
-        if let Some(service) = self.webhooks.get() {
-            service.delivery_lease.lock().until = LeaseEnd::NotHeld;
-        }
-    }
-
-    /// Returns true if this node makes the deliveries of the store now.
-    #[must_use]
-    pub fn holds_deliveries(&self) -> bool {
-        let service = self.webhooks.get();
-        service.is_none_or(|service| service.holds_deliveries(self.clock.now()))
     }
 }

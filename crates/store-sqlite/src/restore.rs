@@ -1,9 +1,9 @@
 //! Restoring: the database as of a time, from a copy and the commits after it.
-use super::ArchiveError;
-use super::archive_folder::ArchiveFolder;
-use super::names::ArchiveFile;
-use super::segment::{self, ArchivedCommit, bytes};
-use super::snapshot_copy::{SnapshotPlace, SummedReader};
+use crate::archive::archive_folder::ArchiveFolder;
+use crate::archive::names::ArchiveFile;
+use crate::archive::segment::{self, ArchivedCommit, bytes};
+use crate::archive::snapshot_copy::{SnapshotPlace, SummedReader};
+use crate::archive_error::ArchiveError;
 use crate::connection_setup::{PAGE, StorePaths, sync_folder};
 use crate::sqlite_store::SqliteStore;
 use flate2::read::GzDecoder;

@@ -1,0 +1,21 @@
+//! Problems that a check found.
+
+/// Most problems that are listed; more are only counted.
+const NAMED: usize = 100;
+
+/// Problems found so far.
+#[derive(Default)]
+pub(super) struct IntegrityReport {
+    pub(super) named: Vec<String>,
+    pub(super) more: usize,
+}
+
+impl IntegrityReport {
+    pub(super) fn add(&mut self, problem: String) {
+        if self.named.len() < NAMED {
+            self.named.push(problem);
+        } else {
+            self.more += 1;
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Figures of a store.
+
+/// Figures of a store for its operators, since it was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoreStats {
+    /// Number of reads: loads, and looks at the journal, tokens and the audit log.
+    pub reads: u64,
+    /// Number of times that the reads waited for the database.
+    pub read_trips: u64,
+    /// Number of transactions that wrote; each may have had many commits.
+    pub batches: u64,
+    /// Number of times that they waited for the database.
+    pub write_trips: u64,
+}
