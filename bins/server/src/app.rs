@@ -18,8 +18,8 @@ use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::ServerResources;
 use crate::workers::audit_signer::AuditSigner;
-use crate::workers::held_lease::HeldLease;
 use crate::workers::offload::Offload;
+use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use crate::workers::{job_workers, webhook_worker};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -93,31 +93,31 @@ pub(crate) async fn serve(
 
     // The first start calls the API often; those calls have no client and count against no limit.
     let limits = Arc::new(RuntimeLimits::open(&config, base.values.clone()).await?);
-    let office = base.office(
+    let service = base.service(
         &config,
         base.api(&config, bootstrap_limits(&config)),
         &limits,
     );
     let boot = base
-        .first_start(&office, &config, options.demo, &root)
+        .first_start(&service, &config, options.demo, &root)
         .await?;
     let banner = match &boot {
-        Some(boot) if options.demo => demo::banner(boot, &office).await,
+        Some(boot) if options.demo => demo::banner(boot, &service).await,
         Some(_) => format!(
             "Workgraph serves {}; who may use it stands in {}/bootstrap.json",
             config.api.base_url, config.server.data
         ),
         None => format!("Workgraph serves {}", config.api.base_url),
     };
-    drop(office);
+    drop(service);
 
     let api = base.api(&config, config.limits);
     limits.apply(&api)?;
     if let Some(shared) = shared_limiter {
         api.set_shared_limiter(shared);
     }
-    let office = Arc::new(base.office(&config, Arc::clone(&api), &limits));
-    if let Err(e) = socket::listen(config.folder(), Arc::clone(&office)) {
+    let service = Arc::new(base.service(&config, Arc::clone(&api), &limits));
+    if let Err(e) = socket::listen(config.folder(), Arc::clone(&service)) {
         tracing::warn!(
             reason = e.to_string(),
             "there is no admin socket, so `workgraph admin` works only while the server does not run"
@@ -136,7 +136,7 @@ pub(crate) async fn serve(
         api: Arc::clone(&api),
         clock: Arc::clone(&clock),
         offload: Arc::clone(&offload),
-        lease: HeldLease::new(&base.storage.leases, SharedWork::Webhooks),
+        lease: WorkLeaseRenewal::new(&base.storage.leases, SharedWork::Webhooks),
     };
     webhook_worker::set_up(&delivery_worker.api, &base.storage, &config.webhooks, own).await?;
     let deliveries = webhook_worker::start(delivery_worker, &config.delivery, is_shared);
@@ -154,7 +154,7 @@ pub(crate) async fn serve(
         &*base.entropy,
     )
     .await?;
-    let portal = base.portal(&config, &root, &api, &office, &keys)?;
+    let portal = base.portal(&config, &root, &api, &service, &keys)?;
     // Nothing can keep the server from starting any more: a job that is claimed is carried on with.
     let workers = if config.server.run_jobs && !options.no_jobs {
         Some(job_workers::start(&api, &clock, &metrics, &offload, is_shared).await?)
@@ -308,7 +308,7 @@ async fn run_maintenance(
     storage: Arc<Storage>,
     remember: Duration,
 ) {
-    let mut lease = HeldLease::new(&storage.leases, SharedWork::Maintenance);
+    let mut lease = WorkLeaseRenewal::new(&storage.leases, SharedWork::Maintenance);
     let mut hours = tokio::time::interval(HOUR);
     hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for hour in 0u64.. {
@@ -316,7 +316,7 @@ async fn run_maintenance(
         keys.refresh();
         edge.portal.sweep();
         sweep_files(&edge).await;
-        if lease.current().await.is_none() {
+        if lease.renew_if_due().await.is_none() {
             // Another node does the rest.
             continue;
         }
@@ -396,8 +396,8 @@ pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value> 
     let api = base.api(config, config.limits);
     webhook_worker::set_up(&api, &base.storage, &config.webhooks, Vec::new()).await?;
     api.set_export_files(Arc::new(base.export_folder(config)));
-    let office = base.office(config, api, &limits);
-    let answer = admin::run(&office, what).await;
+    let service = base.service(config, api, &limits);
+    let answer = admin::run(&service, what).await;
     base.leave().await?;
     answer
 }

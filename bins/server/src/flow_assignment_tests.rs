@@ -3,10 +3,10 @@ use crate::adapters::system_clock::SystemEntropy;
 use crate::adapters::system_clock::WallClock;
 use crate::http::app_state::flow_of;
 use crate::metrics::Metrics;
-use crate::workers::held_lease::HeldLease;
 use crate::workers::job_workers;
 use crate::workers::offload::{Offload, OffloadFlow};
 use crate::workers::webhook_worker::DeliveryWorker;
+use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -177,7 +177,7 @@ async fn the_deliveries_of_a_webhook_take_the_flow_of_the_webhook() {
         api: Arc::clone(&world.api),
         clock: Arc::clone(&world.clock),
         offload: Arc::clone(&world.offload),
-        lease: HeldLease::new(&leases, SharedWork::Webhooks),
+        lease: WorkLeaseRenewal::new(&leases, SharedWork::Webhooks),
     };
     let delivering = tokio::spawn(delivery_worker.deliver(2));
     assert_eq!(world.first_flow().await, OffloadFlow::Webhook(4_711));

@@ -59,7 +59,7 @@ pub(crate) fn start(log: &LogConfig) -> Result<()> {
             .unwrap_or_default();
         let thread = std::thread::current();
         let thread = thread.name().unwrap_or_default();
-        tracing::error!(place = location, thread, "a thread panicked");
+        tracing::error!(location, thread, "a thread panicked");
     }));
     Ok(())
 }

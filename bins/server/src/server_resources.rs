@@ -16,8 +16,8 @@ use crate::admin::bootstrap_file::{Bootstrap, FirstPasswords};
 use crate::config::Config;
 use crate::data_commands::archive_restore::archive_options;
 use crate::runtime_limits::RuntimeLimits;
-use crate::workers::held_lease::HeldLease;
 use crate::workers::password_pool::PasswordPool;
+use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,16 +122,16 @@ impl ServerResources {
     /// Fails as [`bootstrap::prepare`] does.
     pub(crate) async fn first_start(
         &self,
-        office: &AdminService,
+        service: &AdminService,
         config: &Config,
         demo: bool,
         root: &str,
     ) -> Result<Option<Bootstrap>> {
-        let mut lease = HeldLease::new(&self.storage.leases, SharedWork::FirstStart);
-        while lease.current().await.is_none() {
+        let mut lease = WorkLeaseRenewal::new(&self.storage.leases, SharedWork::FirstStart);
+        while lease.renew_if_due().await.is_none() {
             pause(TRY_EVERY).await;
         }
-        let boot = bootstrap::prepare(office, config, demo, root).await?;
+        let boot = bootstrap::prepare(service, config, demo, root).await?;
         self.storage.leases.release(SharedWork::FirstStart).await?;
         Ok(boot)
     }
@@ -214,7 +214,7 @@ impl ServerResources {
         config: &Config,
         root: &str,
         api: &Arc<Api>,
-        office: &Arc<AdminService>,
+        service: &Arc<AdminService>,
         keys: &Arc<SigningKeyStore>,
     ) -> Result<Arc<Portal>> {
         Ok(Arc::new(Portal::new(
@@ -223,7 +223,7 @@ impl ServerResources {
                 store: Arc::clone(&self.storage.oauth),
                 audited_store: self.storage.clone(),
                 user_directory: Arc::new(GraphUserDirectory(Arc::clone(&self.storage.graph))),
-                workspaces: office.clone(),
+                workspaces: service.clone(),
                 passwords: Arc::new(PasswordPool::new(
                     &random(&*self.entropy)?,
                     &random(&*self.entropy)?,
@@ -241,7 +241,7 @@ impl ServerResources {
     }
 
     /// Returns the admin service.
-    pub(crate) fn office(
+    pub(crate) fn service(
         &self,
         config: &Config,
         api: Arc<Api>,

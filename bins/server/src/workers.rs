@@ -1,8 +1,8 @@
 //! The work beside requests: threads for long work and for passwords, the workers of jobs and webhooks, and the signer
 //! of the audit log.
 pub(crate) mod audit_signer;
-pub(crate) mod held_lease;
 pub(crate) mod job_workers;
 pub(crate) mod offload;
 pub(crate) mod password_pool;
 pub(crate) mod webhook_worker;
+pub(crate) mod work_lease_renewal;

@@ -24,7 +24,7 @@ pub enum RowsError {
         column: &'static str,
         /// Key of the row, without what is secret.
         row: String,
-        /// What is wrong with the value.
+        /// Reason why the value does not fit.
         reason: String,
     },
     /// A table of the copy is not that of the source.

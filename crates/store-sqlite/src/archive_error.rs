@@ -19,7 +19,7 @@ pub enum ArchiveError {
     Damaged {
         /// Name of the file.
         name: String,
-        /// What is wrong with it.
+        /// Reason why it cannot be used.
         reason: String,
     },
     /// A file of the archive is not there.
@@ -31,7 +31,7 @@ pub enum ArchiveError {
     /// The target has a store already.
     #[error("{} exists already; restore into a folder without a store", .0.display())]
     Exists(PathBuf),
-    /// What was restored is not sound.
+    /// The restored database is not sound.
     #[error("the restored store in {} has problems: {}", .0.display(), .1.join("; "))]
     Unsound(PathBuf, Vec<String>),
 }

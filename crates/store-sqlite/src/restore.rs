@@ -12,7 +12,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// What was restored.
+/// State that was restored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Restored {
     /// Generation of the archive.
@@ -99,23 +99,23 @@ fn write(archive: &dyn ArchiveFolder, until: u64, to: &Path) -> Result<Restored,
             .map_err(|e| ArchiveError::Io(name.to_owned(), e))
     };
     let name = copy.name();
-    let (place, digest) = SnapshotPlace::read(&name, &mut *open(&name)?)?;
-    let database = place.database().name();
+    let (position, digest) = SnapshotPlace::read(&name, &mut *open(&name)?)?;
+    let database = position.database().name();
     let mut out = unpack(&database, open(&database)?, &digest, to)?;
 
     let written = |error| ArchiveError::Io(to.display().to_string(), error);
     let mut restored = Restored {
-        generation: place.generation,
-        commit: place.complete_from,
-        at: place.at,
+        generation: position.generation,
+        commit: position.complete_from,
+        at: position.at,
         seq: 0,
         skipped,
     };
-    let (mut previous, mut next) = (place.previous, place.next_segment);
-    let mut expected = place.commits + 1;
+    let (mut previous, mut next) = (position.previous, position.next_segment);
+    let mut expected = position.commits + 1;
     let segments = files.iter().filter_map(|file| match file {
         ArchiveFile::Segment { generation, number }
-            if *generation == place.generation && *number >= next =>
+            if *generation == position.generation && *number >= next =>
         {
             Some(*number)
         }
@@ -124,7 +124,7 @@ fn write(archive: &dyn ArchiveFolder, until: u64, to: &Path) -> Result<Restored,
     let last = segments.max().unwrap_or_default();
     'segments: while next <= last {
         let name = ArchiveFile::Segment {
-            generation: place.generation,
+            generation: position.generation,
             number: next,
         }
         .name();
@@ -134,7 +134,7 @@ fn write(archive: &dyn ArchiveFolder, until: u64, to: &Path) -> Result<Restored,
             }
             found => found.map_err(|e| ArchiveError::Io(name.clone(), e))?,
         };
-        let segment = segment::read(&name, &mut *file, (place.generation, next), &previous)?;
+        let segment = segment::read(&name, &mut *file, (position.generation, next), &previous)?;
         for commit in &segment.commits {
             if commit.number != expected {
                 return Err(ArchiveError::damaged(
@@ -142,20 +142,20 @@ fn write(archive: &dyn ArchiveFolder, until: u64, to: &Path) -> Result<Restored,
                     "it has not the commits that follow",
                 ));
             }
-            if commit.at > until && commit.number > place.complete_from {
+            if commit.at > until && commit.number > position.complete_from {
                 break 'segments;
             }
             apply(&mut out, commit).map_err(written)?;
             expected += 1;
-            if commit.number > place.complete_from {
+            if commit.number > position.complete_from {
                 (restored.commit, restored.at) = (commit.number, commit.at);
             }
         }
         (previous, next) = (segment.digest, next + 1);
     }
-    if expected <= place.complete_from {
+    if expected <= position.complete_from {
         let name = ArchiveFile::Segment {
-            generation: place.generation,
+            generation: position.generation,
             number: next,
         }
         .name();

@@ -134,8 +134,8 @@ pub(crate) async fn open(
 /// Refuses a machine whose clock is not that of the database.
 async fn check_clock(database: &Database, clock: &WallClock) -> Result<()> {
     let before = clock.now();
-    let told = server_time(database).await?;
-    let difference = clock_difference((before, clock.now()), told);
+    let database_time = server_time(database).await?;
+    let difference = clock_difference((before, clock.now()), database_time);
     if difference > CLOCK_DIFFERENCE_MAX {
         bail!(
             "the clock of this machine and that of the database differ by {:.1} s, and more than 2 s is too much: let NTP set both",
@@ -145,11 +145,14 @@ async fn check_clock(database: &Database, clock: &WallClock) -> Result<()> {
     Ok(())
 }
 
-/// Returns the time by which a clock surely differs from another one, which showed `told` at some time between two of the
+/// Returns the time by which a clock surely differs from another one, which showed `database_time` at some time between two of the
 /// first one.
-fn clock_difference((before, after): (SystemTime, SystemTime), told: SystemTime) -> Duration {
-    let ahead = told.duration_since(after).unwrap_or_default();
-    let behind = before.duration_since(told).unwrap_or_default();
+fn clock_difference(
+    (before, after): (SystemTime, SystemTime),
+    database_time: SystemTime,
+) -> Duration {
+    let ahead = database_time.duration_since(after).unwrap_or_default();
+    let behind = before.duration_since(database_time).unwrap_or_default();
     ahead.max(behind)
 }
 
@@ -251,7 +254,8 @@ mod tests {
     #[test]
     fn clocks_differ_by_what_a_slow_answer_cannot_explain() {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let difference = |told| clock_difference((at(100), at(103)), at(told)).as_secs();
+        let difference =
+            |database_time| clock_difference((at(100), at(103)), at(database_time)).as_secs();
         assert_eq!(
             [90, 98, 100, 102, 103, 105, 110].map(difference),
             [10, 2, 0, 0, 0, 2, 7]

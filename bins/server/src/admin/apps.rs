@@ -122,9 +122,9 @@ fn set(list: &mut Vec<u64>, number: u64, on: bool) {
 ///
 /// # Errors
 /// Says what is wrong with it, or that a store failed.
-pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value> {
+pub(crate) async fn run(service: &AdminService, what: AppCommand) -> Result<Value> {
     let workspace_gid =
-        async |gid: &str| Ok::<_, Error>(office.node(Type::Workspace, gid).await?.gid);
+        async |gid: &str| Ok::<_, Error>(service.node(Type::Workspace, gid).await?.gid);
     match what {
         AppCommand::Create {
             name,
@@ -133,7 +133,7 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
             owner,
             workspaces,
         } => {
-            let owner = office.user(&owner).await?.gid;
+            let owner = service.user(&owner).await?.gid;
             let mut workspace_gids = Vec::with_capacity(workspaces.len());
             for gid in &workspaces {
                 workspace_gids.push(workspace_gid(gid).await?);
@@ -147,20 +147,20 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
                 owner,
                 workspaces: &workspace_gids,
             };
-            let (app, secret) = office.create_app(&new).await?;
+            let (app, secret) = service.create_app(&new).await?;
             Ok(show_secret(&app, &secret))
         }
         AppCommand::List { owner } => {
             let owner = match owner {
-                Some(name) => Some(office.user(&name).await?.gid.get()),
+                Some(name) => Some(service.user(&name).await?.gid.get()),
                 None => None,
             };
-            let apps = office.storage.oauth.apps(owner).await;
+            let apps = service.storage.oauth.apps(owner).await;
             let apps = apps.context("the apps can't be read")?;
             Ok(apps.iter().map(show_app).collect())
         }
         AppCommand::ResetSecret { client_id } => {
-            let (app, secret) = office.reset_app_secret(&client_id).await?;
+            let (app, secret) = service.reset_app_secret(&client_id).await?;
             Ok(show_secret(&app, &secret))
         }
         AppCommand::Distribute {
@@ -170,7 +170,7 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
         } => {
             let gid = workspace_gid(&workspace).await?.get();
             let change = |app: &mut App| set(&mut app.distribution, gid, !remove);
-            Ok(show_app(&office.change_app(&client_id, change).await?))
+            Ok(show_app(&service.change_app(&client_id, change).await?))
         }
         AppCommand::Disable {
             client_id,
@@ -179,17 +179,17 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
         } => {
             let gid = workspace_gid(&workspace).await?.get();
             let change = |app: &mut App| set(&mut app.disabled_in, gid, !undo);
-            Ok(show_app(&office.change_app(&client_id, change).await?))
+            Ok(show_app(&service.change_app(&client_id, change).await?))
         }
         AppCommand::Disable {
             client_id,
             workspace: None,
             undo,
         } => {
-            let now = (!undo).then(|| office.clock.now());
+            let now = (!undo).then(|| service.clock.now());
             let change =
                 |app: &mut App| app.disabled_at = now.map(|now| app.disabled_at.unwrap_or(now));
-            Ok(show_app(&office.change_app(&client_id, change).await?))
+            Ok(show_app(&service.change_app(&client_id, change).await?))
         }
     }
 }

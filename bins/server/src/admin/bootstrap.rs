@@ -14,7 +14,7 @@ use workgraph_core::access::Role;
 /// # Errors
 /// Fails if an object can't be made, or the file can't be written.
 pub(crate) async fn prepare(
-    office: &AdminService,
+    service: &AdminService,
     config: &Config,
     demo: bool,
     root: &str,
@@ -31,7 +31,7 @@ pub(crate) async fn prepare(
         format!("{root}{}", crate::http::routes::BASE),
         root.to_owned(),
     );
-    if office.workspaces().await?.is_empty() {
+    if service.workspaces().await?.is_empty() {
         write_private(&begun, b"")?;
         let mut boot = Bootstrap {
             base_url,
@@ -39,10 +39,10 @@ pub(crate) async fn prepare(
             ..Bootstrap::default()
         };
         if demo {
-            demo::create_demo(&mut boot, office).await?;
+            demo::create_demo(&mut boot, service).await?;
         } else {
             let workspace = boot
-                .workspace(office, &config.admin.workspace, true, true)
+                .workspace(service, &config.admin.workspace, true, true)
                 .await?;
             let domains = config.admin.domains.split([',', ' ']);
             let domains: Vec<String> = domains
@@ -50,19 +50,21 @@ pub(crate) async fn prepare(
                 .map(str::to_owned)
                 .collect();
             if !domains.is_empty() {
-                let node = office.node(Type::Workspace, &workspace.to_string()).await?;
-                office.tie_domains(&node, &domains).await?;
+                let node = service
+                    .node(Type::Workspace, &workspace.to_string())
+                    .await?;
+                service.tie_domains(&node, &domains).await?;
             }
             let user = (config.admin.name.as_str(), config.admin.email.as_str());
             let admin = boot
                 .user(
-                    office,
+                    service,
                     user,
                     (workspace, Role::Admin),
                     &config.admin.password,
                 )
                 .await?;
-            boot.personal_access_token = boot.token(office, admin, "First token").await?;
+            boot.personal_access_token = boot.token(service, admin, "First token").await?;
         }
         save(folder, &boot)?;
         std::fs::remove_file(&begun)

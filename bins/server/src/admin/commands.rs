@@ -25,21 +25,21 @@ use workgraph_core::{Gid, Node, Type};
 ///
 /// # Errors
 /// Says what is wrong with it, or that a store failed.
-pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Value> {
+pub(crate) async fn run(service: &AdminService, what: AdminCommand) -> Result<Value> {
     match what {
-        AdminCommand::Workspace(what) => of_workspaces(office, what).await,
-        AdminCommand::User(what) => of_users(office, what).await,
-        AdminCommand::Team(what) => of_teams(office, what).await,
-        AdminCommand::CustomType(what) => custom_types::run(office, what).await,
-        AdminCommand::Token(what) => of_tokens(office, what).await,
-        AdminCommand::Webhooks(what) => of_webhooks(office, what).await,
-        AdminCommand::Limits(what) => of_limits(office, what).await,
-        AdminCommand::Jobs { what } => of_jobs(office, what.unwrap_or(JobsCommand::List)).await,
-        AdminCommand::App(what) => apps::run(office, what).await,
-        AdminCommand::RuleTrigger(what) => rule_triggers::run(office, what).await,
+        AdminCommand::Workspace(what) => of_workspaces(service, what).await,
+        AdminCommand::User(what) => of_users(service, what).await,
+        AdminCommand::Team(what) => of_teams(service, what).await,
+        AdminCommand::CustomType(what) => custom_types::run(service, what).await,
+        AdminCommand::Token(what) => of_tokens(service, what).await,
+        AdminCommand::Webhooks(what) => of_webhooks(service, what).await,
+        AdminCommand::Limits(what) => of_limits(service, what).await,
+        AdminCommand::Jobs { what } => of_jobs(service, what.unwrap_or(JobsCommand::List)).await,
+        AdminCommand::App(what) => apps::run(service, what).await,
+        AdminCommand::RuleTrigger(what) => rule_triggers::run(service, what).await,
         AdminCommand::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
-            let workspace_node = office.node(Type::Workspace, &workspace).await?;
-            let (gid, id, secret) = office.create_service(&name, &workspace_node).await?;
+            let workspace_node = service.node(Type::Workspace, &workspace).await?;
+            let (gid, id, secret) = service.create_service(&name, &workspace_node).await?;
             Ok(
                 json!({"gid": gid.to_string(), "name": name, "workspace": workspace, "token_id": id, "token": secret.expose()}),
             )
@@ -47,16 +47,16 @@ pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Val
     }
 }
 
-async fn of_jobs(office: &AdminService, what: JobsCommand) -> Result<Value> {
+async fn of_jobs(service: &AdminService, what: JobsCommand) -> Result<Value> {
     match what {
         JobsCommand::List => {
-            let jobs = office.api.jobs().await;
+            let jobs = service.api.jobs().await;
             let jobs = jobs.context("the jobs can't be read")?;
             Ok(jobs.iter().map(show_job).collect())
         }
         JobsCommand::Cancel { gid } => {
             let gid = Gid::parse(&gid).with_context(|| format!("{gid}: not a gid"))?;
-            office.api.cancel_job(gid).await?;
+            service.api.cancel_job(gid).await?;
             Ok(json!({"gid": gid.to_string(), "cancelled": true}))
         }
     }
@@ -87,42 +87,42 @@ fn show_workspace(node: &Node) -> Value {
     })
 }
 
-async fn of_workspaces(office: &AdminService, what: WorkspaceCommand) -> Result<Value> {
+async fn of_workspaces(service: &AdminService, what: WorkspaceCommand) -> Result<Value> {
     match what {
         WorkspaceCommand::Create {
             name,
             plan,
             organization,
         } => {
-            let gid = office
+            let gid = service
                 .create_workspace(&name, plan == PlanName::Paid, organization)
                 .await?;
             Ok(show_workspace(
-                &office.node(Type::Workspace, &gid.to_string()).await?,
+                &service.node(Type::Workspace, &gid.to_string()).await?,
             ))
         }
-        WorkspaceCommand::List => Ok(office
+        WorkspaceCommand::List => Ok(service
             .workspaces()
             .await?
             .iter()
             .map(show_workspace)
             .collect()),
         WorkspaceCommand::Plan { gid, plan } => {
-            let workspace = office.node(Type::Workspace, &gid).await?;
-            office.set_plan(&workspace, plan == PlanName::Paid).await?;
-            Ok(show_workspace(&office.node(Type::Workspace, &gid).await?))
+            let workspace = service.node(Type::Workspace, &gid).await?;
+            service.set_plan(&workspace, plan == PlanName::Paid).await?;
+            Ok(show_workspace(&service.node(Type::Workspace, &gid).await?))
         }
         WorkspaceCommand::Domains { gid, domains, none } => {
-            let workspace = office.node(Type::Workspace, &gid).await?;
+            let workspace = service.node(Type::Workspace, &gid).await?;
             if none || !domains.is_empty() {
-                office.tie_domains(&workspace, &domains).await?;
+                service.tie_domains(&workspace, &domains).await?;
             }
-            Ok(show_workspace(&office.node(Type::Workspace, &gid).await?))
+            Ok(show_workspace(&service.node(Type::Workspace, &gid).await?))
         }
     }
 }
 
-async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
+async fn of_users(service: &AdminService, what: UserCommand) -> Result<Value> {
     match what {
         UserCommand::Create {
             name,
@@ -133,7 +133,7 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
             ..
         } => {
             let workspace_node = match &workspace {
-                Some(gid) => Some(office.node(Type::Workspace, gid).await?),
+                Some(gid) => Some(service.node(Type::Workspace, gid).await?),
                 None => None,
             };
             let rank = match role {
@@ -142,12 +142,12 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
                 RoleName::Guest => Role::Guest,
             };
             let made_up = if password.is_none() {
-                Some(office.password()?)
+                Some(service.password()?)
             } else {
                 None
             };
             let secret = password.or_else(|| made_up.clone()).unwrap_or_default();
-            let made = office
+            let made = service
                 .create_user(
                     &name,
                     &email,
@@ -161,7 +161,7 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
                 json!({"gid": gid, "name": name, "email": email, "adopted": made.adopted});
             if let (true, Some(map)) = (made.adopted, shown.as_object_mut()) {
                 // Workspaces that they were invited to before.
-                let memberships = office.workspaces_of(made.user).await?;
+                let memberships = service.workspaces_of(made.user).await?;
                 let memberships = memberships.iter().map(ToString::to_string).collect();
                 map.insert("workspaces".to_owned(), memberships);
             }
@@ -175,24 +175,24 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
             Ok(shown)
         }
         UserCommand::List { workspace } => {
-            let workspace_node = office.node(Type::Workspace, &workspace).await?.gid;
-            let view = office.read(|want| {
+            let workspace_node = service.node(Type::Workspace, &workspace).await?.gid;
+            let view = service.read(|want| {
                 let at = want.add_ref(workspace_node);
                 want.into.push((at, rel::WORKSPACES, usize::MAX >> 1));
             });
             let view = view.await?;
             let edges = view.sources(workspace_node, rel::WORKSPACES);
-            let invitations = office.read(|want| {
+            let invitations = service.read(|want| {
                 for edge in edges {
                     want.out.push((want.node_refs.len(), rel::INVITED));
                     want.node_refs.push(edge.src.into());
                 }
             });
             let invitations = invitations.await?;
-            let users = office
+            let users = service
                 .nodes(&edges.iter().map(|e| e.src).collect::<Vec<_>>())
                 .await?;
-            let memberships = office
+            let memberships = service
                 .nodes(&edges.iter().filter_map(|e| e.aux).collect::<Vec<_>>())
                 .await?;
             let mut rows = Vec::with_capacity(users.len());
@@ -203,7 +203,7 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
                 let role =
                     membership.map_or(Role::Member, |s| MembershipRole::of_membership(s).role);
                 let role = format!("{role:?}").to_lowercase();
-                let mut row = show_user(office, node).await?;
+                let mut row = show_user(service, node).await?;
                 let invited = !invitations.links(node.gid, rel::INVITED).is_empty();
                 if let Some(map) = row.as_object_mut() {
                     map.insert("invited".to_owned(), invited.into());
@@ -219,16 +219,16 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
             password,
             ..
         } => {
-            let node = office.user(&user).await?;
+            let node = service.user(&user).await?;
             let made_up = match &password {
                 Some(_) => None,
-                None => Some(office.password()?),
+                None => Some(service.password()?),
             };
             let secret = password.or_else(|| made_up.clone()).unwrap_or_default();
-            office.set_password(&node, &secret).await?;
-            let mut shown = show_user(office, &node).await?;
+            service.set_password(&node, &secret).await?;
+            let mut shown = show_user(service, &node).await?;
             if revoke_tokens {
-                let (hand, now) = (office.as_operator(), office.clock.now());
+                let (hand, now) = (service.as_operator(), service.clock.now());
                 let ended = hand.revoke_all(node.gid.get(), now).await;
                 let ended =
                     ended.with_context(|| format!("{user}: the tokens can't be revoked"))?;
@@ -239,9 +239,9 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
             }
             Ok(shown)
         }
-        UserCommand::Sessions(what) => of_sessions(office, what).await,
-        UserCommand::Disable { user } => switch(office, &user, true).await,
-        UserCommand::Enable { user } => switch(office, &user, false).await,
+        UserCommand::Sessions(what) => of_sessions(service, what).await,
+        UserCommand::Disable { user } => switch(service, &user, true).await,
+        UserCommand::Enable { user } => switch(service, &user, false).await,
     }
 }
 
@@ -252,16 +252,16 @@ fn set(shown: &mut Value, name: &str, value: Value) {
     }
 }
 
-async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Value> {
+async fn of_sessions(service: &AdminService, what: SessionsCommand) -> Result<Value> {
     let (user, end) = match what {
         SessionsCommand::List { user } => (user, None),
         SessionsCommand::End { user, id } => (user, Some(id)),
     };
-    let user_gid = office.user(&user).await?.gid.get();
-    let hand = office.as_operator();
+    let user_gid = service.user(&user).await?.gid.get();
+    let hand = service.as_operator();
     let live = hand.sessions(user_gid).await;
     let mut live = live.with_context(|| format!("{user}: the sessions can't be read"))?;
-    let now = office.clock.now();
+    let now = service.clock.now();
     live.retain(|session| session.is_live(now));
     let Some(end) = end else {
         let show = |session: &workgraph_auth::BrowserSession| {
@@ -287,14 +287,14 @@ async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Val
     Ok(json!({"user": user_gid.to_string(), "ended": ended}))
 }
 
-async fn switch(office: &AdminService, name: &str, disabled: bool) -> Result<Value> {
-    let node = office.user(name).await?;
-    office.set_disabled(node.gid, disabled).await?;
-    show_user(office, &node).await
+async fn switch(service: &AdminService, name: &str, disabled: bool) -> Result<Value> {
+    let node = service.user(name).await?;
+    service.set_disabled(node.gid, disabled).await?;
+    show_user(service, &node).await
 }
 
-async fn show_user(office: &AdminService, node: &Node) -> Result<Value> {
-    let account = office.storage.tokens.account(node.gid.get()).await;
+async fn show_user(service: &AdminService, node: &Node) -> Result<Value> {
+    let account = service.storage.tokens.account(node.gid.get()).await;
     let account = account.with_context(|| format!("{}: the account can't be read", node.gid))?;
     Ok(json!({
         "gid": node.gid.to_string(),
@@ -304,19 +304,19 @@ async fn show_user(office: &AdminService, node: &Node) -> Result<Value> {
     }))
 }
 
-async fn of_teams(office: &AdminService, what: TeamCommand) -> Result<Value> {
+async fn of_teams(service: &AdminService, what: TeamCommand) -> Result<Value> {
     match what {
         TeamCommand::Create { name, workspace } => {
-            let workspace_node = office.node(Type::Workspace, &workspace).await?;
-            let gid = office
+            let workspace_node = service.node(Type::Workspace, &workspace).await?;
+            let gid = service
                 .create_team(&name, &workspace_node, None, "request_to_join")
                 .await?;
             Ok(json!({"gid": gid.to_string(), "name": name, "workspace": workspace}))
         }
         TeamCommand::AddUser { team, user, admin } => {
-            let team_node = office.node(Type::Team, &team).await?;
-            let user_gid = office.user(&user).await?.gid;
-            let gid = office.join_team(user_gid, &team_node, admin).await?;
+            let team_node = service.node(Type::Team, &team).await?;
+            let user_gid = service.user(&user).await?.gid;
+            let gid = service.join_team(user_gid, &team_node, admin).await?;
             Ok(
                 json!({"gid": gid.to_string(), "team": team, "user": user_gid.to_string(), "admin": admin}),
             )
@@ -324,7 +324,7 @@ async fn of_teams(office: &AdminService, what: TeamCommand) -> Result<Value> {
     }
 }
 
-async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
+async fn of_tokens(service: &AdminService, what: TokenCommand) -> Result<Value> {
     match what {
         TokenCommand::Create {
             user,
@@ -332,10 +332,10 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
             scopes,
             expires_days,
         } => {
-            let user_gid = office.user(&user).await?.gid;
+            let user_gid = service.user(&user).await?.gid;
             let scopes = scopes.map(|s| ScopeSet::parse(&s)).transpose()?;
             let lifetime = expires_days.map(|d| Duration::from_secs(u64::from(d) * 86_400));
-            let (id, secret) = office
+            let (id, secret) = service
                 .create_token(user_gid, &description, scopes, lifetime)
                 .await?;
             let mut shown =
@@ -343,14 +343,14 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
             if let (Some(lifetime), Some(map)) = (lifetime, shown.as_object_mut()) {
                 map.insert(
                     "expires_at".to_owned(),
-                    time_or_null(office.clock.now().checked_add(lifetime)),
+                    time_or_null(service.clock.now().checked_add(lifetime)),
                 );
             }
             Ok(shown)
         }
         TokenCommand::List { user } => {
-            let user_gid = office.user(&user).await?.gid;
-            let records = office.storage.tokens.list(user_gid.get()).await;
+            let user_gid = service.user(&user).await?.gid;
+            let records = service.storage.tokens.list(user_gid.get()).await;
             let records =
                 records.with_context(|| format!("{user_gid}: the tokens can't be read"))?;
             let show = |r: &workgraph_auth::TokenRecord| {
@@ -368,7 +368,7 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
             Ok(records.iter().map(show).collect())
         }
         TokenCommand::Revoke { id } => {
-            match office.as_operator().revoke(id, office.clock.now()).await {
+            match service.as_operator().revoke(id, service.clock.now()).await {
                 Ok(true) => Ok(json!({"id": id, "revoked": true})),
                 Ok(false) => bail!("{id}: there is no live token with this id"),
                 Err(e) => Err(e).with_context(|| format!("{id}: the token can't be revoked")),
@@ -377,23 +377,23 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
     }
 }
 
-async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value> {
+async fn of_limits(service: &AdminService, what: LimitsCommand) -> Result<Value> {
     let change =
-        async |whose, pairs: Vec<String>| office.limits.change(whose, &pairs, &office.api).await;
+        async |whose, pairs: Vec<String>| service.limits.change(whose, &pairs, &service.api).await;
     match what {
         LimitsCommand::Show => change(LimitScope::All, Vec::new()).await,
         LimitsCommand::Set { pairs } => change(LimitScope::All, pairs).await,
         LimitsCommand::App { id, pairs } => change(LimitScope::App(id), pairs).await,
         LimitsCommand::Token { id, pairs } => change(LimitScope::Token(id), pairs).await,
         LimitsCommand::State { user } => {
-            let user_gid = office.user(&user).await?.gid.get();
-            let tokens = &office.storage.tokens;
+            let user_gid = service.user(&user).await?.gid.get();
+            let tokens = &service.storage.tokens;
             let account = tokens.account(user_gid).await;
             let account = account.with_context(|| format!("{user}: the account can't be read"))?;
             let account = account.with_context(|| format!("{user}: this user has no account"))?;
             let records = tokens.list(user_gid).await;
             let records = records.with_context(|| format!("{user}: the tokens can't be read"))?;
-            let now = office.clock.now();
+            let now = service.clock.now();
             let mut alive = Vec::new();
             for record in &records {
                 let Ok(grant) = workgraph_auth::check_token(record, &account, now) else {
@@ -402,7 +402,7 @@ async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value> 
                 alive.push(json!({
                     "token": record.id,
                     "description": record.description,
-                    "state": office.api.limits_json(&grant).await,
+                    "state": service.api.limits_json(&grant).await,
                 }));
             }
             Ok(Value::Array(alive))
@@ -410,10 +410,10 @@ async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value> 
     }
 }
 
-async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Value> {
+async fn of_webhooks(service: &AdminService, what: WebhooksCommand) -> Result<Value> {
     match what {
         WebhooksCommand::List => {
-            let all = office.api.all_webhooks().await;
+            let all = service.api.all_webhooks().await;
             let all = all.context("the webhooks can't be read")?;
             let show = |hook: &workgraph_webhooks::Webhook| {
                 json!({
@@ -430,7 +430,7 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
             Ok(all.iter().map(show).collect())
         }
         WebhooksCommand::Log { gid, limit } => {
-            let log = office.api.deliveries(gid, limit).await;
+            let log = service.api.deliveries(gid, limit).await;
             let log =
                 log.with_context(|| format!("{gid}: the log of its deliveries can't be read"))?;
             let show = |line: &workgraph_webhooks::DeliveryLogEntry| {
@@ -446,7 +446,7 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
             Ok(log.iter().map(show).collect())
         }
         WebhooksCommand::Redeliver { gid, delivery } => {
-            let events = office.api.redeliver(gid, delivery).await?;
+            let events = service.api.redeliver(gid, delivery).await?;
             Ok(json!({"gid": gid.to_string(), "delivery": delivery, "events": events}))
         }
     }

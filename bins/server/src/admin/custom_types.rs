@@ -8,7 +8,7 @@ use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
 use workgraph_core::{Gid, Type};
 
 /// Carries out a command on custom types.
-pub(crate) async fn run(office: &AdminService, what: CustomTypeCommand) -> Result<Value> {
+pub(crate) async fn run(service: &AdminService, what: CustomTypeCommand) -> Result<Value> {
     let CustomTypeCommand::Create {
         name,
         projects,
@@ -23,7 +23,7 @@ pub(crate) async fn run(office: &AdminService, what: CustomTypeCommand) -> Resul
     }
     let (mut nodes, mut home) = (Vec::with_capacity(projects.len()), None);
     for project in &projects {
-        let node = office.node(Type::Project, project).await?;
+        let node = service.node(Type::Project, project).await?;
         if nodes.contains(&node.gid) {
             continue;
         }
@@ -35,11 +35,11 @@ pub(crate) async fn run(office: &AdminService, what: CustomTypeCommand) -> Resul
         nodes.push(node.gid);
     }
     let home: Gid = home.context("a custom type has a project")?;
-    let made = office
+    let made = service
         .commit(|work, _| create_custom_type(work, home, &nodes, &name, &statuses))
         .await
         .with_context(|| format!("the custom type {name:?} can't be made"))??;
-    let node = office.node(Type::CustomType, &made.to_string()).await?;
+    let node = service.node(Type::CustomType, &made.to_string()).await?;
     let options = custom_type::statuses(&node);
     Ok(json!({
         "gid": made.to_string(),

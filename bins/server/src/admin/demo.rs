@@ -52,12 +52,14 @@ struct DemoTask {
 ///
 /// # Errors
 /// Fails if an object can't be made.
-pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> Result<()> {
-    let acme = boot.workspace(office, "Acme", true, true).await?;
-    let side = boot.workspace(office, "Side Project", false, false).await?;
+pub(crate) async fn create_demo(boot: &mut Bootstrap, service: &AdminService) -> Result<()> {
+    let acme = boot.workspace(service, "Acme", true, true).await?;
+    let side = boot
+        .workspace(service, "Side Project", false, false)
+        .await?;
     let ann = boot
         .user(
-            office,
+            service,
             ("Ann Admin", "ann@example.com"),
             (acme, Role::Admin),
             "",
@@ -65,7 +67,7 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
         .await?;
     let ben = boot
         .user(
-            office,
+            service,
             ("Ben Builder", "ben@example.com"),
             (acme, Role::Member),
             "",
@@ -73,7 +75,7 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
         .await?;
     let cleo = boot
         .user(
-            office,
+            service,
             ("Cleo Copywriter", "cleo@example.com"),
             (acme, Role::Member),
             "",
@@ -81,14 +83,14 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
         .await?;
     let fay = boot
         .user(
-            office,
+            service,
             ("Fay Free", "fay@example.com"),
             (side, Role::Admin),
             "",
         )
         .await?;
-    let workspace_node = office.node(Type::Workspace, &acme.to_string()).await?;
-    let team = office
+    let workspace_node = service.node(Type::Workspace, &acme.to_string()).await?;
+    let team = service
         .create_team("Product", &workspace_node, Some(ann), "public")
         .await?;
     boot.teams.push(TeamEntry {
@@ -96,16 +98,16 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
         name: "Product".to_owned(),
         workspace: acme.to_string(),
     });
-    let node = office.node(Type::Team, &team.to_string()).await?;
+    let node = service.node(Type::Team, &team.to_string()).await?;
     for user in [ben, cleo] {
-        office.join_team(user, &node, false).await?;
+        service.join_team(user, &node, false).await?;
     }
-    boot.personal_access_token = boot.token(office, ann, "Demo").await?;
+    boot.personal_access_token = boot.token(service, ann, "Demo").await?;
     boot.rate_token = Some(
-        boot.token(office, ben, "Demo, for trying out rate limits")
+        boot.token(service, ben, "Demo, for trying out rate limits")
             .await?,
     );
-    boot.free_token = Some(boot.token(office, fay, "Demo, free plan").await?);
+    boot.free_token = Some(boot.token(service, fay, "Demo, free plan").await?);
     let scopes = ScopeSet::parse("tasks:read users:read openid email profile")?;
     for (name, redirects, scopes) in [
         (
@@ -132,14 +134,14 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
             owner: ann,
             workspaces: &[acme, side],
         };
-        boot.app(office, &new).await?;
+        boot.app(service, &new).await?;
     }
 
     let content: DemoContent = serde_json::from_str(CONTENT).context("demo.json")?;
     let users: Vec<String> = boot.users.iter().map(|u| u.gid.clone()).collect();
     let token = &boot.personal_access_token;
     let mut caller = DemoClient {
-        office,
+        service,
         token,
         users: &users,
         tags: Vec::new(),
@@ -155,7 +157,7 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
     }
     let token = boot.free_token.as_deref().unwrap_or_default();
     let caller = DemoClient {
-        office,
+        service,
         token,
         users: &users,
         tags: Vec::new(),
@@ -170,7 +172,7 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
 
 /// Client that calls the API as a user.
 struct DemoClient<'a> {
-    office: &'a AdminService,
+    service: &'a AdminService,
     token: &'a str,
     users: &'a [String],
     tags: Vec<String>,
@@ -196,7 +198,7 @@ impl DemoClient<'_> {
     }
 
     async fn task(&self, task: DemoTask, project: &str, section: &str) -> Result<()> {
-        let today = Date::of(Time::from_system(self.office.clock.now()));
+        let today = Date::of(Time::from_system(self.service.clock.now()));
         let due = task.due.and_then(|days| today.add_days(days));
         let data = json!({
             "name": task.name,
@@ -234,7 +236,7 @@ impl DemoClient<'_> {
     }
 
     async fn call(&self, method: &str, path: &str, data: Value) -> Result<Value> {
-        call(&self.office.api, self.token, method, path, Some(data)).await
+        call(&self.service.api, self.token, method, path, Some(data)).await
     }
 }
 
@@ -267,7 +269,7 @@ pub(crate) async fn call(
 }
 
 /// Returns the text that shows first requests to try, with lines that work as they are.
-pub(crate) async fn banner(boot: &Bootstrap, office: &AdminService) -> String {
+pub(crate) async fn banner(boot: &Bootstrap, service: &AdminService) -> String {
     let (base, token) = (&boot.base_url, &boot.personal_access_token);
     let mut out = format!(
         "\nWorkgraph serves {base}\n\nThe token of {}:\n  {token}\n",
@@ -286,7 +288,7 @@ pub(crate) async fn banner(boot: &Bootstrap, office: &AdminService) -> String {
     let auth = format!("-H 'Authorization: Bearer {token}'");
     out.push_str(&format!("\nTry:\n  curl -s {auth} {base}/workspaces\n"));
     let projects = call(
-        &office.api,
+        &service.api,
         token,
         "GET",
         &format!("/workspaces/{workspace}/projects?limit=1"),

@@ -11,12 +11,12 @@ impl Bootstrap {
     /// Makes a workspace and notes it.
     pub(crate) async fn workspace(
         &mut self,
-        office: &AdminService,
+        service: &AdminService,
         name: &str,
         paid: bool,
         organization: bool,
     ) -> Result<Gid> {
-        let gid = office.create_workspace(name, paid, organization).await?;
+        let gid = service.create_workspace(name, paid, organization).await?;
         let plan = if paid { "paid" } else { "free" };
         self.workspaces.push(WorkspaceEntry {
             gid: gid.to_string(),
@@ -29,20 +29,20 @@ impl Bootstrap {
     /// Makes a user with a membership and notes it.
     pub(crate) async fn user(
         &mut self,
-        office: &AdminService,
+        service: &AdminService,
         user: (&str, &str),
         membership: (Gid, Role),
         password: &str,
     ) -> Result<Gid> {
         let password = if password.is_empty() {
-            office.password()?
+            service.password()?
         } else {
             password.to_owned()
         };
-        let workspace = office
+        let workspace = service
             .node(Type::Workspace, &membership.0.to_string())
             .await?;
-        let gid = office
+        let gid = service
             .create_user(user.0, user.1, Some((&workspace, membership.1)), &password)
             .await?
             .user;
@@ -56,8 +56,8 @@ impl Bootstrap {
     }
 
     /// Registers an app and notes it.
-    pub(crate) async fn app(&mut self, office: &AdminService, new: &NewApp<'_>) -> Result<()> {
-        let (app, secret) = office.create_app(new).await?;
+    pub(crate) async fn app(&mut self, service: &AdminService, new: &NewApp<'_>) -> Result<()> {
+        let (app, secret) = service.create_app(new).await?;
         self.apps.push(AppEntry {
             client_id: app.client_id(),
             client_secret: secret.expose().to_owned(),
@@ -72,11 +72,11 @@ impl Bootstrap {
     /// Makes a token.
     pub(crate) async fn token(
         &self,
-        office: &AdminService,
+        service: &AdminService,
         user: Gid,
         description: &str,
     ) -> Result<String> {
-        Ok(office
+        Ok(service
             .create_token(user, description, None, None)
             .await?
             .1

@@ -12,31 +12,31 @@ use workgraph_core::{Gid, Node, Type};
 ///
 /// # Errors
 /// Says what is wrong with it, or that the store failed.
-pub(crate) async fn run(office: &AdminService, what: RuleTriggerCommand) -> Result<Value> {
+pub(crate) async fn run(service: &AdminService, what: RuleTriggerCommand) -> Result<Value> {
     match what {
         RuleTriggerCommand::Create { name, project } => {
             require_name(&name)?;
-            let project = office.node(Type::Project, &project).await?;
-            let made = office.commit(|work, _| create_trigger(work, &project, &name));
+            let project = service.node(Type::Project, &project).await?;
+            let made = service.commit(|work, _| create_trigger(work, &project, &name));
             let gid = made.await;
             let gid = gid.with_context(|| format!("the trigger {name:?} can't be made"))?;
-            let node = office.node(Type::RuleTrigger, &gid.to_string()).await?;
+            let node = service.node(Type::RuleTrigger, &gid.to_string()).await?;
             Ok(show(&node))
         }
         RuleTriggerCommand::List { project } => {
-            let project = office.node(Type::Project, &project).await?.gid;
-            let view = office.read(|want| {
+            let project = service.node(Type::Project, &project).await?.gid;
+            let view = service.read(|want| {
                 let at = want.add_ref(project);
                 want.into.push((at, rel::RULE_TRIGGER_OF, usize::MAX >> 1));
             });
             let view = view.await?;
             let edges = view.sources(project, rel::RULE_TRIGGER_OF).iter();
             let gids: Vec<Gid> = edges.map(|edge| edge.src).collect();
-            Ok(office.nodes(&gids).await?.iter().map(show).collect())
+            Ok(service.nodes(&gids).await?.iter().map(show).collect())
         }
         RuleTriggerCommand::Delete { gid } => {
-            let trigger = office.node(Type::RuleTrigger, &gid).await?;
-            let deleted = office.commit(|work, _| delete_trigger(work, &trigger));
+            let trigger = service.node(Type::RuleTrigger, &gid).await?;
+            let deleted = service.commit(|work, _| delete_trigger(work, &trigger));
             let deleted = deleted.await;
             deleted.with_context(|| format!("{gid}: the trigger can't be deleted"))?;
             Ok(json!({"gid": gid, "deleted": true}))

@@ -39,7 +39,7 @@ fn address(folder: &Path) -> io::Result<(PathBuf, Option<std::fs::File>)> {
 ///
 /// # Errors
 /// Fails if the socket can't be made.
-pub(crate) fn listen(folder: &Path, office: Arc<AdminService>) -> io::Result<()> {
+pub(crate) fn listen(folder: &Path, service: Arc<AdminService>) -> io::Result<()> {
     let (path, _open) = address(folder)?;
     // The socket is made in a folder that is closed to others, so that at no time another user can connect to it.
     let closed = path.with_extension("d");
@@ -51,9 +51,9 @@ pub(crate) fn listen(folder: &Path, office: Arc<AdminService>) -> io::Result<()>
     std::fs::rename(&draft, &path)?;
     clear(&closed)?;
     let serve = move |stream| {
-        let office = Arc::clone(&office);
+        let service = Arc::clone(&service);
         async move {
-            if let Err(e) = answer(&office, stream).await {
+            if let Err(e) = answer(&service, stream).await {
                 tracing::debug!(reason = e.to_string(), "an admin command broke off");
             }
         }
@@ -72,13 +72,13 @@ fn clear(folder: &Path) -> io::Result<()> {
     }
 }
 
-async fn answer(office: &AdminService, mut stream: tokio::net::UnixStream) -> io::Result<()> {
+async fn answer(service: &AdminService, mut stream: tokio::net::UnixStream) -> io::Result<()> {
     let (read, mut write) = stream.split();
     let mut line = String::new();
     let mut reader = tokio::io::BufReader::new(read).take(LINE_MAX);
     tokio::time::timeout(WAIT, reader.read_line(&mut line)).await??;
     let outcome = match serde_json::from_str::<AdminCommand>(&line) {
-        Ok(what) => commands::run(office, what).await,
+        Ok(what) => commands::run(service, what).await,
         Err(e) => Err(anyhow!(
             "the command was not understood; is the server of the same version? ({e})"
         )),

@@ -5,7 +5,7 @@
 use crate::adapters::private_values::PrivateValues;
 use crate::adapters::stores::Storage;
 use crate::config::schema::AuditConfig;
-use crate::workers::held_lease::HeldLease;
+use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -98,7 +98,7 @@ pub(crate) struct AuditSigner {
     retention: Duration,
     storage: Arc<Storage>,
     /// Lease on the signing of the log.
-    lease: Mutex<HeldLease>,
+    lease: Mutex<WorkLeaseRenewal>,
     clock: Arc<dyn Clock>,
 }
 
@@ -121,7 +121,10 @@ impl AuditSigner {
             anchor_path: anchor_path(folder, settings),
             rows: u64::from(settings.rows.max(1)),
             retention,
-            lease: Mutex::new(HeldLease::new(&storage.leases, SharedWork::AuditSigning)),
+            lease: Mutex::new(WorkLeaseRenewal::new(
+                &storage.leases,
+                SharedWork::AuditSigning,
+            )),
             storage: Arc::clone(storage),
             clock,
         })
@@ -156,7 +159,7 @@ impl AuditSigner {
 
     /// Makes one checkpoint, if this node signs the log. Returns true if there may be more to do.
     async fn step(&self, all: bool) -> Result<bool> {
-        if self.lease.lock().await.current().await.is_none() {
+        if self.lease.lock().await.renew_if_due().await.is_none() {
             return Ok(false);
         }
         let tail = self.storage.audit_log.progress().await;

@@ -3,8 +3,8 @@ use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::pause;
 use crate::adapters::webhook_client::{SystemNetwork, WebhookSender};
 use crate::config::schema::DeliveryConfig;
-use crate::workers::held_lease::HeldLease;
 use crate::workers::offload::{Offload, OffloadFlow};
+use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use anyhow::{Context, Result};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) struct DeliveryWorker {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) offload: Arc<Offload>,
     /// Lease on the deliveries of the store.
-    pub(crate) lease: HeldLease,
+    pub(crate) lease: WorkLeaseRenewal,
 }
 
 /// Starts the delivery worker and the pruning of the journal; both end with the runtime. Returns the task of the former.
@@ -98,9 +98,9 @@ impl DeliveryWorker {
         let mut under_way = JoinSet::new();
         let (mut seen, mut looked) = (None, None::<Instant>);
         loop {
-            match lease.current().await {
+            match lease.renew_if_due().await {
                 Some(held) => {
-                    let remaining = HeldLease::remaining(&held);
+                    let remaining = WorkLeaseRenewal::remaining(&held);
                     if let Err(error) = api.hold_deliveries(held.epoch, remaining).await {
                         let reason = error.to_string();
                         tracing::error!(reason, "the webhooks could not be read");

@@ -55,7 +55,7 @@ fn the_lines_of_a_request_that_panics_are_joined_by_its_id() {
             "{own:#?}"
         );
         assert!(
-            own[0]["place"].as_str().unwrap().contains(".rs:"),
+            own[0]["location"].as_str().unwrap().contains(".rs:"),
             "{own:#?}"
         );
         assert_eq!(

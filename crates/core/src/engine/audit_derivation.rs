@@ -14,7 +14,7 @@ use crate::storage::{ChangeAction, ChangeRecord, Changes, NodeWrite};
 use std::borrow::Cow;
 
 /// Returns the kind of audit event that a change record is, or `None`, as for most.
-fn kind_of(fact: &ChangeRecord) -> Option<AuditEventKind> {
+fn event_kind_of(fact: &ChangeRecord) -> Option<AuditEventKind> {
     Some(match (fact.ty, &fact.action) {
         (Type::Task, ChangeAction::Deleted) => event_kinds::TASK_DELETED,
         (Type::Project, ChangeAction::Deleted) => event_kinds::PROJECT_DELETED,
@@ -58,7 +58,7 @@ pub fn has_audit_rows(changes: &Changes) -> bool {
         || changes
             .change_records
             .iter()
-            .any(|fact| kind_of(fact).is_some())
+            .any(|fact| event_kind_of(fact).is_some())
 }
 
 /// Returns the value, in a node, of the setting that an event kind is about.
@@ -105,7 +105,7 @@ impl<'c> AuditCollector<'c> {
         txn: &mut dyn Transaction,
         fact: &ChangeRecord,
     ) -> Result<(), GraphStoreError> {
-        let Some(kind) = kind_of(fact) else {
+        let Some(kind) = event_kind_of(fact) else {
             return Ok(());
         };
         match self.audit_entry(txn, kind, fact)? {

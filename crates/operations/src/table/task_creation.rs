@@ -179,6 +179,13 @@ pub(super) fn create_task(
     Ok(Decision::about(work.changes, on))
 }
 
+/// Returns the section of a project that a task gets when none is named: the first one.
+fn default_section(view: &ReadView, project: Gid) -> Result<Gid, DomainError> {
+    let first = view.sources(project, rel::SECTION_OF).first();
+    let first = first.map(|edge| edge.src);
+    first.ok_or_else(|| DomainError::field("projects", "The project has no section"))
+}
+
 /// Adds a new task to a project: to the named section, or by default to the end of the first section.
 fn add_to_project(
     view: &ReadView,
@@ -195,10 +202,7 @@ fn add_to_project(
             ));
         }
         Some(section) => section,
-        None => match view.sources(spot.project, rel::SECTION_OF).first() {
-            Some(edge) => edge.src,
-            None => return Err(DomainError::field("projects", "The project has no section")),
-        },
+        None => default_section(view, spot.project)?,
     };
     work.require_live(section);
     work.link(

@@ -148,7 +148,7 @@ impl Archiver {
         let (Some(generation), Some(reader)) = (&state.generation, &state.reader) else {
             return Ok(());
         };
-        let mut place = SnapshotPlace {
+        let mut position = SnapshotPlace {
             generation: generation.id,
             next_segment: generation.next_segment,
             previous: generation.previous,
@@ -164,8 +164,8 @@ impl Archiver {
         };
         generation.bytes_since_copy = 0;
         generation.last_at = generation.last_at.max(self.now());
-        (place.complete_from, place.at) = (generation.commits, generation.last_at);
-        state.copy = Some(place);
+        (position.complete_from, position.at) = (generation.commits, generation.last_at);
+        state.copy = Some(position);
         Ok(())
     }
 
@@ -174,8 +174,8 @@ impl Archiver {
         let Some(generation) = &mut state.generation else {
             return Ok(());
         };
-        let now = self.now();
-        let copied = generation.copy(&self.wal, &*self.options.folder, &self.times, now);
+        let (folder, now) = (&*self.options.folder, &*self.options.now);
+        let copied = generation.copy(&self.wal, folder, &self.times, now);
         if matches!(copied, Err(ArchiveError::Lost)) {
             tracing::error!(
                 generation = generation.id,
@@ -212,25 +212,25 @@ impl Archiver {
 
     /// Copies the snapshot that is open into the archive; commits are archived and checkpointed meanwhile.
     fn put_copy(&self, mut state: MutexGuard<'_, ArchiveState>) -> Result<(), ArchiveError> {
-        let Some(place) = state.copy else {
+        let Some(position) = state.copy else {
             return Ok(());
         };
         let Some(reader) = state.reader.take() else {
             return Ok(());
         };
         drop(state);
-        let put = snapshot_copy::put(&reader, &self.scratch, &place, &*self.options.folder);
+        let put = snapshot_copy::put(&reader, &self.scratch, &position, &*self.options.folder);
         let mut state = self.state.lock();
-        let is_current = state.copy == Some(place);
+        let is_current = state.copy == Some(position);
         // Without its end the snapshot would keep the log from starting over; a copy that failed is tried anew.
         let ended = roll_back(&reader);
         state.reader = Some(reader);
         if is_current {
             state.copy = None;
             match &put {
-                Ok(length) => state.copied = Some((place.at, *length)),
+                Ok(length) => state.copied = Some((position.at, *length)),
                 // A generation without its first copy is of no use.
-                Err(_) if state.copied.is_none_or(|(at, _)| at < place.generation) => {
+                Err(_) if state.copied.is_none_or(|(at, _)| at < position.generation) => {
                     state.generation = None
                 }
                 Err(_) => {}

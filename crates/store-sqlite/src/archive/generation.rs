@@ -14,42 +14,63 @@ const SEGMENT_BYTES: usize = 16 << 20;
 /// Most commits whose times are remembered until they are archived; of more, the oldest are given the time of copying.
 const TIMES: usize = 1 << 20;
 
-/// Times of commits that are not archived yet, as the writer notes them: frames of the log after the commit, and the
-/// time.
+/// Times of commits that are not archived yet.
 #[derive(Debug, Default)]
-pub(super) struct CommitTimes(Mutex<VecDeque<(u64, u64)>>);
+pub(super) struct CommitTimes(Mutex<CommitNotes>);
+
+#[derive(Debug, Default)]
+struct CommitNotes {
+    /// Notes of the writer: frames of the log after the commit, and the time.
+    noted: VecDeque<(u64, u64)>,
+    /// Frames after a commit that was found in the log before the writer noted it. There is one at most: the writer makes
+    /// the next commit after the note.
+    found_first: Option<u64>,
+}
 
 impl CommitTimes {
     pub(super) fn note(&self, frames: u64, at: u64) {
-        let mut times = self.0.lock();
-        if times.len() >= TIMES {
-            times.pop_front();
+        let mut notes = self.0.lock();
+        if notes.found_first.take() == Some(frames) {
+            return;
         }
-        times.push_back((frames, at));
+        if notes.noted.len() >= TIMES {
+            notes.noted.pop_front();
+        }
+        notes.noted.push_back((frames, at));
     }
 
     /// Returns the frames after the last commit.
     pub(super) fn last(&self) -> Option<u64> {
-        self.0.lock().back().map(|(frames, _)| *frames)
+        self.0.lock().noted.back().map(|(frames, _)| *frames)
     }
 
-    /// Returns the time of a commit, and the number of notes up to it; `passed` notes are of commits before it.
-    fn find(&self, frames: u64, passed: usize) -> Option<(u64, usize)> {
-        let times = self.0.lock();
-        let mut rest = times.iter().enumerate().skip(passed);
-        let (at, (_, time)) = rest.find(|(_, (noted, _))| *noted == frames)?;
-        Some((*time, at + 1))
+    /// Returns the time of a commit that was found in the log, and the number of notes up to it; `passed` notes are of
+    /// commits before it. A commit after the last note is not acknowledged yet: its time is the present.
+    fn find(&self, frames: u64, passed: usize, now: &dyn Fn() -> u64) -> (u64, usize) {
+        let mut notes = self.0.lock();
+        let mut rest = notes.noted.iter().enumerate().skip(passed);
+        match rest.find(|(_, (noted, _))| *noted == frames) {
+            Some((at, (_, time))) => (*time, at + 1),
+            None if passed == notes.noted.len() => {
+                let at = now();
+                notes.noted.push_back((frames, at));
+                notes.found_first = Some(frames);
+                (at, passed + 1)
+            }
+            // Its note was dropped, being one of too many.
+            None => (now(), passed),
+        }
     }
 
     /// Forgets the first notes, whose commits are archived.
     fn forget(&self, count: usize) {
-        let mut times = self.0.lock();
-        let count = count.min(times.len());
-        times.drain(..count);
+        let mut notes = self.0.lock();
+        let count = count.min(notes.noted.len());
+        notes.noted.drain(..count);
     }
 
     pub(super) fn clear(&self) {
-        self.0.lock().clear();
+        *self.0.lock() = CommitNotes::default();
     }
 }
 
@@ -76,7 +97,7 @@ pub(super) struct Generation {
 struct Draft<'a> {
     folder: &'a dyn ArchiveFolder,
     times: &'a CommitTimes,
-    now: u64,
+    now: &'a dyn Fn() -> u64,
     written: &'a mut Generation,
     next: Generation,
     segment: Option<SegmentWriter>,
@@ -87,8 +108,7 @@ struct Draft<'a> {
 impl Draft<'_> {
     fn add(&mut self, position: WalPosition, commit: &CommitPages) -> Result<(), ArchiveError> {
         let io = |e| ArchiveError::Io("a segment".into(), e);
-        let found = self.times.find(commit.frames, self.passed);
-        let (at, passed) = found.unwrap_or((self.now, self.passed));
+        let (at, passed) = self.times.find(commit.frames, self.passed, self.now);
         self.passed = passed;
         let next = &mut self.next;
         next.commits += 1;
@@ -172,7 +192,7 @@ impl Generation {
         wal: &WalFile,
         folder: &dyn ArchiveFolder,
         times: &CommitTimes,
-        now: u64,
+        now: &dyn Fn() -> u64,
     ) -> Result<(), ArchiveError> {
         let noted = times.last();
         let Some(beginning) = wal.beginning()? else {
@@ -206,5 +226,28 @@ impl Generation {
             return Err(ArchiveError::Lost);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommitTimes;
+
+    #[test]
+    fn a_commit_that_is_found_before_its_note_has_the_time_of_finding_it_and_its_note_is_of_no_other()
+     {
+        let times = CommitTimes::default();
+        times.note(10, 1_000);
+        assert_eq!(times.find(10, 0, &|| 9_999), (1_000, 1));
+        // Not noted yet, so not acknowledged: no time that was read before it was found is late enough.
+        assert_eq!(times.find(20, 1, &|| 2_000), (2_000, 2));
+        times.note(20, 2_001);
+        // An attempt that failed finds the same.
+        assert_eq!(times.find(20, 1, &|| 9_999), (2_000, 2));
+        times.forget(2);
+        // Another round of the log, with a commit that ends at the same frame.
+        times.note(20, 5_000);
+        assert_eq!(times.find(20, 0, &|| 9_999), (5_000, 1));
+        assert_eq!(times.last(), Some(20));
     }
 }

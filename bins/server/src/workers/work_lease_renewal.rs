@@ -1,4 +1,4 @@
-//! A lease on shared work, as the worker that does it holds it.
+//! Renewal of a lease on shared work by the worker that does it.
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -11,15 +11,15 @@ const TRY_EVERY: Duration = Duration::from_secs(1);
 /// Longest wait for the store.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Lease on shared work, renewed in time by whoever asks for it often enough.
-pub(crate) struct HeldLease {
+/// Lease on shared work, and its renewal. It is kept by asking for it often enough.
+pub(crate) struct WorkLeaseRenewal {
     leases: Arc<dyn WorkLeases>,
     work: SharedWork,
     lease: Option<WorkLease>,
     asked_at: Option<Instant>,
 }
 
-impl HeldLease {
+impl WorkLeaseRenewal {
     pub(crate) fn new(leases: &Arc<dyn WorkLeases>, work: SharedWork) -> Self {
         Self {
             leases: Arc::clone(leases),
@@ -29,8 +29,8 @@ impl HeldLease {
         }
     }
 
-    /// Returns the lease if this node holds it now. Asks the store only when it is time for that.
-    pub(crate) async fn current(&mut self) -> Option<WorkLease> {
+    /// Renews the lease when it is time for that, or tries to get it. Returns it if this node has it now.
+    pub(crate) async fn renew_if_due(&mut self) -> Option<WorkLease> {
         if let Some(lease) = self.lease.filter(|lease| lease.until.is_none()) {
             return Some(lease);
         }
@@ -46,7 +46,11 @@ impl HeldLease {
             match timeout(ANSWER, asked).await {
                 Ok(Ok(lease)) => {
                     if lease.map(|lease| lease.epoch) != self.lease.map(|lease| lease.epoch) {
-                        tracing::debug!(work = self.work.name(), held = lease.is_some(), "lease");
+                        tracing::debug!(
+                            work = self.work.name(),
+                            is_leased = lease.is_some(),
+                            "lease"
+                        );
                     }
                     self.lease = lease;
                 }
