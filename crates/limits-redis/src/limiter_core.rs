@@ -135,7 +135,7 @@ impl LimiterCore {
         }
     }
 
-    /// Decides with the part of each quota that this process has.
+    /// Falls back to this process: decides with the part of each quota that it has.
     fn decide_alone(
         &self,
         request: &SharedRequest,

@@ -17,7 +17,7 @@ pub struct LimitExceeded {
 }
 
 impl LimitExceeded {
-    /// Makes a refusal with the given wait; the wait is at least a millisecond.
+    /// Makes a refusal with the given wait, of which `Retry-After` is the whole seconds, rounded up; the wait is at least a millisecond.
     #[must_use]
     pub fn new(limit: Limit, wait_ms: u64) -> Self {
         let wait_ms = wait_ms.max(1);

@@ -162,7 +162,7 @@ impl DeliveryState {
         }
     }
 
-    /// Returns the webhook after a failure; `None` when it was one too many. `wait` is the time
+    /// Returns the webhook after a failed delivery, with the time of its retry; `None` when it was one too many. `wait` is the time
     /// that the target asked for, at most an hour. `random` spreads retries over the second half of
     /// their wait, so that targets that failed together are not called together.
     #[must_use]

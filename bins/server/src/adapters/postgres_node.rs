@@ -50,6 +50,12 @@ pub(crate) struct SharedStore {
 /// Returns the options of the database in the settings.
 fn options(config: &Config) -> DatabaseOptions {
     let settings = &config.database;
+    let defaults = DatabaseOptions::new(settings.url.clone());
+    let cache_bytes = if config.store.caches {
+        defaults.cache_bytes
+    } else {
+        0
+    };
     DatabaseOptions {
         node: config.server.listen.clone(),
         connections: settings.connections,
@@ -57,7 +63,8 @@ fn options(config: &Config) -> DatabaseOptions {
         lock_timeout: settings.lock_timeout,
         read_timeout: config.store.read_timeout,
         accept_unsafe_server: settings.allow_unsafe,
-        ..DatabaseOptions::new(settings.url.clone())
+        cache_bytes,
+        ..defaults
     }
 }
 

@@ -110,7 +110,7 @@ settings! {
         /// Bearer token that shows metrics on the main listener. With neither this nor a listener of their own they are
         /// shown there if it is this machine's alone: a loopback address, no `public_url`, no proxy.
         metrics_token: String = String::new(), is_secret = true;
-        /// Number of this node among those that give gids.
+        /// Number of this node in gids; with a database that nodes share, each leases one instead.
         node: u8 = 0, most = 30;
         /// True if jobs are carried out; otherwise they wait, as with `serve --no-jobs`.
         run_jobs: bool = true;

@@ -40,7 +40,7 @@ impl SharedWork {
 /// Lease of this node on some work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorkLease {
-    /// Number of the tenure: another one whenever another node held the lease in between.
+    /// Epoch: another number whenever another node had the lease in between.
     pub epoch: u64,
     /// End of the lease by this machine's monotonic clock, counted from before the store was asked. `None`: it never
     /// ends, because this process alone has the store.

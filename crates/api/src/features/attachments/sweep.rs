@@ -1,4 +1,4 @@
-//! Files without an owner: those of uploads that failed or were cut off, and of attachments that were deleted.
+//! Orphaned files, which no attachment owns: those of uploads that failed or were cut off, and of attachments that were deleted.
 use crate::background_error::BackgroundError;
 use crate::execute::load_view::system_query;
 use crate::ports::blob_store::{BlobStore, BlobStoreError, SHARDS};

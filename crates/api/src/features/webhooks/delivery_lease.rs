@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 /// Lease of this node on the deliveries of the store.
 #[derive(Debug)]
 pub(crate) struct DeliveryLease {
-    /// The number of the tenure; with each new one the webhooks are read again.
+    /// Epoch of the lease; with each new one the webhooks are read again.
     pub(super) epoch: u64,
     /// The end of the lease.
     pub(super) until: LeaseEnd,

@@ -106,6 +106,7 @@ impl Endpoints<'_> {
         }
     }
 
+    /// Answers with a new access token. The refresh token stays as it is: it is not rotated (docs/decisions/authorization.md).
     async fn refresh(
         &self,
         params: Params<'_>,
