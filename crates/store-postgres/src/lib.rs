@@ -31,5 +31,4 @@ pub use database::{Database, DatabaseOptions};
 pub use database_error::DatabaseError;
 pub use postgres_store::PostgresStore;
 pub use rows::PgRows;
-pub use secret_resealing::{Reseal, ResealError};
 pub use store_stats::StoreStats;

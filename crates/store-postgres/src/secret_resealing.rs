@@ -6,13 +6,7 @@ use crate::postgres_store::PostgresStore;
 use crate::stored_values::{Stored, text, text_to_store};
 use tokio_postgres::Row;
 use workgraph_auth::AuthStoreError;
-
-/// Error of a function that converts secrets.
-pub type ResealError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Function that gets the id and the stored secret of a webhook, and returns the form in which it is kept from now on;
-/// `None` if it stays as it is.
-pub type Reseal<'r> = dyn FnMut(u64, &str) -> Result<Option<String>, ResealError> + Send + 'r;
+use workgraph_webhooks::{Reseal, ResealError};
 
 const SECRETS: &str = "SELECT id, secret FROM hook ORDER BY id";
 /// Only a secret that is still the one that was read: another node may have converted it.

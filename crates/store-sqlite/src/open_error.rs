@@ -2,9 +2,7 @@
 use std::path::PathBuf;
 use thiserror::Error;
 use workgraph_core::storage::GraphStoreError;
-
-/// Error of the function that converts the secrets of webhooks, which is the caller's.
-pub type ResealError = Box<dyn std::error::Error + Send + Sync>;
+use workgraph_webhooks::ResealError;
 
 /// Reason why a store could not be opened.
 #[derive(Debug, Error)]

@@ -1,10 +1,7 @@
 //! Conversion of webhook secrets to the form in which they are kept from now on.
-use crate::open_error::{ResealError, StoreOpenError};
+use crate::open_error::StoreOpenError;
 use rusqlite::{Connection, TransactionBehavior};
-
-/// Function that gets the id and the stored secret of a webhook, and returns the form in which it is kept from now on;
-/// `None` if it stays as it is.
-pub type Reseal<'r> = dyn FnMut(u64, &str) -> Result<Option<String>, ResealError> + 'r;
+use workgraph_webhooks::Reseal;
 
 /// Key in `meta` while the file may still hold secrets in the old form.
 const WIPE_KEY: &str = "wipe_secrets";
@@ -98,7 +95,7 @@ mod tests {
         conn
     }
 
-    fn sealed(id: u64, secret: &str) -> Result<Option<String>, ResealError> {
+    fn sealed(id: u64, secret: &str) -> Result<Option<String>, workgraph_webhooks::ResealError> {
         Ok(secret.starts_with(PLAIN).then(|| format!("sealed {id}")))
     }
 

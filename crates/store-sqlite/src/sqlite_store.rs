@@ -4,7 +4,6 @@ use crate::cache::StoreCaches;
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::open_error::{StoreOpenError, failed};
 use crate::reader_pool::ReaderPool;
-use crate::secret_resealing::Reseal;
 use crate::statements::Sql;
 use crate::tables::audit_log_table::HandleActor;
 use crate::tables::search_index;
@@ -30,6 +29,7 @@ use workgraph_core::storage::{
     ReadQuery, ReadView, Seq, ViewerKey,
 };
 use workgraph_core::{MaybeInterrupt, engine};
+use workgraph_webhooks::Reseal;
 
 /// Graph, journal and tokens in one SQLite file that only this process writes. A clone is another handle on the same
 /// store, which is closed with the last one.

@@ -1,0 +1,8 @@
+//! Conversion of stored secrets of webhooks to another form: sealed, or sealed with another key.
+
+/// Error of a function that converts secrets.
+pub type ResealError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Function that gets the id and the stored secret of a webhook, and returns the form in which it is kept from now on;
+/// `None` if it stays as it is.
+pub type Reseal<'r> = dyn FnMut(u64, &str) -> Result<Option<String>, ResealError> + Send + 'r;
