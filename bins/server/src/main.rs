@@ -69,7 +69,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             }
         }
         Command::Restore(arguments) => {
-            let restored = data_commands::archive_restore::restore(&arguments)?;
+            let restored = data_commands::archive_restore::restore(&arguments, &config)?;
             say(&if arguments.json {
                 restored.to_string()
             } else {
@@ -78,7 +78,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         }
         Command::Move(arguments) => {
             let runtime = runtime(true)?;
-            let moved = data_commands::store_move::run(&arguments, runtime.handle())?;
+            let moved = data_commands::store_move::run(&arguments, &config, runtime.handle())?;
             say(&if arguments.json {
                 moved.to_string()
             } else {

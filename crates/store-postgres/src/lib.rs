@@ -30,5 +30,5 @@ pub use database::migrations::plan;
 pub use database::{Database, DatabaseOptions};
 pub use database_error::DatabaseError;
 pub use postgres_store::PostgresStore;
-pub use rows::PgRows;
+pub use rows::{PgRows, SealedValue};
 pub use store_stats::StoreStats;

@@ -3,7 +3,10 @@
 //! Everything is written in one transaction, so that a copy that is cut off leaves the database as it was. Statements are
 //! made from the list of tables; the types of their columns are those that the database has.
 mod row_values;
+mod sealed_values;
 mod statements;
+
+pub use self::sealed_values::SealedValue;
 
 use self::row_values::{Parameter, value};
 use self::statements as sql;

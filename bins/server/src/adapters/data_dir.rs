@@ -117,10 +117,18 @@ pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing> {
         };
         write_private(&path, &serde_json::to_vec_pretty(&keys)?)?;
     }
-    read_keys(&path).with_context(|| path.display().to_string())
+    read_keys(&path)
 }
 
-fn read_keys(path: &Path) -> Result<KeyRing> {
+/// Returns the keys of a file.
+///
+/// # Errors
+/// Fails if it can't be read, or is not as it was written.
+pub(crate) fn read_keys(path: &Path) -> Result<KeyRing> {
+    parse_keys(path).with_context(|| path.display().to_string())
+}
+
+fn parse_keys(path: &Path) -> Result<KeyRing> {
     let file: PageTokenKeyFile = serde_json::from_slice(&std::fs::read(path)?)?;
     let key = |kid: u16| {
         file.keys

@@ -24,7 +24,7 @@ use workgraph_wire::{KeyRing, sealed_secret};
 /// Greatest difference between the clock of this machine and that of the database.
 const CLOCK_DIFFERENCE_MAX: Duration = Duration::from_secs(2);
 /// Name and content of the shared value that shows whether a node has the keys of the others.
-const PROOF: &str = "proof-of-keys";
+pub(crate) const PROOF: &str = "proof-of-keys";
 const PROOF_TEXT: &str = "workgraph";
 /// Longest wait for the database at the end.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -176,8 +176,7 @@ async fn keys(database: &Database, folder: &Path, entropy: &Arc<dyn Entropy>) ->
     }
     let keys = data_dir::keys(folder, &**entropy)?;
     if proof.is_none() {
-        let sealed = sealed_secret::seal(&keys, random(&**entropy)?, PROOF, PROOF_TEXT);
-        let sealed = sealed.context("a short text is too long to be sealed")?;
+        let sealed = proof_of(&keys, &**entropy)?;
         if shared_values::replace(database, PROOF, None, sealed).await? {
             return Ok(keys);
         }
@@ -185,13 +184,27 @@ async fn keys(database: &Database, folder: &Path, entropy: &Arc<dyn Entropy>) ->
         proof = shared_values::read(database, PROOF).await?;
     }
     let sealed = proof.map(|proof| proof.content).unwrap_or_default();
-    match sealed_secret::open(&keys, PROOF, &sealed) {
-        Ok(text) if text == PROOF_TEXT => Ok(keys),
-        _ => bail!(
+    if !is_proof(&keys, &sealed) {
+        bail!(
             "{}: these are not the keys of the other nodes of this database; {copy}",
             path.display()
-        ),
+        );
     }
+    Ok(keys)
+}
+
+/// Returns a text that only nodes with these keys can open.
+///
+/// # Errors
+/// Fails without random bytes.
+pub(crate) fn proof_of(keys: &KeyRing, entropy: &dyn Entropy) -> Result<String> {
+    let sealed = sealed_secret::seal(keys, random(entropy)?, PROOF, PROOF_TEXT);
+    sealed.context("a short text is too long to be sealed")
+}
+
+/// Returns true if [`proof_of`] made the text with these keys.
+pub(crate) fn is_proof(keys: &KeyRing, sealed: &str) -> bool {
+    sealed_secret::open(keys, PROOF, sealed).is_ok_and(|text| text == PROOF_TEXT)
 }
 
 impl PostgresNode {

@@ -45,7 +45,7 @@ impl PrivateValues {
     /// Returns the name of a value for messages.
     pub(crate) fn describe(&self, name: &str) -> String {
         match self {
-            Self::Folder(folder) => folder.join(file(name)).display().to_string(),
+            Self::Folder(folder) => folder.join(file_name(name)).display().to_string(),
             Self::Shared(_) => format!("the value {name} in the database"),
         }
     }
@@ -57,7 +57,8 @@ impl PrivateValues {
     pub(crate) async fn read(&self, name: &str) -> Result<Option<PrivateValue>> {
         let read = async {
             match self {
-                Self::Folder(folder) => match std::fs::read_to_string(folder.join(file(name))) {
+                Self::Folder(folder) => match std::fs::read_to_string(folder.join(file_name(name)))
+                {
                     Ok(text) => Ok(Some(PrivateValue {
                         version: None,
                         text,
@@ -71,7 +72,7 @@ impl PrivateValues {
                     };
                     Ok(Some(PrivateValue {
                         version: Some(found.version),
-                        text: sealed_secret::open(&shared.keys, &owner(name), &found.content)?,
+                        text: open_value(&shared.keys, name, &found.content)?,
                     }))
                 }
             }
@@ -93,13 +94,11 @@ impl PrivateValues {
     ) -> Result<bool> {
         match self {
             Self::Folder(folder) => {
-                write_private(&folder.join(file(name)), text.as_bytes())?;
+                write_private(&folder.join(file_name(name)), text.as_bytes())?;
                 Ok(true)
             }
             Self::Shared(shared) => {
-                let nonce = random(&*shared.entropy)?;
-                let sealed = sealed_secret::seal(&shared.keys, nonce, &owner(name), text);
-                let sealed = sealed.context("the value is too long to be sealed")?;
+                let sealed = seal_value(&shared.keys, &*shared.entropy, name, text)?;
                 let replaced = shared_values::replace(&shared.database, name, version, sealed);
                 replaced.await.with_context(|| self.describe(name))
             }
@@ -107,8 +106,34 @@ impl PrivateValues {
     }
 }
 
-fn file(name: &str) -> String {
-    format!("{name}.json")
+/// Returns the name of the file of a value in a data folder.
+pub(crate) fn file_name(name: &str) -> String {
+    match name {
+        "bucket-owner" => name.to_owned(),
+        _ => format!("{name}.json"),
+    }
+}
+
+/// Returns a value as a database has it.
+///
+/// # Errors
+/// Fails without random bytes, and if the value is too long.
+pub(crate) fn seal_value(
+    keys: &KeyRing,
+    entropy: &dyn Entropy,
+    name: &str,
+    text: &str,
+) -> Result<String> {
+    let sealed = sealed_secret::seal(keys, random(entropy)?, &owner(name), text);
+    sealed.context("the value is too long to be sealed")
+}
+
+/// Opens a value that a database has.
+///
+/// # Errors
+/// Fails if it was sealed with other keys.
+pub(crate) fn open_value(keys: &KeyRing, name: &str, sealed: &str) -> Result<String> {
+    Ok(sealed_secret::open(keys, &owner(name), sealed)?)
 }
 
 /// Returns the owner that a sealed value is bound to.

@@ -114,7 +114,8 @@ fn visit(folder: &Path, within: &str, files: &mut Vec<(String, String)>) -> Resu
     Ok(())
 }
 
-fn file_digest(path: &Path) -> std::io::Result<String> {
+/// Returns the SHA-256 digest of a file in hexadecimal digits.
+pub(crate) fn file_digest(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let (mut sum, mut piece) = (Digest::new(&SHA256), vec![0; PIECE]);
     loop {

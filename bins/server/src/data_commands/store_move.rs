@@ -1,25 +1,30 @@
 //! `workgraph move`: everything from a data folder into a PostgreSQL database, or back.
 use crate::adapters::data_dir;
 use crate::adapters::stores::open_read_only;
+use crate::config::Config;
+use crate::data_commands::move_files::{CopiedFiles, FOLDERS, copy_files, files_in};
 use crate::data_commands::move_progress::MoveProgress;
+use crate::data_commands::move_values::{ValueFiles, sealed_values};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use workgraph_rows::digests::hex;
-use workgraph_rows::{CopyOutcome, copy};
+use workgraph_rows::{CopyOutcome, CopyProgress, copy};
 use workgraph_store_postgres::{Database, DatabaseOptions, PgRows};
 use workgraph_store_sqlite::{SqliteRowWriter, SqliteStore};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MoveArgs {
-    /// What to move: a data folder, or the address of a database, postgres://USER:PASSWORD@HOST/NAME.
+    /// Folder or address to move from: a data folder, or postgres://USER@HOST/NAME [default: the database of the settings:
+    /// store.url, WORKGRAPH_STORE_URL, --store; an argument with a password is shown in lists of processes].
     #[arg(long, value_name = "FOLDER|URL")]
-    from: String,
-    /// Where to: the address of an empty database, or a data folder without one.
+    from: Option<String>,
+    /// Folder or address to move to: a data folder without a database, or an empty database [default: the database of the
+    /// settings].
     #[arg(long, value_name = "FOLDER|URL")]
-    to: String,
+    to: Option<String>,
     /// Accept a database that a crash can make lose commits (fsync off), for trying things.
     #[arg(long)]
     unsafe_database: bool,
@@ -35,49 +40,96 @@ enum Side {
 }
 
 impl Side {
-    fn parse(text: &str) -> Self {
-        if ["postgres://", "postgresql://"]
+    /// Returns the side that an argument names; without one that is the database of the settings.
+    fn parse(name: &str, argument: Option<&str>, config: &Config) -> Result<Self> {
+        let Some(text) = argument else {
+            if config.database.url.is_empty() {
+                bail!(
+                    "{name} is not given, and the settings name no database either: WORKGRAPH_STORE_URL, store.url or --store"
+                );
+            }
+            return Ok(Self::Database(config.database.url.clone()));
+        };
+        let is_address = ["postgres://", "postgresql://"]
             .iter()
-            .any(|scheme| text.starts_with(scheme))
-        {
+            .any(|scheme| text.starts_with(scheme));
+        Ok(if is_address {
             Self::Database(text.to_owned())
         } else {
             Self::Folder(PathBuf::from(text))
-        }
+        })
     }
+}
+
+/// Result of a move.
+struct Moved {
+    rows: CopyOutcome,
+    values: Vec<String>,
+    /// Files that were copied, or `None` if no folder of shared files was given.
+    files: Option<CopiedFiles>,
+    /// Folders whose files were not copied.
+    files_left: Vec<String>,
 }
 
 /// Moves everything. The runtime must have threads of its own; this blocks.
 ///
 /// # Errors
-/// Says what is wrong with either side; then nothing of the target is seen.
-pub(crate) fn run(arguments: &MoveArgs, runtime: &Handle) -> Result<Value> {
+/// Says what is wrong with either side; then no rows of the target are seen.
+pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Result<Value> {
     let connect = |url: &str| {
         let options = DatabaseOptions {
             node: "move".into(),
-            accept_unsafe_server: arguments.unsafe_database,
+            accept_unsafe_server: arguments.unsafe_database || config.database.allow_unsafe,
             ..DatabaseOptions::new(url)
         };
         runtime.block_on(Database::open(options, runtime.clone()))
     };
+    let shared_files = shared_files(config)?;
     let mut progress = MoveProgress::start();
-    let outcome = match (Side::parse(&arguments.from), Side::parse(&arguments.to)) {
+    let from = Side::parse("--from", arguments.from.as_deref(), config)?;
+    let to = Side::parse("--to", arguments.to.as_deref(), config)?;
+    let moved = match (from, to) {
         (Side::Folder(from), Side::Database(url)) => {
             // As long as this is there, no server opens the folder.
             let _lock = SqliteStore::lock_folder(&from).with_context(|| not_opened(&from))?;
             let source = open_read_only(&from)?;
             let mut rows = source.rows().context("the store can't be read")?;
+            let values = sealed_values(&from)?;
             let database = connect(&url)?;
             let target = PgRows::write(&database)?;
-            copy(&mut rows, Box::new(target), &mut |step| progress.show(step))
+            target.put_shared_values(&values)?;
+            let (files, files_left) = move_files(&from, shared_files, &mut progress)?;
+            let show = &mut |step| progress.show(step);
+            let rows = copy(&mut rows, Box::new(target), show).context("nothing was moved")?;
+            let values = values.into_iter().skip(1).map(|value| value.name);
+            Moved {
+                rows,
+                values: values.collect(),
+                files,
+                files_left,
+            }
         }
         (Side::Database(url), Side::Folder(to)) => {
             let database = connect(&url)?;
             let mut rows = PgRows::read(&database)?;
+            let values = ValueFiles::open(&rows.shared_values()?, &to, config.folder())?;
             data_dir::create_data_dir(&to)?;
             let target = SqliteRowWriter::create(&to)
                 .with_context(|| format!("{}: the data folder can't be filled", to.display()))?;
-            copy(&mut rows, Box::new(target), &mut |step| progress.show(step))
+            values.write()?;
+            let (files, files_left) = match shared_files {
+                Some(shared) => move_files(shared, Some(&to), &mut progress)?,
+                None => (None, vec!["the folder of shared files".into()]),
+            };
+            let show = &mut |step| progress.show(step);
+            let rows = copy(&mut rows, Box::new(target), show).context("nothing was moved")?;
+            let names = values.names.iter().map(|name| (*name).to_owned());
+            Moved {
+                rows,
+                values: names.collect(),
+                files,
+                files_left,
+            }
         }
         (Side::Folder(_), Side::Folder(_)) => {
             bail!(
@@ -89,35 +141,102 @@ pub(crate) fn run(arguments: &MoveArgs, runtime: &Handle) -> Result<Value> {
         }
     };
     progress.end();
-    Ok(describe(&outcome.context("nothing was moved")?))
+    Ok(describe(&moved))
+}
+
+/// Returns the folder of shared files in the settings, if one is set.
+fn shared_files(config: &Config) -> Result<Option<&Path>> {
+    let folder = Path::new(&config.database.shared_files);
+    if folder.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    if !folder.is_dir() {
+        bail!(
+            "--shared-files {}: there is no such folder",
+            folder.display()
+        );
+    }
+    Ok(Some(folder))
+}
+
+/// Copies the files of attachments and exports, or, without a target, returns the folders that have some.
+fn move_files(
+    from: &Path,
+    to: Option<&Path>,
+    progress: &mut MoveProgress,
+) -> Result<(Option<CopiedFiles>, Vec<String>)> {
+    let files = files_in(from)?;
+    let Some(to) = to else {
+        let has_files = |name: &&str| files.iter().any(|file| file.starts_with(name));
+        let left = FOLDERS.iter().filter(|name| has_files(name));
+        let left = left.map(|name| from.join(name).display().to_string());
+        return Ok((None, left.collect()));
+    };
+    let total = files.len() as u64;
+    let copied = copy_files(&files, from, to, &mut |copied| {
+        let step = "files";
+        progress.show(CopyProgress {
+            step,
+            copied,
+            total,
+        });
+    });
+    Ok((Some(copied?), Vec::new()))
 }
 
 fn not_opened(folder: &Path) -> String {
     format!("{}: stop the server first", folder.display())
 }
 
-fn describe(outcome: &CopyOutcome) -> Value {
-    let rows: u64 = outcome.digest.tables.iter().map(|table| table.rows).sum();
+fn describe(moved: &Moved) -> Value {
+    let tables = &moved.rows.digest.tables;
+    let rows: u64 = tables.iter().map(|table| table.rows).sum();
+    let files = moved.files.map(
+        |files| json!({"copied": files.copied, "present": files.present, "bytes": files.bytes}),
+    );
     json!({
         "rows": rows,
-        "indexed": outcome.indexed,
-        "digest": hex(&outcome.digest.total()),
+        "indexed": moved.rows.indexed,
+        "digest": hex(&moved.rows.digest.total()),
+        "values": moved.values,
+        "files": files,
+        "files_left": moved.files_left,
     })
 }
 
 /// Returns the description as text.
 pub(crate) fn text(moved: &Value) -> String {
-    let of = |key: &str| {
-        moved
-            .get(key)
-            .map_or_else(String::new, |value| value.to_string())
+    let of = |pointer: &str| match moved.pointer(pointer) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(all)) => {
+            let texts: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
+            texts.join(", ")
+        }
+        Some(other) => other.to_string(),
+        None => String::new(),
     };
-    let digest = moved
-        .get("digest")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    format!(
-        "moved {} rows; both sides have the digest {digest}\nthe source is as it was; keys and the files of attachments are in the data folder, and stay there: docs/BACKUPS.md",
-        of("rows")
-    )
+    let mut out = format!(
+        "moved {} rows; both sides have the digest {}",
+        of("/rows"),
+        of("/digest")
+    );
+    let is_empty = |pointer: &str| of(pointer).is_empty();
+    if !is_empty("/values") {
+        out.push_str(&format!("\nmoved keys and settings: {}", of("/values")));
+    }
+    if moved.pointer("/files/copied").is_some() {
+        out.push_str(&format!(
+            "\ncopied {} files of attachments and exports, {} were there already",
+            of("/files/copied"),
+            of("/files/present")
+        ));
+    }
+    if !is_empty("/files_left") {
+        out.push_str(&format!(
+            "\nnot copied, since --shared-files was not given: the files of attachments and exports in {}",
+            of("/files_left")
+        ));
+    }
+    out.push_str("\nthe source is as it was. keys.json stays a file that every node and every data folder has; the file of audit anchors and files in a bucket stay where they are: docs/BACKUPS.md");
+    out
 }

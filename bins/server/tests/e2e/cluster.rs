@@ -255,7 +255,7 @@ fn a_limit_is_one_for_all_nodes() {
 }
 
 /// Receiver of webhooks: the names of the resources of all events, in the order in which they came.
-fn receiver() -> (u16, mpsc::Receiver<String>) {
+pub(crate) fn receiver() -> (u16, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let (events, received) = mpsc::channel();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 
 /// Starts a graph export, and waits for its end.
-fn exported(server: &Server, parent: &str) -> Value {
+pub(crate) fn exported(server: &Server, parent: &str) -> Value {
     let body = json!({"data": {"parent": parent}});
     let job = server.data("POST", "/exports/graph", Some(&body));
     let path = format!("/jobs/{}", job["gid"].as_str().unwrap());
@@ -22,13 +22,13 @@ fn exported(server: &Server, parent: &str) -> Value {
     panic!("the job goes on and on");
 }
 
-fn fetch(server: &Server, method: &str, path: &str) -> Reply {
+pub(crate) fn fetch(server: &Server, method: &str, path: &str) -> Reply {
     let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     server.raw_connection().ask(head.as_bytes()).unwrap()
 }
 
 /// Returns the path of an export's address.
-fn path(export: &Value) -> String {
+pub(crate) fn path(export: &Value) -> String {
     let url = export["download_url"].as_str().unwrap();
     let at = url.find("/-/").unwrap();
     url[at..].to_owned()
