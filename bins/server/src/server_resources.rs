@@ -65,8 +65,11 @@ impl ServerResources {
             let keys = data_dir::keys(config.folder(), &*entropy)?;
             let sealer = WebhookSecretSealer::new(keys.clone(), entropy.clone());
             let number = config.server.node;
-            let archive = archives.then(|| archive_options(&config.archive, &clock));
-            let archive = archive.flatten();
+            let archive = if archives {
+                archive_options(config, &*entropy, &clock)?
+            } else {
+                None
+            };
             let storage = Storage::open(config.folder(), number, config.store, archive, sealer)?;
             let values = PrivateValues::Folder(config.folder().to_owned());
             (storage, values, keys, None)

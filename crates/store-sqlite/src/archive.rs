@@ -5,6 +5,8 @@
 //! before, so a missing one is noticed. Frames are pages as they are after the commit: a copy and the frames since make
 //! the database as of any commit.
 //!
+//! Segments go through a queue in memory, so that commits and checkpoints never wait for the archive itself.
+//!
 //! The log starts over only where its frames were copied: checkpoints ask the archiver first, which then keeps a
 //! snapshot open, so that nothing is checkpointed that was committed meanwhile.
 pub(crate) mod archive_folder;
@@ -13,6 +15,7 @@ mod archiver_thread;
 mod generation;
 pub(crate) mod names;
 pub(crate) mod segment;
+mod segment_queue;
 pub(crate) mod snapshot_copy;
 mod wal_file;
 

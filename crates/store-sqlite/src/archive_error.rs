@@ -11,6 +11,9 @@ pub enum ArchiveError {
     /// The store could not be read.
     #[error("the store: {0}")]
     Store(String),
+    /// Too many bytes of segments wait for the archive.
+    #[error("{0} bytes of commits wait for the archive, which is slow or cannot be written")]
+    Behind(u64),
     /// The write-ahead log is not the continuation of what was copied.
     #[error("the write-ahead log does not continue where the archive ends")]
     Lost,

@@ -5,10 +5,11 @@
     reason = "a test ends where it fails"
 )]
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 use std::time::Duration;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{Account, Tier, TokenStore};
@@ -25,18 +26,46 @@ use workgraph_testkit::{Fixture, ScratchFolder, SeededBytes};
 
 const START: u64 = 1_768_469_400_000;
 
-/// Archive that fails when it is told to, in the middle of a file.
+/// Archive that fails when it is told to, in the middle of a file, or hangs.
 #[derive(Debug)]
 struct FailingFolder {
     inner: ArchiveDirectory,
     /// Files that are still written; then one is cut off, and none follows.
     left: AtomicU64,
+    /// True while it cannot be reached.
+    is_away: AtomicBool,
+    gate: Gate,
+}
+
+/// Gate at which files wait while it is closed.
+#[derive(Debug, Default)]
+struct Gate {
+    is_closed: Mutex<bool>,
+    opened: Condvar,
+    waiting: AtomicU64,
+}
+
+impl Gate {
+    fn close(&self) {
+        *self.is_closed.lock().unwrap() = true;
+    }
+    fn open(&self) {
+        *self.is_closed.lock().unwrap() = false;
+        self.opened.notify_all();
+    }
+    fn pass(&self) {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let is_closed = self.is_closed.lock().unwrap();
+        drop(self.opened.wait_while(is_closed, |closed| *closed).unwrap());
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 const NEVER: u64 = u64::MAX / 2;
 
 impl ArchiveFolder for FailingFolder {
     fn put(&self, name: &str, content: &mut dyn Read) -> io::Result<()> {
+        self.gate.pass();
         if self.left.load(Ordering::SeqCst) == 0 {
             let path = self.inner.path().join(name);
             fs::create_dir_all(path.parent().unwrap())?;
@@ -54,6 +83,9 @@ impl ArchiveFolder for FailingFolder {
         self.inner.open(name)
     }
     fn list(&self) -> io::Result<Vec<String>> {
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(io::Error::new(ErrorKind::NotConnected, "away"));
+        }
         self.inner.list()
     }
     fn remove(&self, name: &str) -> io::Result<()> {
@@ -72,6 +104,7 @@ struct Archived {
     workspace: Option<(Gid, Gid, Gid)>,
     copy_interval: Duration,
     retention: Duration,
+    queue_bytes: u64,
 }
 
 const LONG: Duration = Duration::from_secs(1 << 40);
@@ -87,7 +120,10 @@ impl Archived {
             folder: Arc::new(FailingFolder {
                 inner,
                 left: AtomicU64::new(NEVER),
+                is_away: AtomicBool::new(false),
+                gate: Gate::default(),
             }),
+            queue_bytes: 64 << 20,
             data,
             archive,
             now: Arc::new(AtomicU64::new(START)),
@@ -106,6 +142,7 @@ impl Archived {
             interval: Duration::from_secs(3600),
             copy_interval: self.copy_interval,
             retention: self.retention,
+            queue_bytes: self.queue_bytes,
             now: Arc::new(move || now.load(Ordering::SeqCst)),
         };
         // The log is checkpointed and starts over every few commits.
@@ -299,6 +336,75 @@ fn an_archive_that_comes_back_goes_on_where_it_was() {
     }
     generations.dedup();
     assert_eq!(generations.len(), 1, "no commit was lost");
+}
+
+/// Bytes of the log at which it starts over, as [`Archived::open`] sets them.
+const WAL_LIMIT: u64 = 512 << 10;
+
+/// S953. The log is at most four times as long as where it starts over, and a batch longer; with room in the queue it is
+/// not even that.
+#[test]
+fn commits_do_not_wait_for_an_archive_that_hangs_and_the_log_stays_short() {
+    for (queue_bytes, most) in [(64 << 20, 3 * WAL_LIMIT), (1, 6 * WAL_LIMIT)] {
+        let mut archived = Archived::new(queue_bytes);
+        archived.queue_bytes = queue_bytes;
+        let store = archived.open();
+        store.archive_now().unwrap();
+        let mut states = vec![(archived.commit(&store), archived.digest())];
+        let gate = Arc::clone(&archived.folder);
+        gate.gate.close();
+        let length = thread::scope(|scope| {
+            let archiving = scope.spawn(|| store.archive_now());
+            while gate.gate.waiting.load(Ordering::SeqCst) == 0 {
+                thread::yield_now();
+            }
+            for number in 0..120 {
+                let at = archived.commit(&store);
+                if number % 40 == 0 {
+                    states.push((at, archived.digest()));
+                }
+            }
+            let log = archived.data.join("workgraph.db-wal");
+            let length = fs::metadata(log).unwrap().len();
+            gate.gate.open();
+            archiving.join().unwrap().unwrap();
+            length
+        });
+        assert!(length <= most, "{length} bytes of log, {most} at most");
+        store.archive_now().unwrap();
+        states.push((archived.commit(&store), archived.digest()));
+        drop(store);
+        let database = fs::metadata(archived.data.join("workgraph.db")).unwrap();
+        assert!(database.len() > most, "{} is little", database.len());
+        let (first, expected) = &states[0];
+        let first = archived.expect(*first, expected).generation;
+        let (last, expected) = &states[states.len() - 1];
+        let last = archived.expect(*last, expected).generation;
+        // Only where the queue was full the archive has a gap.
+        assert_eq!(first == last, queue_bytes > 1);
+        if first == last {
+            for (at, expected) in &states {
+                archived.expect(*at, expected);
+            }
+        }
+    }
+}
+
+/// S954.
+#[test]
+fn an_archive_that_is_away_at_the_start_begins_when_it_is_there() {
+    let mut archived = Archived::new(5);
+    archived.folder.is_away.store(true, Ordering::SeqCst);
+    let store = archived.open();
+    archived.commit(&store);
+    let refused = store.archive_now().unwrap_err().to_string();
+    assert!(refused.contains("away"), "{refused}");
+    archived.folder.is_away.store(false, Ordering::SeqCst);
+    archived.now.fetch_add(10, Ordering::SeqCst);
+    store.archive_now().unwrap();
+    let (at, expected) = (archived.commit(&store), archived.digest());
+    drop(store);
+    archived.expect(at, &expected);
 }
 
 /// S938.

@@ -1,7 +1,7 @@
 //! Settings: their values from file, environment and flags.
 use crate::config::flags::Flags;
 use crate::config::schema::settings;
-pub(crate) use crate::config::schema::{ArchiveConfig, BucketConfig, Config};
+pub(crate) use crate::config::schema::{BucketConfig, Config};
 use crate::config::setting::Setting;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use std::collections::BTreeMap;

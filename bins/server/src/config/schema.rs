@@ -274,9 +274,14 @@ settings! {
 
     /// Settings of the continuous archive, from which `workgraph restore` makes the database as of any commit.
     struct ArchiveConfig: "archive.", config.archive {
-        /// Folder of the archive, on another disk than the data folder; without one there is no archive. No two servers may
-        /// share one.
+        /// Folder of the archive, on another disk than the data folder; without a folder or bucket there is no archive. No two
+        /// servers may share one.
         folder: String = String::new();
+        /// Name of a bucket for the archive, in place of a folder. Its server, region and keys are those of the bucket of
+        /// attachments; it may be the same bucket.
+        bucket: String = String::new();
+        /// Beginning of the keys of an archive in a bucket. Another server must have another.
+        prefix: String = "archive/".to_owned();
         /// Time between two copies of new commits: the most that is lost with the disk of the data folder.
         interval: Duration = seconds(10), least = 1;
         /// Time after which the whole database is copied again; it also is when the commits since are larger than it.

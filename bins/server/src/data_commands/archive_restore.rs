@@ -1,23 +1,24 @@
 //! The continuous archive: its options for a server, and `workgraph restore`.
+use crate::adapters::blob_bucket::{ArchiveBucket, owner_id};
 use crate::adapters::data_dir;
 use crate::adapters::stores::ArchiveOptions;
 use crate::adapters::system_clock::WallClock;
-use crate::config::ArchiveConfig;
+use crate::config::{BucketConfig, Config};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
-use workgraph_api::Clock;
+use workgraph_api::{Clock, Entropy};
 use workgraph_core::model::time::Time;
-use workgraph_store_sqlite::{ArchiveDirectory, Restored, restore_archive};
+use workgraph_store_sqlite::{ArchiveDirectory, ArchiveFolder, Restored, restore_archive};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// The folder of the archive, as `archive.folder` names it.
+    /// The folder of the archive [default: that of the settings, or their bucket: archive.folder, archive.bucket].
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) from: PathBuf,
+    pub(crate) from: Option<PathBuf>,
     /// Time such as 2026-01-31T12:00:00Z: the state is that after the last commit at or before it [default: the last
     /// commit of the archive].
     #[arg(long, value_name = "TIME")]
@@ -30,14 +31,59 @@ pub(crate) struct RestoreArgs {
     pub(crate) json: bool,
 }
 
-/// Returns the options of the archive; `None` if there is to be none.
-pub(crate) fn archive_options(
-    config: &ArchiveConfig,
-    clock: &Arc<WallClock>,
-) -> Option<ArchiveOptions> {
-    if config.folder.is_empty() {
-        return None;
+/// Most bytes of commits that wait in memory for the archive.
+const QUEUE_BYTES: u64 = 64 << 20;
+
+/// Returns the archive of the settings, if they name one. Only its owner can write it, if it is in a bucket.
+///
+/// # Errors
+/// Says which of the settings is wrong.
+fn archive_folder(
+    config: &Config,
+    owner: impl FnOnce() -> Result<Option<String>>,
+    clock: Arc<dyn Clock>,
+) -> Result<Option<Arc<dyn ArchiveFolder>>> {
+    let archive = &config.archive;
+    match (archive.folder.is_empty(), archive.bucket.is_empty()) {
+        (true, true) => Ok(None),
+        (false, true) => Ok(Some(Arc::new(ArchiveDirectory::new(&archive.folder)))),
+        (false, false) => {
+            bail!("archive.folder and archive.bucket: the archive is in one of them, not in both")
+        }
+        (true, false) => {
+            if config.bucket.endpoint.0.is_empty() {
+                bail!(
+                    "bucket.endpoint: must be set, since archive.bucket is: the archive uses the server and the keys of the bucket of attachments"
+                );
+            }
+            let bucket = BucketConfig {
+                name: archive.bucket.clone(),
+                prefix: archive.prefix.clone(),
+                ..config.bucket.clone()
+            };
+            Ok(Some(Arc::new(ArchiveBucket::new(
+                &bucket,
+                owner()?,
+                clock,
+            )?)))
+        }
     }
+}
+
+/// Returns the options of the archive; `None` if there is to be none.
+///
+/// # Errors
+/// Says which of the settings is wrong.
+pub(crate) fn archive_options(
+    config: &Config,
+    entropy: &dyn Entropy,
+    clock: &Arc<WallClock>,
+) -> Result<Option<ArchiveOptions>> {
+    let owner = || owner_id(config.folder(), entropy).map(Some);
+    let Some(folder) = archive_folder(config, owner, clock.clone())? else {
+        return Ok(None);
+    };
+    let config = &config.archive;
     let clock = Arc::clone(clock);
     let now = move || {
         let since = clock
@@ -46,23 +92,36 @@ pub(crate) fn archive_options(
             .unwrap_or(Duration::ZERO);
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     };
-    Some(ArchiveOptions {
-        folder: Arc::new(ArchiveDirectory::new(&config.folder)),
+    Ok(Some(ArchiveOptions {
+        folder,
         interval: config.interval,
         copy_interval: config.copy_interval,
         retention: config.retention,
+        queue_bytes: QUEUE_BYTES,
         now: Arc::new(now),
-    })
+    }))
 }
 
 /// Makes a data folder from an archive. Returns a description of its state.
 ///
 /// # Errors
 /// Says what is wrong with the time, the archive or the folder; then no database is made.
-pub(crate) fn restore(arguments: &RestoreArgs) -> Result<Value> {
-    if !arguments.from.is_dir() {
-        bail!("{}: there is no such folder", arguments.from.display());
-    }
+pub(crate) fn restore(arguments: &RestoreArgs, config: &Config) -> Result<Value> {
+    let archive: Arc<dyn ArchiveFolder> = match &arguments.from {
+        Some(from) => {
+            if !from.is_dir() {
+                bail!("{}: there is no such folder", from.display());
+            }
+            Arc::new(ArchiveDirectory::new(from))
+        }
+        None => {
+            let clock = Arc::new(WallClock::start());
+            let found = archive_folder(config, || Ok(None), clock)?;
+            found.context(
+                "--from is not given, and the settings name no archive either: archive.folder or archive.bucket",
+            )?
+        }
+    };
     let until = match &arguments.at {
         None => u64::MAX,
         Some(text) => {
@@ -74,8 +133,7 @@ pub(crate) fn restore(arguments: &RestoreArgs) -> Result<Value> {
         }
     };
     data_dir::create_data_dir(&arguments.to)?;
-    let archive = ArchiveDirectory::new(&arguments.from);
-    let restored = restore_archive(&archive, until, &arguments.to)?;
+    let restored = restore_archive(&*archive, until, &arguments.to)?;
     Ok(describe(&restored))
 }
 

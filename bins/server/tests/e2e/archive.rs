@@ -1,4 +1,5 @@
 //! The continuous archive of a server, and restoring from it.
+use crate::bucket_server::BucketServer;
 use crate::common::{Folder, PATIENCE, Server, WIDE, binary, clock, command, pause, run};
 use serde_json::{Value, json};
 use std::fs;
@@ -6,15 +7,14 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::Output;
 
-fn restore(archive: &Path, to: &Path, more: &[&str]) -> Output {
-    let done = command(&binary())
-        .args(["restore", "--json", "--from"])
-        .arg(archive)
-        .arg("--to")
-        .arg(to)
-        .args(more)
-        .output();
-    done.unwrap()
+/// Restores from the archive of some settings.
+fn restore(settings: &[(&str, &str)], to: &Path, more: &[&str]) -> Output {
+    let mut restoring = command(&binary());
+    restoring.args(["restore", "--json", "--to"]).arg(to);
+    for (key, value) in settings {
+        restoring.arg("--set").arg(format!("{key}={value}"));
+    }
+    restoring.args(more).output().unwrap()
 }
 
 fn digest(folder: &Folder) -> Value {
@@ -26,13 +26,49 @@ fn digest(folder: &Folder) -> Value {
 /// S936.
 #[test]
 fn a_killed_server_is_restored_from_its_archive_and_answers_as_before() {
-    let (folder, restored) = (Folder::new("archive"), Folder::new("archive-restored"));
+    let folder = Folder::new("archive");
     let archive = folder.path().join("archive");
-    let settings = [
-        ("archive.folder", archive.to_str().unwrap()),
-        ("archive.interval", "1s"),
-    ];
-    let mut server = Server::start(&folder, &[WIDE, &settings].concat());
+    let settings = [("archive.folder", archive.to_str().unwrap())];
+    kill_and_restore(&folder, &settings);
+    let nowhere = folder.path().join("nowhere");
+    let arguments = ["--from", nowhere.to_str().unwrap()];
+    let done = restore(&[], &folder.path().join("x"), &arguments);
+    assert!(String::from_utf8_lossy(&done.stderr).contains("there is no such folder"));
+    let done = restore(&[], &folder.path().join("x"), &[]);
+    assert!(String::from_utf8_lossy(&done.stderr).contains("archive.folder or archive.bucket"));
+}
+
+/// S955.
+#[test]
+fn a_killed_server_is_restored_from_its_archive_in_a_bucket() {
+    let folder = Folder::new("archive-bucket");
+    let data = folder.path().join("bucket");
+    let Some(bucket) = BucketServer::start("an archive in a bucket", &data) else {
+        return;
+    };
+    let mut settings = bucket.settings();
+    let name = settings.iter().find(|(key, _)| *key == "bucket.name");
+    let name = name.unwrap().1.clone();
+    settings.push(("archive.bucket", name));
+    let settings: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    kill_and_restore(&folder, &settings);
+    // Another server may not write where this one does.
+    let other = Folder::new("archive-bucket-other");
+    let apart = [&settings[..], &[("bucket.prefix", "other/")]].concat();
+    let refused = Server::spawn(command(&binary()), &other, &apart);
+    assert!(Server::wait(refused, &other).is_err());
+    let log = other.log();
+    assert!(
+        log.contains("the files of another server are there"),
+        "{log}"
+    );
+}
+
+/// Kills a server with an archive, and restores it in another folder.
+fn kill_and_restore(folder: &Folder, archive: &[(&str, &str)]) {
+    let restored = Folder::new("archive-restored");
+    let settings = [WIDE, archive, &[("archive.interval", "1s")]].concat();
+    let mut server = Server::start(folder, &settings);
     let workspace = server.data("GET", "/workspaces", None)[0]["gid"].clone();
     let task = |name: &str| {
         let body = json!({"data": {"name": name, "workspace": workspace, "assignee": "me"}});
@@ -44,12 +80,12 @@ fn a_killed_server_is_restored_from_its_archive_and_answers_as_before() {
     let first = task("first");
     let last = task("last");
     // All of it is in the archive once a restored copy is equal.
-    let (start, expected) = (clock(), digest(&folder));
+    let (start, expected) = (clock(), digest(folder));
     let mut attempt = 0;
     loop {
         attempt += 1;
         let copy = Folder::new(&format!("archive-copy-{attempt}"));
-        let done = restore(&archive, &copy.data(), &[]);
+        let done = restore(archive, &copy.data(), &[]);
         if done.status.success() && digest(&copy) == expected {
             break;
         }
@@ -72,7 +108,7 @@ fn a_killed_server_is_restored_from_its_archive_and_answers_as_before() {
             fs::copy(entry.path(), data.join(&name)).unwrap();
         }
     }
-    let done = restore(&archive, &data, &[]);
+    let done = restore(archive, &data, &[]);
     let text = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{text}");
     let described: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -101,14 +137,8 @@ fn a_killed_server_is_restored_from_its_archive_and_answers_as_before() {
         } else {
             copy.data()
         };
-        let done = restore(&archive, &to, more);
+        let done = restore(archive, &to, more);
         let text = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(!done.status.success() && text.contains(expected), "{text}");
     }
-    let done = restore(
-        &folder.path().join("nowhere"),
-        &folder.path().join("x"),
-        &[],
-    );
-    assert!(String::from_utf8_lossy(&done.stderr).contains("there is no such folder"));
 }

@@ -3,14 +3,16 @@ use super::ArchiveError;
 use super::archive_folder::ArchiveFolder;
 use super::generation::{CommitTimes, Generation};
 use super::names::ArchiveFile;
-use super::snapshot_copy::{self, SnapshotPlace};
+use super::segment_queue::SegmentQueue;
+use super::snapshot_copy::{ScratchCopy, SnapshotPlace};
 use super::wal_file::WalFile;
 use crate::connection_setup::{self, PAGE, StoreOptions, StorePaths};
 use crate::migrations::roll_back;
 use crate::open_error::StoreOpenError;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +37,9 @@ pub struct ArchiveOptions {
     pub copy_interval: Duration,
     /// Time for which states can be restored.
     pub retention: Duration,
+    /// Most bytes of commits that wait in memory for an archive that is slow. When there are more, the write-ahead log
+    /// grows, within bounds; then the archive has a gap.
+    pub queue_bytes: u64,
     /// Clock.
     pub now: ArchiveClock,
 }
@@ -57,6 +62,9 @@ pub(crate) struct Archiver {
     /// Pages of log at which archiving gives way.
     patience: u64,
     times: CommitTimes,
+    /// Segments that only the archiver's thread writes.
+    queue: SegmentQueue,
+    /// Never held while the archive is written or read.
     state: Mutex<ArchiveState>,
 }
 
@@ -79,20 +87,18 @@ struct ArchiveState {
 }
 
 impl Archiver {
-    /// Opens the archive of a store that nothing writes to yet, and begins a generation.
+    /// Opens the archive of a store that nothing writes to yet, and begins a generation. An archive that is not connected
+    /// now gets its generation when it is.
     pub(crate) fn open(
         files: &StorePaths,
         options: &StoreOptions,
         archive: ArchiveOptions,
     ) -> Result<Self, StoreOpenError> {
         let failed = |error: ArchiveError| StoreOpenError::Archive(Box::new(error));
-        let listed = archive.folder.list();
-        let names = listed.map_err(|e| failed(ArchiveError::Io("the archive".into(), e)))?;
-        let last = names.iter().filter_map(|name| ArchiveFile::parse(name));
-        let last_id = last.map(ArchiveFile::generation).max().unwrap_or_default();
         let archiver = Self {
             wal: WalFile::of(&files.database),
             scratch: files.database.with_file_name("archive-copy.db"),
+            queue: SegmentQueue::new(archive.queue_bytes),
             options: archive,
             patience: PATIENCE * options.wal_limit_bytes / PAGE,
             times: CommitTimes::default(),
@@ -103,11 +109,28 @@ impl Archiver {
                 checkpointed: None,
                 copy: None,
                 copied: None,
-                last_id,
+                last_id: 0,
             }),
         };
-        archiver.begin(&mut archiver.state.lock()).map_err(failed)?;
+        match archiver.last_generation() {
+            Ok(last_id) => {
+                let mut state = archiver.state.lock();
+                archiver.begin(&mut state, last_id).map_err(failed)?;
+            }
+            Err(ArchiveError::Io(_, error)) if error.kind() == ErrorKind::NotConnected => {
+                tracing::error!(%error, "the archive cannot be reached; it begins when it can");
+            }
+            Err(error) => return Err(failed(error)),
+        }
         Ok(archiver)
+    }
+
+    /// Returns the id of the last generation in the archive; 0 if there is none.
+    fn last_generation(&self) -> Result<u64, ArchiveError> {
+        let listed = self.options.folder.list();
+        let names = listed.map_err(|e| ArchiveError::Io("the archive".into(), e))?;
+        let last = names.iter().filter_map(|name| ArchiveFile::parse(name));
+        Ok(last.map(ArchiveFile::generation).max().unwrap_or_default())
     }
 
     pub(super) fn interval(&self) -> Duration {
@@ -123,15 +146,15 @@ impl Archiver {
         self.times.note(pages, self.now());
     }
 
-    /// Begins a generation, with the snapshot of its first copy.
-    fn begin(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
+    /// Begins a generation after the last one in the archive, with the snapshot of its first copy.
+    fn begin(&self, state: &mut ArchiveState, last_id: u64) -> Result<(), ArchiveError> {
         // The copy of an earlier generation, if one is waiting, is none any more.
         if let Some(reader) = &state.reader {
             roll_back(reader)?;
         }
         state.copy = None;
         self.times.clear();
-        let id = self.now().max(state.last_id + 1);
+        let id = self.now().max(state.last_id.max(last_id) + 1);
         let mut generation = Generation::new(id);
         generation.skip(&self.wal)?;
         // How much of the log is in the database already is not known: all of it, perhaps.
@@ -158,7 +181,12 @@ impl Archiver {
         };
         begin_snapshot(reader)?;
         // Commits before the snapshot was open may be in it, or not.
-        self.copy(state)?;
+        if let Err(error) = self.copy(state) {
+            if let Some(reader) = &state.reader {
+                roll_back(reader)?;
+            }
+            return Err(error);
+        }
         let Some(generation) = &mut state.generation else {
             return Ok(());
         };
@@ -169,13 +197,13 @@ impl Archiver {
         Ok(())
     }
 
-    /// Archives the commits since the last call. A generation that cannot go on ends.
+    /// Puts the commits since the last call into the queue. A generation that cannot go on ends.
     fn copy(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
         let Some(generation) = &mut state.generation else {
             return Ok(());
         };
-        let (folder, now) = (&*self.options.folder, &*self.options.now);
-        let copied = generation.copy(&self.wal, folder, &self.times, now);
+        let now = &*self.options.now;
+        let copied = generation.copy(&self.wal, &self.queue, &self.times, now);
         if matches!(copied, Err(ArchiveError::Lost)) {
             tracing::error!(
                 generation = generation.id,
@@ -186,16 +214,40 @@ impl Archiver {
         copied
     }
 
-    /// Archives what was committed, begins a generation if there is none, and copies the database if it is time.
+    /// Archives what was committed, begins a generation if there is none, and copies the database if it is time. Only this
+    /// writes to the archive, and not while it keeps others from the state.
     pub(super) fn tick(&self) -> Result<(), ArchiveError> {
+        self.archive_commits()?;
+        let has_ended = self.state.lock().generation.is_none();
+        if has_ended {
+            // This shows, too, if the archive can be reached: else no copy needs to be made.
+            let last_id = self.last_generation()?;
+            self.begin(&mut self.state.lock(), last_id)?;
+        }
+        let taken = self.take_snapshot()?;
+        match taken {
+            Some((position, reader)) => self.put_copy(position, reader),
+            None => Ok(()),
+        }
+    }
+
+    /// Archives what was committed.
+    fn archive_commits(&self) -> Result<(), ArchiveError> {
+        loop {
+            let copied = self.copy(&mut self.state.lock());
+            self.queue.drain(&*self.options.folder)?;
+            match copied {
+                // There is room again.
+                Err(ArchiveError::Behind(_)) => {}
+                Err(ArchiveError::Lost) => return Ok(()),
+                copied => return copied,
+            }
+        }
+    }
+
+    /// Takes the connection with the snapshot of the next copy of the database, if one is due.
+    fn take_snapshot(&self) -> Result<Option<(SnapshotPlace, Connection)>, ArchiveError> {
         let mut state = self.state.lock();
-        match self.copy(&mut state) {
-            Err(ArchiveError::Lost) => {}
-            copied => copied?,
-        }
-        if state.generation.is_none() {
-            self.begin(&mut state)?;
-        }
         let due = state.generation.as_ref().zip(state.copied).is_some_and(
             |(generation, (at, length))| {
                 let interval =
@@ -207,25 +259,26 @@ impl Archiver {
         if due && state.copy.is_none() && state.reader.is_some() {
             self.open_snapshot(&mut state)?;
         }
-        self.put_copy(state)
+        let Some(position) = state.copy else {
+            return Ok(None);
+        };
+        Ok(state.reader.take().map(|reader| (position, reader)))
     }
 
-    /// Copies the snapshot that is open into the archive; commits are archived and checkpointed meanwhile.
-    fn put_copy(&self, mut state: MutexGuard<'_, ArchiveState>) -> Result<(), ArchiveError> {
-        let Some(position) = state.copy else {
-            return Ok(());
-        };
-        let Some(reader) = state.reader.take() else {
-            return Ok(());
-        };
-        drop(state);
-        let put = snapshot_copy::put(&reader, &self.scratch, &position, &*self.options.folder);
-        let mut state = self.state.lock();
-        let is_current = state.copy == Some(position);
-        // Without its end the snapshot would keep the log from starting over; a copy that failed is tried anew.
+    /// Copies a snapshot into the archive; commits are archived and checkpointed meanwhile.
+    fn put_copy(&self, position: SnapshotPlace, reader: Connection) -> Result<(), ArchiveError> {
+        let scratch = ScratchCopy::of(&reader, &self.scratch);
+        // Without its end the snapshot would keep the log from starting over, for as long as the archive takes.
         let ended = roll_back(&reader);
-        state.reader = Some(reader);
-        if is_current {
+        self.state.lock().reader = Some(reader);
+        let put = scratch.and_then(|scratch| {
+            self.queue.drain(&*self.options.folder)?;
+            scratch.put(&position, &*self.options.folder)?;
+            Ok(scratch.length)
+        });
+        let mut state = self.state.lock();
+        // Another generation can have begun meanwhile.
+        if state.copy == Some(position) {
             state.copy = None;
             match &put {
                 Ok(length) => state.copied = Some((position.at, *length)),
@@ -274,7 +327,7 @@ impl Archiver {
         Ok(())
     }
 
-    /// Decides, before a checkpoint, if it may run: if all that it can make the log forget is archived.
+    /// Decides, before a checkpoint, if it may run: if all that it can make the log forget is archived, or in the queue.
     fn may_checkpoint(&self, state: &mut ArchiveState) -> bool {
         let pages = self.times.last().unwrap_or_default();
         let Err(error) = self.copy(state) else {
@@ -284,11 +337,11 @@ impl Archiver {
             return true;
         }
         if pages >= self.patience {
-            tracing::error!(%error, "the archive cannot be written and the write-ahead log is too long: another generation begins once it can");
+            tracing::error!(%error, "the archive does not keep up and the write-ahead log is too long: commits will be missing in it, and another generation begins once it can be written");
             state.generation = None;
             return true;
         }
-        tracing::warn!(%error, "the archive cannot be written; the write-ahead log grows until it can");
+        tracing::warn!(%error, "the archive does not keep up; the write-ahead log grows until it does");
         false
     }
 
@@ -357,7 +410,7 @@ impl Archiver {
 
     /// Archives the last commits, before the store closes.
     pub(super) fn close(&self) {
-        if let Err(error) = self.copy(&mut self.state.lock()) {
+        if let Err(error) = self.archive_commits() {
             tracing::error!(%error, "the last commits are missing in the archive");
         }
     }

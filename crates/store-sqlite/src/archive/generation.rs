@@ -1,8 +1,8 @@
 //! Generation: the commits since one start of the archiver, without gaps.
 use super::ArchiveError;
-use super::archive_folder::ArchiveFolder;
 use super::names::ArchiveFile;
 use super::segment::{SegmentDigest, SegmentWriter};
+use super::segment_queue::SegmentQueue;
 use super::wal_file::{CommitPages, WalFile, WalPosition};
 use crate::connection_setup::PAGE;
 use parking_lot::Mutex;
@@ -95,7 +95,7 @@ pub(super) struct Generation {
 
 /// Segment that is being filled, and what the generation is once it is written.
 struct Draft<'a> {
-    folder: &'a dyn ArchiveFolder,
+    queue: &'a SegmentQueue,
     times: &'a CommitTimes,
     now: &'a dyn Fn() -> u64,
     written: &'a mut Generation,
@@ -132,14 +132,14 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Writes the segment. Only then does the generation go on.
+    /// Puts the segment into the queue. Only then does the generation go on.
     fn put(&mut self) -> Result<(), ArchiveError> {
         if let Some(segment) = self.segment.take() {
             let (generation, number) = (self.next.id, self.next.next_segment);
             let name = ArchiveFile::Segment { generation, number }.name();
             let io = |e| ArchiveError::Io(name.clone(), e);
             let (bytes, digest) = segment.finish().map_err(io)?;
-            self.folder.put(&name, &mut &*bytes).map_err(io)?;
+            self.queue.push(name.clone(), bytes)?;
             self.next.next_segment += 1;
             self.next.previous = digest;
         }
@@ -183,14 +183,15 @@ impl Generation {
         Ok(())
     }
 
-    /// Archives the commits since the last call. What was written before an error stays written.
+    /// Puts the commits since the last call into the queue. What was put there before an error stays there.
     ///
     /// # Errors
-    /// Fails with [`ArchiveError::Lost`] if frames are gone that were not archived, and if the log or the archive fails.
+    /// Fails with [`ArchiveError::Lost`] if frames are gone that were not archived, with [`ArchiveError::Behind`] if the
+    /// queue is full, and if the log cannot be read.
     pub(super) fn copy(
         &mut self,
         wal: &WalFile,
-        folder: &dyn ArchiveFolder,
+        queue: &SegmentQueue,
         times: &CommitTimes,
         now: &dyn Fn() -> u64,
     ) -> Result<(), ArchiveError> {
@@ -210,7 +211,7 @@ impl Generation {
             ..self.clone()
         };
         let mut draft = Draft {
-            folder,
+            queue,
             times,
             now,
             written: self,

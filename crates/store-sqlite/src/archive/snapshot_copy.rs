@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Copy of the database: where it stands in its generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,28 +129,56 @@ impl<R: Read> Read for SummedReader<R> {
     }
 }
 
-/// Copies the snapshot that a connection has open into the archive; `scratch` is a file beside the database that is made
-/// and removed. The description is written last: a copy without one is none. Returns the bytes of the database.
-pub(crate) fn put(
-    snapshot: &Connection,
-    scratch: &Path,
-    place: &SnapshotPlace,
-    folder: &dyn ArchiveFolder,
-) -> Result<u64, ArchiveError> {
-    let done = copied(snapshot, scratch).and_then(|length| {
+/// Database copied from a snapshot into a file beside the database, which is removed in the end.
+#[derive(Debug)]
+pub(super) struct ScratchCopy {
+    path: PathBuf,
+    /// Bytes of the database.
+    pub(super) length: u64,
+}
+
+impl ScratchCopy {
+    /// Copies the snapshot that a connection has open.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub(super) fn of(snapshot: &Connection, path: &Path) -> Result<Self, ArchiveError> {
+        remove(path)?;
+        let mut copy = Self {
+            path: path.to_owned(),
+            length: 0,
+        };
+        copy.length = copied(snapshot, path)?;
+        Ok(copy)
+    }
+
+    /// Puts the copy into the archive. The description is written last: a copy without one is none.
+    ///
+    /// # Errors
+    /// Fails if the archive cannot be written.
+    pub(super) fn put(
+        &self,
+        place: &SnapshotPlace,
+        folder: &dyn ArchiveFolder,
+    ) -> Result<(), ArchiveError> {
         let name = place.database().name();
         let io = |error| ArchiveError::Io(name.clone(), error);
-        let file = File::open(scratch).map_err(io)?;
+        let file = File::open(&self.path).map_err(io)?;
         let mut packed = SummedReader::new(GzEncoder::new(file, Compression::fast()));
         folder.put(&name, &mut packed).map_err(io)?;
         let description = place.json(&bytes(packed.sum.finish())).to_string();
         let name = place.file().name();
         let put = folder.put(&name, &mut description.as_bytes());
-        put.map_err(|error| ArchiveError::Io(name, error))?;
-        Ok(length)
-    });
-    remove(scratch)?;
-    done
+        put.map_err(|error| ArchiveError::Io(name, error))
+    }
+}
+
+impl Drop for ScratchCopy {
+    fn drop(&mut self) {
+        if let Err(error) = remove(&self.path) {
+            tracing::warn!(%error, "a copy of the database is left beside it; the next one replaces it");
+        }
+    }
 }
 
 fn remove(path: &Path) -> Result<(), ArchiveError> {
@@ -163,7 +191,6 @@ fn remove(path: &Path) -> Result<(), ArchiveError> {
 }
 
 fn copied(snapshot: &Connection, scratch: &Path) -> Result<u64, ArchiveError> {
-    remove(scratch)?;
     let io = |error| ArchiveError::Io(scratch.display().to_string(), error);
     let mut made = OpenOptions::new();
     made.create_new(true).write(true).mode(0o600);

@@ -1,12 +1,12 @@
 //! Signed requests to a bucket, as its protocol has them.
 use super::connection::{Connections, Content, Endpoint, Reply};
-use super::part_file::FinishedPart;
 use super::xml_reply::XmlReply;
 use crate::config::BucketConfig;
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use quick_xml::escape::escape;
 use rusty_s3::{Bucket, Credentials, Method, UrlStyle, signing};
+use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -218,8 +218,7 @@ impl BucketClient {
     ///
     /// # Errors
     /// Fails if the bucket does not have it then.
-    pub(super) async fn put(&self, key: &str, part: FinishedPart) -> Result<()> {
-        let content = Content::Part(part);
+    pub(super) async fn put(&self, key: &str, content: Content) -> Result<()> {
         let reply = self.send(Method::Put, key, &[], &[], content).await?;
         done(reply).await.map(drop)
     }
@@ -245,11 +244,10 @@ impl BucketClient {
         key: &str,
         upload: &str,
         number: u16,
-        part: FinishedPart,
+        content: Content,
     ) -> Result<SentPart> {
         let digits = number.to_string();
         let query = [("partNumber", digits.as_str()), ("uploadId", upload)];
-        let content = Content::Part(part);
         let reply = self.send(Method::Put, key, &query, &[], content).await?;
         let tag = header(&reply, "etag");
         done(reply).await?;
@@ -452,8 +450,25 @@ async fn refused(reply: Reply) -> anyhow::Error {
 fn refusal(status: u16, body: Option<&XmlReply>) -> anyhow::Error {
     let text = |name| body.and_then(|body| body.text(name)).unwrap_or_default();
     let (code, message) = (text("Code"), text("Message"));
-    anyhow!("the bucket answered {status} {code} {message}")
+    let text = format!("{code} {message}");
+    Refused { status, text }.into()
 }
+
+/// Answer of a bucket that refuses a request.
+#[derive(Debug)]
+pub(super) struct Refused {
+    /// Status of HTTP.
+    pub(super) status: u16,
+    text: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the bucket answered {} {}", self.status, self.text)
+    }
+}
+
+impl std::error::Error for Refused {}
 
 fn xml(body: Vec<u8>) -> Result<XmlReply> {
     let text = String::from_utf8(body).context("the reply is not text")?;

@@ -2,6 +2,7 @@
 //!
 //! A file is an object whose key is the path that it would have in the folder of attachments, behind a prefix. Its bytes
 //! lie on the disk, a part at a time, until they are sent; so memory stays small, and a part can be sent again.
+mod archive_bucket;
 mod bucket_error;
 mod bucket_owner;
 mod client;
@@ -10,6 +11,7 @@ mod part_file;
 mod upload;
 mod xml_reply;
 
+pub(crate) use self::archive_bucket::ArchiveBucket;
 use self::bucket_error::failed;
 use self::bucket_owner::BucketOwner;
 pub(crate) use self::bucket_owner::{OwnedByAnother, owner_id};

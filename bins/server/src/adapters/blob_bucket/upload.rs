@@ -1,6 +1,7 @@
 //! Writers of files in a bucket: in one piece if they are small, else as parts, of which each is sent while the next arrives.
 use super::bucket_error::failed;
 use super::client::{BucketClient, SentPart};
+use super::connection::Content;
 use super::part_file::{FinishedPart, PartFile};
 use anyhow::{Context, Result};
 use async_trait::async_trait;
@@ -93,7 +94,9 @@ impl BucketWriter {
         self.size += part.length();
         let client = Arc::clone(&self.client);
         self.sending = Some(tokio::spawn(async move {
-            client.send_part(&key, &upload, number, part).await
+            client
+                .send_part(&key, &upload, number, Content::Part(part))
+                .await
         }));
         Ok(())
     }
@@ -112,7 +115,7 @@ impl BucketWriter {
         let key = self.client.key(self.file);
         if self.upload.is_none() {
             self.is_begun = true;
-            return self.client.put(&key, last).await;
+            return self.client.put(&key, Content::Part(last)).await;
         }
         self.send(last).await?;
         self.await_part().await?;
