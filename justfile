@@ -107,6 +107,18 @@ deny:
 archive:
     WORKGRAPH_CASES=${WORKGRAPH_CASES:-20} cargo test -p workgraph-store-sqlite --test archive -- every_commit
 
-# Kills `workgraph move` at 100 points, into the database and back
-kill-move points="50":
-    WORKGRAPH_KILL_POINTS={{points}} cargo test -p workgraph-server --test e2e -- moves::a_move_that_is_killed
+# Kills `workgraph move` at 100 points in each direction, into the database and back
+kill-move points="100":
+    WORKGRAPH_KILL_POINTS={{points}} cargo test -p workgraph-server --test e2e -- --nocapture moves::a_move_that_is_killed
+
+# Copies 1,000 random histories into PostgreSQL and back, with equal digests (100 times the ten of every run)
+copies times="100":
+    WORKGRAPH_CASES={{times}} cargo test -p workgraph-store-postgres --test all -- rows::a_copy_into
+
+# Moves 100,000 tasks with history and attachments into PostgreSQL and back; `WORKGRAPH_BIN` names the binary
+move-large tasks="100000":
+    python3 bins/server/tests/campaigns/move_large.py {{tasks}}
+
+# Recovers PostgreSQL to a point in time with the commands of docs/BACKUPS.md
+point-in-time:
+    python3 bins/server/tests/campaigns/point_in_time.py
