@@ -33,7 +33,8 @@ pub(crate) enum Command {
         /// The file to write; it must not exist.
         file: PathBuf,
     },
-    /// Check the database file and the graph in it; exits with 1 if something is wrong.
+    /// Check the store: the file or database, and the graph in it; exits with 1 if something is wrong. A server may be
+    /// running.
     Check {
         /// Check instead whether the audit log was tampered with.
         #[arg(long)]

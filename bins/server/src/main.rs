@@ -61,7 +61,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             });
         }
         Command::Backup { file } => {
-            needs_folder(&config, "backup")?;
+            needs_folder(&config)?;
             adapters::backup::backup(config.folder(), &file)?;
             say(&file.display().to_string());
             if !config.bucket.endpoint.0.is_empty() {
@@ -86,7 +86,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             });
         }
         Command::Digest { json } => {
-            let found = data_commands::data_digest::DataDigest::of(config.folder())?;
+            let runtime = runtime(true)?;
+            let database = runtime.block_on(adapters::postgres_node::connect(&config))?;
+            let found = data_commands::data_digest::DataDigest::of(&config, database.as_ref())?;
             say(&if json {
                 found.json().to_string()
             } else {
@@ -98,10 +100,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             anchor,
             json,
         } => {
-            needs_folder(&config, "check")?;
-            let inspecting =
-                workers::audit_signer::inspect(config.folder(), &config.audit, anchor.as_deref());
-            let found = runtime(false)?.block_on(inspecting)?;
+            let inspecting = workers::audit_signer::inspect(&config, anchor.as_deref());
+            let found = runtime(true)?.block_on(inspecting)?;
             say(&if json {
                 found.json().to_string()
             } else {
@@ -112,8 +112,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             }
         }
         Command::Check { json, .. } => {
-            needs_folder(&config, "check")?;
-            let problems = adapters::stores::check(config.folder())?;
+            let checking = async {
+                match adapters::postgres_node::connect(&config).await? {
+                    Some(database) => Ok(database.check().await?),
+                    None => adapters::stores::check(config.folder()),
+                }
+            };
+            let problems = runtime(true)?.block_on(checking)?;
             if json {
                 let sound = problems.is_empty();
                 say(&serde_json::json!({"sound": sound, "problems": problems}).to_string());
@@ -152,17 +157,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a command that works on the file in a data folder, if the store is a database.
-fn needs_folder(config: &config::Config, command: &str) -> Result<()> {
+/// Refuses a backup of a database, which has better tools for that.
+fn needs_folder(config: &config::Config) -> Result<()> {
     if config.database.url.is_empty() {
         return Ok(());
     }
-    let instead = match command {
-        "backup" => "use pg_dump, or a base backup with an archive of the log",
-        _ => "the database checks its own pages (pg_amcheck)",
-    };
     anyhow::bail!(
-        "{command} is for the file in a data folder, and the store is a PostgreSQL database: {instead}"
+        "backup is for the file in a data folder, and the store is a PostgreSQL database: use pg_dump, or a base backup with an archive of the log"
     )
 }
 

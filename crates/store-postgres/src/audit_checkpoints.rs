@@ -1,6 +1,7 @@
 //! Checkpoints of the audit log, its pruning, and its inspection.
 use crate::auth::{AuthTransaction, params};
 use crate::columns::{bound, number};
+use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::postgres_store::PostgresStore;
 use crate::stored_values::{Stored, bytes32, get};
@@ -123,7 +124,7 @@ impl AuditLogStore for PostgresStore {
     }
 }
 
-impl PostgresStore {
+impl Database {
     /// Compares the audit log with the checkpoints beside it and with those that were anchored elsewhere. Reads all of
     /// it, from one snapshot.
     ///
@@ -150,7 +151,7 @@ impl PostgresStore {
                 }
             }
         };
-        self.database.read_everything(inspect).await
+        self.read_everything(inspect).await
     }
 }
 

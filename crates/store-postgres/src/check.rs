@@ -6,7 +6,7 @@ mod node_checks;
 use self::contradictions::CONTRADICTIONS;
 use self::integrity_report::IntegrityReport;
 use crate::database_error::DatabaseError;
-use crate::postgres_store::PostgresStore;
+use crate::database::Database;
 use crate::transaction::PgTransaction;
 use workgraph_core::storage::GraphStoreError;
 
@@ -27,13 +27,13 @@ fn problems(transaction: &mut PgTransaction<'_>) -> Result<Vec<String>, GraphSto
     Ok(report.named)
 }
 
-impl PostgresStore {
+impl Database {
     /// Looks for contradictions in the data. Reads everything, from one snapshot. Returns the problems; an empty list
     /// means that there are none.
     ///
     /// # Errors
     /// Fails if the database cannot be read at all.
     pub async fn check(&self) -> Result<Vec<String>, GraphStoreError> {
-        self.database.read_everything(problems).await
+        self.read_everything(problems).await
     }
 }

@@ -66,7 +66,17 @@ impl PgRows {
     /// # Errors
     /// Fails if the database cannot be reached, or a node serves it.
     pub fn read(database: &Database) -> Result<Self, DatabaseError> {
-        Self::begin(database, sql::BEGIN_READ)
+        let rows = Self::begin(database, sql::BEGIN_READ)?;
+        rows.refuse_nodes()?;
+        Ok(rows)
+    }
+
+    /// Begins to read a database as it is now, beside nodes that serve it.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be reached.
+    pub fn snapshot(database: &Database) -> Result<Self, DatabaseError> {
+        Self::begin(database, sql::BEGIN_SNAPSHOT)
     }
 
     /// Begins to fill an empty database. Nodes cannot write to it meanwhile.
@@ -75,6 +85,7 @@ impl PgRows {
     /// Fails if the database cannot be reached, a node serves it, or anything was committed to it.
     pub fn write(database: &Database) -> Result<Self, DatabaseError> {
         let rows = Self::begin(database, sql::BEGIN_WRITE)?;
+        rows.refuse_nodes()?;
         let state =
             rows.wait(|connection| async { connection.query_one(sql::LOCK_STATE, &[]).await })?;
         if state.try_get::<_, i64>(0)? > 0 {
@@ -92,7 +103,12 @@ impl PgRows {
             runtime,
         };
         rows.wait(|connection| async { connection.batch_execute(begin).await })?;
-        let nodes = rows.wait(|connection| async { connection.query(sql::SERVING, &[]).await })?;
+        Ok(rows)
+    }
+
+    /// Refuses a database that nodes serve.
+    fn refuse_nodes(&self) -> Result<(), DatabaseError> {
+        let nodes = self.wait(|connection| async { connection.query(sql::SERVING, &[]).await })?;
         let numbers: Vec<String> = nodes
             .iter()
             .map(|row| row.try_get::<_, i16>(0).map(|number| number.to_string()))
@@ -103,7 +119,7 @@ impl PgRows {
                 numbers.join(", ")
             )));
         }
-        Ok(rows)
+        Ok(())
     }
 
     fn connection(&self) -> Result<&Connection, DatabaseError> {

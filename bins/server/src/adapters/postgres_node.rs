@@ -3,7 +3,7 @@ use crate::adapters::data_dir;
 use crate::adapters::private_values::{PrivateValues, SharedValues};
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::stores::Storage;
-use crate::adapters::system_clock::{WallClock, hex, random};
+use crate::adapters::system_clock::{SystemEntropy, WallClock, hex, random};
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -136,6 +136,37 @@ pub(crate) async fn open(
             replaced: watch::Sender::new(false),
         },
     })
+}
+
+/// Connects to the database of the settings, which stays as it is; `None` if the store is a file.
+///
+/// # Errors
+/// Fails if it can't be used, or has to be migrated first.
+pub(crate) async fn connect(config: &Config) -> Result<Option<Database>> {
+    if config.database.url.is_empty() {
+        return Ok(None);
+    }
+    let database = Database::connect(options(config), Handle::current()).await?;
+    if !plan(&database).await?.is_empty() {
+        bail!("the tables of the database are of an older version: run `workgraph migrate` first");
+    }
+    Ok(Some(database))
+}
+
+/// Returns the values that the nodes of a database share, without making any.
+///
+/// # Errors
+/// Fails if the data folder has not the keys of the nodes, or no server was ever started with the database.
+pub(crate) async fn shared_values(config: &Config, database: &Database) -> Result<PrivateValues> {
+    if shared_values::read(database, PROOF).await?.is_none() {
+        bail!("no server has used the database yet: start one");
+    }
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy::new());
+    Ok(PrivateValues::Shared(SharedValues {
+        keys: keys(database, config.folder(), &entropy).await?,
+        database: database.clone(),
+        entropy,
+    }))
 }
 
 /// Refuses a machine whose clock is not that of the database.

@@ -1,5 +1,6 @@
 //! `workgraph digest`: digests by which two copies of the data are compared.
 use crate::adapters::stores::open_read_only;
+use crate::config::Config;
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde_json::{Value, json};
@@ -9,13 +10,14 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 use workgraph_rows::digests::hex;
 use workgraph_rows::{StoreDigest, digest};
+use workgraph_store_postgres::{Database, PgRows};
 
 /// Folders of files in the data folder that belong to the data.
 const FOLDERS: [&str; 2] = ["attachments", "exports"];
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// Digests of a data folder.
+/// Digests of a store and of the files that belong to it.
 pub(crate) struct DataDigest {
     pub(crate) store: StoreDigest,
     /// Each folder with its files: their paths in it and their digests.
@@ -23,18 +25,28 @@ pub(crate) struct DataDigest {
 }
 
 impl DataDigest {
-    /// Computes the digests of a data folder; a server may be running.
+    /// Computes the digests of the store in the settings, which is `database` unless that is none; servers may be running.
+    /// Blocks.
     ///
     /// # Errors
     /// Fails if there is no store of this version, or a file can't be read.
-    pub(crate) fn of(folder: &Path) -> Result<Self> {
-        let store = open_read_only(folder)?;
-        let mut rows = store.rows().context("the store can't be read")?;
-        let store = digest(&mut rows).context("the store can't be read")?;
+    pub(crate) fn of(config: &Config, database: Option<&Database>) -> Result<Self> {
+        const UNREADABLE: &str = "the store can't be read";
+        let store = match database {
+            Some(database) => {
+                let mut rows = PgRows::snapshot(database).context(UNREADABLE)?;
+                digest(&mut rows).context(UNREADABLE)?
+            }
+            None => {
+                let store = open_read_only(config.folder())?;
+                let mut rows = store.rows().context(UNREADABLE)?;
+                digest(&mut rows).context(UNREADABLE)?
+            }
+        };
         let mut folders = Vec::new();
         for name in FOLDERS {
             let mut files = Vec::new();
-            visit(&folder.join(name), "", &mut files)?;
+            visit(&config.files_folder().join(name), "", &mut files)?;
             files.sort();
             folders.push((name, files));
         }

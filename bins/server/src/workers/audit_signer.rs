@@ -2,8 +2,10 @@
 //!
 //! The key is in the data folder; nodes that share a database keep it there, sealed with a key that is not in it. Each checkpoint goes into the database, into a file that is
 //! only ever appended to, and into the log of the server.
+use crate::adapters::postgres_node;
 use crate::adapters::private_values::PrivateValues;
-use crate::adapters::stores::Storage;
+use crate::adapters::stores::{self, Storage};
+use crate::config::Config;
 use crate::config::schema::AuditConfig;
 use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use anyhow::{Context, Result};
@@ -255,23 +257,24 @@ fn end(file: &mut std::fs::File, most: usize) -> std::io::Result<Vec<u8>> {
     Ok(end)
 }
 
-/// Findings of an inspection of a data folder's audit log.
+/// Findings of an inspection of an audit log.
 pub(crate) struct AuditInspection {
     report: InspectionReport,
     findings: Vec<String>,
 }
 
-/// Inspects the audit log of a data folder; a server may be running. Anchored checkpoints are the
-/// lines of `anchor`, or of the file that is set.
+/// Inspects the audit log of the store in the settings; servers may be running. Anchored checkpoints are the lines of
+/// `anchor`, or of the file that is set.
 ///
 /// # Errors
-/// Fails if the database, the key or the anchors can't be read.
-pub(crate) async fn inspect(
-    folder: &Path,
-    settings: &AuditConfig,
-    anchor: Option<&Path>,
-) -> Result<AuditInspection> {
-    let values = PrivateValues::Folder(folder.to_owned());
+/// Fails if the store, the key or the anchors can't be read.
+pub(crate) async fn inspect(config: &Config, anchor: Option<&Path>) -> Result<AuditInspection> {
+    let folder = config.folder();
+    let database = postgres_node::connect(config).await?;
+    let values = match &database {
+        Some(database) => postgres_node::shared_values(config, database).await?,
+        None => PrivateValues::Folder(folder.to_owned()),
+    };
     let none = || {
         format!(
             "{}: there is no key, so nothing was ever signed here; start the server once",
@@ -279,7 +282,7 @@ pub(crate) async fn inspect(
         )
     };
     let public = key(&values).await?.with_context(none)?.public();
-    let path = anchor.map_or_else(|| anchor_path(folder, settings), Path::to_path_buf);
+    let path = anchor.map_or_else(|| anchor_path(folder, &config.audit), Path::to_path_buf);
     let mut findings = Vec::new();
     let lines = match std::fs::read_to_string(&path) {
         Ok(text) => text.lines().map(str::to_owned).collect(),
@@ -292,7 +295,13 @@ pub(crate) async fn inspect(
         }
         Err(e) => return Err(e).with_context(|| path.display().to_string()),
     };
-    let report = crate::adapters::stores::inspect_audit(folder, &public, &lines)?;
+    let report = match &database {
+        Some(database) => {
+            let report = database.inspect_audit(&public, &lines).await;
+            report.context("the audit log can't be read")?
+        }
+        None => stores::inspect_audit(folder, &public, &lines)?,
+    };
     if report.covered == 0 && report.findings.is_empty() {
         // Nothing was signed yet, so nothing was anchored.
         findings.clear();

@@ -1,19 +1,21 @@
 //! Statements for rows. Those of a table are made from the list of tables.
 use workgraph_rows::{Column, Table};
 
-/// Begins a transaction. A copy takes as long as it takes; meanwhile no node can join those of the database.
+/// Begins a transaction. A copy takes as long as it takes; with the lock, no node can join those of the
+/// database meanwhile.
 macro_rules! begin {
-    ($mode:literal) => {
+    ($mode:literal $(, $more:literal)?) => {
         concat!(
             "BEGIN ISOLATION LEVEL ",
             $mode,
-            "; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; \
-            LOCK TABLE member IN EXCLUSIVE MODE"
+            "; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0",
+            $($more)?
         )
     };
 }
-pub(super) const BEGIN_READ: &str = begin!("REPEATABLE READ");
-pub(super) const BEGIN_WRITE: &str = begin!("READ COMMITTED");
+pub(super) const BEGIN_READ: &str = begin!("REPEATABLE READ", "; LOCK TABLE member IN EXCLUSIVE MODE");
+pub(super) const BEGIN_WRITE: &str = begin!("READ COMMITTED", "; LOCK TABLE member IN EXCLUSIVE MODE");
+pub(super) const BEGIN_SNAPSHOT: &str = begin!("REPEATABLE READ, READ ONLY");
 /// Numbers of the nodes whose leases have not ended.
 pub(super) const SERVING: &str = "SELECT number FROM member WHERE until > now() ORDER BY number";
 pub(super) const LOCK_STATE: &str = "SELECT seq FROM store_state FOR UPDATE";

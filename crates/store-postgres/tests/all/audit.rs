@@ -336,8 +336,8 @@ fn commits_and_acts_of_two_nodes_share_one_log() {
     assert_eq!(count("user_app_revoked"), 4 * ROUNDS);
     assert_eq!(count("team_created"), 4 * ROUNDS);
     let key = CheckpointKey::from_seed(&[5; 32]).unwrap().public();
-    let report = block_on(other.inspect_audit(&key, &[])).unwrap();
+    let report = block_on(other.database().inspect_audit(&key, &[])).unwrap();
     assert_eq!((report.findings, report.rows), (vec![], report.last));
     assert!(report.rows >= 12 * ROUNDS);
-    assert_eq!(block_on(made.store.check()).unwrap(), Vec::<String>::new());
+    assert_eq!(block_on(made.store.database().check()).unwrap(), Vec::<String>::new());
 }

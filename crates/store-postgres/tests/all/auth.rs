@@ -24,7 +24,7 @@ fn postgres_keeps_apps_as_the_port_says() {
     for (rule, case) in OAUTH_CASES {
         let Some(made) = empty_store() else { return };
         block_on(case(&made.store)).unwrap_or_else(|reason| panic!("{rule}: {reason}"));
-        let problems = block_on(made.store.check()).unwrap();
+        let problems = block_on(made.store.database().check()).unwrap();
         assert_eq!(problems, Vec::<String>::new(), "{rule}");
     }
 }
@@ -43,7 +43,7 @@ fn the_laws_of_tokens_hold_over_random_runs() {
             scope.spawn(move || {
                 let Some(made) = empty_store() else { return };
                 let tally = block_on(oauth_laws::run(&made.store, seed, each)).unwrap();
-                let problems = block_on(made.store.check()).unwrap();
+                let problems = block_on(made.store.database().check()).unwrap();
                 assert_eq!(problems, Vec::<String>::new());
                 assert!(
                     tally.redeemed > 20 && tally.replayed > 0 && tally.refreshed > 20,
@@ -309,7 +309,7 @@ fn nothing_survives_the_end_of_an_account_that_it_raced_with() {
         assert!(live.iter().all(|token| token.revoked_at.is_some()));
         assert_eq!(block_on(made.store.sessions(user)).unwrap(), []);
         assert_eq!(block_on(made.store.authorizations(user)).unwrap(), []);
-        assert_eq!(block_on(other.check()).unwrap(), Vec::<String>::new());
+        assert_eq!(block_on(other.database().check()).unwrap(), Vec::<String>::new());
     }
 }
 

@@ -57,7 +57,7 @@ fn the_check_names_contradictions() {
     let Some((made, mut fixture, (number, valued))) = filled() else {
         return;
     };
-    assert_eq!(block_on(made.store.check()).unwrap(), Vec::<String>::new());
+    assert_eq!(block_on(made.store.database().check()).unwrap(), Vec::<String>::new());
     let ghost = Gid::new(5).unwrap();
     fixture.link(ghost, rel::FOLLOWERS, ghost, ListPosition::Rank(0), None);
     block_on(made.store.commit(fixture.take())).unwrap();
@@ -65,7 +65,7 @@ fn the_check_names_contradictions() {
         if !sql.is_empty() {
             made.database.sql(sql);
         }
-        block_on(made.store.check()).unwrap().join("\n")
+        block_on(made.store.database().check()).unwrap().join("\n")
     };
     let edge = format!("(source, relation, target): 5 {} 5", rel::FOLLOWERS.0);
     assert!(problems("").contains(&format!("an edge has no node at an end {edge}")));
@@ -173,7 +173,7 @@ fn a_field_without_a_node_is_a_contradiction_and_not_the_end_of_the_check() {
     let gone =
         format!("DELETE FROM node WHERE gid = {number}; DELETE FROM card WHERE gid = {number}");
     made.database.sql(&gone);
-    let found = block_on(made.store.check()).unwrap().join("\n");
+    let found = block_on(made.store.database().check()).unwrap().join("\n");
     for part in [
         format!("a value has no task or no custom field (field, task): {number} {valued}"),
         format!("the index of values does not agree with task {valued}"),

@@ -94,7 +94,12 @@ impl SignerFixture {
 
     /// Returns the output of `workgraph check --audit`: rows, the last one, the last signed one, findings.
     async fn check(&self) -> (u64, u64, u64, Vec<String>) {
-        let found = inspect(&self.folder, &self.settings, None).await.unwrap();
+        let mut config = Config {
+            audit: self.settings.clone(),
+            ..Config::default()
+        };
+        config.server.data = self.folder.to_str().unwrap().into();
+        let found = inspect(&config, None).await.unwrap();
         let InspectionReport {
             rows,
             last,
