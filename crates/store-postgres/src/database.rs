@@ -115,9 +115,7 @@ struct SharedDatabase {
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Database")
-            .field(&self.shared.display)
-            .finish()
+        write!(f, "Database({})", self.shared.display)
     }
 }
 
@@ -142,7 +140,7 @@ impl Database {
     /// Fails as [`open`](Self::open) does, but for the data.
     pub async fn connect(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let address = Address::parse(&options.url)?;
-        let display = display(&address);
+        let display = address.to_string();
         let shared = SharedDatabase {
             readers: pool(&address, &options, options.connections)?,
             writers: pool(&address, &options, 2)?,
@@ -231,7 +229,9 @@ impl Database {
 
     /// Refuses a server that is too old, has another encoding, or can lose commits.
     async fn check_server(&self) -> Result<(), DatabaseError> {
-        let connection = self.connection().await?;
+        let connected = self.shared.readers.get().await;
+        let connection = connected
+            .map_err(|error| DatabaseError::not_connected(error, &self.shared.display))?;
         let row = connection
             .query_one(
                 "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
@@ -270,15 +270,6 @@ impl Database {
         }
         Ok(())
     }
-}
-
-fn display(address: &Address) -> String {
-    let config = &address.config;
-    format!(
-        "{:?}/{}",
-        config.get_hosts(),
-        config.get_dbname().unwrap_or_default()
-    )
 }
 
 fn pool(address: &Address, options: &DatabaseOptions, size: usize) -> Result<Pool, DatabaseError> {

@@ -1,4 +1,5 @@
 //! Errors of the database, and their conversion to the errors of the ports.
+use deadpool_postgres::PoolError;
 use thiserror::Error;
 use tokio_postgres::error::SqlState;
 use workgraph_auth::AuthStoreError;
@@ -54,6 +55,30 @@ impl DatabaseError {
         ))
     }
 
+    /// Returns the error of the first connection to an address, with what to do about it.
+    pub(crate) fn not_connected(error: PoolError, address: &str) -> Self {
+        let refusal = match &error {
+            PoolError::Backend(error) => error.code().map(SqlState::code),
+            _ => None,
+        };
+        let what_to_do = match refusal {
+            Some(code) if code.starts_with("28") => {
+                "see whether the user and the password in its address are right, and whether pg_hba.conf lets the user in".into()
+            }
+            Some("3D000") => {
+                "make it first: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0".into()
+            }
+            Some(_) => String::new(),
+            None => format!("see whether {address} is its address, and whether it runs and is the primary"),
+        };
+        match Self::from(error) {
+            Self::Unavailable(text) | Self::TimedOut(text) if !what_to_do.is_empty() => {
+                Self::Unavailable(format!("{text}; {what_to_do}"))
+            }
+            other => other,
+        }
+    }
+
     /// Returns true if the connection is in doubt and is not to be used any more.
     pub(crate) const fn breaks_connection(&self) -> bool {
         matches!(
@@ -100,9 +125,8 @@ impl From<tokio_postgres::Error> for DatabaseError {
     }
 }
 
-impl From<deadpool_postgres::PoolError> for DatabaseError {
-    fn from(error: deadpool_postgres::PoolError) -> Self {
-        use deadpool_postgres::PoolError;
+impl From<PoolError> for DatabaseError {
+    fn from(error: PoolError) -> Self {
         match error {
             PoolError::Backend(error) => match Self::from(error) {
                 Self::Failed(text) => Self::Unavailable(text),

@@ -5,10 +5,13 @@
     reason = "a test that meets what it did not expect must end there"
 )]
 mod common;
+mod database_commands;
+mod database_refusals;
 mod edge;
 mod exposure;
 mod http2;
 mod nodes;
 mod passwords;
 mod rule_triggers;
+mod shared_database;
 mod start;

@@ -1,43 +1,12 @@
 //! Nodes that share a PostgreSQL database, as processes.
 use crate::common::{Folder, Server, json, run};
+use crate::shared_database::{address, copy_keys, node, refused};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use workgraph_testkit::{PostgresCluster, TestDatabase};
-
-/// Returns the address of a database, with a password that must be shown nowhere.
-fn address(database: &TestDatabase) -> String {
-    let url = database.url();
-    let mark = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{mark}password=geheim")
-}
-
-/// Starts a node.
-fn node(folder: &Folder, shared: &Folder, url: &str, demo: bool) -> Server {
-    let files = shared.0.to_str().unwrap();
-    let more = ["--allow-unsafe-store", "--shared-files", files];
-    Server::start(folder, demo, &more, &[("WORKGRAPH_STORE_URL", url)])
-}
-
-/// Starts a node that is expected to refuse. Returns what it says.
-fn refused(folder: &Folder, more: &[&str]) -> String {
-    let data = folder.data();
-    let args = [&["serve", "--listen", "127.0.0.1:0", "--data", &data], more].concat();
-    let (served, says) = run(&args);
-    assert!(!served, "{says}");
-    assert!(!says.contains("geheim"), "{says}");
-    says
-}
-
-fn copy_keys(from: &Folder, to: &Folder) {
-    std::fs::create_dir_all(to.data()).unwrap();
-    let keys = |folder: &Folder| Path::new(&folder.data()).join("keys.json");
-    std::fs::copy(keys(from), keys(to)).unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(to.data(), std::fs::Permissions::from_mode(0o700)).unwrap();
-}
+use workgraph_testkit::PostgresCluster;
 
 /// S927.
 #[test]
@@ -146,64 +115,6 @@ fn nodes_of_one_database_serve_the_same_data() {
     let again = node(&b, &shared, &url, false);
     assert_eq!(again.request("GET /api/1.0/users/me", token, "").0, 200);
     again.stop();
-}
-
-/// S928.
-#[test]
-fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
-    let Some(cluster) = PostgresCluster::shared() else {
-        return;
-    };
-    let database = cluster.database();
-    let url = address(&database);
-    let [folder, shared] = ["nodes-refused", "nodes-refused-files"].map(Folder::new);
-    let files = shared.0.to_str().unwrap();
-    let with = |more: &[&str]| refused(&folder, &[&["--shared-files", files], more].concat());
-    let says = with(&["--store", "postgres://u:geheim@127.0.0.1:1/w"]);
-    assert!(says.contains("unavailable"), "{says}");
-    let says = with(&["--store", "mysql://u:geheim@127.0.0.1/w"]);
-    assert!(says.contains("address"), "{says}");
-    let says = with(&["--store", &url]);
-    assert!(says.contains("set fsync = on"), "{says}");
-    let says = refused(&folder, &["--store", &url, "--allow-unsafe-store"]);
-    assert!(says.contains("--shared-files"), "{says}");
-    for command in [&["backup", "/tmp/x"][..], &["check"], &["check", "--audit"]] {
-        let (done, says) = run(&[command, &["--store", &url]].concat());
-        assert!(!done && says.contains("PostgreSQL"), "{says}");
-    }
-
-    let migrate = |more: &[&str]| {
-        let (done, says) =
-            run(&[&["migrate", "--allow-unsafe-store", "--store", &url], more].concat());
-        assert!(done, "{says}");
-        says
-    };
-    let planned = migrate(&["--plan"]);
-    assert!(
-        planned.contains("0001_graph") && planned.contains("are to be applied"),
-        "{planned}"
-    );
-    assert_eq!(migrate(&["--plan"]), planned, "a plan changes nothing");
-    assert!(migrate(&[]).contains("were applied"));
-    assert!(migrate(&["--plan"]).contains("newest form"));
-
-    database.sql("INSERT INTO schema_version (version, name) VALUES (9999, 'of tomorrow')");
-    let says = with(&["--store", &url, "--allow-unsafe-store"]);
-    assert!(says.contains("newer version"), "{says}");
-    let name = format!("{}_ascii", database.name());
-    database.sql(&format!(
-        "CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'"
-    ));
-    let ascii = url.replacen(database.name(), &name, 1);
-    let says = with(&["--store", &ascii, "--allow-unsafe-store"]);
-    assert!(says.contains("UTF8 is needed"), "{says}");
-    database.sql(&format!("DROP DATABASE {name}"));
-
-    let (done, says) = run(&["config", "print", "--store", &url]);
-    assert!(
-        done && !says.contains("geheim") && says.contains("(not shown)"),
-        "{says}"
-    );
 }
 
 /// Target of webhooks that answers handshakes and keeps the bodies of deliveries.

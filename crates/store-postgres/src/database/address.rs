@@ -1,11 +1,15 @@
 //! Address of a database: `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`.
 use crate::database_error::DatabaseError;
 use percent_encoding::percent_decode_str;
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+
+/// Port of a server if its address names none.
+const PORT: u16 = 5432;
 
 /// Address in the parts that connecting needs.
 #[derive(Clone, Debug)]
@@ -73,6 +77,26 @@ impl Address {
             && self.config.get_hosts().iter().any(by_network)
             && !(self.config.get_ssl_mode() == SslMode::Prefer
                 && self.config.get_hosts().iter().all(is_local))
+    }
+}
+
+/// Shows hosts and database alone, never the user's password.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ports = self.config.get_ports();
+        for (at, host) in self.config.get_hosts().iter().enumerate() {
+            let separator = if at == 0 { "" } else { "," };
+            match host {
+                Host::Tcp(name) => {
+                    // One port is that of all hosts.
+                    let port = ports.get(at).or(ports.first()).unwrap_or(&PORT);
+                    write!(f, "{separator}{name}:{port}")?;
+                }
+                #[cfg(unix)]
+                Host::Unix(folder) => write!(f, "{separator}{}", folder.display())?,
+            }
+        }
+        write!(f, "/{}", self.config.get_dbname().unwrap_or_default())
     }
 }
 

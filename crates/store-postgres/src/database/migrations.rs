@@ -2,6 +2,7 @@
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use std::time::Duration;
+use tokio_postgres::error::SqlState;
 
 /// Migration to the next version.
 struct Migration {
@@ -107,9 +108,14 @@ async fn apply(connection: &Connection) -> Result<Vec<&'static str>, DatabaseErr
             migration.script, migration.name
         );
         if let Err(error) = connection.batch_execute(&script).await {
+            let denied = error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE);
+            let what_to_do = match denied {
+                true => "; the user needs the right to make tables: ALTER DATABASE ... OWNER TO ...",
+                false => "",
+            };
             let error = DatabaseError::from(error);
             return Err(DatabaseError::Failed(format!(
-                "{}: {error}",
+                "{}: {error}{what_to_do}",
                 migration.name
             )));
         }
