@@ -49,6 +49,13 @@ uploads *flags:
 openapi examples="90":
     OPENAPI_EXAMPLES={{examples}} cargo test --release -p workgraph-server --test e2e -- openapi::programs_of_others
 
+# Nodes of an earlier commit and of this one together on one database, under a minute of load; then what removes
+upgrade FROM="HEAD~" seconds="60":
+    git worktree add --force --detach target/upgrade {{FROM}}
+    CARGO_TARGET_DIR={{justfile_directory()}}/target/upgrade-target cargo build --manifest-path target/upgrade/Cargo.toml -p workgraph-server
+    git worktree remove --force target/upgrade
+    WORKGRAPH_PREVIOUS={{justfile_directory()}}/target/upgrade-target/debug/workgraph WORKGRAPH_UPGRADE_SECONDS={{seconds}} cargo test -p workgraph-server --test e2e -- --nocapture upgrade::
+
 # Every library crate, built with its examples from its package alone
 packages:
     .ci/packages

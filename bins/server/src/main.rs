@@ -139,15 +139,24 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         }
         Command::Migrate { plan } => {
             let migrating = adapters::postgres_node::migrate(&config, plan);
-            let names = runtime(true)?.block_on(migrating)?;
-            for name in &names {
+            let report = runtime(true)?.block_on(migrating)?;
+            for name in &report.names {
                 say(name);
             }
-            say(match (names.is_empty(), plan) {
-                (true, _) => "the tables are in their newest form",
-                (false, true) => "are to be applied",
-                (false, false) => "were applied",
-            });
+            match (report.names.is_empty(), plan) {
+                (true, _) if report.waiting.is_empty() => {
+                    say("the tables are in their newest form");
+                }
+                (true, _) => {}
+                (false, true) => say("are to be applied"),
+                (false, false) => say("were applied"),
+            }
+            for waiting in &report.waiting {
+                eprintln!("workgraph: {waiting}");
+            }
+            if !report.waiting.is_empty() {
+                return Ok(ExitCode::FAILURE);
+            }
         }
         Command::Openapi => say(&http::openapi::text(&config.server.public_url.0)),
         Command::Config {

@@ -4,6 +4,7 @@ use crate::ports::Entropy;
 use crate::ports::body_source::BodyReadError;
 use crate::request::ApiResponse;
 use crate::storage_error::StorageError;
+use workgraph_auth::AuthStoreError;
 use workgraph_core::InterruptReason;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
 use workgraph_core::storage::GraphStoreError;
@@ -154,7 +155,10 @@ pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse 
                 say(429, &fault.message).with("Retry-After", seconds.to_string())
             }
         },
-        ApiError::Storage(StorageError::Graph(GraphStoreError::Unavailable(_))) => {
+        ApiError::Storage(
+            StorageError::Graph(GraphStoreError::Unavailable(_))
+            | StorageError::Auth(AuthStoreError::Unreachable(_)),
+        ) => {
             let phrase = log_error(&failure.to_log(), entropy);
             let error = ErrorObject::with_phrase(messages::NOT_AVAILABLE, phrase);
             ApiResponse::json(503, error_envelope::errors(&[error])).with("Retry-After", "5")

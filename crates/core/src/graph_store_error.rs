@@ -21,6 +21,9 @@ pub enum GraphStoreError {
     /// The storage, or something that it needs, cannot be used now; nothing of the call was applied.
     #[error("not available now: {0}")]
     Unavailable(String),
+    /// The storage did not say what became of a change: it was applied as a whole, or not at all.
+    #[error("what became of the change is not known: {0}")]
+    Unknown(String),
     /// The interrupt of the call stopped it; nothing is wrong with the storage.
     #[error("stopped: {0}")]
     Interrupted(InterruptReason),

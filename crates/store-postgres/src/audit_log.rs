@@ -53,16 +53,17 @@ impl NewRows {
     }
 }
 
-/// Appends rows to the log and commits the transaction of the connection.
+/// Appends rows to the log and commits the transaction of the connection with these statements.
 ///
 /// # Errors
-/// Fails if the database does; then nothing is committed.
+/// Fails if the database does.
 pub(crate) async fn append_and_commit(
     connection: &Connection,
     rows: Vec<AuditRow>,
+    commit: &str,
 ) -> Result<(), DatabaseError> {
     if rows.is_empty() {
-        connection.batch_execute("COMMIT").await?;
+        connection.batch_execute(commit).await?;
         return Ok(());
     }
     let [end] = pipeline(connection, None, [(LOCK_END, &[])], None).await?;
@@ -105,6 +106,6 @@ pub(crate) async fn append_and_commit(
             ],
         ),
     ];
-    pipeline(connection, None, statements, Some("COMMIT")).await?;
+    pipeline(connection, None, statements, Some(commit)).await?;
     Ok(())
 }

@@ -30,9 +30,11 @@ mod token_store;
 
 pub(crate) use self::auth_transaction::AuthTransaction;
 pub(crate) use self::statements::LOCK_ACCOUNT;
+use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::params::OwnedParams;
 use crate::postgres_store::PostgresStore;
+use crate::reader::OpenConnection;
 use crate::statement_pipeline::pipeline;
 use futures_util::future::BoxFuture;
 use tokio_postgres::Row;
@@ -59,9 +61,21 @@ impl PostgresStore {
     ) -> Result<Vec<Row>, DatabaseError> {
         let database = self.database.clone();
         let work = async move {
-            let connection = database.connection().await?;
+            let mut open = OpenConnection::new(&database, database.connection().await?);
             let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|p| &**p as _).collect();
-            let [rows] = pipeline(&connection, None, [(sql, &params)], None).await?;
+            let connection = open
+                .get()
+                .ok_or_else(|| DatabaseError::Failed("no connection".into()))?;
+            let sent = pipeline(connection, None, [(sql, &params)], None);
+            let done = Database::within(database.options().read_timeout, sent).await;
+            if done
+                .as_ref()
+                .err()
+                .is_none_or(|error| !error.breaks_connection())
+            {
+                drop(open.take());
+            }
+            let [rows] = done?;
             Ok(rows)
         };
         self.database.run(work).await

@@ -5,8 +5,8 @@ mod node_checks;
 
 use self::contradictions::CONTRADICTIONS;
 use self::integrity_report::IntegrityReport;
-use crate::database_error::DatabaseError;
 use crate::database::Database;
+use crate::database_error::DatabaseError;
 use crate::transaction::PgTransaction;
 use workgraph_core::storage::GraphStoreError;
 

@@ -16,9 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_postgres::NoTls;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Connection from a pool, to which it returns when it is dropped.
 pub(crate) type Connection = deadpool_postgres::Object;
+
+/// Time without a word on a connection after which it is asked for a sign of life, and the time and number of the
+/// questions after that.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
+const KEEPALIVE_RETRIES: u32 = 3;
 
 /// Options of a database.
 #[derive(Clone)]
@@ -103,6 +110,8 @@ struct SharedDatabase {
     writers: Pool,
     runtime: Handle,
     options: DatabaseOptions,
+    /// Encryption of connections, if they may be encrypted.
+    tls: Option<MakeRustlsConnect>,
     /// Address without the password.
     display: String,
     /// Number of reads, and of the times that they waited for the database.
@@ -129,7 +138,7 @@ impl Database {
         let database = Self::connect(options, runtime).await?;
         let own = database.clone();
         database
-            .run(async move { migrations::migrate(&own).await.map(drop) })
+            .run(async move { migrations::migrate(&own).await })
             .await?;
         Ok(database)
     }
@@ -141,11 +150,16 @@ impl Database {
     pub async fn connect(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let address = Address::parse(&options.url)?;
         let display = address.to_string();
+        let tls = match address.may_encrypt() {
+            true => Some(tls::connector(&address)?),
+            false => None,
+        };
         let shared = SharedDatabase {
-            readers: pool(&address, &options, options.connections)?,
-            writers: pool(&address, &options, 2)?,
+            readers: pool(&address, tls.as_ref(), &options, options.connections)?,
+            writers: pool(&address, tls.as_ref(), &options, 2)?,
             runtime,
             options,
+            tls,
             display,
             reads: AtomicU64::new(0),
             read_trips: AtomicU64::new(0),
@@ -160,6 +174,16 @@ impl Database {
             .run(async move { own.check_server().await })
             .await?;
         Ok(database)
+    }
+
+    /// Checks that this program can work with the tables, without any change to them.
+    ///
+    /// # Errors
+    /// Fails if they lack something, or a newer program has removed something.
+    pub async fn check_tables(&self) -> Result<(), DatabaseError> {
+        let own = self.clone();
+        let checked = async move { migrations::check(&own.connection().await?).await };
+        self.run(checked).await
     }
 
     /// Returns the options.
@@ -227,11 +251,48 @@ impl Database {
         Ok(self.shared.writers.get().await?)
     }
 
+    /// Waits for work, but not longer than this.
+    ///
+    /// # Errors
+    /// Fails as the work does; if it takes too long, what became of it is not known, and its connection is to be closed.
+    pub(crate) async fn within<T>(
+        limit: Duration,
+        work: impl Future<Output = Result<T, DatabaseError>>,
+    ) -> Result<T, DatabaseError> {
+        let late = |_| Err(DatabaseError::TimedOut("it did not answer in time".into()));
+        tokio::time::timeout(limit, work).await.unwrap_or_else(late)
+    }
+
+    /// Closes a connection on which a statement may not have ended, and tells the server to stop that: it would go on to
+    /// its end, or to the limit of its time.
+    pub(crate) fn close(&self, connection: Connection) {
+        let token = connection.cancel_token();
+        let is_closed = connection.is_closed();
+        drop(Connection::take(connection));
+        if is_closed {
+            return;
+        }
+        let own = self.clone();
+        self.runtime().spawn(async move {
+            let cancel = async {
+                match &own.shared.tls {
+                    Some(tls) => token.cancel_query(tls.clone()).await,
+                    None => token.cancel_query(NoTls).await,
+                }
+            };
+            match tokio::time::timeout(own.options().connect_timeout, cancel).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(%error, "a statement was not stopped"),
+                Err(late) => tracing::debug!(error = %late, "a statement was not stopped"),
+            }
+        });
+    }
+
     /// Refuses a server that is too old, has another encoding, or can lose commits.
     async fn check_server(&self) -> Result<(), DatabaseError> {
         let connected = self.shared.readers.get().await;
-        let connection = connected
-            .map_err(|error| DatabaseError::not_connected(error, &self.shared.display))?;
+        let connection =
+            connected.map_err(|error| DatabaseError::not_connected(error, &self.shared.display))?;
         let row = connection
             .query_one(
                 "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
@@ -272,19 +333,32 @@ impl Database {
     }
 }
 
-fn pool(address: &Address, options: &DatabaseOptions, size: usize) -> Result<Pool, DatabaseError> {
+fn pool(
+    address: &Address,
+    tls: Option<&MakeRustlsConnect>,
+    options: &DatabaseOptions,
+    size: usize,
+) -> Result<Pool, DatabaseError> {
     let mut config = address.config.clone();
     config.application_name(format!("workgraph/{}", options.node));
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(options.connect_timeout);
     }
+    // Without these, a connection to a machine that is gone would be waited for until the operating system gives up.
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(options.statement_timeout);
+    }
+    if config.get_keepalives_idle() > KEEPALIVE {
+        config.keepalives_idle(KEEPALIVE);
+        config.keepalives_interval(KEEPALIVE_INTERVAL);
+        config.keepalives_retries(KEEPALIVE_RETRIES);
+    }
     let of_manager = ManagerConfig {
         recycling_method: RecyclingMethod::Fast,
     };
-    let manager = if address.may_encrypt() {
-        Manager::from_config(config, tls::connector(address)?, of_manager)
-    } else {
-        Manager::from_config(config, NoTls, of_manager)
+    let manager = match tls {
+        Some(tls) => Manager::from_config(config, tls.clone(), of_manager),
+        None => Manager::from_config(config, NoTls, of_manager),
     };
     let setup = options.setup();
     let prepare = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {

@@ -145,6 +145,7 @@ impl From<DatabaseError> for GraphStoreError {
             DatabaseError::Unavailable(reason) | DatabaseError::TimedOut(reason) => {
                 Self::Unavailable(format!("the database: {reason}"))
             }
+            DatabaseError::Unknown(reason) => Self::Unknown(reason),
             other => Self::Failed(other.to_string()),
         }
     }
@@ -154,6 +155,10 @@ impl From<DatabaseError> for AuthStoreError {
     fn from(error: DatabaseError) -> Self {
         match error {
             DatabaseError::Duplicate(_) => Self::Conflict,
+            DatabaseError::Unknown(reason) => Self::Unknown(reason),
+            DatabaseError::Unavailable(reason) | DatabaseError::TimedOut(reason) => {
+                Self::Unreachable(reason)
+            }
             other => Self::Unavailable(other.to_string()),
         }
     }

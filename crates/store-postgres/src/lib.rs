@@ -24,9 +24,10 @@ mod transaction;
 mod wave;
 mod waves;
 mod webhooks;
+mod write_attempt;
 mod writer;
 
-pub use database::migrations::plan;
+pub use database::migrations::{PlannedMigration, plan};
 pub use database::{Database, DatabaseOptions};
 pub use database_error::DatabaseError;
 pub use postgres_store::PostgresStore;

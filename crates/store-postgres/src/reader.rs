@@ -76,8 +76,8 @@ impl Database {
         E: From<DatabaseError>,
     {
         // A panic drops the connection too, which is then not in the pool any more.
-        let mut connection = OpenConnection(Some(connection));
-        let Some(open) = &connection.0 else {
+        let mut connection = OpenConnection::new(self, connection);
+        let Some(open) = connection.get() else {
             return Err(DatabaseError::Failed("no connection".into()).into());
         };
         let mut transaction =
@@ -86,12 +86,13 @@ impl Database {
         self.count_read(transaction.trips());
         let (begun, idle) = (transaction.has_begun(), transaction.is_idle());
         drop(transaction);
-        if idle && let Some(open) = connection.0.take() {
+        if idle && let Some(open) = connection.take() {
             if begun {
                 // The answer does not wait for the end of the snapshot; the next user of the connection does.
+                let own = self.clone();
                 self.runtime().spawn(async move {
                     if open.batch_execute("COMMIT").await.is_err() {
-                        drop(Connection::take(open));
+                        own.close(open);
                     }
                 });
             } else {
@@ -102,13 +103,33 @@ impl Database {
     }
 }
 
-/// Connection that is closed unless it was taken out.
-pub(crate) struct OpenConnection(pub(crate) Option<Connection>);
+/// Connection that is closed unless it was taken out: a statement on it may not have ended.
+pub(crate) struct OpenConnection {
+    database: Database,
+    connection: Option<Connection>,
+}
+
+impl OpenConnection {
+    pub(crate) fn new(database: &Database, connection: Connection) -> Self {
+        Self {
+            database: database.clone(),
+            connection: Some(connection),
+        }
+    }
+
+    pub(crate) const fn get(&self) -> Option<&Connection> {
+        self.connection.as_ref()
+    }
+
+    pub(crate) const fn take(&mut self) -> Option<Connection> {
+        self.connection.take()
+    }
+}
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        if let Some(open) = self.0.take() {
-            drop(Connection::take(open));
+        if let Some(open) = self.connection.take() {
+            self.database.close(open);
         }
     }
 }

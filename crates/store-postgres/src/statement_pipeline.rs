@@ -19,9 +19,24 @@ pub(crate) async fn pipeline<const N: usize>(
     statements: [Statement<'_>; N],
     after: Option<&str>,
 ) -> Result<[Vec<Row>; N], DatabaseError> {
+    let rows = pipeline_all(connection, before, &statements, after).await?;
+    <[Vec<Row>; N]>::try_from(rows)
+        .map_err(|_| DatabaseError::Failed("a statement has no answer".into()))
+}
+
+/// Does the same with any number of statements.
+///
+/// # Errors
+/// Fails as [`pipeline`] does.
+pub(crate) async fn pipeline_all(
+    connection: &Connection,
+    before: Option<&str>,
+    statements: &[Statement<'_>],
+    after: Option<&str>,
+) -> Result<Vec<Vec<Row>>, DatabaseError> {
     // All are prepared first: one that must be prepared in between would be sent after those that follow it.
-    let mut prepared = Vec::with_capacity(N);
-    for (sql, _) in &statements {
+    let mut prepared = Vec::with_capacity(statements.len());
+    for (sql, _) in statements {
         prepared.push(connection.prepare_cached(sql).await?);
     }
     let run = async |sql: Option<&str>| match sql {
@@ -31,10 +46,9 @@ pub(crate) async fn pipeline<const N: usize>(
     // Each future sends its statement when it is first polled, and they are polled in this order.
     let queries = prepared
         .iter()
-        .zip(&statements)
+        .zip(statements)
         .map(|(prepared, (_, params))| connection.query(prepared, params));
     let ((), (rows, ())) =
         try_join(run(before), try_join(try_join_all(queries), run(after))).await?;
-    <[Vec<Row>; N]>::try_from(rows)
-        .map_err(|_| DatabaseError::Failed("a statement has no answer".into()))
+    Ok(rows)
 }

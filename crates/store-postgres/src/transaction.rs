@@ -22,7 +22,8 @@ use workgraph_core::{InterruptReason, MaybeInterrupt};
 /// Keys that collected writes touch, for the journal's entry of the last commit.
 pub(crate) struct CollectedKeys {
     pub(crate) last: Seq,
-    pub(crate) touched: Vec<i64>,
+    /// The keys; `None` if there are too many of them.
+    pub(crate) touched: Option<Vec<i64>>,
 }
 
 type PendingStatement<'c> =

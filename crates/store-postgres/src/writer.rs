@@ -1,12 +1,12 @@
 //! Writer and group commit: it takes all waiting jobs, commits them together, and answers all once that is durable.
 mod write_job;
-mod write_outcome;
 
 use self::write_job::{DynWrite, PendingCommit, PendingWrite};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::reader::OpenConnection;
 use crate::transaction::{CollectedKeys, PgTransaction};
+use crate::write_attempt::WriteAttempt;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -20,6 +20,9 @@ const BATCH: usize = 256;
 const BATCH_TIME: Duration = Duration::from_secs(1);
 /// Most jobs in the queue; when it is full, callers wait until there is room.
 const QUEUE: usize = 1024;
+/// Most keys that a commit puts into the journal for the caches of other nodes. One that touches more, such as the deletion
+/// of a large project, makes them forget everything.
+const TOUCHED_MAX: usize = 4_096;
 /// Number of batches between two removals of old attempts.
 const SWEEP_INTERVAL: u32 = 256;
 
@@ -152,8 +155,8 @@ impl WriterThread {
                 return Err(error);
             }
         };
-        let mut held = OpenConnection(Some(connection));
-        let Some(connection) = &held.0 else {
+        let mut held = OpenConnection::new(&database, connection);
+        let Some(connection) = held.get() else {
             return Ok(());
         };
         let mut transaction = PgTransaction::new(
@@ -163,7 +166,7 @@ impl WriterThread {
             database.options().write_timeout,
         );
         let attempt = match transaction.lock_state() {
-            Ok(attempt) => attempt,
+            Ok(id) => WriteAttempt::on_record(id),
             Err(error) => {
                 batch.extend(waiting.drain(..));
                 return Err(error);
@@ -188,12 +191,13 @@ impl WriterThread {
         match done {
             Ok(()) => {
                 // The connection goes back to its pool, outside of any transaction.
-                drop(held.0.take());
+                drop(held.take());
                 Ok(())
             }
             Err(error) if committing && error.breaks_connection() => {
                 drop(held);
-                self.find_out(&attempt, error)
+                let found = attempt.find_out(&database, error);
+                database.runtime().block_on(found)
             }
             Err(error) => Err(error),
         }
@@ -280,12 +284,9 @@ fn write_group(
     if applied.writes.is_empty() {
         return Ok(false);
     }
-    let touched = applied
-        .writes
-        .touched
-        .iter()
-        .map(|key| key.number())
-        .collect();
+    let touched = &applied.writes.touched;
+    let touched =
+        (touched.len() <= TOUCHED_MAX).then(|| touched.iter().map(|key| key.number()).collect());
     let last = applied.writes.last_seq();
     transaction.collected = Some(CollectedKeys { last, touched });
     let sent = applied.writes.flush(transaction);

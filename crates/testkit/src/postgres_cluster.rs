@@ -6,7 +6,7 @@
 use crate::scratch_folder::ScratchFolder;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -111,7 +111,15 @@ impl PostgresCluster {
 
     #[expect(clippy::panic, reason = "a test without its database cannot go on")]
     fn sql(&self, database: &str, statement: &str) {
-        let done = Command::new("psql")
+        match self.psql(database, statement) {
+            Ok(done) if done.status.success() => {}
+            Ok(done) => panic!("{statement}: {}", String::from_utf8_lossy(&done.stderr)),
+            Err(error) => panic!("psql: {error}"),
+        }
+    }
+
+    fn psql(&self, database: &str, statement: &str) -> std::io::Result<Output> {
+        Command::new("psql")
             .args([
                 "--no-psqlrc",
                 "--quiet",
@@ -120,12 +128,7 @@ impl PostgresCluster {
                 statement,
             ])
             .arg(self.url(database))
-            .output();
-        match done {
-            Ok(done) if done.status.success() => {}
-            Ok(done) => panic!("{statement}: {}", String::from_utf8_lossy(&done.stderr)),
-            Err(error) => panic!("psql: {error}"),
-        }
+            .output()
     }
 }
 
@@ -155,6 +158,13 @@ impl TestDatabase {
     /// Panics if one fails.
     pub fn sql(&self, statements: &str) {
         self.cluster.sql(&self.name, statements);
+    }
+
+    /// Runs statements on a connection of their own. Returns true if none failed.
+    #[must_use]
+    pub fn try_sql(&self, statements: &str) -> bool {
+        let done = self.cluster.psql(&self.name, statements);
+        done.is_ok_and(|done| done.status.success())
     }
 
     /// Deletes all rows but those that say which migrations were applied, which is faster than another database.

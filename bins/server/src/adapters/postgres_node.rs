@@ -18,7 +18,7 @@ use workgraph_core::storage::{SharedWork, WorkLeases};
 use workgraph_store_postgres::nodes::membership::{MEMBERSHIP_RENEWAL, Membership, server_time};
 use workgraph_store_postgres::nodes::shared_values;
 use workgraph_store_postgres::nodes::work_leases::PostgresLeases;
-use workgraph_store_postgres::{Database, DatabaseOptions, PostgresStore, plan};
+use workgraph_store_postgres::{Database, DatabaseOptions, PlannedMigration, PostgresStore, plan};
 use workgraph_wire::{KeyRing, sealed_secret};
 
 /// Greatest difference between the clock of this machine and that of the database.
@@ -68,11 +68,19 @@ fn options(config: &Config) -> DatabaseOptions {
     }
 }
 
+/// Migrations of a database.
+pub(crate) struct MigrationReport {
+    /// Names of those that were applied, or would be.
+    pub(crate) names: Vec<&'static str>,
+    /// Those that have to wait, with what to do.
+    pub(crate) waiting: Vec<String>,
+}
+
 /// Applies the migrations of the database, or only names them.
 ///
 /// # Errors
 /// Fails if the database can't be used.
-pub(crate) async fn migrate(config: &Config, only_plan: bool) -> Result<Vec<&'static str>> {
+pub(crate) async fn migrate(config: &Config, only_plan: bool) -> Result<MigrationReport> {
     if config.database.url.is_empty() {
         bail!(
             "there is no database to migrate: name one with --store, WORKGRAPH_STORE_URL or store.url; files in data folders are migrated by the server"
@@ -80,10 +88,27 @@ pub(crate) async fn migrate(config: &Config, only_plan: bool) -> Result<Vec<&'st
     }
     let connected = Database::connect(options(config), Handle::current()).await?;
     let planned = plan(&connected).await?;
-    if !only_plan {
-        PostgresStore::open(options(config), Handle::current()).await?;
-    }
-    Ok(planned)
+    let left = match only_plan {
+        true => {
+            let waits = |one: &PlannedMigration| !one.waits_for.is_empty();
+            let first = planned.iter().position(waits);
+            planned
+                .get(first.unwrap_or(planned.len())..)
+                .unwrap_or_default()
+                .to_vec()
+        }
+        false => {
+            PostgresStore::open(options(config), Handle::current()).await?;
+            plan(&connected).await?
+        }
+    };
+    let done = planned
+        .iter()
+        .take(planned.len().saturating_sub(left.len()));
+    Ok(MigrationReport {
+        names: done.map(|one| one.name).collect(),
+        waiting: left.iter().map(ToString::to_string).collect(),
+    })
 }
 
 /// Opens the database and joins its nodes.
@@ -147,9 +172,7 @@ pub(crate) async fn connect(config: &Config) -> Result<Option<Database>> {
         return Ok(None);
     }
     let database = Database::connect(options(config), Handle::current()).await?;
-    if !plan(&database).await?.is_empty() {
-        bail!("the tables of the database are of an older version: run `workgraph migrate` first");
-    }
+    database.check_tables().await?;
     Ok(Some(database))
 }
 

@@ -42,3 +42,4 @@ mod round_robin;
 mod sdk;
 mod shared_limits;
 mod tap;
+mod upgrade;

@@ -63,7 +63,7 @@ impl Nodes {
     }
 }
 
-/// S910. S911. S72. S82.
+/// S910. S911. S72. S82. S945.
 #[test]
 fn two_nodes_admit_together_what_one_would_and_no_more_than_their_parts_without_redis() {
     let Some(mut redis) = TestServer::start(&[]) else {

@@ -29,12 +29,19 @@ fn a_database_is_checked_and_digested_beside_its_nodes() {
     assert_eq!(on(&a, &["check"]), (true, "no problems\n".to_owned()));
     let (sound, says) = on(&a, &["check", "--audit", "--json"]);
     let report: Value = serde_json::from_str(&says).unwrap();
-    assert!(sound && report["sound"] == true && report["rows"].as_u64() > Some(0), "{says}");
+    assert!(
+        sound && report["sound"] == true && report["rows"].as_u64() > Some(0),
+        "{says}"
+    );
     let (done, says) = on(&other, &["check", "--audit"]);
     assert!(!done && says.contains("copy keys.json"), "{says}");
     let table = |digest: &Value, name: &str| -> Value {
         let tables = digest["tables"].as_array().unwrap();
-        tables.iter().find(|table| table["table"] == name).cloned().unwrap()
+        tables
+            .iter()
+            .find(|table| table["table"] == name)
+            .cloned()
+            .unwrap()
     };
     let digest = || -> Value {
         let (done, says) = on(&other, &["digest", "--json"]);

@@ -47,7 +47,9 @@ fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
     assert!(migrate(&[]).contains("were applied"));
     assert!(migrate(&["--plan"]).contains("newest form"));
 
-    database.sql("INSERT INTO schema_version (version, name) VALUES (9999, 'of tomorrow')");
+    database.sql(
+        "INSERT INTO schema_version (version, name, contract) VALUES (9999, 'of tomorrow', true)",
+    );
     let says = with(&["--store", &url, "--allow-unsafe-store"]);
     assert!(says.contains("newer version"), "{says}");
     let (done, says) = run(&["config", "print", "--store", &url]);
@@ -100,7 +102,10 @@ fn a_server_that_can_lose_commits_or_is_too_old_and_a_clock_that_is_off_are_refu
     for ahead in ["3.5 seconds", "-3.5 seconds", "-1 hour"] {
         show(&database, "", "", ahead);
         let says = serve();
-        assert!(says.contains("differ by") && says.contains("let NTP set both"), "{says}");
+        assert!(
+            says.contains("differ by") && says.contains("let NTP set both"),
+            "{says}"
+        );
     }
 }
 
@@ -119,7 +124,13 @@ fn a_database_with_another_encoding_is_refused() {
         ));
         let url = address(&database).replacen(database.name(), &name, 1);
         let files = folder.0.to_str().unwrap();
-        let as_node = ["--shared-files", files, "--store", &url, "--allow-unsafe-store"];
+        let as_node = [
+            "--shared-files",
+            files,
+            "--store",
+            &url,
+            "--allow-unsafe-store",
+        ];
         let says = refused(&folder, &as_node);
         assert!(
             says.contains("UTF8 is needed") && says.contains("CREATE DATABASE"),
@@ -169,7 +180,10 @@ fn a_wrong_password_is_refused_and_never_shown() {
         "{says}"
     );
     let (done, says) = run(&["check", "--store", &url]);
-    assert!(!done && !says.contains("geheim") && says.contains("password in its address"), "{says}");
+    assert!(
+        !done && !says.contains("geheim") && says.contains("password in its address"),
+        "{says}"
+    );
     std::fs::write(&list, entries).unwrap();
     database.sql(&format!("SELECT pg_reload_conf(); DROP ROLE {user}"));
 }

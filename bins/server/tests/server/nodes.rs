@@ -117,6 +117,41 @@ fn nodes_of_one_database_serve_the_same_data() {
     again.stop();
 }
 
+/// S945.
+#[test]
+fn a_node_without_its_database_says_so_and_goes_on_with_it() {
+    let Some(cluster) = PostgresCluster::shared() else {
+        return;
+    };
+    let (database, other) = (cluster.database(), cluster.database());
+    let [folder, shared] = ["nodes-alone", "nodes-alone-files"].map(Folder::new);
+    let node = node(&folder, &shared, &address(&database), true);
+    let token = folder.bootstrap()["personal_access_token"].clone();
+    let state = || {
+        let (ready, text) = node.request("GET /-/readyz", "", "");
+        let (reply, said) = node.request("GET /api/1.0/users/me", token.as_str().unwrap(), "");
+        assert!(!(text.clone() + &said).contains("geheim"), "{text} {said}");
+        (
+            ready,
+            text.contains("PostgreSQL database does not answer"),
+            reply,
+        )
+    };
+    assert_eq!(state(), (200, false, 200));
+    let name = database.name();
+    other.sql(&format!(
+        "ALTER DATABASE {name} ALLOW_CONNECTIONS false; \
+         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    ));
+    // A connection that has just been cut may be noticed by the first that uses it.
+    state();
+    assert_eq!(state(), (503, true, 503));
+    assert_eq!(node.request("GET /-/livez", "", "").0, 200);
+    other.sql(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+    assert_eq!(state(), (200, false, 200));
+    node.stop();
+}
+
 /// Target of webhooks that answers handshakes and keeps the bodies of deliveries.
 struct Target {
     port: u16,

@@ -13,6 +13,12 @@ pub enum AuthStoreError {
     /// The store could not be reached or failed; the text is for the log.
     #[error("the token store is unavailable: {0}")]
     Unavailable(String),
+    /// The store cannot be reached now; nothing was changed.
+    #[error("the token store cannot be reached: {0}")]
+    Unreachable(String),
+    /// The store did not say what became of a change: it was made as a whole, or not at all.
+    #[error("what became of the change is not known: {0}")]
+    Unknown(String),
     /// An id, digest or e-mail address is taken. Nothing was changed.
     #[error("an id, digest or e-mail address is taken")]
     Conflict,

@@ -6,14 +6,17 @@ use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::handle_actor::HandleActor;
 use crate::params::Params;
-use crate::statement_pipeline::{Statement, pipeline};
+use crate::statement_pipeline::{Statement, pipeline, pipeline_all};
+use crate::write_attempt::WriteAttempt;
+use std::future::Future;
 use tokio_postgres::Row;
 use workgraph_auth::AuthStoreError;
 
 /// Transaction of the store of tokens on a connection of its own. It begins with the first statements that it sends.
 #[derive(Debug)]
 pub(crate) struct AuthTransaction {
-    /// The connection; `None` once it went back to its pool.
+    database: Database,
+    /// The connection; `None` once it went back to its pool or was closed.
     connection: Option<Connection>,
     state: TransactionState,
     /// Acts for which the audit log gets rows, in their order.
@@ -31,6 +34,7 @@ impl AuthTransaction {
     /// Returns a transaction that has not begun.
     pub(crate) async fn new(database: &Database) -> Result<Self, DatabaseError> {
         Ok(Self {
+            database: database.clone(),
             connection: Some(database.connection().await?),
             state: TransactionState::New,
             events: Vec::new(),
@@ -40,6 +44,21 @@ impl AuthTransaction {
     fn connection(&self) -> Result<&Connection, DatabaseError> {
         let ended = || DatabaseError::Failed("the transaction has ended".into());
         self.connection.as_ref().ok_or_else(ended)
+    }
+
+    /// Waits for work on the connection, but not longer than a transaction may take.
+    async fn within<T>(
+        &self,
+        work: impl Future<Output = Result<T, DatabaseError>>,
+    ) -> Result<T, DatabaseError> {
+        Database::within(self.database.options().write_timeout, work).await
+    }
+
+    /// Returns the statement that begins the transaction, if it has not begun.
+    fn begin(&mut self) -> Option<&'static str> {
+        let is_new = self.state == TransactionState::New;
+        self.state = TransactionState::Open;
+        is_new.then_some("BEGIN")
     }
 
     /// Notes an act for the audit log; its rows are written at the end of the transaction.
@@ -55,9 +74,9 @@ impl AuthTransaction {
         &mut self,
         statements: [Statement<'_>; N],
     ) -> Result<[Vec<Row>; N], DatabaseError> {
-        let begin = (self.state == TransactionState::New).then_some("BEGIN");
-        self.state = TransactionState::Open;
-        pipeline(self.connection()?, begin, statements, None).await
+        let begin = self.begin();
+        self.within(pipeline(self.connection()?, begin, statements, None))
+            .await
     }
 
     /// Sends one statement; see [`send`](Self::send).
@@ -77,19 +96,72 @@ impl AuthTransaction {
     /// come first. Nothing may fail after it for another reason than the database.
     ///
     /// # Errors
-    /// Fails with the first error; then nothing is committed.
+    /// Fails with the first error; then nothing is committed, unless the error is [`DatabaseError::Unknown`].
     pub(crate) async fn send_last<const N: usize>(
         &mut self,
         statements: [Statement<'_>; N],
-    ) -> Result<[Vec<Row>; N], DatabaseError> {
-        if !self.events.is_empty() {
-            return self.send(statements).await;
+    ) -> Result<(), DatabaseError> {
+        self.send_last_of(&statements).await.map(drop)
+    }
+
+    /// Does what [`send_last`](Self::send_last) does, and returns the rows of `read`, which sees what the statements did.
+    ///
+    /// # Errors
+    /// Fails as [`send_last`](Self::send_last) does.
+    pub(crate) async fn send_last_and_read<const N: usize>(
+        &mut self,
+        statements: [Statement<'_>; N],
+        read: Statement<'_>,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let mut all = statements.to_vec();
+        all.push(read);
+        if let Some(mut rows) = self.send_last_of(&all).await? {
+            return Ok(rows.pop().unwrap_or_default());
         }
-        let begin = (self.state == TransactionState::New).then_some("BEGIN");
-        self.state = TransactionState::Open;
-        let rows = pipeline(self.connection()?, begin, statements, Some("COMMIT")).await?;
+        let again = async {
+            let connection = self.database.connection().await?;
+            let [rows] = pipeline(&connection, None, [read], None).await?;
+            Ok(rows)
+        };
+        let lost = |error: DatabaseError| DatabaseError::Unknown(error.to_string());
+        self.within(again).await.map_err(lost)
+    }
+
+    /// Sends the last statements; returns the rows of each, or `None` if they were committed and the rows were lost.
+    async fn send_last_of(
+        &mut self,
+        statements: &[Statement<'_>],
+    ) -> Result<Option<Vec<Vec<Row>>>, DatabaseError> {
+        let begin = self.begin();
+        if !self.events.is_empty() {
+            let sent = pipeline_all(self.connection()?, begin, statements, None);
+            return self.within(sent).await.map(Some);
+        }
+        let attempt = WriteAttempt::new()?;
+        let commit = attempt.commit();
+        let sent = pipeline_all(self.connection()?, begin, statements, Some(&commit));
+        let rows = match self.within(sent).await {
+            Ok(rows) => Some(rows),
+            Err(error) => {
+                self.find_out(&attempt, error).await?;
+                None
+            }
+        };
         self.state = TransactionState::Committed;
         Ok(rows)
+    }
+
+    /// Finds out what became of the transaction after its commit was sent and failed: success if it was committed.
+    async fn find_out(
+        &mut self,
+        attempt: &WriteAttempt,
+        error: DatabaseError,
+    ) -> Result<(), DatabaseError> {
+        if !error.breaks_connection() {
+            return Err(error);
+        }
+        self.close();
+        attempt.find_out(&self.database, error).await
     }
 
     /// Ends the transaction: commits it with the rows of its acts, or takes everything back if the outcome is an error.
@@ -114,29 +186,37 @@ impl AuthTransaction {
     }
 
     async fn commit(&mut self, by: &HandleActor) -> Result<(), AuthStoreError> {
+        let attempt = WriteAttempt::new()?;
         let connection = self.connection()?;
-        if self.events.is_empty() {
-            connection
-                .batch_execute("COMMIT")
-                .await
-                .map_err(DatabaseError::from)?;
-            return Ok(());
+        let rows = match self.events.is_empty() {
+            true => Vec::new(),
+            false => by.rows(connection, &self.events).await?,
+        };
+        let commit = attempt.commit();
+        let sent = audit_log::append_and_commit(connection, rows, &commit);
+        match self.within(sent).await {
+            Ok(()) => Ok(()),
+            Err(error) => Ok(self.find_out(&attempt, error).await?),
         }
-        let rows = by.rows(connection, &self.events).await?;
-        Ok(audit_log::append_and_commit(connection, rows).await?)
     }
 
     async fn roll_back(&mut self) -> Result<(), AuthStoreError> {
-        let done = self.connection()?.batch_execute("ROLLBACK").await;
-        Ok(done.map_err(DatabaseError::from)?)
+        let connection = self.connection()?;
+        let done = async { Ok(connection.batch_execute("ROLLBACK").await?) };
+        Ok(self.within(done).await?)
+    }
+
+    /// Closes the connection, so that the server takes back what was not committed.
+    fn close(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.database.close(connection);
+        }
     }
 }
 
-/// Closes the connection of a transaction that was not ended, so that the server takes back what it did.
+/// Closes the connection of a transaction that was not ended.
 impl Drop for AuthTransaction {
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            drop(Connection::take(connection));
-        }
+        self.close();
     }
 }

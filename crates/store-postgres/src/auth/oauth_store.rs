@@ -248,6 +248,7 @@ impl OAuthStore for PostgresStore {
     async fn delete_expired(&self, before: SystemTime) -> Result<u64, AuthStoreError> {
         let end = millis(before);
         let lifetime = i64::try_from(LOGIN_ATTEMPTS_LIFETIME.as_millis()).unwrap_or(i64::MAX);
+        self.query(sql::SWEEP_ATTEMPTS, params![]).await?;
         let mut gone = 0;
         for (sql, end) in [
             (sql::SWEEP_TOKENS, end),

@@ -12,6 +12,7 @@ use super::token_store::TokenColumns;
 use super::{AuthStoreResult, params};
 use crate::columns::number;
 use crate::params::{OwnedParams, Params};
+use crate::statement_pipeline::Statement;
 use crate::stored_values::{get, maybe_text, millis, text, text_to_store, time};
 use std::time::{Duration, SystemTime};
 use tokio_postgres::Row;
@@ -52,7 +53,7 @@ pub(super) async fn put_app(
         tx.record(event);
     }
     match was {
-        None => drop(tx.send_last([(sql::INSERT_APP, &params)]).await?),
+        None => tx.send_last([(sql::INSERT_APP, &params)]).await?,
         // One app does not become another.
         Some(was) if was.id != app.id => return Err(AuthStoreError::Conflict),
         Some(_) => {
@@ -148,18 +149,14 @@ pub(super) async fn keep_consent(
         None => (sql::INSERT_GRANT, insert),
     };
     let take = (sql::TAKE_TICKET, ticket);
+    let granted: Statement<'_> = (sql::STANDING, &[&parties.user, &parties.app]);
     let stored = match &consent.code {
         Some(code) => {
             let code = CodeColumns::of(code, parties.standing.as_ref().map_or(new.id, |s| s.id))?;
-            let [_, stored, _] = tx
-                .send_last([take, grant, (sql::INSERT_CODE, &code.params())])
-                .await?;
-            stored
+            let code = (sql::INSERT_CODE, &code.params()[..]);
+            tx.send_last_and_read([take, grant, code], granted).await?
         }
-        None => {
-            let [_, stored] = tx.send_last([take, grant]).await?;
-            stored
-        }
+        None => tx.send_last_and_read([take, grant], granted).await?,
     };
     first_authorization(&stored)?.ok_or_else(|| lost("an authorization"))
 }
@@ -300,13 +297,13 @@ pub(super) async fn redeem(
         TokenColumns::of(refresh, Some(refresh.id))?,
         TokenColumns::of(access, Some(refresh.id))?,
     );
-    let [_, _, _, stored] = tx
-        .send_last([
-            (sql::CODE_GAVE, &[&key, &refresh.id]),
-            (sql::INSERT_TOKEN, &refresh.params()),
-            (sql::INSERT_TOKEN, &access.params()),
-            (sql::TOKEN_BY_ID, &[&access.id]),
-        ])
+    let issue: [Statement<'_>; 3] = [
+        (sql::CODE_GAVE, &[&key, &refresh.id]),
+        (sql::INSERT_TOKEN, &refresh.params()),
+        (sql::INSERT_TOKEN, &access.params()),
+    ];
+    let stored = tx
+        .send_last_and_read(issue, (sql::TOKEN_BY_ID, &[&access.id]))
         .await?;
     let stored = stored.first().ok_or_else(|| lost("a token"))?;
     let stored = auth_rows::effective_token(stored)?;

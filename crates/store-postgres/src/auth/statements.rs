@@ -167,14 +167,9 @@ pub(super) const GRANTS_OF_USER: &str = concat!(
     grant_cols!(),
     " FROM \"authorization\" g WHERE g.user = $1 AND g.revoked_at IS NULL ORDER BY g.id"
 );
-pub(super) const REGRANT: &str = concat!(
-    "UPDATE \"authorization\" g SET scopes = $2 WHERE g.id = $1 AND g.revoked_at IS NULL RETURNING ",
-    grant_cols!()
-);
-pub(super) const INSERT_GRANT: &str = concat!(
-    "INSERT INTO \"authorization\" AS g (id, \"user\", app, scopes, created_at) VALUES ($1, $2, $3, $4, $5) RETURNING ",
-    grant_cols!()
-);
+pub(super) const REGRANT: &str =
+    "UPDATE \"authorization\" g SET scopes = $2 WHERE g.id = $1 AND g.revoked_at IS NULL";
+pub(super) const INSERT_GRANT: &str = "INSERT INTO \"authorization\" (id, \"user\", app, scopes, created_at) VALUES ($1, $2, $3, $4, $5)";
 pub(super) const REVOKE_GRANT: &str = "UPDATE \"authorization\" g SET revoked_at = $3 \
     WHERE g.id = $1 AND g.user = $2 AND g.revoked_at IS NULL RETURNING (SELECT name FROM app p WHERE p.id = g.app)";
 pub(super) const REVOKE_GRANTS_OF: &str = "WITH own AS MATERIALIZED (SELECT id FROM \"authorization\" o \
@@ -246,6 +241,9 @@ pub(super) const SWEEP_CODES: &str = sweep!("code", "digest", "expires_at < $1")
 pub(super) const SWEEP_SESSIONS: &str = sweep!("session", "digest", "expires_at < $1");
 pub(super) const SWEEP_TICKETS: &str = sweep!("ticket", "digest", "at < $1");
 pub(super) const SWEEP_STRIKES: &str = sweep!("strikes", "key", "last_at < $1");
+/// Nobody asks what became of a transaction any more after this time.
+pub(super) const SWEEP_ATTEMPTS: &str =
+    "DELETE FROM write_attempt WHERE at < now() - interval '1 hour'";
 
 /// Deletes the webhooks of a user whose apps have no access any more; the last statement before the audit log.
 pub(super) const DROP_ORPHANED_HOOKS: &str = drop_hooks!("h.user = $1 AND ", orphaned_hooks!());

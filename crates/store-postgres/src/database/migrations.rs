@@ -1,36 +1,84 @@
 //! Tables, and the migrations that bring a database to their newest form.
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
+use std::fmt;
 use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
 /// Migration to the next version.
 struct Migration {
+    kind: MigrationKind,
     /// Name of its file.
     name: &'static str,
     /// Statements of the file.
     script: &'static str,
 }
 
+/// Effect of a migration on nodes of the version before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum MigrationKind {
+    /// It adds: older nodes go on as before, and can be started.
+    Expand,
+    /// It removes what older nodes use, so it waits until there are none.
+    Contract,
+}
+
 macro_rules! migrations {
-    ($($file:literal),* $(,)?) => {
-        &[$(Migration { name: $file, script: include_str!(concat!("migrations/", $file, ".sql")) }),*]
+    ($($kind:ident $file:literal),* $(,)?) => {
+        &[$(Migration {
+            kind: MigrationKind::$kind,
+            name: $file,
+            script: include_str!(concat!("migrations/", $file, ".sql")),
+        }),*]
     };
 }
 
 /// Migrations, in order; the version of a database is the number of those that were applied. A file that was released
-/// is never edited: the next change is another file.
+/// is never edited: the next change is another file. What is not used any more is removed by the version after, so that
+/// nodes of two versions can serve one database.
 const MIGRATIONS: &[Migration] = migrations![
-    "0001_graph",
-    "0002_auth",
-    "0003_webhooks",
-    "0004_audit",
-    "0005_nodes",
+    Expand "0001_graph",
+    Expand "0002_auth",
+    Expand "0003_webhooks",
+    Expand "0004_audit",
+    Expand "0005_nodes",
+    Expand "0006_upgrades",
+    Contract "0007_without_seen",
 ];
+
+/// Migration that was not applied.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlannedMigration {
+    /// Name of the migration.
+    pub name: &'static str,
+    /// Numbers of the nodes that serve the database and use what it removes. It waits until there are none.
+    pub waits_for: Vec<i16>,
+}
+
+/// Says what a migration waits for.
+impl fmt::Display for PlannedMigration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.waits_for.iter().map(ToString::to_string).collect();
+        let (name, numbers) = (self.name, numbers.join(", "));
+        if numbers.is_empty() {
+            return f.write_str(name);
+        }
+        write!(
+            f,
+            "{name}: it removes what older nodes use (number {numbers}): stop or upgrade them first, or wait until the lease of one that was killed is over"
+        )
+    }
+}
 
 /// Returns the version that this program brings a database to.
 pub(crate) const fn newest() -> usize {
     MIGRATIONS.len()
+}
+
+/// Returns the oldest version with which this program works: that of the last migration which added something.
+pub(crate) fn oldest() -> usize {
+    let is_added = |migration: &Migration| migration.kind == MigrationKind::Expand;
+    MIGRATIONS.iter().rposition(is_added).map_or(0, |at| at + 1)
 }
 
 /// Key of the advisory lock that a node holds while it migrates: "WkGr".
@@ -40,11 +88,21 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest time to wait for another node that migrates.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Applies the remaining migrations, each in a transaction of its own; one node at a time. Returns their names.
-pub(crate) async fn migrate(database: &Database) -> Result<Vec<&'static str>, DatabaseError> {
+/// Longest time that a statement of a migration waits for a lock before all is tried again: others wait behind it.
+const STATEMENT_LOCK_TIMEOUT: &str = "1s";
+/// Attempts to get the locks of a migration, and the time between two of them.
+const ATTEMPTS: usize = 60;
+const ATTEMPT_INTERVAL: Duration = Duration::from_millis(500);
+
+const OLDER_NODES: &str = "SELECT number FROM member WHERE until >= clock_timestamp() AND schema_max < $1 \
+    ORDER BY number";
+
+/// Applies the remaining migrations, each in a transaction of its own; one node at a time. One that removes what older
+/// nodes use is left for later while any of them serves the database.
+pub(crate) async fn migrate(database: &Database) -> Result<(), DatabaseError> {
     let connection = database.connection().await?;
     if remaining(&connection).await?.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     lock(&connection).await?;
     let done = apply(&connection).await;
@@ -58,18 +116,52 @@ pub(crate) async fn migrate(database: &Database) -> Result<Vec<&'static str>, Da
     done
 }
 
-/// Returns the names of the migrations that [`Database::open`] would apply.
+/// Returns the migrations that [`Database::open`] would apply, or leave for later.
 ///
 /// # Errors
-/// Fails if the database cannot be read, or its data is of a newer version.
-pub async fn plan(database: &Database) -> Result<Vec<&'static str>, DatabaseError> {
+/// Fails if the database cannot be read, or its data is of a newer version that this program cannot work with.
+pub async fn plan(database: &Database) -> Result<Vec<PlannedMigration>, DatabaseError> {
     let own = database.clone();
     let planned = async move {
         let connection = own.connection().await?;
-        let remaining = remaining(&connection).await?;
-        Ok(remaining.iter().map(|migration| migration.name).collect())
+        let mut planned = Vec::new();
+        for (version, migration) in remaining(&connection).await? {
+            let waits_for = older_nodes(&connection, version, migration).await?;
+            let name = migration.name;
+            planned.push(PlannedMigration { name, waits_for });
+        }
+        Ok(planned)
     };
     database.run(planned).await
+}
+
+/// Refuses a database with which this program cannot work: one that lacks something, or something was removed.
+pub(crate) async fn check(connection: &Connection) -> Result<(), DatabaseError> {
+    let rest = remaining(connection).await?;
+    match rest.iter().find(|(version, _)| *version <= oldest()) {
+        None => Ok(()),
+        Some((_, missing)) => Err(DatabaseError::Unsuitable(format!(
+            "its tables lack {}: run `workgraph migrate`",
+            missing.name
+        ))),
+    }
+}
+
+/// Returns the numbers of the nodes for which a migration waits.
+async fn older_nodes(
+    connection: &Connection,
+    version: usize,
+    migration: &Migration,
+) -> Result<Vec<i16>, DatabaseError> {
+    let row = connection
+        .query_one("SELECT to_regclass('member') IS NOT NULL", &[])
+        .await?;
+    if migration.kind == MigrationKind::Expand || !row.try_get::<_, bool>(0)? {
+        return Ok(Vec::new());
+    }
+    let version = i32::try_from(version).unwrap_or(i32::MAX);
+    let rows = connection.query(OLDER_NODES, &[&version]).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 /// Takes the lock. It is tried again and again: a statement that waits would keep an old snapshot, for which other
@@ -93,56 +185,110 @@ async fn lock(connection: &Connection) -> Result<(), DatabaseError> {
         .map_err(|_| late())?
 }
 
-async fn apply(connection: &Connection) -> Result<Vec<&'static str>, DatabaseError> {
-    let mut names = Vec::new();
-    let remaining = remaining(connection).await?;
-    let first = MIGRATIONS.len() - remaining.len();
-    for (at, migration) in remaining.iter().enumerate() {
-        let version = first + at + 1;
-        // Building an index takes as long as it takes.
-        let script = format!(
-            "BEGIN; SET LOCAL statement_timeout = 0; \
-             CREATE TABLE IF NOT EXISTS schema_version \
-                 (version bigint PRIMARY KEY, name text NOT NULL, at timestamptz NOT NULL DEFAULT now()); \
-             {}; INSERT INTO schema_version (version, name) VALUES ({version}, '{}'); COMMIT;",
-            migration.script, migration.name
-        );
-        if let Err(error) = connection.batch_execute(&script).await {
-            let denied = error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE);
-            let what_to_do = match denied {
-                true => "; the user needs the right to make tables: ALTER DATABASE ... OWNER TO ...",
-                false => "",
-            };
-            let error = DatabaseError::from(error);
-            return Err(DatabaseError::Failed(format!(
-                "{}: {error}{what_to_do}",
-                migration.name
-            )));
+async fn apply(connection: &Connection) -> Result<(), DatabaseError> {
+    for (version, migration) in remaining(connection).await? {
+        let mut attempt = 1;
+        let waiting = loop {
+            match apply_one(connection, version, migration).await {
+                // Another transaction has one of the tables.
+                Err(DatabaseError::TimedOut(_)) if attempt < ATTEMPTS => {
+                    attempt += 1;
+                    connection.batch_execute("ROLLBACK").await?;
+                    tokio::time::sleep(ATTEMPT_INTERVAL).await;
+                }
+                done => break done?,
+            }
+        };
+        if waiting.waits_for.is_empty() {
+            let migration = migration.name;
+            tracing::info!(migration, "the tables were brought to a newer form");
+        } else if version < oldest() {
+            // Something that this program needs comes after it.
+            return Err(DatabaseError::Unsuitable(waiting.to_string()));
+        } else {
+            tracing::info!("a migration is left for later: {waiting}");
+            break;
         }
-        tracing::info!(
-            migration = migration.name,
-            "the tables were brought to a newer form"
-        );
-        names.push(migration.name);
     }
-    Ok(names)
+    Ok(())
 }
 
-/// Returns the migrations that were not applied.
-async fn remaining(connection: &Connection) -> Result<&'static [Migration], DatabaseError> {
+/// Applies a migration, unless it has to wait for older nodes. No node can join meanwhile.
+async fn apply_one(
+    connection: &Connection,
+    version: usize,
+    migration: &Migration,
+) -> Result<PlannedMigration, DatabaseError> {
+    let Migration { kind, name, script } = migration;
+    // Building an index takes as long as it takes.
+    let begin = format!(
+        "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '{STATEMENT_LOCK_TIMEOUT}'; \
+         CREATE TABLE IF NOT EXISTS schema_version \
+             (version bigint PRIMARY KEY, name text NOT NULL, at timestamptz NOT NULL DEFAULT now()); \
+         ALTER TABLE schema_version ADD COLUMN IF NOT EXISTS contract boolean NOT NULL DEFAULT false"
+    );
+    let contract = *kind == MigrationKind::Contract;
+    let waiting = async {
+        connection.batch_execute(&begin).await?;
+        if contract {
+            let lock = "LOCK TABLE member IN SHARE ROW EXCLUSIVE MODE";
+            connection.batch_execute(lock).await?;
+        }
+        older_nodes(connection, version, migration).await
+    };
+    let waits_for = waiting.await.map_err(|error| named(name, error))?;
+    let end = match waits_for.is_empty() {
+        true => format!(
+            "{script}; INSERT INTO schema_version (version, name, contract) \
+             VALUES ({version}, '{name}', {contract}); COMMIT"
+        ),
+        false => "ROLLBACK".to_owned(),
+    };
+    let done = connection.batch_execute(&end).await;
+    done.map_err(|error| named(name, error.into()))?;
+    Ok(PlannedMigration { name, waits_for })
+}
+
+/// Returns the error of a migration, with its name and what to do.
+fn named(name: &str, error: DatabaseError) -> DatabaseError {
+    match error {
+        DatabaseError::Failed(text) => {
+            let what_to_do = match text.contains(SqlState::INSUFFICIENT_PRIVILEGE.code()) {
+                true => {
+                    "; the user needs the right to make tables: ALTER DATABASE ... OWNER TO ..."
+                }
+                false => "",
+            };
+            DatabaseError::Failed(format!("{name}: {text}{what_to_do}"))
+        }
+        DatabaseError::TimedOut(text) => DatabaseError::TimedOut(format!("{name}: {text}")),
+        other => other,
+    }
+}
+
+/// Returns the migrations that were not applied, with their versions. None are left of a database that a newer program
+/// has brought to its form, if that has removed nothing since this program's.
+async fn remaining(
+    connection: &Connection,
+) -> Result<Vec<(usize, &'static Migration)>, DatabaseError> {
+    let count = async |sql: &str| {
+        let version: i64 = connection.query_one(sql, &[]).await?.try_get(0)?;
+        usize::try_from(version).map_err(|_| DatabaseError::unreadable("version"))
+    };
     let row = connection
         .query_one("SELECT to_regclass('schema_version') IS NOT NULL", &[])
         .await?;
     let mut found = 0;
     if row.try_get::<_, bool>(0)? {
-        let row = connection
-            .query_one("SELECT coalesce(max(version), 0) FROM schema_version", &[])
-            .await?;
-        let version: i64 = row.try_get(0)?;
-        found = usize::try_from(version).map_err(|_| DatabaseError::unreadable("version"))?;
+        found = count("SELECT coalesce(max(version), 0) FROM schema_version").await?;
     }
-    let known = MIGRATIONS.len();
-    MIGRATIONS
-        .get(found..)
-        .ok_or(DatabaseError::Newer { found, known })
+    let known = newest();
+    if found > known {
+        const REMOVED: &str = "SELECT coalesce(max(version), 0) FROM schema_version WHERE contract";
+        let found = count(REMOVED).await?;
+        if found > known {
+            return Err(DatabaseError::Newer { found, known });
+        }
+    }
+    Ok((1..).zip(MIGRATIONS).skip(found).collect())
 }

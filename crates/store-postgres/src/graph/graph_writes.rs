@@ -121,13 +121,11 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError> {
-        let touched = self
-            .collected
-            .as_mut()
-            .map(|keys| match keys.last == event.seq {
-                true => std::mem::take(&mut keys.touched),
-                false => Vec::new(),
-            });
+        let collected = self.collected.as_mut();
+        let touched = collected.and_then(|keys| match keys.last == event.seq {
+            true => keys.touched.take(),
+            false => Some(Vec::new()),
+        });
         let params: OwnedParams = vec![
             Box::new(whole(event.seq)?),
             Box::new(event.time.millis()),

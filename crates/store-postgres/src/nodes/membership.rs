@@ -13,21 +13,20 @@ const ATTEMPTS: usize = 31;
 /// Takes a number that never was given, or else the one whose lease ended first. It begins where the holder before may
 /// have given gids to.
 const JOIN: &str = "INSERT INTO member AS m \
-        (number, incarnation, until, mint_start, mint_end, schema_min, schema_max, seen) \
+        (number, incarnation, until, mint_start, mint_end, schema_min, schema_max) \
     SELECT n.number::smallint, $1, clock_timestamp() + $2::bigint * interval '1 millisecond', 0, \
-        (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint, $3, $3, clock_timestamp() \
+        (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint, $4, $3 \
     FROM generate_series(0, 30) AS n (number) LEFT JOIN member AS old ON old.number = n.number \
     WHERE old.number IS NULL OR old.until < clock_timestamp() \
     ORDER BY old.until NULLS FIRST, n.number LIMIT 1 \
     ON CONFLICT (number) DO UPDATE SET incarnation = excluded.incarnation, until = excluded.until, \
         mint_start = m.mint_end, mint_end = greatest(m.mint_end + $2::bigint, excluded.mint_end), \
-        schema_min = excluded.schema_min, schema_max = excluded.schema_max, seen = excluded.seen \
+        schema_min = excluded.schema_min, schema_max = excluded.schema_max \
     WHERE m.until < clock_timestamp() \
     RETURNING m.number, m.mint_start, m.mint_end";
 const ALIVE: &str = "SELECT count(*) FROM member WHERE until >= clock_timestamp()";
 const RENEW: &str = "UPDATE member SET until = clock_timestamp() + $3::bigint * interval '1 millisecond', \
-        mint_end = greatest(mint_end, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $3::bigint), \
-        seen = clock_timestamp() \
+        mint_end = greatest(mint_end, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $3::bigint) \
     WHERE number = $1 AND incarnation = $2 RETURNING mint_end";
 const LEAVE: &str =
     "UPDATE member SET until = clock_timestamp() WHERE number = $1 AND incarnation = $2";
@@ -55,10 +54,12 @@ impl Membership {
         let own = database.clone();
         let joined = async move {
             let connection = own.connection().await?;
-            let version = i32::try_from(migrations::newest()).unwrap_or(i32::MAX);
+            let version = |version| i32::try_from(version).unwrap_or(i32::MAX);
+            let known = version(migrations::newest());
+            let needed = version(migrations::oldest());
             for _ in 0..ATTEMPTS {
                 let row = connection
-                    .query_opt(JOIN, &[&incarnation, &lease_ms(), &version])
+                    .query_opt(JOIN, &[&incarnation, &lease_ms(), &known, &needed])
                     .await?;
                 let Some(row) = row else {
                     let alive: i64 = connection.query_one(ALIVE, &[]).await?.try_get(0)?;
@@ -69,6 +70,11 @@ impl Membership {
                     continue;
                 };
                 let number: i16 = row.try_get(0)?;
+                // From here on no migration removes what this program uses; one may have done so a moment ago.
+                if let Err(error) = migrations::check(&connection).await {
+                    connection.execute(LEAVE, &[&number, &incarnation]).await?;
+                    return Err(error);
+                }
                 return Ok(Self {
                     number: u8::try_from(number)
                         .map_err(|_| DatabaseError::unreadable("number"))?,

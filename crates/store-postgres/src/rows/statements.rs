@@ -13,8 +13,10 @@ macro_rules! begin {
         )
     };
 }
-pub(super) const BEGIN_READ: &str = begin!("REPEATABLE READ", "; LOCK TABLE member IN EXCLUSIVE MODE");
-pub(super) const BEGIN_WRITE: &str = begin!("READ COMMITTED", "; LOCK TABLE member IN EXCLUSIVE MODE");
+pub(super) const BEGIN_READ: &str =
+    begin!("REPEATABLE READ", "; LOCK TABLE member IN EXCLUSIVE MODE");
+pub(super) const BEGIN_WRITE: &str =
+    begin!("READ COMMITTED", "; LOCK TABLE member IN EXCLUSIVE MODE");
 pub(super) const BEGIN_SNAPSHOT: &str = begin!("REPEATABLE READ, READ ONLY");
 /// Numbers of the nodes whose leases have not ended.
 pub(super) const SERVING: &str = "SELECT number FROM member WHERE until > now() ORDER BY number";
@@ -39,8 +41,8 @@ pub(super) const HIGHEST: &str = "SELECT greatest((SELECT max(gid) FROM node), (
     (SELECT floor FROM store_state))";
 /// Makes every node number begin at a millisecond: the clock by which the gids were given may have been ahead.
 pub(super) const RESERVE: &str = "INSERT INTO member AS m \
-        (number, incarnation, until, mint_start, mint_end, schema_min, schema_max, seen) \
-    SELECT n, 'moved', now() - interval '1 second', 0, $1, 0, 0, now() FROM generate_series(0, 30) AS n \
+        (number, incarnation, until, mint_start, mint_end, schema_min, schema_max) \
+    SELECT n, 'moved', now() - interval '1 second', 0, $1, 0, 0 FROM generate_series(0, 30) AS n \
     ON CONFLICT (number) DO UPDATE SET mint_end = greatest(m.mint_end, excluded.mint_end)";
 
 fn names(columns: &[Column]) -> String {

@@ -339,5 +339,8 @@ fn commits_and_acts_of_two_nodes_share_one_log() {
     let report = block_on(other.database().inspect_audit(&key, &[])).unwrap();
     assert_eq!((report.findings, report.rows), (vec![], report.last));
     assert!(report.rows >= 12 * ROUNDS);
-    assert_eq!(block_on(made.store.database().check()).unwrap(), Vec::<String>::new());
+    assert_eq!(
+        block_on(made.store.database().check()).unwrap(),
+        Vec::<String>::new()
+    );
 }

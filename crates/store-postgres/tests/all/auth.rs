@@ -309,7 +309,10 @@ fn nothing_survives_the_end_of_an_account_that_it_raced_with() {
         assert!(live.iter().all(|token| token.revoked_at.is_some()));
         assert_eq!(block_on(made.store.sessions(user)).unwrap(), []);
         assert_eq!(block_on(made.store.authorizations(user)).unwrap(), []);
-        assert_eq!(block_on(other.database().check()).unwrap(), Vec::<String>::new());
+        assert_eq!(
+            block_on(other.database().check()).unwrap(),
+            Vec::<String>::new()
+        );
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::cutting_proxy::{Cut, CuttingProxy};
 use crate::support::{TestStore, empty_store, options, runtime};
 use std::sync::atomic::{AtomicBool, Ordering};
-use workgraph_auth::conformance::block_on;
+use std::time::Duration;
+use workgraph_auth::conformance::{block_on, oauth_laws};
+use workgraph_auth::{Account, AuthStoreError, SecretDigest, Tier, TokenStore};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
@@ -78,6 +80,125 @@ fn a_commit_that_never_arrived_is_unavailable_and_can_be_repeated() {
         assert!(!exists(&test.store, number));
         assert_eq!(block_on(store.commit(tag(number))).unwrap().seq, number - 9);
     }
+}
+
+/// S941.
+#[test]
+fn acts_on_tokens_whose_answers_were_lost_are_what_they_were() {
+    let Some(test) = empty_store() else { return };
+    let Some(proxy) = CuttingProxy::before(&test.database) else {
+        return;
+    };
+    let store = through(&proxy, &test);
+    proxy.cut_each(3);
+    let tally = block_on(oauth_laws::run(&store, 7, 600)).unwrap();
+    assert!(
+        tally.redeemed > 3 && tally.replayed > 0 && tally.refreshed > 3,
+        "{tally:?}"
+    );
+    assert_eq!(
+        block_on(store.database().check()).unwrap(),
+        Vec::<String>::new()
+    );
+}
+
+/// S941.
+#[test]
+fn acts_on_tokens_that_never_arrived_are_refused_and_can_be_repeated() {
+    let Some(test) = empty_store() else { return };
+    let Some(proxy) = CuttingProxy::before(&test.database) else {
+        return;
+    };
+    let store = through(&proxy, &test);
+    for user in 20..25 {
+        let account = Account::new(user, Tier::Free);
+        proxy.cut(Cut::Before);
+        let refused = block_on(store.put_account(account.clone(), None)).unwrap_err();
+        assert!(
+            matches!(refused, AuthStoreError::Unreachable(_)),
+            "{refused}"
+        );
+        assert!(proxy.was_cut());
+        assert_eq!(block_on(store.account(user)), Ok(None));
+        block_on(store.put_account(account.clone(), None)).unwrap();
+        assert_eq!(block_on(store.account(user)), Ok(Some(account)));
+    }
+}
+
+/// S941.
+#[test]
+fn a_change_of_which_the_database_does_not_tell_is_unknown_and_not_failed() {
+    let Some(test) = empty_store() else { return };
+    let Some(proxy) = CuttingProxy::before(&test.database) else {
+        return;
+    };
+    let options = DatabaseOptions {
+        url: proxy.url(),
+        write_timeout: Duration::from_secs(1),
+        connect_timeout: Duration::from_secs(1),
+        ..options(&test.database)
+    };
+    let store = block_on(PostgresStore::open(options, runtime())).unwrap();
+    proxy.cut(Cut::AndAway);
+    let unknown = block_on(store.commit(tag(10))).unwrap_err();
+    assert!(matches!(unknown, GraphStoreError::Unknown(_)), "{unknown}");
+    proxy.cut(Cut::Never);
+    proxy.cut(Cut::AndAway);
+    let unknown = block_on(store.put_account(Account::new(20, Tier::Free), None)).unwrap_err();
+    assert!(matches!(unknown, AuthStoreError::Unknown(_)), "{unknown}");
+    // Both were kept.
+    assert!(exists(&test.store, 10));
+    assert!(block_on(test.store.account(20)).unwrap().is_some());
+}
+
+/// Fails if a connection of the store has a statement that waits for a lock.
+const NONE_WAITS: &str = "DO $$ BEGIN \
+    IF EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() \
+        AND application_name LIKE 'workgraph/%' AND wait_event_type = 'Lock') \
+    THEN RAISE 'a statement goes on'; END IF; END $$";
+
+/// S942.
+#[test]
+fn a_read_that_was_stopped_does_not_go_on_at_the_server() {
+    let Some(test) = empty_store() else { return };
+    let options = DatabaseOptions {
+        read_timeout: Duration::from_millis(300),
+        connect_timeout: Duration::from_secs(60),
+        connections: 2,
+        ..options(&test.database)
+    };
+    let store = block_on(PostgresStore::open(options, runtime())).unwrap();
+    let locked = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (test, locked) = (&test, &locked);
+        scope.spawn(move || {
+            test.database.sql(
+                "BEGIN; LOCK TABLE node, token IN ACCESS EXCLUSIVE MODE; \
+                 SELECT pg_sleep(3); ROLLBACK",
+            );
+            locked.store(true, Ordering::Relaxed);
+        });
+        let viewer = ViewerKey {
+            user: gid(2),
+            service: None,
+        };
+        let mut stopped = 0;
+        while !locked.load(Ordering::Relaxed) {
+            // More of them than there are connections: those that were stopped are free again.
+            if block_on(store.load(&ReadQuery::of(viewer).node(gid(7)))).is_err() {
+                stopped += 1;
+                let found = block_on(store.find_token(&SecretDigest([1; 32])));
+                stopped += u32::from(found.is_err());
+            }
+            if stopped >= 4 && !locked.load(Ordering::Relaxed) {
+                // The server is told at once, and needs a moment.
+                let refused = (0..20).all(|_| !test.database.try_sql(NONE_WAITS));
+                assert!(!refused, "the statements go on");
+                break;
+            }
+        }
+        assert!(stopped >= 4, "only {stopped} reads met the lock");
+    });
 }
 
 /// Kills all backends of the store, 40 times.

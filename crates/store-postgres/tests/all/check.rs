@@ -57,7 +57,10 @@ fn the_check_names_contradictions() {
     let Some((made, mut fixture, (number, valued))) = filled() else {
         return;
     };
-    assert_eq!(block_on(made.store.database().check()).unwrap(), Vec::<String>::new());
+    assert_eq!(
+        block_on(made.store.database().check()).unwrap(),
+        Vec::<String>::new()
+    );
     let ghost = Gid::new(5).unwrap();
     fixture.link(ghost, rel::FOLLOWERS, ghost, ListPosition::Rank(0), None);
     block_on(made.store.commit(fixture.take())).unwrap();

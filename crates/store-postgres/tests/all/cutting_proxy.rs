@@ -3,7 +3,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use workgraph_testkit::{ScratchFolder, TestDatabase};
 
 /// Point at which the next commit is cut.
@@ -15,12 +15,19 @@ pub(crate) enum Cut {
     Before = 1,
     /// The server commits, but its answer is lost.
     After = 2,
+    /// The server commits, but its answer is lost, and it cannot be reached any more.
+    AndAway = 3,
 }
+
+/// State of a proxy that lets nobody through any more.
+const AWAY: u8 = 4;
 
 /// Proxy with a socket of its own.
 pub(crate) struct CuttingProxy {
     folder: ScratchFolder,
     cut: Arc<AtomicU8>,
+    /// Each commit of so many is cut after it arrived; 0 for none.
+    interval: Arc<AtomicU32>,
     database: String,
 }
 
@@ -31,15 +38,20 @@ impl CuttingProxy {
         let folder = ScratchFolder::new("proxy");
         let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
         let cut = Arc::new(AtomicU8::new(0));
-        let shared = Arc::clone(&cut);
+        let interval = Arc::new(AtomicU32::new(0));
+        let shared = (Arc::clone(&cut), Arc::clone(&interval), Arc::default());
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
+                if shared.0.load(Ordering::SeqCst) == AWAY {
+                    continue;
+                }
                 relay(client, &server, &shared);
             }
         });
         Some(Self {
             folder,
             cut,
+            interval,
             database: database.name().to_owned(),
         })
     }
@@ -56,6 +68,11 @@ impl CuttingProxy {
     /// Cuts the next commit.
     pub(crate) fn cut(&self, cut: Cut) {
         self.cut.store(cut as u8, Ordering::SeqCst);
+    }
+
+    /// Cuts each commit of so many, after it arrived.
+    pub(crate) fn cut_each(&self, interval: u32) {
+        self.interval.store(interval, Ordering::SeqCst);
     }
 
     /// Returns true if the cut was made.
@@ -75,21 +92,27 @@ fn end(streams: [&UnixStream; 2]) {
     }
 }
 
-fn relay(client: UnixStream, server: &PathBuf, cut: &Arc<AtomicU8>) {
+/// What is cut, each commit of how many, and the number of commits so far.
+type Cuts = (Arc<AtomicU8>, Arc<AtomicU32>, Arc<AtomicU32>);
+
+fn relay(client: UnixStream, server: &PathBuf, cuts: &Cuts) {
     let Ok(server) = UnixStream::connect(server) else {
         return;
     };
     let swallow = Arc::new(AtomicBool::new(false));
     let (mut from_client, mut to_server) =
         (client.try_clone().unwrap(), server.try_clone().unwrap());
-    let (cut, swallows) = (Arc::clone(cut), Arc::clone(&swallow));
+    let ((cut, interval, commits), swallows) = (cuts.clone(), Arc::clone(&swallow));
     std::thread::spawn(move || {
         let (mut buffer, mut locks) = (vec![0; 1 << 16], false);
         while let Ok(count @ 1..) = from_client.read(&mut buffer) {
+            if cut.load(Ordering::SeqCst) == AWAY {
+                break;
+            }
             let bytes = &buffer[..count];
             // Loads end with the same command, but do not lock the store.
             locks |= contains(bytes, b"FOR UPDATE OF store_state");
-            let writes = locks && contains(bytes, b"COMMIT\0");
+            let writes = contains(bytes, b"; COMMIT\0") || (locks && contains(bytes, b"COMMIT\0"));
             if writes
                 && cut
                     .compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst)
@@ -97,10 +120,20 @@ fn relay(client: UnixStream, server: &PathBuf, cut: &Arc<AtomicU8>) {
             {
                 break;
             }
-            if writes
+            let each = interval.load(Ordering::SeqCst);
+            let is_next = writes
+                && each > 0
+                && (commits.fetch_add(1, Ordering::SeqCst) + 1).is_multiple_of(each);
+            let is_last = writes
                 && cut
-                    .compare_exchange(2, 0, Ordering::SeqCst, Ordering::SeqCst)
-                    .is_ok()
+                    .compare_exchange(Cut::AndAway as u8, AWAY, Ordering::SeqCst, Ordering::SeqCst)
+                    .is_ok();
+            if is_next
+                || is_last
+                || writes
+                    && cut
+                        .compare_exchange(2, 0, Ordering::SeqCst, Ordering::SeqCst)
+                        .is_ok()
             {
                 swallows.store(true, Ordering::SeqCst);
             }

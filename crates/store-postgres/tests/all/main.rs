@@ -18,5 +18,6 @@ mod open;
 mod rows;
 mod support;
 mod tampering;
+mod touched_keys;
 mod trips;
 mod webhooks;

@@ -1,6 +1,7 @@
 //! Opening: the tables are made once, by one node, and unsuitable servers are refused.
 use crate::support::{options, runtime};
 use workgraph_auth::conformance::block_on;
+use workgraph_store_postgres::nodes::membership::Membership;
 use workgraph_store_postgres::{Database, DatabaseError, DatabaseOptions, PostgresStore, plan};
 use workgraph_testkit::PostgresCluster;
 
@@ -12,7 +13,7 @@ fn the_tables_are_made_once_and_the_plan_says_what_is_missing() {
     let made = cluster.database();
     let database = block_on(Database::connect(options(&made), runtime())).unwrap();
     let before = block_on(plan(&database)).unwrap();
-    assert_eq!(before.first(), Some(&"0001_graph"));
+    assert_eq!(before[0].name, "0001_graph");
     // Eight nodes start at the same time.
     let opened: Vec<_> = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..8)
@@ -26,7 +27,36 @@ fn the_tables_are_made_once_and_the_plan_says_what_is_missing() {
     for store in opened {
         assert!(store.is_ok(), "{store:?}");
     }
-    assert_eq!(block_on(plan(&database)).unwrap(), Vec::<&str>::new());
+    assert_eq!(block_on(plan(&database)).unwrap(), Vec::new());
+}
+
+/// S944.
+#[test]
+fn tables_of_a_newer_program_are_refused_only_if_something_was_removed() {
+    let Some(cluster) = PostgresCluster::shared() else {
+        return;
+    };
+    let made = cluster.database();
+    let open = || block_on(Database::open(options(&made), runtime()));
+    open().unwrap();
+    made.sql("INSERT INTO schema_version (version, name, contract) VALUES (800, 'more', false)");
+    let database = open().unwrap();
+    assert_eq!(block_on(plan(&database)).unwrap(), Vec::new());
+    block_on(database.check_tables()).unwrap();
+    made.sql("INSERT INTO schema_version (version, name, contract) VALUES (801, 'less', true)");
+    let newer = open().unwrap_err();
+    assert!(
+        matches!(newer, DatabaseError::Newer { found: 801, .. }),
+        "{newer}"
+    );
+    // A node that was starting then does not become one.
+    let refused = block_on(Membership::join(&database, "late".into())).unwrap_err();
+    assert!(matches!(refused, DatabaseError::Newer { .. }), "{refused}");
+    assert!(
+        made.try_sql(
+            "DO $$ BEGIN ASSERT NOT EXISTS (SELECT FROM member WHERE until > now()); END $$"
+        )
+    );
 }
 
 #[test]

@@ -161,7 +161,12 @@ fn every_tampering_with_the_log_is_found() {
         return;
     };
     let inspect = |anchored: &[String]| -> InspectionReport {
-        block_on(made.store.database().inspect_audit(&key().public(), anchored)).unwrap()
+        block_on(
+            made.store
+                .database()
+                .inspect_audit(&key().public(), anchored),
+        )
+        .unwrap()
     };
     made.database.sql(PREPARE);
     // Digests that were computed anew without any change are the same: the attacker's are right.
@@ -169,7 +174,10 @@ fn every_tampering_with_the_log_is_found() {
         .sql(&format!("SELECT chain_anew({})", bounds[0] + 1));
     let report = inspect(&anchored);
     assert_eq!((report.findings, report.covered), (vec![], bounds[1]));
-    assert_eq!(block_on(made.store.database().check()).unwrap(), Vec::<String>::new());
+    assert_eq!(
+        block_on(made.store.database().check()).unwrap(),
+        Vec::<String>::new()
+    );
     let all: [Tampering; 4] = [
         ("edit", edit),
         ("gap", gap),

@@ -19,7 +19,10 @@ fn postgres_keeps_webhooks_as_the_port_says() {
     let Some(made) = empty_store() else { return };
     let store = &made.store;
     block_on(webhooks_of_apps(store, store)).unwrap_or_else(|reason| panic!("{reason}"));
-    assert_eq!(block_on(store.database().check()).unwrap(), Vec::<String>::new());
+    assert_eq!(
+        block_on(store.database().check()).unwrap(),
+        Vec::<String>::new()
+    );
 }
 
 fn hook(id: u64, user: u64, app: Option<u64>, resource: u64) -> Webhook {

@@ -1,0 +1,2 @@
+-- Nobody has read it.
+ALTER TABLE member DROP COLUMN seen;
