@@ -183,3 +183,39 @@ pub fn log_error(reason: &str, entropy: &dyn Entropy) -> String {
     tracing::error!(phrase, reason, "request failed");
     phrase
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::EntropyUnavailable;
+
+    struct NoEntropy;
+
+    impl Entropy for NoEntropy {
+        fn fill(&self, _buffer: &mut [u8]) -> Result<(), EntropyUnavailable> {
+            Err(EntropyUnavailable)
+        }
+    }
+
+    /// S941.
+    #[test]
+    fn a_503_says_that_nothing_was_kept_and_an_unknown_outcome_is_a_500_with_a_phrase() {
+        let text = || "the connection broke".to_owned();
+        let errors: [(StorageError, u16); 4] = [
+            (GraphStoreError::Unavailable(text()).into(), 503),
+            (GraphStoreError::Unknown(text()).into(), 500),
+            (AuthStoreError::Unreachable(text()).into(), 503),
+            (AuthStoreError::Unknown(text()).into(), 500),
+        ];
+        for (error, status) in errors {
+            let reply = error_response(&ApiError::Storage(error), &NoEntropy);
+            let may_retry = reply.headers.iter().any(|(name, _)| *name == "Retry-After");
+            assert_eq!((reply.status, may_retry), (status, status == 503));
+            let body = String::from_utf8(reply.body.to_vec()).unwrap_or_default();
+            assert!(
+                body.contains("\"phrase\"") && !body.contains("broke"),
+                "{body}"
+            );
+        }
+    }
+}

@@ -165,6 +165,7 @@ fn a_read_that_was_stopped_does_not_go_on_at_the_server() {
         read_timeout: Duration::from_millis(300),
         connect_timeout: Duration::from_secs(60),
         connections: 2,
+        cache_bytes: 0,
         ..options(&test.database)
     };
     let store = block_on(PostgresStore::open(options, runtime())).unwrap();
