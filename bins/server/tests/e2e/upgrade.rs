@@ -125,7 +125,8 @@ fn nodes_of_two_versions_serve_together_and_what_removes_waits_for_the_older_one
     let (stop, statuses) = (AtomicBool::new(false), Mutex::new(BTreeMap::new()));
     let begun = clock();
     let user = (older.token().to_owned(), older.workspace("paid"));
-    std::thread::scope(|scope| {
+    // It lives until the last client has its answer.
+    let _newer = std::thread::scope(|scope| {
         for _ in 0..CLIENTS {
             scope.spawn(|| load(proxy.port, (&user.0, &user.1), &stop, &statuses));
         }
@@ -166,6 +167,7 @@ fn nodes_of_two_versions_serve_together_and_what_removes_waits_for_the_older_one
             migrate(&url, &["--plan"]),
             (true, "the tables are in their newest form\n".into())
         );
+        newer
     });
     let statuses = statuses.into_inner().unwrap();
     eprintln!("replies by status: {statuses:?}");
