@@ -62,6 +62,7 @@ impl PostgresStore {
         let database = self.database.clone();
         let work = async move {
             let mut open = OpenConnection::new(&database, database.connection().await?);
+            database.count_statements(1);
             let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|p| &**p as _).collect();
             let connection = open
                 .get()

@@ -120,6 +120,8 @@ struct SharedDatabase {
     /// Number of transactions that wrote, and of the times that they waited.
     batches: AtomicU64,
     write_trips: AtomicU64,
+    /// Number of times that anything else waited.
+    statement_trips: AtomicU64,
 }
 
 impl fmt::Debug for Database {
@@ -165,6 +167,7 @@ impl Database {
             read_trips: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             write_trips: AtomicU64::new(0),
+            statement_trips: AtomicU64::new(0),
         };
         let database = Self {
             shared: Arc::new(shared),
@@ -207,6 +210,12 @@ impl Database {
             .fetch_add(u64::from(trips), Ordering::Relaxed);
     }
 
+    /// Counts trips of statements that are neither loads nor commits.
+    pub(crate) fn count_statements(&self, trips: u64) {
+        let count = &self.shared.statement_trips;
+        count.fetch_add(trips, Ordering::Relaxed);
+    }
+
     /// Returns the figures of the database since it was opened.
     pub(crate) fn stats(&self) -> StoreStats {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -215,6 +224,7 @@ impl Database {
             read_trips: count(&self.shared.read_trips),
             batches: count(&self.shared.batches),
             write_trips: count(&self.shared.write_trips),
+            statement_trips: count(&self.shared.statement_trips),
         }
     }
 

@@ -36,6 +36,9 @@ pub enum DatabaseError {
     /// The work took longer than it may; nothing of it was kept.
     #[error("the database took too long: {0}")]
     TimedOut(String),
+    /// The state of the store is not the one that a statement expects; nothing of the work was kept.
+    #[error("the state of the store has changed meanwhile")]
+    Outdated,
     /// A value that must be unique is taken; the name of the constraint.
     #[error("a value is taken: {0}")]
     Duplicate(String),
@@ -108,6 +111,10 @@ impl From<tokio_postgres::Error> for DatabaseError {
         let code = refusal.code();
         if *code == SqlState::UNIQUE_VIOLATION {
             return Self::Duplicate(refusal.constraint().unwrap_or_default().to_owned());
+        }
+        // No statement divides but those that fail so when they find another state.
+        if *code == SqlState::DIVISION_BY_ZERO {
+            return Self::Outdated;
         }
         if *code == SqlState::QUERY_CANCELED || *code == SqlState::LOCK_NOT_AVAILABLE {
             return Self::TimedOut(text);

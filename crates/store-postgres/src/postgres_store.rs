@@ -17,7 +17,7 @@ pub struct PostgresStore {
     pub(crate) writer: Writer,
     /// Actor of this handle, for the audit log.
     pub(crate) actor: HandleActor,
-    /// Answers of earlier loads, exact at one commit.
+    /// Answers of earlier loads and commits, exact at one commit.
     pub(crate) cache: Arc<Mutex<FactCache>>,
 }
 
@@ -28,10 +28,10 @@ impl PostgresStore {
     /// Fails as [`Database::open`] does.
     pub async fn open(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let database = Database::open(options, runtime).await?;
-        let writer = Writer::start(database.clone())?;
-        let actor = HandleActor::default();
         let cache = FactCache::new(database.options().cache_bytes, 0);
         let cache = Arc::new(Mutex::new(cache));
+        let writer = Writer::start(database.clone(), Arc::clone(&cache))?;
+        let actor = HandleActor::default();
         Ok(Self {
             database,
             writer,

@@ -1,9 +1,12 @@
 //! Lock of the row of `store_state`: a transaction that writes takes it first, and writes the row back before it commits.
 use crate::columns::{number, whole};
 use crate::database_error::DatabaseError;
-use crate::params::OwnedParams;
+use crate::params::{OwnedParams, params};
 use crate::store_state::{AuditLogEnd, StoreState};
 use crate::transaction::PgTransaction;
+use crate::write_attempt::WriteAttempt;
+use workgraph_core::engine::waves::GraphWrites;
+use workgraph_core::model::gid::Gid;
 
 const LOCK: &str = "WITH attempt AS (INSERT INTO write_attempt (id) VALUES (gen_random_uuid()) RETURNING id::text) \
     SELECT seq, floor, audit_seq, audit_gid, audit_at, audit_digest, attempt.id FROM store_state, attempt \
@@ -11,19 +14,86 @@ const LOCK: &str = "WITH attempt AS (INSERT INTO write_attempt (id) VALUES (gen_
 const STORE: &str = "UPDATE store_state SET seq = $1, floor = $2, audit_seq = $3, audit_gid = $4, audit_at = $5, \
     audit_digest = $6";
 
+/// Locks the row and writes the state after commits into it, if it is still the one to which they were applied;
+/// otherwise it fails: see [`DatabaseError::Outdated`]. Where the log gets no rows, it may be at any end.
+const MOVE: &str = "WITH moved AS (UPDATE store_state SET seq = $2, floor = greatest(floor, $3), \
+    audit_seq = coalesce($5, audit_seq), audit_gid = coalesce($6, audit_gid), audit_at = coalesce($7, audit_at), \
+    audit_digest = coalesce($8, audit_digest) \
+    WHERE seq = $1 AND ($4::bigint IS NULL OR audit_seq = $4) RETURNING 1), \
+    attempt AS (INSERT INTO write_attempt (id) SELECT $9::text::uuid FROM moved) SELECT 1 / count(*) FROM moved";
+
+/// Columns of the end of the audit log: number, gid, time and digest of its last row.
+type EndColumns = (i64, i64, i64, Vec<u8>);
+
+fn end_columns(end: Option<AuditLogEnd>) -> Result<EndColumns, DatabaseError> {
+    let Some(last) = end else {
+        return Ok((0, 0, 0, Vec::new()));
+    };
+    let digest = last.head.digest.to_vec();
+    Ok((
+        whole(last.head.seq)?,
+        last.gid.as_i64(),
+        last.at.millis(),
+        digest,
+    ))
+}
+
 impl PgTransaction<'_> {
-    /// Locks the row of the store's state, which makes this a transaction that writes. Returns the random id under which
-    /// the transaction is on record once it is committed.
-    pub(crate) fn lock_state(&mut self) -> Result<String, DatabaseError> {
-        let row = self.one(LOCK, &[])?;
-        let row = row.ok_or_else(|| DatabaseError::unreadable("store_state"))?;
-        let audit = AuditLogEnd::read(&row, 2)?;
+    /// Locks the row of the store's state, which makes this a transaction that has locked it.
+    pub(crate) fn lock_state(&mut self) -> Result<(), DatabaseError> {
+        let rows = self.read(LOCK, params![])?;
+        let row = rows
+            .first()
+            .ok_or_else(|| DatabaseError::unreadable("store_state"))?;
+        let audit = AuditLogEnd::read(row, 2)?;
         self.state = Some(StoreState {
-            seq: number(&row, 0)?,
+            seq: number(row, 0)?,
             floor: row.try_get(1)?,
             audit,
         });
-        Ok(row.try_get(6)?)
+        self.attempt = Some(WriteAttempt::on_record(row.try_get(6)?));
+        Ok(())
+    }
+
+    /// Locks the row of the store's state and moves it to the state after these writes, without waiting for it. The
+    /// transaction fails if the state is not the one to which the writes were applied, or if the log, where the writes
+    /// have rows for it, does not end at `audit`.
+    pub(crate) fn move_state(
+        &mut self,
+        writes: &GraphWrites,
+        audit: Option<AuditLogEnd>,
+    ) -> Result<(), DatabaseError> {
+        let aux = writes.edges.values().filter_map(|edge| edge.aux);
+        let floor = aux.map(Gid::as_i64).max().unwrap_or(0);
+        let (mut expected, mut end) = (None, None);
+        if !writes.audit_rows.is_empty() {
+            let rows = writes.audit_rows.iter();
+            let last = rows.fold(audit, |last, row| {
+                Some(AuditLogEnd::append(last, row.clone()).1)
+            });
+            expected = Some(end_columns(audit)?.0);
+            end = Some(end_columns(last)?);
+        }
+        let attempt = WriteAttempt::new()?;
+        let seq = writes.last_seq();
+        let params: OwnedParams = vec![
+            Box::new(whole(writes.base)?),
+            Box::new(whole(seq)?),
+            Box::new(floor),
+            Box::new(expected),
+            Box::new(end.as_ref().map(|end| end.0)),
+            Box::new(end.as_ref().map(|end| end.1)),
+            Box::new(end.as_ref().map(|end| end.2)),
+            Box::new(end.map(|end| end.3)),
+            Box::new(attempt.id().to_owned()),
+        ];
+        self.attempt = Some(attempt);
+        self.state = Some(StoreState {
+            seq: writes.base,
+            floor,
+            audit,
+        });
+        self.send(MOVE, params)
     }
 
     /// Returns the state that this transaction has locked.
@@ -35,11 +105,7 @@ impl PgTransaction<'_> {
     /// Writes the state back, without waiting for it.
     pub(crate) fn store_state(&mut self) -> Result<(), DatabaseError> {
         let state = *self.locked_state()?;
-        let (mut audit_seq, mut gid, mut at, mut digest) = (0, 0, 0, Vec::new());
-        if let Some(last) = state.audit {
-            (audit_seq, gid, at) = (whole(last.head.seq)?, last.gid.as_i64(), last.at.millis());
-            digest = last.head.digest.to_vec();
-        }
+        let (audit_seq, gid, at, digest) = end_columns(state.audit)?;
         let params: OwnedParams = vec![
             Box::new(whole(state.seq)?),
             Box::new(state.floor),

@@ -7,6 +7,7 @@ use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, Param, Params};
 use crate::store_state::StoreState;
 use crate::wave::{Read, Wave};
+use crate::write_attempt::WriteAttempt;
 use futures_util::FutureExt;
 use std::collections::HashSet;
 use std::future::Future;
@@ -48,8 +49,12 @@ pub(crate) struct PgTransaction<'c> {
     pub(crate) shown: Option<Seq>,
     /// Keys that the collected writes of commits touch, while they are written: it was found out before that they fit.
     pub(crate) collected: Option<CollectedKeys>,
-    /// Locked row of a transaction that writes; `None` in one that reads.
+    /// Locked row of a transaction that writes; `None` in one that reads, and before the lock.
     pub(crate) state: Option<StoreState>,
+    /// Attempt to commit of a transaction that writes.
+    pub(crate) attempt: Option<WriteAttempt>,
+    /// True if the transaction writes, so that it locks the state first.
+    is_writing: bool,
     /// True while a statement is waited for: what is left then is in doubt.
     busy: bool,
     /// Number of times that it waited for rows, or for writes to be done.
@@ -75,9 +80,24 @@ impl<'c> PgTransaction<'c> {
             shown: None,
             collected: None,
             state: None,
+            attempt: None,
+            is_writing: false,
             busy: false,
             trips: 0,
         }
+    }
+
+    /// Makes it one that writes.
+    pub(crate) fn writing(self) -> Self {
+        Self {
+            is_writing: true,
+            ..self
+        }
+    }
+
+    /// Returns true if it writes.
+    pub(crate) const fn writes(&self) -> bool {
+        self.is_writing
     }
 
     /// Makes the interrupt stop it.

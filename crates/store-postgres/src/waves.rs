@@ -24,6 +24,15 @@ const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
 const TOUCHED_MAX: usize = 1_000;
 const TOUCHED: &str = "SELECT touched FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
 
+/// Reads that are made beside those of a wave.
+#[derive(Clone, Copy, Default)]
+struct Beside {
+    /// Commit since which the touched keys are read.
+    since: Option<Seq>,
+    /// True if the state is locked first.
+    locks: bool,
+}
+
 /// State of the graph, and the way to it.
 struct Stamp {
     /// Last commit.
@@ -72,16 +81,19 @@ impl PgTransaction<'_> {
         ))
     }
 
-    /// Makes reads in one trip; with `since`, also that of what was touched since a commit.
+    /// Makes reads in one trip.
     fn answers(
         &mut self,
         reads: &[GraphRead],
-        since: Option<Seq>,
+        beside: Beside,
     ) -> Result<(Vec<GraphAnswer>, Option<Stamp>), GraphStoreError> {
         self.wave = Some(Wave::default());
         // Without rows, nothing that is made of them counts.
-        let _ = self.seq();
-        let _ = since.map(|since| self.stamp(since));
+        match beside.locks {
+            true => drop(self.lock_state()),
+            false => drop(self.seq()),
+        }
+        let _ = beside.since.map(|since| self.touched(since));
         for read in reads {
             let _ = read.run_in(self);
         }
@@ -95,7 +107,7 @@ impl PgTransaction<'_> {
                 .collect();
         }
         self.wave = Some(Wave { rows, ..noted });
-        let known = self.found(reads, since);
+        let known = self.found(reads, beside);
         self.wave = None;
         known
     }
@@ -104,19 +116,27 @@ impl PgTransaction<'_> {
     fn found(
         &mut self,
         reads: &[GraphRead],
-        since: Option<Seq>,
+        beside: Beside,
     ) -> Result<(Vec<GraphAnswer>, Option<Stamp>), GraphStoreError> {
-        self.seq()?;
-        let stamp = since.map(|since| self.stamp(since)).transpose()?;
+        if beside.locks {
+            self.lock_state()?;
+        }
+        let seq = self.seq()?;
+        let stamp = beside.since.map(|since| self.stamp(since, seq));
+        let stamp = stamp.transpose()?;
         let answers: Result<_, GraphStoreError> =
             reads.iter().map(|read| read.run_in(self)).collect();
         Ok((answers?, stamp))
     }
 
+    /// Returns the journal's rows with the keys that commits after this one touched.
+    fn touched(&mut self, since: Seq) -> Result<Rows, DatabaseError> {
+        self.read(TOUCHED, params![bound(since), limit(TOUCHED_MAX)])
+    }
+
     /// Returns what commits after this one touched.
-    fn stamp(&mut self, since: Seq) -> Result<Stamp, GraphStoreError> {
-        let seq = self.seq()?;
-        let rows = self.read(TOUCHED, params![bound(since), limit(TOUCHED_MAX)])?;
+    fn stamp(&mut self, since: Seq, seq: Seq) -> Result<Stamp, GraphStoreError> {
+        let rows = self.touched(since)?;
         let mut touched = Vec::new();
         // Numbers have no gaps, unless commits were pruned.
         let mut is_known = rows.len() as u64 == seq.saturating_sub(since);
@@ -135,21 +155,6 @@ impl PgTransaction<'_> {
         })
     }
 
-    /// Adds the answers to reads to what is known, in one trip.
-    fn learn(
-        &mut self,
-        facts: &mut Option<Facts>,
-        reads: &[GraphRead],
-    ) -> Result<(), GraphStoreError> {
-        let (answers, _) = self.answers(reads, None)?;
-        let seq = self.seq()?;
-        let facts = facts.get_or_insert_with(|| Facts::at(seq));
-        for (read, answer) in reads.iter().zip(answers) {
-            facts.insert(read, answer)?;
-        }
-        Ok(())
-    }
-
     /// Answers a query in waves, and takes from the cache what no commit has touched since it was kept.
     pub(crate) fn load_in_waves(
         &mut self,
@@ -157,6 +162,35 @@ impl PgTransaction<'_> {
         cache: &Mutex<FactCache>,
     ) -> Result<ReadView, GraphStoreError> {
         let guesses = load_guesses(query, true);
+        let attempt = |facts: &Facts| match load_attempt(facts, query, None) {
+            Attempt::Whole(view) => Ok(view),
+            Attempt::Lacks(reads) => Err(reads),
+        };
+        match self.in_waves(cache, guesses, attempt)? {
+            Some((_, view)) => view,
+            None => self.load_directly(query),
+        }
+    }
+
+    /// Locks the state, and applies change sets to it in waves. Returns them with the facts from which they were applied;
+    /// `None` if they take too many waves.
+    pub(crate) fn lock_and_apply(
+        &mut self,
+        sets: &[&Changes],
+        cache: &Mutex<FactCache>,
+    ) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
+        let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
+        self.in_waves(cache, guesses.collect(), |facts| applied(facts, sets))
+    }
+
+    /// Makes attempts at something until one lacks no reads; `None` if they take too many waves. In a transaction that
+    /// writes, the first wave locks the state.
+    fn in_waves<T>(
+        &mut self,
+        cache: &Mutex<FactCache>,
+        guesses: Vec<GraphRead>,
+        attempt: impl Fn(&Facts) -> Result<T, Vec<GraphRead>>,
+    ) -> Result<Option<(Facts, T)>, GraphStoreError> {
         // The first trip brings what was touched, and what the cache does not have in any case.
         let (since, mut wave) = {
             let mut cache = cache.lock();
@@ -164,7 +198,11 @@ impl PgTransaction<'_> {
             let lacking: Vec<GraphRead> = lacking.cloned().collect();
             (cache.seq(), lacking)
         };
-        let (mut answers, stamp) = self.answers(&wave, Some(since))?;
+        let beside = Beside {
+            since: Some(since),
+            locks: self.writes(),
+        };
+        let (mut answers, stamp) = self.answers(&wave, beside)?;
         let seq = self.seq()?;
         let mut facts = Facts::at(seq);
         if let Some(stamp) = stamp {
@@ -185,9 +223,9 @@ impl PgTransaction<'_> {
             }
             (answers, rest) = (Vec::new(), Vec::new());
             if wave.is_empty() {
-                match load_attempt(&facts, query, None) {
-                    Attempt::Whole(view) => return view,
-                    Attempt::Lacks(reads) => rest = reads,
+                match attempt(&facts) {
+                    Ok(done) => return Ok(Some((facts, done))),
+                    Err(reads) => rest = reads,
                 }
                 continue;
             }
@@ -195,9 +233,9 @@ impl PgTransaction<'_> {
             if trips > WAVES_MAX {
                 break;
             }
-            (answers, _) = self.answers(&wave, None)?;
+            (answers, _) = self.answers(&wave, Beside::default())?;
         }
-        self.load_directly(query)
+        Ok(None)
     }
 
     /// Answers a query with a trip for each read.
@@ -206,23 +244,82 @@ impl PgTransaction<'_> {
         engine::load::load(self, query, viewer)
     }
 
-    /// Applies change sets to the state that this transaction has locked, in waves; `None` if they take too many.
+    /// Applies change sets to the state that this transaction has locked, and may have changed, in waves; `None` if they
+    /// take too many.
     pub(crate) fn apply_in_waves(
         &mut self,
         sets: &[&Changes],
     ) -> Result<Option<AppliedChanges>, GraphStoreError> {
-        let (mut facts, mut wave) = (None, Vec::new());
-        for changes in sets {
-            wave.extend(commit_guesses(changes));
-        }
+        let mut facts = Facts::at(self.seq()?);
+        let mut wave: Vec<GraphRead> = sets.iter().flat_map(|set| commit_guesses(set)).collect();
         for _ in 0..WAVES_MAX {
-            self.learn(&mut facts, &wave)?;
-            let Some(facts) = &facts else { break };
-            match apply_attempt(facts, sets) {
-                Applied::Ready(applied) => return Ok(Some(*applied)),
-                Applied::Lacks(reads) => wave = reads,
+            let (answers, _) = self.answers(&wave, Beside::default())?;
+            for (read, answer) in wave.iter().zip(answers) {
+                facts.insert(read, answer)?;
+            }
+            match applied(&facts, sets) {
+                Ok(applied) => return Ok(Some(applied)),
+                Err(reads) => wave = reads,
             }
         }
         Ok(None)
     }
+}
+
+fn applied(facts: &Facts, sets: &[&Changes]) -> Result<AppliedChanges, Vec<GraphRead>> {
+    match apply_attempt(facts, sets) {
+        Applied::Ready(applied) => Ok(*applied),
+        Applied::Lacks(reads) => Err(reads),
+    }
+}
+
+/// Answers a query from what the cache knows of the state after a commit, or of a later one; `None` if it does not know
+/// enough.
+pub(crate) fn load_from_cache(
+    query: &ReadQuery,
+    min_seq: Seq,
+    cache: &Mutex<FactCache>,
+) -> Result<Option<ReadView>, GraphStoreError> {
+    let attempt = |facts: &Facts| match load_attempt(facts, query, None) {
+        Attempt::Whole(view) => Ok(view),
+        Attempt::Lacks(reads) => Err(reads),
+    };
+    match attempt_from_cache(load_guesses(query, true), min_seq, cache, attempt)? {
+        Some((_, view)) => view.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Applies change sets to the state that the cache knows; `None` if it does not know enough of it.
+pub(crate) fn apply_from_cache(
+    sets: &[&Changes],
+    cache: &Mutex<FactCache>,
+) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
+    let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
+    attempt_from_cache(guesses.collect(), 0, cache, |facts| applied(facts, sets))
+}
+
+/// Makes attempts at something as long as the cache has the reads that the last one lacked.
+fn attempt_from_cache<T>(
+    guesses: Vec<GraphRead>,
+    min_seq: Seq,
+    cache: &Mutex<FactCache>,
+    attempt: impl Fn(&Facts) -> Result<T, Vec<GraphRead>>,
+) -> Result<Option<(Facts, T)>, GraphStoreError> {
+    let mut facts = Facts::at(cache.lock().seq());
+    if facts.seq() < min_seq {
+        return Ok(None);
+    }
+    // A guess that is not known may be useless.
+    cache.lock().fill(&mut facts, guesses)?;
+    for _ in 0..ATTEMPTS_MAX {
+        let lacking = match attempt(&facts) {
+            Ok(done) => return Ok(Some((facts, done))),
+            Err(reads) => reads,
+        };
+        if !cache.lock().fill(&mut facts, lacking)?.is_empty() {
+            break;
+        }
+    }
+    Ok(None)
 }

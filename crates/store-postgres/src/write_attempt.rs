@@ -36,6 +36,11 @@ impl WriteAttempt {
         Ok(Self { id })
     }
 
+    /// Returns the id under which it is put on record.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Returns the statements that put the attempt on record and commit the transaction.
     pub(crate) fn commit(&self) -> String {
         let id = &self.id;

@@ -1,17 +1,25 @@
 //! Writer and group commit: it takes all waiting jobs, commits them together, and answers all once that is durable.
+//!
+//! Change sets that the cache knows enough about are applied to the state that it shows, and written in one trip, which
+//! begins with a statement that fails if the state is another one by now. For all others the state is locked first.
+mod group_commit;
 mod write_job;
 
+use self::group_commit::CommittedGroup;
 use self::write_job::{DynWrite, PendingCommit, PendingWrite};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::reader::OpenConnection;
-use crate::transaction::{CollectedKeys, PgTransaction};
+use crate::store_state::AuditLogEnd;
+use crate::transaction::PgTransaction;
 use crate::write_attempt::WriteAttempt;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use workgraph_core::engine::waves::FactCache;
 use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
 /// Most jobs that share one commit.
@@ -20,11 +28,10 @@ const BATCH: usize = 256;
 const BATCH_TIME: Duration = Duration::from_secs(1);
 /// Most jobs in the queue; when it is full, callers wait until there is room.
 const QUEUE: usize = 1024;
-/// Most keys that a commit puts into the journal for the caches of other nodes. One that touches more, such as the deletion
-/// of a large project, makes them forget everything.
-const TOUCHED_MAX: usize = 4_096;
 /// Number of batches between two removals of old attempts.
 const SWEEP_INTERVAL: u32 = 256;
+/// Number of batches that lock the state first, after one found that another node had changed it.
+const CAUTIOUS_BATCHES: u32 = 8;
 
 const BEGIN: &str = "BEGIN";
 const SAVEPOINT: &str = "SAVEPOINT job";
@@ -41,11 +48,17 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(database: Database) -> Result<Self, DatabaseError> {
+    pub(crate) fn start(
+        database: Database,
+        cache: Arc<Mutex<FactCache>>,
+    ) -> Result<Self, DatabaseError> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let mut thread = WriterThread {
             database,
+            cache,
             batches: 0,
+            audit: None,
+            cautious: 0,
         };
         std::thread::Builder::new()
             .name("writer".into())
@@ -97,7 +110,13 @@ enum WriteMode {
 /// State of the writer's thread.
 struct WriterThread {
     database: Database,
+    /// Cache of the store, which gets what is committed.
+    cache: Arc<Mutex<FactCache>>,
     batches: u32,
+    /// End of the audit log after the last batch, if that is known.
+    audit: Option<Option<AuditLogEnd>>,
+    /// Number of batches that are to lock the state first.
+    cautious: u32,
 }
 
 impl WriterThread {
@@ -156,29 +175,84 @@ impl WriterThread {
             }
         };
         let mut held = OpenConnection::new(&database, connection);
-        let Some(connection) = held.get() else {
+        let (mut trips, mut done) = (0, None);
+        if mode == WriteMode::Waves && self.cautious == 0 {
+            done = self.batch_at_once(&mut held, waiting, batch, &mut trips);
+        }
+        let done = match done {
+            Some(done) => done,
+            None => self.batch_under_lock(&mut held, waiting, batch, mode, &mut trips),
+        };
+        database.count_batch(trips);
+        if done.is_ok() {
+            // The connection goes back to its pool, outside of any transaction.
+            drop(held.take());
+        }
+        done
+    }
+
+    /// Applies the change sets at the head of the queue to the state that the cache shows, and writes them in one trip;
+    /// `None` if they must be written under the lock.
+    fn batch_at_once(
+        &mut self,
+        held: &mut OpenConnection,
+        waiting: &mut VecDeque<Box<dyn DynWrite>>,
+        batch: &mut Vec<Box<dyn DynWrite>>,
+        trips: &mut u32,
+    ) -> Option<Result<(), DatabaseError>> {
+        let count = waiting
+            .iter()
+            .take_while(|job| job.changes().is_some())
+            .count();
+        let group = waiting.make_contiguous().get_mut(..count)?;
+        let group = CommittedGroup::from_cache(group, &self.cache, self.audit)?;
+        let database = self.database.clone();
+        let mut transaction = self.transaction(&database, held)?;
+        let done = transaction
+            .move_state(group.writes(), self.audit.flatten())
+            .and_then(|()| group.send(&mut transaction))
+            .and_then(|()| self.commit(&mut transaction));
+        *trips += transaction.trips();
+        let (state, attempt) = (transaction.state, transaction.attempt.take());
+        drop(transaction);
+        if matches!(done, Err(DatabaseError::Outdated)) {
+            self.cautious = CAUTIOUS_BATCHES;
+            return None;
+        }
+        let done = self.find_out_if_broken(held, attempt, done);
+        if done.is_ok() {
+            if group.has_audit_rows() {
+                self.audit = state.map(|state| state.audit);
+            }
+            group.settle(waiting.iter_mut().take(count));
+            group.keep(&self.cache);
+        }
+        batch.extend(waiting.drain(..count));
+        Some(done)
+    }
+
+    /// Locks the state, takes jobs, writes them, and makes them durable.
+    fn batch_under_lock(
+        &mut self,
+        held: &mut OpenConnection,
+        waiting: &mut VecDeque<Box<dyn DynWrite>>,
+        batch: &mut Vec<Box<dyn DynWrite>>,
+        mode: WriteMode,
+        trips: &mut u32,
+    ) -> Result<(), DatabaseError> {
+        self.cautious = self.cautious.saturating_sub(1);
+        let database = self.database.clone();
+        let Some(mut transaction) = self.transaction(&database, held) else {
             return Ok(());
         };
-        let mut transaction = PgTransaction::new(
-            connection,
-            database.runtime(),
-            BEGIN,
-            database.options().write_timeout,
-        );
-        let attempt = match transaction.lock_state() {
-            Ok(id) => WriteAttempt::on_record(id),
-            Err(error) => {
-                batch.extend(waiting.drain(..));
-                return Err(error);
-            }
-        };
-        let done = self.write(&mut transaction, waiting, batch, mode);
+        let mut group = None;
+        let done = self.write(&mut transaction, waiting, batch, mode, &mut group);
         let committing = matches!(done, Ok(true));
         let done = match done {
-            Ok(true) => transaction.store_state().and_then(|()| {
-                transaction.send_command(COMMIT);
-                transaction.flush()
-            }),
+            Ok(true) => {
+                let stored = transaction.store_state();
+                stored.and_then(|()| self.commit(&mut transaction))
+            }
             // Nothing is to be kept.
             Ok(false) => {
                 transaction.send_command("ROLLBACK");
@@ -186,20 +260,60 @@ impl WriterThread {
             }
             Err(error) => Err(error),
         };
-        database.count_batch(transaction.trips());
+        *trips += transaction.trips();
+        let (state, attempt) = (transaction.state, transaction.attempt.take());
         drop(transaction);
-        match done {
-            Ok(()) => {
-                // The connection goes back to its pool, outside of any transaction.
-                drop(held.take());
-                Ok(())
+        if state.is_none() && done.is_err() {
+            // The others would wait for the lock as long.
+            batch.extend(waiting.drain(..));
+        }
+        let attempt = attempt.filter(|_| committing);
+        let done = self.find_out_if_broken(held, attempt, done);
+        self.audit = state.filter(|_| done.is_ok()).map(|state| state.audit);
+        if done.is_ok()
+            && let Some(group) = group
+        {
+            group.keep(&self.cache);
+        }
+        done
+    }
+
+    /// Returns a transaction that writes, on an open connection.
+    fn transaction<'c>(
+        &self,
+        database: &'c Database,
+        held: &'c OpenConnection,
+    ) -> Option<PgTransaction<'c>> {
+        let (runtime, timeout) = (database.runtime(), database.options().write_timeout);
+        let connection = held.get()?;
+        Some(PgTransaction::new(connection, runtime, BEGIN, timeout).writing())
+    }
+
+    /// Makes a transaction durable.
+    fn commit(&self, transaction: &mut PgTransaction<'_>) -> Result<(), DatabaseError> {
+        if self.batches.is_multiple_of(SWEEP_INTERVAL) {
+            transaction.send_command(SWEEP);
+        }
+        transaction.send_command(COMMIT);
+        transaction.flush()
+    }
+
+    /// Asks what became of a transaction that was being committed when its connection broke, if the attempt is given.
+    fn find_out_if_broken(
+        &self,
+        held: &mut OpenConnection,
+        attempt: Option<WriteAttempt>,
+        done: Result<(), DatabaseError>,
+    ) -> Result<(), DatabaseError> {
+        match (done, attempt) {
+            (Err(error), Some(attempt)) if error.breaks_connection() => {
+                if let Some(broken) = held.take() {
+                    self.database.close(broken);
+                }
+                let found = attempt.find_out(&self.database, error);
+                self.database.runtime().block_on(found)
             }
-            Err(error) if committing && error.breaks_connection() => {
-                drop(held);
-                let found = attempt.find_out(&database, error);
-                database.runtime().block_on(found)
-            }
-            Err(error) => Err(error),
+            (done, _) => done,
         }
     }
 
@@ -210,6 +324,7 @@ impl WriterThread {
         waiting: &mut VecDeque<Box<dyn DynWrite>>,
         batch: &mut Vec<Box<dyn DynWrite>>,
         mode: WriteMode,
+        group_of_all: &mut Option<CommittedGroup>,
     ) -> Result<bool, DatabaseError> {
         let begun = Instant::now();
         let mut keeps = false;
@@ -220,9 +335,19 @@ impl WriterThread {
                 while let Some(next) = waiting.pop_front_if(|next| next.changes().is_some()) {
                     batch.push(next);
                 }
-                let group = batch.get_mut(first..).unwrap_or_default();
-                keeps |= write_group(transaction, group)?;
+                let jobs = batch.get_mut(first..).unwrap_or_default();
+                let group = CommittedGroup::in_waves(transaction, jobs, &self.cache)?;
+                group.settle(jobs.iter_mut());
+                if !group.writes().is_empty() {
+                    keeps = true;
+                    group.send(transaction)?;
+                }
+                // The cache knows the state only where nothing else was written.
+                *group_of_all = Some(group).filter(|group| group.is_first());
                 continue;
+            }
+            if transaction.state.is_none() {
+                transaction.lock_state()?;
             }
             let before = transaction.state;
             transaction.send_command(SAVEPOINT);
@@ -256,41 +381,6 @@ impl WriterThread {
                 break;
             }
         }
-        if keeps && self.batches.is_multiple_of(SWEEP_INTERVAL) {
-            transaction.send_command(SWEEP);
-        }
         Ok(keeps)
     }
-}
-
-/// Applies change sets together, each to the state after those before it, and sends what they write. Returns true if
-/// anything is to be committed.
-fn write_group(
-    transaction: &mut PgTransaction<'_>,
-    group: &mut [Box<dyn DynWrite>],
-) -> Result<bool, DatabaseError> {
-    let failed = |error: GraphStoreError| match error {
-        GraphStoreError::Unavailable(reason) => DatabaseError::Unavailable(reason),
-        other => DatabaseError::Failed(other.to_string()),
-    };
-    let sets: Vec<&Changes> = group.iter().filter_map(|job| job.changes()).collect();
-    let attempt = AssertUnwindSafe(|| transaction.apply_in_waves(&sets));
-    let applied = catch_unwind(attempt).unwrap_or(Ok(None)).map_err(failed)?;
-    let applied = applied
-        .ok_or_else(|| DatabaseError::Failed("change sets cannot be applied together".into()))?;
-    for (job, outcome) in group.iter_mut().zip(applied.outcomes) {
-        job.settle(outcome);
-    }
-    if applied.writes.is_empty() {
-        return Ok(false);
-    }
-    let touched = &applied.writes.touched;
-    let touched =
-        (touched.len() <= TOUCHED_MAX).then(|| touched.iter().map(|key| key.number()).collect());
-    let last = applied.writes.last_seq();
-    transaction.collected = Some(CollectedKeys { last, touched });
-    let sent = applied.writes.flush(transaction);
-    transaction.collected = None;
-    sent.map_err(failed)?;
-    Ok(true)
 }

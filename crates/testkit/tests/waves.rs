@@ -9,7 +9,7 @@ use workgraph_testkit::{MemoryStore, WaveStore, search_histories};
 
 fn wave_store(guesses: WaveGuesses, lag: usize, fault: Option<WaveFault>) -> WaveStore {
     // Every second one has a cache, which is so small that it is full at times.
-    let cache_bytes = if lag.is_multiple_of(2) { 0 } else { 60_000 };
+    let cache_bytes = if lag.is_multiple_of(2) { 0 } else { 120_000 };
     let options = WaveOptions {
         guesses,
         lag,
@@ -111,6 +111,7 @@ fn each_fault_is_noticed() {
         (WaveFault::UntouchedLists, 0),
         (WaveFault::UntouchedLists, 3),
         (WaveFault::StaleCache, 1),
+        (WaveFault::CacheWithoutEdges, 1),
     ] {
         let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let config = ProptestConfig {

@@ -74,8 +74,8 @@ pub(crate) async fn execute(
         }
         Handler::Write(steps) => {
             let steps = steps.prepare(&InputReader::new(&call.raw))?;
-            let subject = Box::pin(commit(api, call, &*steps)).await?;
-            Box::pin(write_response(api, call, subject, &asked)).await
+            let written = Box::pin(commit(api, call, &*steps)).await?;
+            Box::pin(write_response(api, call, written, &asked)).await
         }
         Handler::Page(input, lists) => {
             let listed = list_request(call, input, lists)?;

@@ -12,7 +12,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::projection::projector::{ProjectionCounts, Projector};
-use workgraph_core::storage::{ReadQuery, ReadView};
+use workgraph_core::storage::{ReadQuery, ReadView, Seq};
 use workgraph_limits::{CostInputs, least_cost};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{NextPage, envelope};
@@ -56,14 +56,17 @@ impl CostedResponse {
     }
 }
 
-/// Shows a node; `None` if the caller does not see it.
+/// Shows a node as it is after a commit, or later; `None` if the caller does not see it.
 pub(crate) async fn load_and_respond(
     api: &Api,
     call: &RequestContext<'_>,
-    gid: Gid,
+    (gid, min_seq): (Gid, Option<Seq>),
     asked: &ResponsePlan<'_>,
 ) -> Result<Option<CostedResponse>, ApiError> {
-    let want = call.read_query().follow(gid, Arc::clone(&asked.plan));
+    let want = ReadQuery {
+        min_seq,
+        ..call.read_query().follow(gid, Arc::clone(&asked.plan))
+    };
     respond_from(api, (gid, want), asked, None).await
 }
 

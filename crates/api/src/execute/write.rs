@@ -10,7 +10,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::engine::has_audit_rows;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::resource;
-use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView};
+use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, Seq};
 use workgraph_operations::operation::inputs::Named;
 use workgraph_operations::operation::steps::Prepared;
 use workgraph_operations::operation::{Decision, ResponseKind};
@@ -38,18 +38,29 @@ impl Prepared<Decision> for Deletion {
     }
 }
 
-/// Decides and commits, again after each conflict; returns the node to respond with.
+/// A write that was committed.
+pub(crate) struct CommittedWrite {
+    /// Node to respond with.
+    pub(super) subject: Option<Gid>,
+    /// Its commit; `None` if there was nothing to change.
+    pub(super) seq: Option<Seq>,
+}
+
+/// Decides and commits, again after each conflict.
 pub(crate) async fn commit(
     api: &Api,
     call: &RequestContext<'_>,
     write: &dyn Prepared<Decision>,
-) -> Result<Option<Gid>, ApiError> {
+) -> Result<CommittedWrite, ApiError> {
     for attempt in 0..ATTEMPTS {
         let want = write.needs(call)?;
         let view = load(api, &want).await?;
         let decision = write.decide(call, &view)?;
         if decision.changes.is_empty() {
-            return Ok(decision.subject);
+            return Ok(CommittedWrite {
+                subject: decision.subject,
+                seq: None,
+            });
         }
         let mut changes = decision.changes;
         if has_audit_rows(&changes) {
@@ -58,7 +69,7 @@ pub(crate) async fn commit(
         // The changes start a job if they put it into the queue.
         let starts = changes.edge_writes.iter().any(|l| l.rel == rel::QUEUE);
         match api.graph.commit(changes).await {
-            Ok(_) => {
+            Ok(receipt) => {
                 for user in decision.accounts {
                     let refreshed = api.refresh_account(user).await;
                     refreshed.map_err(|error| ApiError::Server(error.to_string()))?;
@@ -66,7 +77,10 @@ pub(crate) async fn commit(
                 if let (true, Some(ring)) = (starts, api.job_notifier.get()) {
                     ring();
                 }
-                return Ok(decision.subject);
+                return Ok(CommittedWrite {
+                    subject: decision.subject,
+                    seq: Some(receipt.seq),
+                });
             }
             Err(GraphStoreError::Conflict) => {}
             // Another request may have taken the alias a moment ago: its node is found when deciding again.
@@ -90,15 +104,15 @@ pub(crate) async fn commit(
 pub(crate) async fn write_response(
     api: &Api,
     call: &RequestContext<'_>,
-    subject: Option<Gid>,
+    written: CommittedWrite,
     asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
     let (ResponseKind::Record(_) | ResponseKind::Created(_), Some(gid)) =
-        (call.operation.response, subject)
+        (call.operation.response, written.subject)
     else {
         return Ok(CostedResponse::new(200, envelope::empty_envelope(), 1));
     };
-    let shown = match load_and_respond(api, call, gid, asked).await {
+    let shown = match load_and_respond(api, call, (gid, written.seq), asked).await {
         Err(failure) if failure.is_render_failure() => {
             respond_with_stub(api, call, gid, asked).await
         }

@@ -21,9 +21,11 @@
 //! state to which the writes are applied, as long as no commit in between touched what was read.
 //!
 //! [`FactCache`] keeps answers between requests. It is exact: before it is used it learns which keys the commits since
-//! its state have touched, in the trip of the first wave.
+//! its state have touched, in the trip of the first wave. A store that commits gives the cache what it wrote, so that the
+//! reply to the request, and the next commit to the same lists, find it there.
 mod attempts;
 mod commit_attempt;
+mod committed_state;
 mod fact_cache;
 mod fact_key;
 mod facts;

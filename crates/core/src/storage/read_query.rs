@@ -2,6 +2,7 @@
 use super::{NodeRef, PageQuery};
 use crate::byte_budgets;
 use crate::interrupt::MaybeInterrupt;
+use crate::model::edge::Seq;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::Relation;
@@ -130,6 +131,9 @@ pub struct ReadQuery {
     pub plans: Vec<(usize, Arc<Plan>)>,
     /// Nodes that the store does not have, such as events, with the plans to follow from them. The viewer may see them.
     pub external_nodes: Vec<(Arc<Node>, Arc<Plan>)>,
+    /// Commit that the view must show, if any state from that commit on will do. A store that knows the state after it
+    /// may then answer without a look for later commits; others show the last state, as always.
+    pub min_seq: Option<Seq>,
     /// Interrupt of the load, and of the work on its result: see [`ReadView`](super::ReadView).
     pub interrupt: MaybeInterrupt,
     /// Most bytes that the loaded nodes and edges may take.
@@ -160,6 +164,7 @@ impl ReadQuery {
             page_plan: None,
             plans: Vec::new(),
             external_nodes: Vec::new(),
+            min_seq: None,
             interrupt: None,
             budget: byte_budgets::LOAD_BYTES,
         }

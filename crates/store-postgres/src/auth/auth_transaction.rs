@@ -54,8 +54,9 @@ impl AuthTransaction {
         Database::within(self.database.options().write_timeout, work).await
     }
 
-    /// Returns the statement that begins the transaction, if it has not begun.
+    /// Counts a trip, and returns the statement that begins the transaction, if it has not begun.
     fn begin(&mut self) -> Option<&'static str> {
+        self.database.count_statements(1);
         let is_new = self.state == TransactionState::New;
         self.state = TransactionState::Open;
         is_new.then_some("BEGIN")
@@ -187,6 +188,9 @@ impl AuthTransaction {
 
     async fn commit(&mut self, by: &HandleActor) -> Result<(), AuthStoreError> {
         let attempt = WriteAttempt::new()?;
+        // With audit rows: what they are made of, the end of the log, the rows.
+        let trips = if self.events.is_empty() { 1 } else { 3 };
+        self.database.count_statements(trips);
         let connection = self.connection()?;
         let rows = match self.events.is_empty() {
             true => Vec::new(),

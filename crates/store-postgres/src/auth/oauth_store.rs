@@ -150,6 +150,7 @@ impl OAuthStore for PostgresStore {
             else {
                 return Ok(None);
             };
+            database.count_statements(2);
             let columns = TokenColumns::of(&access, Some(refresh))?;
             let insert = (sql::INSERT_TOKEN, &columns.params()[..]);
             pipeline(&connection, None, [insert], None).await?;

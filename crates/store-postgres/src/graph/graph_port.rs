@@ -5,6 +5,7 @@ use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, Params};
 use crate::postgres_store::PostgresStore;
 use crate::transaction::PgTransaction;
+use crate::waves::load_from_cache;
 use async_trait::async_trait;
 use std::sync::Arc;
 use tokio_postgres::Row;
@@ -104,6 +105,12 @@ impl GraphStore for PostgresStore {
     async fn load(&self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         let (query, interrupt) = (query.clone(), query.interrupt.clone());
         let (waves, cache) = (self.database.options().waves, Arc::clone(&self.cache));
+        if let Some(seq) = query.min_seq
+            && let Some(view) = load_from_cache(&query, seq, &cache)?
+        {
+            self.database.count_read(0);
+            return Ok(view);
+        }
         let read = move |transaction: &mut PgTransaction<'_>| match waves {
             true => transaction.load_in_waves(&query, &cache),
             false => transaction.load_directly(&query),

@@ -6,10 +6,22 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use workgraph_core::storage::{
-    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper,
+    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery, ReadView,
 };
 use workgraph_store_postgres::PostgresStore;
+use workgraph_testkit::random_histories::{ModelRound, WellFormed};
 use workgraph_testkit::{MemoryStore, random_histories, search_histories};
+
+/// Compares a store with one in memory. Changes are as the rules of the service make them, which the waves of commits
+/// rely on.
+fn compare(store: &(impl GraphStore + 'static), history: &[ModelRound]) -> Result<(), String> {
+    let direct = MemoryStore::new();
+    random_histories::compare(
+        &WellFormed::over(&direct),
+        &WellFormed::over(store),
+        history,
+    )
+}
 
 fn config(cases: u32) -> Config {
     Config {
@@ -23,7 +35,7 @@ fn config(cases: u32) -> Config {
 fn holds<T: std::fmt::Debug>(
     cases: u32,
     histories: &impl Strategy<Value = T>,
-    property: impl Fn(&dyn GraphStore, &T) -> Result<(), String>,
+    property: impl Fn(&PostgresStore, &T) -> Result<(), String>,
 ) {
     holds_with(true, cases, histories, &property);
     holds_with(false, cases / 3, histories, &property);
@@ -33,7 +45,7 @@ fn holds_with<T: std::fmt::Debug>(
     waves: bool,
     cases: u32,
     histories: &impl Strategy<Value = T>,
-    property: impl Fn(&dyn GraphStore, &T) -> Result<(), String>,
+    property: impl Fn(&PostgresStore, &T) -> Result<(), String>,
 ) {
     let Some(test) = store_with(waves) else {
         return;
@@ -49,17 +61,15 @@ fn holds_with<T: std::fmt::Debug>(
 #[test]
 fn equal_histories_give_equal_answers() {
     holds(9, &random_histories::histories(20), |store, history| {
-        random_histories::compare(&MemoryStore::new(), store, history)
+        compare(store, history)
     });
 }
 
 #[test]
 fn searches_find_what_a_look_at_every_node_finds() {
-    holds(
-        8,
-        &search_histories::any_history(),
-        search_histories::compare,
-    );
+    holds(8, &search_histories::any_history(), |store, history| {
+        search_histories::compare(store, history)
+    });
 }
 
 /// Two nodes over one database: one commits, and the other, whose cache must learn of it, loads.
@@ -82,8 +92,45 @@ fn a_commit_on_one_node_is_seen_by_the_next_load_on_another() {
     let histories = random_histories::histories(20);
     let done = runner.run(&histories, |history| {
         let (one, other) = (first.cleared(), first.open());
-        random_histories::compare(&MemoryStore::new(), &TwoNodes(one, other), &history)
-            .map_err(TestCaseError::fail)
+        compare(&TwoNodes(one, other), &history).map_err(TestCaseError::fail)
+    });
+    assert!(done.is_ok(), "{}", done.unwrap_err());
+}
+
+/// Two nodes over one database that take turns: each commits and loads after the other.
+struct TakingTurns([PostgresStore; 2], AtomicUsize);
+
+impl TakingTurns {
+    /// Returns the node whose turn it is.
+    fn next(&self) -> &PostgresStore {
+        let [one, other] = &self.0;
+        match self.1.fetch_add(1, Ordering::Relaxed) % 3 {
+            0 => other,
+            _ => one,
+        }
+    }
+}
+
+#[async_trait]
+impl GraphStoreWrapper for TakingTurns {
+    fn inner(&self) -> &dyn GraphStore {
+        &self.0[0]
+    }
+    async fn wrapped_load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        self.next().load(want).await
+    }
+    async fn wrapped_commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        self.next().commit(changes).await
+    }
+}
+
+#[test]
+fn two_nodes_that_take_turns_give_equal_answers() {
+    let Some(first) = empty_store() else { return };
+    let mut runner = TestRunner::new(config(10));
+    let done = runner.run(&random_histories::histories(20), |history| {
+        let nodes = [first.cleared(), first.open()];
+        compare(&TakingTurns(nodes, AtomicUsize::new(0)), &history).map_err(TestCaseError::fail)
     });
     assert!(done.is_ok(), "{}", done.unwrap_err());
 }
@@ -110,8 +157,7 @@ fn a_store_that_keeps_trashed_nodes_is_noticed() {
     config.rng_seed = RngSeed::Fixed(1);
     config.max_shrink_iters = 0;
     let done = TestRunner::new(config).run(&random_histories::histories(20), |history| {
-        random_histories::compare(&MemoryStore::new(), &KeptNodes(test.cleared()), &history)
-            .map_err(TestCaseError::fail)
+        compare(&KeptNodes(test.cleared()), &history).map_err(TestCaseError::fail)
     });
     assert!(done.is_err());
 }
@@ -144,7 +190,7 @@ fn a_million_operations_give_equal_answers() {
                         .new_tree(&mut runner)
                         .unwrap()
                         .current();
-                    random_histories::compare(&MemoryStore::new(), &store, &history).unwrap();
+                    compare(&store, &history).unwrap();
                     let count = random_histories::operations(&history);
                     let total = done.fetch_add(count, Ordering::Relaxed) + count;
                     eprintln!("{total} of {wanted} operations");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use workgraph_core::engine::load;
 use workgraph_core::engine::waves::{
     Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, FactsSnapshot, GraphAnswer,
-    GraphRead, WAVES_MAX, apply_attempt, commit_guesses, load_attempt, load_guesses,
+    GraphRead, GraphWrites, WAVES_MAX, apply_attempt, commit_guesses, load_attempt, load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
@@ -44,6 +44,8 @@ pub enum WaveFault {
     UntouchedLists,
     /// The cache does not learn what was touched.
     StaleCache,
+    /// The cache learns what commits wrote, but not their edges.
+    CacheWithoutEdges,
 }
 
 /// Options of a wave store.
@@ -153,15 +155,15 @@ impl WaveStore {
         let sets: Vec<&Changes> = sets.iter().collect();
         let mut state = self.state.lock();
         let graph = &mut *self.store.state();
-        let mut applied = match &mut state.past {
+        let (facts, mut applied) = match &mut state.past {
             Some((past, touched, _)) => {
                 let (mut past, touched) = (past.clone(), touched.clone());
-                let applied = self.applied(&mut past, &sets, &mut state)?;
+                let (facts, applied) = self.applied(&mut past, &sets, &mut state)?;
                 let is_outdated = applied.writes.is_outdated(touched);
                 if is_outdated && self.options.fault != Some(WaveFault::NotValidated) {
                     self.applied(graph, &sets, &mut state)?
                 } else {
-                    applied
+                    (facts, applied)
                 }
             }
             None => self.applied(graph, &sets, &mut state)?,
@@ -172,7 +174,7 @@ impl WaveStore {
         for receipt in applied.outcomes.iter_mut().flatten() {
             receipt.seq = receipt.seq - old + now;
         }
-        self.flush(applied, graph, &mut state)
+        self.flush((facts, applied), graph, &mut state)
     }
 
     /// Applies change sets to a state of the graph, in waves.
@@ -181,7 +183,7 @@ impl WaveStore {
         graph: &mut MemoryGraph,
         sets: &[&Changes],
         state: &mut WaveState,
-    ) -> Result<AppliedChanges, GraphStoreError> {
+    ) -> Result<(Facts, AppliedChanges), GraphStoreError> {
         let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
         let mut wave = self.guesses(guesses.collect(), state);
         let mut facts = Facts::at(graph.seq()?);
@@ -198,7 +200,7 @@ impl WaveStore {
                         waves,
                         reads,
                     });
-                    return Ok(*applied);
+                    return Ok((facts, *applied));
                 }
                 Applied::Lacks(reads) => wave = reads,
             }
@@ -209,7 +211,7 @@ impl WaveStore {
 
     fn flush(
         &self,
-        applied: AppliedChanges,
+        (facts, applied): (Facts, AppliedChanges),
         graph: &mut MemoryGraph,
         state: &mut WaveState,
     ) -> Result<Vec<Result<CommitReceipt, GraphStoreError>>, GraphStoreError> {
@@ -237,9 +239,6 @@ impl WaveStore {
         if let Some(read) = before.changed_untouched(&writes.touched, graph)? {
             state.broken_law.get_or_insert(read);
         }
-        if state.cache.is_some() {
-            state.unlearned.extend(&writes.touched);
-        }
         if self.options.lag > 0 {
             let (.., touched, commits) = state
                 .past
@@ -250,7 +249,26 @@ impl WaveStore {
                 state.past = Some((graph.clone(), Vec::new(), 0));
             }
         }
+        self.keep_commit(facts, writes, state);
         Ok(outcomes)
+    }
+
+    /// Gives the cache what was written. In a database this is done when the commit is durable.
+    fn keep_commit(&self, facts: Facts, mut writes: GraphWrites, state: &mut WaveState) {
+        if state.cache.is_none() {
+            return;
+        }
+        if self.options.fault == Some(WaveFault::StaleCache) {
+            state.unlearned.extend(&writes.touched);
+            return;
+        }
+        self.catch_up(writes.base, state);
+        if self.options.fault == Some(WaveFault::CacheWithoutEdges) {
+            writes.edges.clear();
+        }
+        if let Some(cache) = &mut state.cache {
+            cache.commit(facts, writes);
+        }
     }
 
     fn guesses(&self, usual: Vec<GraphRead>, state: &WaveState) -> Vec<GraphRead> {

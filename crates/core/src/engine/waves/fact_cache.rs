@@ -1,7 +1,9 @@
 //! Cache of answers between requests, exact at one commit.
+use super::committed_state::{self, CommittedState};
 use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
+use super::graph_writes::GraphWrites;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::{Edge, Seq};
 use crate::model::index_key::IndexKey;
@@ -9,10 +11,15 @@ use crate::model::node::Node;
 use crate::search::IndexEntry;
 use crate::storage::snapshot::Depth;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes that an entry takes beside its answer: its read, its keys and their places in the tables.
 const ENTRY: usize = 256;
+/// Most rows of an answer of which the nodes are kept by themselves, too.
+const ALONG_MAX: usize = 256;
+/// Most groups of commits whose states are kept.
+const COMMITTED_MAX: usize = 16;
 
 /// Answers that were kept between two turns of the cache.
 #[derive(Debug, Default)]
@@ -41,11 +48,17 @@ impl Generation {
 /// of the state that they were read from. And it takes answers for facts of just that state.
 ///
 /// Of the answers that were not used for longest, half the cache is given up at once.
+///
+/// The states after the last [commits](FactCache::commit) of the store itself are kept beside the answers.
 #[derive(Debug)]
 pub struct FactCache {
     seq: Seq,
     young: Generation,
     old: Generation,
+    /// States after the last commits, oldest first.
+    committed: VecDeque<CommittedState>,
+    /// Most bytes of all.
+    bytes: usize,
     /// Most bytes of a generation.
     most: usize,
 }
@@ -58,7 +71,10 @@ impl FactCache {
             seq,
             young: Generation::default(),
             old: Generation::default(),
-            most: bytes / 2,
+            committed: VecDeque::new(),
+            bytes,
+            // A fifth is left for the states after commits.
+            most: bytes / 5 * 2,
         }
     }
 
@@ -70,13 +86,13 @@ impl FactCache {
 
     /// Returns the number of bytes that the answers take, as far as they are counted.
     #[must_use]
-    pub const fn bytes(&self) -> usize {
-        self.young.bytes + self.old.bytes
+    pub fn bytes(&self) -> usize {
+        self.young.bytes + self.old.bytes + self.committed_bytes()
     }
 
     /// Forgets everything, and goes on at the state after a commit.
     pub fn clear(&mut self, seq: Seq) {
-        *self = Self::new(self.most * 2, seq);
+        *self = Self::new(self.bytes, seq);
     }
 
     /// Goes on to the state after the commit `seq`. `touched` are the keys that the commits after `since` touched. If
@@ -92,8 +108,32 @@ impl FactCache {
         for key in touched {
             self.young.forget(key);
             self.old.forget(key);
+            self.committed
+                .iter_mut()
+                .for_each(|state| state.outdate(key));
         }
         self.seq = seq;
+    }
+
+    /// Goes on to the state after commits that are durable, and keeps what they wrote. `facts` are those that the
+    /// writes were found from, and of the state that they were applied to.
+    pub fn commit(&mut self, facts: Facts, writes: GraphWrites) {
+        let (since, seq) = (writes.base, writes.last_seq());
+        self.catch_up(since, seq, writes.touched.iter().copied());
+        let room = self.bytes / 5;
+        if self.seq != seq || since != facts.seq() || committed_state::size(&writes) * ENTRY > room
+        {
+            return;
+        }
+        self.committed.push_back(CommittedState::new(facts, writes));
+        while self.committed.len() > COMMITTED_MAX || self.committed_bytes() > room {
+            self.committed.pop_front();
+        }
+    }
+
+    fn committed_bytes(&self) -> usize {
+        let sizes = self.committed.iter().map(CommittedState::size);
+        sizes.sum::<usize>() * ENTRY
     }
 
     /// Keeps an answer that was read from the state after the commit `seq`, if the cache is at that state.
@@ -106,6 +146,37 @@ impl FactCache {
         // One answer must not push out all others.
         if bytes <= self.most / 4 {
             self.insert(Arc::new(read.clone()), answer.clone(), bytes);
+        }
+        // Nodes that were read along answer for themselves: other edges lead to them, too.
+        match answer {
+            GraphAnswer::Edges(edges) if edges.len() <= ALONG_MAX => {
+                edges
+                    .iter()
+                    .for_each(|(_, node)| self.keep_node(node.as_ref()));
+            }
+            GraphAnswer::Rows(rows) if rows.len() <= ALONG_MAX => {
+                rows.iter()
+                    .for_each(|(_, node, _)| self.keep_node(Some(node)));
+            }
+            _ => {}
+        }
+    }
+
+    fn keep_node(&mut self, node: Option<&Arc<Node>>) {
+        let Some(node) = node else { return };
+        let depth = if node.is_head() {
+            Depth::Head
+        } else {
+            Depth::Full
+        };
+        let gid = node.gid;
+        if self.kept(&GraphRead::Node { gid, depth }).is_some() {
+            return;
+        }
+        let answer = GraphAnswer::Node(Some(Arc::clone(node)));
+        let bytes = ENTRY + weight(&answer);
+        if bytes <= self.most / 4 {
+            self.insert(Arc::new(GraphRead::Node { gid, depth }), answer, bytes);
         }
     }
 
@@ -126,6 +197,20 @@ impl FactCache {
 
     /// Returns the answer to a read, if it is kept.
     pub fn get(&mut self, read: &GraphRead) -> Option<GraphAnswer> {
+        if let Some(answer) = self.kept(read) {
+            return Some(answer);
+        }
+        let mut committed = std::mem::take(&mut self.committed);
+        let mut states = committed.iter_mut().rev();
+        let answer = states.find_map(|state| state.answer(read, &mut |read| self.kept(read)));
+        self.committed = committed;
+        if let Some(answer) = &answer {
+            self.keep(self.seq, read, answer);
+        }
+        answer
+    }
+
+    fn kept(&mut self, read: &GraphRead) -> Option<GraphAnswer> {
         if let Some((answer, _)) = self.young.answers.get(read) {
             return Some(answer.clone());
         }
@@ -138,7 +223,7 @@ impl FactCache {
                 gid,
                 depth: Depth::Full,
             };
-            return (depth < Depth::Full).then(|| self.get(&whole)).flatten();
+            return (depth < Depth::Full).then(|| self.kept(&whole)).flatten();
         };
         self.old.bytes -= bytes;
         self.insert(read, answer.clone(), bytes);
@@ -314,7 +399,7 @@ mod tests {
 
     #[test]
     fn what_is_used_stays_and_a_gap_clears() {
-        let mut cache = FactCache::new(4 * 4 * ENTRY, 0);
+        let mut cache = FactCache::new(5 * 4 * ENTRY, 0);
         let answer = GraphAnswer::Count(1);
         cache.keep(0, &of(1).0, &answer);
         for list in 2..40 {

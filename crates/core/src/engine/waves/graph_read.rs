@@ -174,6 +174,31 @@ impl GraphRead {
         }
     }
 
+    /// Returns the node that the read is about, if it is about one.
+    pub(super) const fn subject(&self) -> Option<Gid> {
+        match self {
+            Self::Node { gid, .. } | Self::IndexEntry { gid, .. } => Some(*gid),
+            Self::EdgesOut { src, .. }
+            | Self::EdgeBetween { src, .. }
+            | Self::ScanOut { src, .. } => Some(*src),
+            Self::ScanIn { dst, .. }
+            | Self::ScanInOut { dst, .. }
+            | Self::ListIn { dst, .. }
+            | Self::LastEdgeBefore { dst, .. }
+            | Self::CountIn { dst, .. } => Some(*dst),
+            Self::KeysOf { node, .. } => Some(*node),
+            Self::Alias(_)
+            | Self::ScanWorkspace { .. }
+            | Self::ScanValues { .. }
+            | Self::ListIndexEntries { .. }
+            | Self::ColumnSets { .. }
+            | Self::ScanIndexEntries(_)
+            | Self::ListPrefixMatches { .. }
+            | Self::ScanWords { .. }
+            | Self::AppName(_) => None,
+        }
+    }
+
     /// Reads it from a snapshot. The names of apps are read by [`run_in`](Self::run_in) alone.
     ///
     /// # Errors

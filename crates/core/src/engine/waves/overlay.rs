@@ -14,6 +14,28 @@ use crate::storage::snapshot::Depth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// Sources of the edges that are written or removed, by list.
+#[derive(Debug, Default)]
+pub(super) struct ChangedLists(BTreeMap<(Gid, Relation), BTreeSet<Gid>>);
+
+impl ChangedLists {
+    /// Returns the lists that writes change.
+    pub(super) fn of(writes: &GraphWrites) -> Self {
+        let mut lists = Self::default();
+        let changed = writes.edges.keys().chain(&writes.dropped_edges);
+        changed.for_each(|key| lists.add(*key));
+        lists
+    }
+
+    fn add(&mut self, (src, rel, dst): EdgeKey) {
+        self.0.entry((dst, rel)).or_default().insert(src);
+    }
+
+    fn get(&self, dst: Gid, rel: Relation) -> Option<&BTreeSet<Gid>> {
+        self.0.get(&(dst, rel))
+    }
+}
+
 /// A [`Transaction`](crate::storage::snapshot::Transaction) over facts.
 ///
 /// A node of version 1 is new: no edge, alias, value or index entry of its gid exists before. A node of a later version
@@ -22,8 +44,7 @@ use std::sync::Arc;
 pub struct Overlay<'f> {
     base: FactsSnapshot<'f>,
     writes: GraphWrites,
-    /// Sources of the edges that are written or removed, by list.
-    changed_lists: BTreeMap<(Gid, Relation), BTreeSet<Gid>>,
+    changed_lists: ChangedLists,
     /// Number of writes.
     progress: usize,
 }
@@ -38,9 +59,28 @@ impl<'f> Overlay<'f> {
                 base: facts.seq(),
                 ..GraphWrites::default()
             },
-            changed_lists: BTreeMap::new(),
+            changed_lists: ChangedLists::default(),
             progress: 0,
         }
+    }
+
+    /// Returns an overlay with writes that were collected over these facts.
+    pub(super) fn with_writes(
+        facts: &'f Facts,
+        writes: GraphWrites,
+        changed_lists: ChangedLists,
+    ) -> Self {
+        Self {
+            base: FactsSnapshot::of(facts),
+            writes,
+            changed_lists,
+            progress: 0,
+        }
+    }
+
+    /// Returns the reads that had no answer, and the writes with the lists that they change.
+    pub(super) fn into_parts(self) -> (Vec<GraphRead>, GraphWrites, ChangedLists) {
+        (self.base.lacking(), self.writes, self.changed_lists)
     }
 
     /// Returns true if a read had no answer: then the writes say nothing.
@@ -122,14 +162,14 @@ impl<'f> Overlay<'f> {
 
     /// Returns the written edges of a list.
     fn new_edges_into(&self, dst: Gid, rel: Relation) -> Vec<Edge> {
-        let sources = self.changed_lists.get(&(dst, rel)).into_iter().flatten();
+        let sources = self.changed_lists.get(dst, rel).into_iter().flatten();
         let edges = sources.filter_map(|src| self.writes.edges.get(&(*src, rel, dst)));
         edges.copied().collect()
     }
 
     /// Returns the number of edges of a list that are written or removed.
     fn changes_into(&self, dst: Gid, rel: Relation) -> usize {
-        self.changed_lists.get(&(dst, rel)).map_or(0, BTreeSet::len)
+        self.changed_lists.get(dst, rel).map_or(0, BTreeSet::len)
     }
 
     /// Returns the written edges from a node with relations in `lo..=hi`.

@@ -258,7 +258,7 @@ impl Snapshot for Overlay<'_> {
 
     fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
         let mut count = 0_u64;
-        let changed = self.changed_lists.get(&(dst, rel)).cloned();
+        let changed = self.changed_lists.get(dst, rel).cloned();
         let changed = changed.unwrap_or_default();
         if !self.is_new(dst) {
             if let Some(GraphAnswer::Count(old)) = self.base.ask(GraphRead::CountIn { dst, rel }) {

@@ -24,8 +24,7 @@ impl Overlay<'_> {
     fn touch_edge(&mut self, (src, rel, dst): EdgeKey) {
         self.touch(FactKey::node(src));
         self.touch(FactKey::list(dst, rel));
-        let changed = self.changed_lists.entry((dst, rel)).or_default();
-        changed.insert(src);
+        self.changed_lists.add((src, rel, dst));
     }
 }
 

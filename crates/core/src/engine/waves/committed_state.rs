@@ -1,0 +1,114 @@
+//! State of the graph after commits, as the store that made them knows it.
+use super::fact_key::FactKey;
+use super::facts::Facts;
+use super::graph_read::{GraphAnswer, GraphRead};
+use super::graph_writes::GraphWrites;
+use super::overlay::{ChangedLists, Overlay};
+use rustc_hash::FxHashSet;
+
+/// Most attempts at a read, each with what the last one lacked.
+const ATTEMPTS_MAX: usize = 4;
+
+/// Facts of the state before commits, and the writes of these: together they answer what was read for the commits, and
+/// what was written. Later commits outdate answers by the keys that they touch.
+#[derive(Debug)]
+pub(super) struct CommittedState {
+    facts: Facts,
+    writes: GraphWrites,
+    changed_lists: ChangedLists,
+    /// Keys that later commits touched.
+    outdated: FxHashSet<FactKey>,
+}
+
+impl CommittedState {
+    pub(super) fn new(facts: Facts, writes: GraphWrites) -> Self {
+        Self {
+            changed_lists: ChangedLists::of(&writes),
+            facts,
+            writes,
+            outdated: FxHashSet::default(),
+        }
+    }
+
+    /// Returns the number of parts of the graph that were read and written for it.
+    pub(super) fn size(&self) -> usize {
+        size(&self.writes)
+    }
+
+    /// Outdates the answers that depend on a key.
+    pub(super) fn outdate(&mut self, key: FactKey) {
+        self.outdated.insert(key);
+    }
+
+    /// Returns the answer to a read of what the commits touched, if it is known and not outdated. `kept` are answers that
+    /// are true now.
+    pub(super) fn answer(
+        &mut self,
+        read: &GraphRead,
+        kept: &mut dyn FnMut(&GraphRead) -> Option<GraphAnswer>,
+    ) -> Option<GraphAnswer> {
+        if !self.may_answer(read) {
+            return None;
+        }
+        for _ in 0..ATTEMPTS_MAX {
+            let lacking = match self.attempt(read) {
+                Ok(answer) => {
+                    let answer = answer?;
+                    let is_outdated = depends(read, &answer, |key| self.outdated.contains(&key));
+                    return (!is_outdated).then_some(answer);
+                }
+                Err(lacking) => lacking,
+            };
+            for read in lacking {
+                let answer = kept(&read)?;
+                let is_changed =
+                    |key| self.writes.touched.contains(&key) || self.outdated.contains(&key);
+                // Otherwise it was the same before.
+                if depends(&read, &answer, is_changed) {
+                    return None;
+                }
+                self.facts.insert(&read, answer).ok()?;
+            }
+        }
+        None
+    }
+
+    /// Returns true if the read is one of what the commits touched: answers to others have survived where they are kept.
+    fn may_answer(&self, read: &GraphRead) -> bool {
+        if matches!(read, GraphRead::AppName(_)) {
+            return false;
+        }
+        let written = read.subject().and_then(|gid| self.writes.nodes.get(&gid));
+        written.is_some_and(|written| written.is_new)
+            || depends(read, &GraphAnswer::Gid(None), |key| {
+                self.writes.touched.contains(&key)
+            })
+    }
+
+    /// Makes a read. Fails with the reads that it lacks.
+    fn attempt(&mut self, read: &GraphRead) -> Result<Option<GraphAnswer>, Vec<GraphRead>> {
+        let (writes, lists) = (
+            std::mem::take(&mut self.writes),
+            std::mem::take(&mut self.changed_lists),
+        );
+        let mut overlay = Overlay::with_writes(&self.facts, writes, lists);
+        // A read that overlays do not answer fails.
+        let answer = read.run_in(&mut overlay).ok();
+        let lacking = overlay.is_lacking();
+        let (reads, writes, lists) = overlay.into_parts();
+        (self.writes, self.changed_lists) = (writes, lists);
+        if lacking { Err(reads) } else { Ok(answer) }
+    }
+}
+
+/// Returns true if one of the keys of a read with this answer is such a key.
+fn depends(read: &GraphRead, answer: &GraphAnswer, is_such: impl Fn(FactKey) -> bool) -> bool {
+    let mut depends = false;
+    read.keys(answer, &mut |key| depends |= is_such(key));
+    depends
+}
+
+/// Returns the number of parts of the graph that were read and written for writes.
+pub(super) fn size(writes: &GraphWrites) -> usize {
+    writes.touched.len() + writes.reads.len()
+}

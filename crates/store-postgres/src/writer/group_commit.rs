@@ -1,0 +1,126 @@
+//! Group commit: change sets that are applied together, each to the state after those before it.
+use super::write_job::DynWrite;
+use crate::database_error::DatabaseError;
+use crate::store_state::AuditLogEnd;
+use crate::transaction::{CollectedKeys, PgTransaction};
+use crate::waves::apply_from_cache;
+use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use workgraph_core::engine::waves::{AppliedChanges, FactCache, Facts, GraphWrites};
+use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
+
+/// Most keys that a commit puts into the journal for the caches of other nodes. One that touches more, such as the deletion
+/// of a large project, makes them forget everything.
+const TOUCHED_MAX: usize = 4_096;
+
+/// Change sets as they were applied to the state after a commit.
+pub(super) struct CommittedGroup {
+    /// What the state is known by; `None` if it has changes that are not durable.
+    facts: Option<Facts>,
+    writes: GraphWrites,
+    outcomes: Vec<Result<CommitReceipt, GraphStoreError>>,
+}
+
+fn failed(error: GraphStoreError) -> DatabaseError {
+    match error {
+        GraphStoreError::Unavailable(reason) => DatabaseError::Unavailable(reason),
+        other => DatabaseError::Failed(other.to_string()),
+    }
+}
+
+fn sets(jobs: &[Box<dyn DynWrite>]) -> Vec<&Changes> {
+    jobs.iter().filter_map(|job| job.changes()).collect()
+}
+
+impl CommittedGroup {
+    fn new(facts: Option<Facts>, applied: AppliedChanges) -> Self {
+        let AppliedChanges { writes, outcomes } = applied;
+        Self {
+            facts,
+            writes,
+            outcomes,
+        }
+    }
+
+    /// Applies change sets to the state that the cache shows. Returns `None` if it does not know enough, and if nothing
+    /// would be written: a reason to refuse a change set may be outdated, which only a write finds out.
+    pub(super) fn from_cache(
+        jobs: &[Box<dyn DynWrite>],
+        cache: &Mutex<FactCache>,
+        audit: Option<Option<AuditLogEnd>>,
+    ) -> Option<Self> {
+        let sets = sets(jobs);
+        if sets.is_empty() {
+            return None;
+        }
+        let attempt = AssertUnwindSafe(|| apply_from_cache(&sets, cache));
+        let (facts, applied) = catch_unwind(attempt).ok()?.ok()??;
+        let group = Self::new(Some(facts), applied);
+        let is_known = audit.is_some() || !group.has_audit_rows();
+        (is_known && !group.writes.is_empty()).then_some(group)
+    }
+
+    /// Applies change sets to the state that the transaction has locked, or locks with the first wave.
+    pub(super) fn in_waves(
+        transaction: &mut PgTransaction<'_>,
+        jobs: &[Box<dyn DynWrite>],
+        cache: &Mutex<FactCache>,
+    ) -> Result<Self, DatabaseError> {
+        let sets = sets(jobs);
+        let attempt = AssertUnwindSafe(|| match transaction.state {
+            None => {
+                let applied = transaction.lock_and_apply(&sets, cache)?;
+                Ok(applied.map(|(facts, applied)| Self::new(Some(facts), applied)))
+            }
+            Some(_) => {
+                let applied = transaction.apply_in_waves(&sets)?;
+                Ok(applied.map(|applied| Self::new(None, applied)))
+            }
+        });
+        let group = catch_unwind(attempt).unwrap_or(Ok(None)).map_err(failed)?;
+        let apart = || DatabaseError::Failed("change sets cannot be applied together".into());
+        group.ok_or_else(apart)
+    }
+
+    pub(super) fn writes(&self) -> &GraphWrites {
+        &self.writes
+    }
+
+    pub(super) fn has_audit_rows(&self) -> bool {
+        !self.writes.audit_rows.is_empty()
+    }
+
+    /// Returns true if the state to which the change sets were applied is durable.
+    pub(super) fn is_first(&self) -> bool {
+        self.facts.is_some()
+    }
+
+    /// Sends the writes, without waiting for them.
+    pub(super) fn send(&self, transaction: &mut PgTransaction<'_>) -> Result<(), DatabaseError> {
+        let touched = &self.writes.touched;
+        let numbers = || touched.iter().map(|key| key.number()).collect();
+        transaction.collected = Some(CollectedKeys {
+            last: self.writes.last_seq(),
+            touched: (touched.len() <= TOUCHED_MAX).then(numbers),
+        });
+        let sent = self.writes.flush(transaction);
+        transaction.collected = None;
+        sent.map_err(failed)
+    }
+
+    /// Gives the jobs their outcomes.
+    pub(super) fn settle<'j>(&self, jobs: impl Iterator<Item = &'j mut Box<dyn DynWrite>>) {
+        for (job, outcome) in jobs.zip(&self.outcomes) {
+            job.settle(outcome.clone());
+        }
+    }
+
+    /// Gives the cache what was committed.
+    pub(super) fn keep(self, cache: &Mutex<FactCache>) {
+        if let Some(facts) = self.facts
+            && !self.writes.is_empty()
+        {
+            cache.lock().commit(facts, self.writes);
+        }
+    }
+}
