@@ -6,6 +6,7 @@ mod graph_reads;
 mod graph_writes;
 mod index_entries;
 pub(crate) mod index_keys;
+mod new_indexes;
 mod node_columns;
 mod statements;
 pub(crate) mod words;

@@ -28,7 +28,6 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Type;
 use workgraph_core::search::is_searchable;
 use workgraph_core::storage::GraphStoreError;
-use workgraph_core::storage::snapshot::Transaction;
 use workgraph_rows::{NodeIndexes, Row, RowReader, RowWriter, RowsError, Table, Value};
 
 /// Longest time that the index rows of a page may take.
@@ -275,14 +274,7 @@ impl PgRows {
 
     fn put_indexes(&self, nodes: &[NodeIndexes]) -> Result<(), GraphStoreError> {
         let mut transaction = self.transaction()?;
-        for node in nodes {
-            if let Some((entry, words)) = &node.entry {
-                transaction.put_index_entry(entry, words)?;
-            }
-            for values in &node.values {
-                transaction.put_values(values.node, values.field, &values.keys)?;
-            }
-        }
+        transaction.insert_indexes(nodes)?;
         Ok(transaction.flush()?)
     }
 

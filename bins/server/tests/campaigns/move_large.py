@@ -27,6 +27,8 @@ def fill(folder, turn):
                     "data": {"name": f"Task {number}", "notes": f"What is to be done in step {number}. " * 4, "workspace": workspace}}
                    for number in some]
         done = server.ask("POST", "/batch", {"actions": actions})
+        if any("data" not in one["body"] for one in done):
+            raise SystemExit(f"a task was not made: {done}")
         made.extend(one["body"]["data"]["gid"] for one in done)
     for some in chunks(made[::5], 10):
         actions = [{"method": "put", "relative_path": f"/tasks/{gid}", "data": {"completed": True, "name": "Done"}} for gid in some]

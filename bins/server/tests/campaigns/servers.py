@@ -43,6 +43,12 @@ class Postgres:
 
     def start(self):
         self.run("pg_ctl", "-D", self.folder, "-w", "-t", "120", "-l", self.folder / "log", "start")
+        if self.end not in Scratch.running:
+            Scratch.running.append(self.end)
+
+    def end(self):
+        if (self.folder / "postmaster.pid").exists():
+            self.stop("immediate")
 
     def stop(self, mode="fast"):
         self.run("pg_ctl", "-D", self.folder, "-w", "-m", mode, "stop")
@@ -55,7 +61,9 @@ class Postgres:
 
 
 class Scratch:
-    """A folder that is removed at the end."""
+    """A folder that is removed at the end, with what runs in it."""
+
+    running = []
 
     def __enter__(self):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="workgraph-campaign-"))
@@ -63,6 +71,8 @@ class Scratch:
         return self.path
 
     def __exit__(self, *_):
+        for end in self.running:
+            end()
         shutil.rmtree(self.path, ignore_errors=True)
 
 
@@ -94,6 +104,7 @@ class Server:
         arguments = [BINARY, "serve", "--demo", "--quiet", "--listen", "127.0.0.1:0", "--data", str(folder),
                      "--port-file", str(port_file), *wide]
         self.process = subprocess.Popen(arguments, env=environment(settings), stdout=self.log, stderr=self.log)
+        Scratch.running.append(self.kill)
         for _ in range(1200):
             if port_file.exists() and port_file.read_text().strip():
                 break

@@ -3,6 +3,7 @@ use super::aliases::alias_key;
 use super::node_columns::relation;
 use super::{index_keys, statements as sql};
 use crate::columns::{bound, whole};
+use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, Params};
 use crate::stored_values::text;
 use crate::transaction::PgTransaction;
@@ -95,20 +96,9 @@ impl Transaction for PgTransaction<'_> {
         field: Gid,
         keys: &[IndexKey],
     ) -> Result<(), GraphStoreError> {
-        let (node, field) = (node.as_i64(), field.as_i64());
-        self.send(sql::DROP_VALUES, vec![Box::new(node), Box::new(field)])?;
-        let keys: BTreeSet<Vec<u8>> = keys.iter().map(index_keys::bytes).collect();
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let (heads, tails): (Vec<_>, Vec<_>) = keys.into_iter().map(index_keys::split).unzip();
-        let params: OwnedParams = vec![
-            Box::new(field),
-            Box::new(node),
-            Box::new(heads),
-            Box::new(tails),
-        ];
-        Ok(self.send(sql::PUT_VALUES, params)?)
+        let params: OwnedParams = vec![Box::new(node.as_i64()), Box::new(field.as_i64())];
+        self.send(sql::DROP_VALUES, params)?;
+        Ok(self.insert_values(node, field, keys)?)
     }
 
     fn put_index_entry(
@@ -151,5 +141,28 @@ impl Transaction for PgTransaction<'_> {
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
         // Nothing is cached.
         Ok(())
+    }
+}
+
+impl PgTransaction<'_> {
+    /// Inserts the keys of a node's value of a field, of which there must be none.
+    pub(super) fn insert_values(
+        &mut self,
+        node: Gid,
+        field: Gid,
+        keys: &[IndexKey],
+    ) -> Result<(), DatabaseError> {
+        let keys: BTreeSet<Vec<u8>> = keys.iter().map(index_keys::bytes).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let (heads, tails): (Vec<_>, Vec<_>) = keys.into_iter().map(index_keys::split).unzip();
+        let params: OwnedParams = vec![
+            Box::new(field.as_i64()),
+            Box::new(node.as_i64()),
+            Box::new(heads),
+            Box::new(tails),
+        ];
+        self.send(sql::PUT_VALUES, params)
     }
 }
