@@ -64,6 +64,7 @@ cases! {
     "a name belongs to one live node" => node_cases::names,
     "a commit applies as a whole or not at all" => node_cases::all_or_nothing,
     "a trashed node is gone with its subtasks" => node_cases::trash,
+    "a node that is made and trashed at once is gone" => node_cases::made_and_trashed,
     "edges are read from both ends, in order" => edge_cases::both_ends,
     "an edge is replaced, not doubled" => edge_cases::replaced,
     "a short list that was read follows each of its edges" => edge_cases::short_list,

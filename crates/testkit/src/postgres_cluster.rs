@@ -194,8 +194,9 @@ impl Drop for TestDatabase {
     }
 }
 
-/// Returns the folder with the programs of the newest server.
-fn newest_programs() -> Option<PathBuf> {
+/// Returns the folder with the programs of the newest server on this machine.
+#[must_use]
+pub fn newest_programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
     let versions = versions.filter_map(|entry| Some(entry.ok()?.path()));
@@ -205,7 +206,8 @@ fn newest_programs() -> Option<PathBuf> {
 }
 
 /// Returns the ids of an ordinary user and its group, if this process is root's: the server refuses to run as root.
-fn ordinary_user() -> Option<(u32, u32)> {
+#[must_use]
+pub fn ordinary_user() -> Option<(u32, u32)> {
     use std::os::unix::fs::MetadataExt;
     if std::fs::metadata("/proc/self").ok()?.uid() != 0 {
         return None;

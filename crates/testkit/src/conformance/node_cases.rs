@@ -326,3 +326,35 @@ pub(super) async fn trash(store: &dyn GraphStore) -> Result<(), GraphStoreFailur
         "what is trashed cannot be trashed again",
     )
 }
+
+/// A change set may make a node and trash it, and the node may be written by another one later.
+pub(super) async fn made_and_trashed(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let project = scene.fixture.project(scene.acme, "Plan", scene.ann);
+    let section = scene.fixture.section_in(project);
+    scene.commit().await?;
+    let task = scene.fixture.task_in(section, "short-lived", scene.ann);
+    let mut changes = scene.fixture.take();
+    // Without the condition that it is live, which it is not before.
+    changes.trashed.push(task);
+    let written = changes.node_writes.clone();
+    store.commit(changes).await?;
+    let gone = |view: &workgraph_core::storage::ReadView| {
+        view.resolve(&NodeRef::Gid(task)).is_none()
+            && view.node(task).is_none()
+            && view.sources(section, rel::SECTION).is_empty()
+    };
+    let want = scene.want().node(task).into(section, rel::SECTION, 5);
+    ensure(
+        gone(&scene.load(want.clone()).await?),
+        "a node that is made and trashed by one change set is gone",
+    )?;
+    let mut again = scene.fixture.take();
+    again.node_writes = written;
+    // Whether this is a conflict is not promised.
+    let _ = store.commit(again).await;
+    ensure(
+        gone(&scene.load(want).await?),
+        "what is trashed stays so when it is written again",
+    )
+}
