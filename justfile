@@ -129,3 +129,12 @@ move-large tasks="100000":
 # Recovers PostgreSQL to a point in time with the commands of docs/BACKUPS.md
 point-in-time:
     python3 bins/server/tests/campaigns/point_in_time.py
+
+# The end-to-end tests where each server is three nodes over PostgreSQL and Redis, and all transcripts on three nodes
+e2e-nodes *filters:
+    WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_TEST_NODES=3 cargo test -p workgraph-server --test e2e -- {{filters}}
+    WORKGRAPH_REQUIRE=postgres cargo test -p workgraph-api --test all -- transcripts
+
+# Nodes over a primary whose standby is promoted, and behind pgbouncer, which must be installed
+topologies:
+    cargo test -p workgraph-server --test e2e -- --ignored --nocapture topologies::

@@ -15,8 +15,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio_postgres::NoTls;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// Number of times that two connections are compared: by chance, those of a busy pooler can differ.
+const POOLER_CHECKS: usize = 3;
 
 /// Connection from a pool, to which it returns when it is dropped.
 pub(crate) type Connection = deadpool_postgres::Object;
@@ -298,11 +301,28 @@ impl Database {
         });
     }
 
+    /// Refuses a pooler that does not keep a server's connection for each of ours: settings and prepared statements would
+    /// be those of other clients.
+    async fn check_pooler(&self, one: &Connection) -> Result<(), DatabaseError> {
+        let other = self.write_connection().await?;
+        for _ in 0..POOLER_CHECKS {
+            // Connections that exist at the same time have processes of their own.
+            if process(one).await? == process(&other).await? {
+                return Err(DatabaseError::Unsuitable(
+                    "a pooler gives its connections to several clients in turn: pgbouncer needs pool_mode = session"
+                        .into(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses a server that is too old, has another encoding, or can lose commits.
     async fn check_server(&self) -> Result<(), DatabaseError> {
         let connected = self.shared.readers.get().await;
         let connection =
             connected.map_err(|error| DatabaseError::not_connected(error, &self.shared.display))?;
+        self.check_pooler(&connection).await?;
         let row = connection
             .query_one(
                 "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
@@ -341,6 +361,15 @@ impl Database {
         }
         Ok(())
     }
+}
+
+/// Returns the server's process for a connection. Nothing is prepared for that.
+async fn process(connection: &Connection) -> Result<Option<String>, DatabaseError> {
+    let messages = connection.simple_query("SELECT pg_backend_pid()").await?;
+    Ok(messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    }))
 }
 
 fn pool(

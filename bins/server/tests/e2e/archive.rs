@@ -1,6 +1,8 @@
 //! The continuous archive of a server, and restoring from it.
 use crate::bucket_server::BucketServer;
-use crate::common::{Folder, PATIENCE, Server, WIDE, binary, clock, command, pause, run};
+use crate::common::{
+    Folder, PATIENCE, Server, WIDE, binary, clock, command, is_about_one_node, pause, run,
+};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -26,6 +28,9 @@ fn digest(folder: &Folder) -> Value {
 /// S936.
 #[test]
 fn a_killed_server_is_restored_from_its_archive_and_answers_as_before() {
+    if is_about_one_node("the archive of a data folder") {
+        return;
+    }
     let folder = Folder::new("archive");
     let archive = folder.path().join("archive");
     let settings = [("archive.folder", archive.to_str().unwrap())];
@@ -41,6 +46,9 @@ fn a_killed_server_is_restored_from_its_archive_and_answers_as_before() {
 /// S955.
 #[test]
 fn a_killed_server_is_restored_from_its_archive_in_a_bucket() {
+    if is_about_one_node("the archive of a data folder") {
+        return;
+    }
     let folder = Folder::new("archive-bucket");
     let data = folder.path().join("bucket");
     let Some(bucket) = BucketServer::start("an archive in a bucket", &data) else {

@@ -1,6 +1,8 @@
 //! Attachments through the real server: bodies in pieces, slow and cut uploads, ranges, and files that nobody owns.
 //! `WORKGRAPH_KILL_POINTS` sets the number of kills, `WORKGRAPH_KILL_SEED` their times.
-use crate::common::{Folder, RawConnection, Reply, Seeded, Server, WIDE, pause, request, run};
+use crate::common::{
+    Folder, RawConnection, Reply, Seeded, Server, WIDE, is_about_one_node, pause, request, run,
+};
 use crate::jobs::setting;
 use serde_json::Value;
 use std::path::Path;
@@ -283,6 +285,12 @@ fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
         if let Some(gid) = deleted.filter(|_| is_deleted) {
             assert!(!owned.contains(&gid), "round {round}: {gid} is back");
         }
+        if folder.shared().is_some() {
+            // Another node may be uploading what has no owner yet, so that stays for a day.
+            let kept = files(&folder);
+            assert!(owned.iter().all(|gid| kept.contains(gid)), "round {round}");
+            continue;
+        }
         await_files(&folder, &owned);
     }
 }
@@ -290,6 +298,9 @@ fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
 /// S242.
 #[test]
 fn a_backup_has_the_files_and_a_server_starts_from_it() {
+    if is_about_one_node("the backup of a data folder") {
+        return;
+    }
     let folder = Folder::new("attachments-backup");
     let mut server = Server::start(&folder, WIDE);
     let reply = upload(&server, &task(&server), "a.txt", b"content");

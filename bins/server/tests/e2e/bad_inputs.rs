@@ -6,7 +6,9 @@ mod pages;
 mod targets;
 mod tokens;
 
-use crate::common::{Folder, RawConnection, Reply, Server, WIDE, admin, post, request};
+use crate::common::{
+    Folder, RawConnection, Reply, Server, WIDE, admin, is_about_one_node, post, request,
+};
 use serde_json::{Value, json};
 
 /// Request with the answer it must get.
@@ -191,6 +193,9 @@ fn is_error(reply: &Reply) -> bool {
 /// S04. S74.
 #[test]
 fn a_write_that_finds_the_disk_full_is_500_and_leaves_nothing() {
+    if is_about_one_node("the disk of the process") {
+        return;
+    }
     use crate::common::{binary, command, run};
     let folder = Folder::new("full");
     let begun = Server::start(&folder, WIDE);

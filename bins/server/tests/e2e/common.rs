@@ -1,14 +1,20 @@
 //! Helpers of the end-to-end tests: starting and killing the server, and a plain HTTP/1.1 client.
+#[path = "common/nodes.rs"]
+mod nodes;
+#[path = "common/raw_connection.rs"]
 mod raw_connection;
 
+pub(crate) use nodes::is_about_one_node;
 pub(crate) use raw_connection::{RawConnection, Reply, plain, post, request};
 
+use nodes::{NodeFiles, SharedParts, nodes};
 use serde_json::Value;
 use std::fs::File;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// Returns the path of the binary under test; `WORKGRAPH_BIN` names another.
@@ -54,7 +60,11 @@ impl Seeded {
 
 /// A folder of its own for each test, removed in the end unless the test failed.
 #[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// What the nodes of its server share, once one was started that is several nodes.
+    shared: OnceLock<SharedParts>,
+}
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
@@ -65,26 +75,32 @@ impl Folder {
         // A leftover of an earlier process of the same number.
         let _absent = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        let shared = OnceLock::new();
+        Self { path, shared }
     }
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
     pub(crate) fn data(&self) -> PathBuf {
-        self.0.join("data")
+        self.path.join("data")
+    }
+    /// Returns what the nodes of its server share; `None` if that is one process.
+    pub(crate) fn shared(&self) -> Option<&SharedParts> {
+        self.shared.get()
     }
     /// Returns the log of the servers of this folder.
     pub(crate) fn log(&self) -> String {
-        String::from_utf8_lossy(&std::fs::read(self.0.join("log")).unwrap_or_default()).into_owned()
+        String::from_utf8_lossy(&std::fs::read(self.path.join("log")).unwrap_or_default())
+            .into_owned()
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("data and log are kept in {}", self.0.display());
+            eprintln!("data and log are kept in {}", self.path.display());
         } else {
-            let _gone = std::fs::remove_dir_all(&self.0);
+            let _gone = std::fs::remove_dir_all(&self.path);
         }
     }
 }
@@ -101,7 +117,11 @@ pub(crate) fn command(program: &str) -> Command {
 
 /// Runs a command of the binary on a folder to its end.
 pub(crate) fn run(folder: &Folder, arguments: &[&str]) -> Output {
-    command(&binary())
+    let mut command = command(&binary());
+    if let Some(shared) = folder.shared() {
+        shared.set(&mut command, folder);
+    }
+    command
         .args(arguments)
         .arg("--data")
         .arg(folder.data())
@@ -130,10 +150,10 @@ pub(crate) const WIDE: &[(&str, &str)] = &[
     ("http.connections_per_ip", "4096"),
 ];
 
-/// A running server.
+/// A running server: one process, or several nodes.
 #[derive(Debug)]
 pub(crate) struct Server {
-    child: Child,
+    children: Vec<Child>,
     pub(crate) port: u16,
     /// Content of `bootstrap.json`.
     pub(crate) demo: Value,
@@ -147,16 +167,64 @@ impl Server {
 
     /// Starts a demo through a command that ends in running the binary.
     pub(crate) fn start_by(program: Command, folder: &Folder, settings: &[(&str, &str)]) -> Self {
+        // A test that names a store starts its nodes by itself.
+        let is_own = ["store.url", "shared_limits.url"];
+        let starts_nodes = nodes() > 1 && !settings.iter().any(|(key, _)| is_own.contains(key));
+        if starts_nodes {
+            return Self::start_nodes(&program, folder, settings);
+        }
         let child = Self::spawn(program, folder, settings);
         Self::wait(child, folder)
             .unwrap_or_else(|status| panic!("the server ended with {status}: {}", folder.log()))
     }
 
+    /// Starts the nodes over the database of the folder, and sends connections to all of them.
+    fn start_nodes(program: &Command, folder: &Folder, settings: &[(&str, &str)]) -> Self {
+        let shared = folder.shared.get_or_init(SharedParts::start);
+        // The nodes' files are there, and a node does not make the folder for that.
+        let mut private = std::fs::DirBuilder::new();
+        private.recursive(true).mode(0o700);
+        private.create(folder.data()).unwrap();
+        let spawn = |node: usize| {
+            let (files, mut program) = (NodeFiles::of(folder, node), nodes::copy(program));
+            shared.set(&mut program, folder);
+            if node > 0 {
+                files.prepare(folder);
+            }
+            Self::spawn_node(program, folder, &files, settings)
+        };
+        let wait = |child: Child, node: usize| {
+            Self::wait_for_node(child, folder, &NodeFiles::of(folder, node)).unwrap_or_else(
+                |status| panic!("node {node} ended with {status}: {}", folder.log()),
+            )
+        };
+        // The first one makes the keys and the demo.
+        let mut server = wait(spawn(0), 0);
+        let mut ports = vec![server.port];
+        let others: Vec<Child> = (1..nodes()).map(spawn).collect();
+        for (child, node) in others.into_iter().zip(1..) {
+            let mut other = wait(child, node);
+            ports.push(other.port);
+            server.children.append(&mut other.children);
+        }
+        shared.proxy.set_servers(ports);
+        server.port = shared.proxy.port;
+        server
+    }
+
     /// Starts the process, which will write its port.
-    pub(crate) fn spawn(mut program: Command, folder: &Folder, settings: &[(&str, &str)]) -> Child {
-        let port_file = folder.path().join("port");
-        if port_file.exists() {
-            std::fs::remove_file(&port_file).unwrap();
+    pub(crate) fn spawn(program: Command, folder: &Folder, settings: &[(&str, &str)]) -> Child {
+        Self::spawn_node(program, folder, &NodeFiles::of(folder, 0), settings)
+    }
+
+    fn spawn_node(
+        mut program: Command,
+        folder: &Folder,
+        files: &NodeFiles,
+        settings: &[(&str, &str)],
+    ) -> Child {
+        if files.port.exists() {
+            std::fs::remove_file(&files.port).unwrap();
         }
         let log = File::options()
             .create(true)
@@ -172,8 +240,8 @@ impl Server {
                 "--quiet",
                 "--port-file",
             ])
-            .arg(port_file);
-        program.arg("--data").arg(folder.data());
+            .arg(&files.port);
+        program.arg("--data").arg(&files.data);
         for (key, value) in settings {
             program.arg("--set").arg(format!("{key}={value}"));
         }
@@ -184,11 +252,18 @@ impl Server {
     }
 
     /// Waits until the process serves, or returns the status it ended with.
-    pub(crate) fn wait(mut child: Child, folder: &Folder) -> Result<Self, ExitStatus> {
-        let port_file = folder.path().join("port");
+    pub(crate) fn wait(child: Child, folder: &Folder) -> Result<Self, ExitStatus> {
+        Self::wait_for_node(child, folder, &NodeFiles::of(folder, 0))
+    }
+
+    fn wait_for_node(
+        mut child: Child,
+        folder: &Folder,
+        files: &NodeFiles,
+    ) -> Result<Self, ExitStatus> {
         let mut port = None;
         for _ in 0..30_000 {
-            let text = std::fs::read_to_string(&port_file).unwrap_or_default();
+            let text = std::fs::read_to_string(&files.port).unwrap_or_default();
             port = text.trim().parse().ok();
             if port.is_some() {
                 break;
@@ -200,7 +275,7 @@ impl Server {
         }
         let port: u16 = port.unwrap_or_else(|| panic!("no port after 30 s: {}", folder.log()));
         let mut server = Self {
-            child,
+            children: vec![child],
             port,
             demo: Value::Null,
         };
@@ -283,31 +358,40 @@ impl Server {
             .to_owned()
     }
 
-    /// Returns true if the process is alive.
+    /// Returns true if the process is alive, and those of all other nodes.
     pub(crate) fn lives(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_none()
+        let mut children = self.children.iter_mut();
+        children.all(|child| child.try_wait().unwrap().is_none())
     }
 
-    /// Returns the process id.
+    /// Returns the process id, or that of the first node.
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.children[0].id()
     }
 
-    /// Ends the process with SIGKILL and waits for that.
+    /// Ends the process, or all nodes at once, with SIGKILL and waits for that.
     pub(crate) fn kill(&mut self) {
-        // This fails only when the process has ended already.
-        let _over = self.child.kill();
-        self.child.wait().unwrap();
+        for child in &mut self.children {
+            // This fails only when the process has ended already.
+            let _over = child.kill();
+        }
+        for child in &mut self.children {
+            child.wait().unwrap();
+        }
     }
 
-    /// Asks the process to end with SIGTERM. Returns its exit code.
+    /// Asks the process, or all nodes, to end with SIGTERM. Returns the exit code, the first that is not 0.
     pub(crate) fn stop(&mut self) -> Option<i32> {
-        let sent = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(sent.success());
-        self.child.wait().unwrap().code()
+        for child in &self.children {
+            let sent = Command::new("kill")
+                .args(["-TERM", &child.id().to_string()])
+                .status()
+                .unwrap();
+            assert!(sent.success());
+        }
+        let codes = self.children.iter_mut().map(|c| c.wait().unwrap().code());
+        let codes: Vec<Option<i32>> = codes.collect();
+        codes.into_iter().find(|c| *c != Some(0)).unwrap_or(Some(0))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Digests of data folders.
-use crate::common::{Folder, Server, WIDE, run};
+use crate::common::{Folder, Server, WIDE, is_about_one_node, run};
 use serde_json::Value;
 
 fn digest(folder: &Folder) -> Value {
@@ -16,6 +16,9 @@ fn digest(folder: &Folder) -> Value {
 /// S935.
 #[test]
 fn copies_have_equal_digests_beside_a_running_server_too() {
+    if is_about_one_node("copies of a data folder") {
+        return;
+    }
     let (folder, other) = (Folder::new("digest"), Folder::new("digest-copy"));
     let mut server = Server::start(&folder, WIDE);
     let user = server.data("GET", "/users/me", None);

@@ -4,7 +4,8 @@
 //! Time is driven: the debug build of the server lets a test run its clock ahead, and hold its store, so that requests
 //! are in flight for as long as the test wants.
 use crate::common::{
-    Folder, RawConnection, Reply, Server, admin, binary, command, pause, post, request, run,
+    Folder, RawConnection, Reply, Server, admin, binary, command, is_about_one_node, pause, post,
+    request, run,
 };
 use crate::sdk::{passed, python};
 use serde_json::{Value, json};
@@ -115,6 +116,9 @@ fn wait(reply: &Reply) -> u64 {
 /// S72.
 #[test]
 fn the_151st_request_of_a_minute_is_refused_and_admitted_after_the_wait_it_was_told() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let mut world = World::new("f51", &[]);
     for n in 0..150 {
         assert_eq!(world.get(ME).status, 200, "request {n}");
@@ -131,6 +135,9 @@ fn the_151st_request_of_a_minute_is_refused_and_admitted_after_the_wait_it_was_t
 /// S76.
 #[test]
 fn the_61st_search_of_a_minute_is_refused_and_the_standard_quota_is_untouched() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let mut world = World::new("f53", &[]);
     let token = world.server.token().to_owned();
     let path = format!(
@@ -158,6 +165,9 @@ fn the_61st_search_of_a_minute_is_refused_and_the_standard_quota_is_untouched() 
 /// S77. S84.
 #[test]
 fn of_51_reads_at_once_one_is_refused_and_its_wait_is_long_enough() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let world = World::new("f54-reads", &[("http.request_timeout", "2s")]);
     world.hold();
     let mut connections: Vec<RawConnection> =
@@ -192,6 +202,9 @@ fn of_51_reads_at_once_one_is_refused_and_its_wait_is_long_enough() {
 /// S77.
 #[test]
 fn of_16_writes_at_once_one_is_refused_and_its_wait_is_long_enough() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let mut world = World::new("f54-writes", &[]);
     let workspace = world.server.workspace("free");
     let body = |name: &str| json!({"data": {"name": name, "workspace": workspace}}).to_string();
@@ -235,6 +248,9 @@ fn of_16_writes_at_once_one_is_refused_and_its_wait_is_long_enough() {
 
 #[test]
 fn the_python_sdk_loses_nothing_to_the_limits() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let Some((clients, mut script)) = python("clients/python/limits.py") else {
         return;
     };
@@ -254,6 +270,9 @@ fn the_python_sdk_loses_nothing_to_the_limits() {
 /// S85.
 #[test]
 fn without_credits_a_request_waits_until_some_are_back() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let mut world = World::new("f56", &[("limits.cost", "60")]);
     let mut spent = 0;
     let refused = loop {
@@ -273,6 +292,9 @@ fn without_credits_a_request_waits_until_some_are_back() {
 
 #[test]
 fn ten_thousand_clients_that_go_away_exceed_no_cap_and_leak_no_permit() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let world = World::new(
         "gone",
         &[("limits.standard_free", "1000000"), ("limits.cost", "off")],
@@ -311,6 +333,9 @@ fn ten_thousand_clients_that_go_away_exceed_no_cap_and_leak_no_permit() {
 
 #[test]
 fn a_client_that_does_not_read_keeps_its_permit_for_its_time_and_no_longer() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let world = World::new(
         "slow",
         &[
@@ -355,6 +380,9 @@ fn a_client_that_does_not_read_keeps_its_permit_for_its_time_and_no_longer() {
 
 #[test]
 fn quotas_change_while_the_server_runs_and_what_was_counted_stays_counted() {
+    if is_about_one_node("its clock is driven, and that of Redis is not") {
+        return;
+    }
     let folder = Folder::new("quotas");
     let file = folder.path().join("workgraph.toml");
     std::fs::write(&file, "[limits]\nstandard_free = 20\n").unwrap();

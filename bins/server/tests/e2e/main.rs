@@ -37,9 +37,13 @@ mod oauth;
 mod old_folder;
 mod openapi;
 mod pages;
+#[expect(dead_code, reason = "other test binaries use the rest")]
+#[path = "../support/postgres_server.rs"]
+mod postgres_server;
 #[path = "../support/round_robin.rs"]
 mod round_robin;
 mod sdk;
 mod shared_limits;
 mod tap;
+mod topologies;
 mod upgrade;

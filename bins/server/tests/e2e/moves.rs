@@ -2,7 +2,8 @@
 use crate::attachments::{task, upload};
 use crate::cluster::receiver;
 use crate::common::{
-    Folder, PATIENCE, Reply, Seeded, Server, WIDE, admin, binary, clock, command, pause, run,
+    Folder, PATIENCE, Reply, Seeded, Server, WIDE, admin, binary, clock, command,
+    is_about_one_node, pause, run,
 };
 use crate::exports::{exported, fetch, path};
 use serde_json::{Value, json};
@@ -59,6 +60,9 @@ fn copy_to(from: &Folder, to: &Folder, files: &[&str]) {
 /// S932. S934.
 #[test]
 fn a_demo_moves_to_the_database_and_back_and_tokens_of_pages_and_events_stay_good() {
+    if is_about_one_node("it begins with a data folder") {
+        return;
+    }
     let Some(cluster) = PostgresCluster::shared() else {
         return;
     };
@@ -206,6 +210,9 @@ fn moved_by_environment(url: &str, shared: &Path, node: &Folder, arguments: &[&s
 /// S950. S951. S952.
 #[test]
 fn keys_settings_and_files_move_too_and_all_that_was_given_out_before_stays_good() {
+    if is_about_one_node("it begins with a data folder") {
+        return;
+    }
     let Some(cluster) = PostgresCluster::shared() else {
         return;
     };
@@ -334,6 +341,9 @@ fn keys_settings_and_files_move_too_and_all_that_was_given_out_before_stays_good
 /// S933. The long form kills it at `WORKGRAPH_KILL_POINTS` points of each direction, spread over the time that it takes.
 #[test]
 fn a_move_that_is_killed_is_seen_by_nobody_and_begun_again() {
+    if is_about_one_node("it begins with a data folder") {
+        return;
+    }
     let Some(cluster) = PostgresCluster::shared() else {
         return;
     };

@@ -1,7 +1,8 @@
-//! Proxy that sends each request to the next of several servers, and every answer back.
+//! Proxies before several servers: one sends each request to the next of them, another one each connection.
 //!
-//! It speaks just enough HTTP/1.1 for the clients of the tests: one request for each connection to a server, a body with
-//! its length or in chunks. To a client it looks like one server that closes each connection after its answer.
+//! The one for requests speaks just enough HTTP/1.1 for the clients of the tests: one request for each connection to a
+//! server, a body with its length or in chunks. To a client it looks like one server that closes each connection after
+//! its answer. The one for connections passes bytes on as they are.
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -19,8 +20,17 @@ pub(crate) struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// Starts a proxy before no servers yet.
+    /// Starts a proxy for requests, before no servers yet.
     pub(crate) fn start() -> Self {
+        Self::start_by(forward)
+    }
+
+    /// Starts a proxy for connections, before no servers yet.
+    pub(crate) fn of_connections() -> Self {
+        Self::start_by(join)
+    }
+
+    fn start_by(forward: fn(TcpStream, u16) -> std::io::Result<()>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let servers = Arc::new(Mutex::new(Vec::new()));
@@ -42,6 +52,30 @@ impl RoundRobin {
     pub(crate) fn set_servers(&self, ports: Vec<u16>) {
         *self.servers.lock().unwrap() = ports;
     }
+}
+
+/// Passes on all bytes between a client and a server, until both have ended their sides.
+fn join(client: TcpStream, port: u16) -> std::io::Result<()> {
+    let server = TcpStream::connect(("127.0.0.1", port))?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let (from_server, to_client) = (server.try_clone()?, client.try_clone()?);
+    let back = thread::spawn(move || pass(from_server, to_client));
+    pass(client, server);
+    drop(back.join());
+    Ok(())
+}
+
+/// Passes on bytes to their end, and then the end. A side that broke ends both.
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    let end = match std::io::copy(&mut from, &mut to) {
+        Ok(_) => to.shutdown(std::net::Shutdown::Write),
+        Err(_) => from
+            .shutdown(std::net::Shutdown::Both)
+            .and(to.shutdown(std::net::Shutdown::Both)),
+    };
+    // The other end is gone already.
+    drop(end);
 }
 
 /// Sends one request to a server, and its answer to the client.

@@ -136,8 +136,7 @@ struct Replay {
 }
 
 impl Replay {
-    fn new(kind: Kind) -> Self {
-        let world = World::new(kind);
+    fn new(world: World) -> Self {
         let names: BTreeMap<String, String> = world
             .names
             .iter()
@@ -345,7 +344,12 @@ fn show(value: &Value, indent: usize, out: &mut String) {
 
 /// Replays a transcript and returns its new text.
 fn replay(name: &str, text: &str, kind: Kind, covered: &mut BTreeSet<&'static str>) -> String {
-    let mut replay = Replay::new(kind);
+    replay_in(World::new(kind), name, text, covered)
+}
+
+/// Replays a transcript in a world and returns its new text.
+fn replay_in(world: World, name: &str, text: &str, covered: &mut BTreeSet<&'static str>) -> String {
+    let mut replay = Replay::new(world);
     let mut out = String::new();
     for part in parse(name, text) {
         match part {
@@ -403,6 +407,29 @@ fn transcripts_are_what_the_api_says_on_both_stores() {
         golden::check(&path, &memory);
     }
     every_row_is_covered(&covered);
+}
+
+/// S985. Each request is answered by the next of three nodes over one PostgreSQL database, and every byte is the same.
+#[test]
+fn transcripts_are_what_three_nodes_say() {
+    let folder = golden::root("fixtures/transcripts");
+    for name in FILES {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.http"))).unwrap();
+        let Some(world) = World::of_nodes() else {
+            return;
+        };
+        let said = replay_in(world, name, &text, &mut BTreeSet::new());
+        assert!(said == text, "{name}: {}", difference(&text, &said));
+    }
+}
+
+/// Returns the first lines that differ.
+fn difference(expected: &str, said: &str) -> String {
+    let pairs = expected.lines().zip(said.lines()).enumerate();
+    let first = pairs.clone().find(|(_, (expected, said))| expected != said);
+    first.map_or("one is longer".to_owned(), |(at, (expected, said))| {
+        format!("line {}: expected {expected}, got {said}", at + 1)
+    })
 }
 
 /// Checks that rows without a successful exchange are listed. The list may only shrink.

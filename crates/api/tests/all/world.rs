@@ -2,6 +2,7 @@
 //!
 //! Organization `orchid` is paid, workspace `basalt` is free. All names in the one are plants and all names in the
 //! other are rocks, so that foreign bytes are easy to find.
+mod nodes;
 mod parts;
 mod records;
 mod service;
@@ -137,6 +138,7 @@ pub(crate) struct World {
     memory: Option<Arc<MemoryStore>>,
     waves: Option<Arc<WaveStore>>,
     sqlite: Option<Arc<SqliteStore>>,
+    nodes: Option<nodes::Nodes>,
     _scratch: Option<ScratchFolder>,
 }
 
@@ -172,19 +174,9 @@ impl World {
     /// Builds the world with additional nodes, before anything is stored.
     pub(crate) fn build(
         kind: Kind,
-        mut settings: ApiSettings,
+        settings: ApiSettings,
         more: impl FnOnce(&mut Fixture, &mut BTreeMap<String, Gid>),
     ) -> Self {
-        of_tests(&mut settings);
-        let clock = Arc::new(Hand(ManualClock::default()));
-        let now = clock.0.now();
-        let mut fixture = Fixture::new(Time::from_system(now));
-        let mut names = BTreeMap::new();
-        tenants(&mut fixture, &mut names);
-        records::records(&mut fixture, &mut names);
-        more(&mut fixture, &mut names);
-        let changes = fixture.take();
-
         let (mut scratch, mut sqlite, mut memory, mut waves) = (None, None, None, None);
         let stores = match kind {
             Kind::Memory | Kind::Waves => {
@@ -197,7 +189,7 @@ impl World {
             Kind::Sqlite => {
                 let folder = ScratchFolder::new("api");
                 let options = StoreOptions {
-                    caches: settings.caches,
+                    caches: settings.caches && workgraph_testkit::caches_are_on(),
                     ..StoreOptions::default()
                 };
                 let store = SqliteStore::open(folder.path(), options).unwrap();
@@ -207,10 +199,29 @@ impl World {
                 Stores::of(store)
             }
         };
-        let mut world = Self::over(stores, clock, settings, 0, None);
-        (world.names, world.memory, world.sqlite, world._scratch) =
-            (names, memory, sqlite, scratch);
+        let mut world = Self::filled(stores, settings, more);
+        (world.memory, world.sqlite, world._scratch) = (memory, sqlite, scratch);
         world.waves = waves;
+        world
+    }
+
+    /// Builds the world in empty stores.
+    fn filled(
+        stores: Stores,
+        mut settings: ApiSettings,
+        more: impl FnOnce(&mut Fixture, &mut BTreeMap<String, Gid>),
+    ) -> Self {
+        of_tests(&mut settings);
+        let clock = Arc::new(Hand(ManualClock::default()));
+        let now = clock.0.now();
+        let mut fixture = Fixture::new(Time::from_system(now));
+        let mut names = BTreeMap::new();
+        tenants(&mut fixture, &mut names);
+        records::records(&mut fixture, &mut names);
+        more(&mut fixture, &mut names);
+        let changes = fixture.take();
+        let mut world = Self::over(stores, clock, settings, 0, None);
+        world.names = names;
         world.run(world.graph.commit(changes)).unwrap();
         world.rig();
         for (name, paid) in PEOPLE {
@@ -364,12 +375,13 @@ impl World {
 
     /// Sends a request.
     pub(crate) fn send(&self, request: ApiRequest) -> Answer {
-        let reply = if self.api.is_upload(&request) {
+        let api = self.next_node();
+        let reply = if api.is_upload(&request) {
             let mut body = Pieces::of(&request.body);
             let origin = RequestOrigin::default();
-            self.run(self.api.handle_upload(&request, origin, &mut body))
+            self.run(api.handle_upload(&request, origin, &mut body))
         } else {
-            self.run(self.api.handle(&request))
+            self.run(api.handle(&request))
         };
         let text = String::from_utf8(reply.body).expect("replies are UTF-8");
         let json: Value = serde_json::from_str(&text).expect("replies are JSON");

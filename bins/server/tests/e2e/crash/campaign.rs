@@ -1,6 +1,7 @@
 //! Kills at random instants, and the conditions that must hold after each.
 use super::comparison::Rest;
 use super::*;
+use crate::common::is_about_one_node;
 
 /// Counts over all kills.
 #[derive(Debug, Default)]
@@ -131,6 +132,9 @@ fn setting(name: &str, default: u64) -> u64 {
 /// B67. An object is there with its history and its places, or not at all.
 #[test]
 fn acknowledged_writes_survive_sigkill_and_no_change_is_half_applied() {
+    if is_about_one_node("the file of SQLite after SIGKILL; PostgreSQL keeps its own") {
+        return;
+    }
     let seed = setting("WORKGRAPH_KILL_SEED", 1);
     let points = usize::try_from(setting("WORKGRAPH_KILL_POINTS", 12)).unwrap();
     let (began, mut sum) = (clock(), Sum::default());
@@ -152,6 +156,9 @@ fn acknowledged_writes_survive_sigkill_and_no_change_is_half_applied() {
 
 #[test]
 fn a_stop_answers_what_was_begun() {
+    if is_about_one_node("the end of one process") {
+        return;
+    }
     let folder = Folder::new("stop");
     let mut server = Server::start(&folder, WIDE);
     let mut scene = Scene::new(&server, "Stop");
@@ -184,6 +191,9 @@ fn a_stop_answers_what_was_begun() {
 
 #[test]
 fn a_first_start_that_was_killed_is_whole_or_refused() {
+    if is_about_one_node("the files of a first start") {
+        return;
+    }
     let (mut whole, mut refused) = (0, 0);
     for round in 0..8u64 {
         let folder = Folder::new("first");

@@ -4,9 +4,9 @@ use workgraph_testkit::memory_store::WaveOptions;
 
 /// One store, by what is kept in it.
 pub(super) struct Stores {
-    graph: Arc<dyn GraphStore>,
-    oauth: Arc<dyn OAuthStore>,
-    hooks: Arc<dyn WebhookStore>,
+    pub(super) graph: Arc<dyn GraphStore>,
+    pub(super) oauth: Arc<dyn OAuthStore>,
+    pub(super) hooks: Arc<dyn WebhookStore>,
 }
 
 impl Stores {
@@ -71,6 +71,7 @@ impl World {
             memory: None,
             waves: None,
             sqlite: None,
+            nodes: None,
             _scratch: None,
         }
     }
@@ -155,15 +156,20 @@ impl World {
 
     /// Sets up webhooks from the store.
     pub(super) fn rig(&self) {
+        self.rig_api(&self.api, &self.hooks);
+    }
+
+    /// Sets up webhooks of an API from its store.
+    pub(super) fn rig_api(&self, api: &Api, hooks: &Arc<dyn WebhookStore>) {
         let settings = WebhookSettings {
             event_ids: true,
             ..WebhookSettings::default()
         };
         let deliver: Arc<dyn WebhookClient> = self.receiver.clone();
-        self.run(self.api.set_webhooks(self.hooks.clone(), deliver, settings))
+        self.run(api.set_webhooks(hooks.clone(), deliver, settings))
             .unwrap();
-        self.api.set_export_files(self.files.clone());
-        self.api.set_blob_store(self.blobs.clone());
+        api.set_export_files(self.files.clone());
+        api.set_blob_store(self.blobs.clone());
     }
 }
 
@@ -175,12 +181,37 @@ pub(super) fn api(
     keys: KeyRing,
     (node, floor): (u8, Option<Gid>),
 ) -> Api {
+    let limits = no_limits();
+    limited(limits, graph, tokens, clock, settings, keys, (node, floor))
+}
+
+/// Returns the API of one of several nodes, which share the generator of gids and the random bytes.
+pub(super) fn api_of(
+    graph: &Arc<dyn GraphStore>,
+    tokens: &Arc<dyn TokenStore>,
+    clock: &Arc<Hand>,
+    settings: ApiSettings,
+    (gid_generator, entropy): (Arc<GidGenerator>, Arc<dyn Entropy>),
+) -> Api {
+    Api::new(ApiDependencies {
+        graph: graph.clone(),
+        tokens: tokens.clone(),
+        clock: clock.clone(),
+        entropy,
+        settings,
+        limits: no_limits(),
+        keys: KeyRing::new(1, [7; 32]),
+        gid_generator,
+    })
+}
+
+fn no_limits() -> workgraph_limits::LimiterSettings {
     let mut limits = workgraph_limits::LimiterSettings::default();
     limits.standard.free = 1_000_000;
     limits.standard.paid = 1_000_000;
     limits.search_per_minute = 1_000_000;
     limits.cost_per_minute = None;
-    limited(limits, graph, tokens, clock, settings, keys, (node, floor))
+    limits
 }
 
 fn limited(
