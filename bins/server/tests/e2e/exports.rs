@@ -1,6 +1,6 @@
 //! Exports through the real server: the file that a client fetches, and the answers to addresses that are not valid any
 //! more.
-use crate::common::{Folder, Reply, Seeded, Server, WIDE, admin, pause};
+use crate::common::{Folder, Reply, Seeded, Server, WIDE, admin, is_about_one_node, pause};
 use crate::jobs::{plant, setting, status};
 use crate::sdk::{passed, python};
 use serde_json::{Value, json};
@@ -116,6 +116,9 @@ const AT_ONCE: usize = 32;
 
 #[test]
 fn clients_that_do_not_read_their_files_lose_their_places() {
+    if is_about_one_node("the places of one process") {
+        return;
+    }
     let folder = Folder::new("exports-slow");
     let settings = [WIDE, &[("http.request_timeout", "2s")]].concat();
     let server = Server::start(&folder, &settings);
