@@ -202,6 +202,9 @@ fn unpacked(server: &Server, export: &Value) -> Vec<Value> {
 
 #[test]
 fn an_export_survives_sigkill_without_gaps_and_without_doubles() {
+    if is_about_one_node("another node waits for the lease of each killed one, as in cluster::") {
+        return;
+    }
     let seed = setting("WORKGRAPH_KILL_SEED", 1);
     let points = setting("WORKGRAPH_KILL_POINTS", 12);
     let folder = Folder::new("exports-kill");

@@ -92,6 +92,9 @@ pub(crate) fn status(server: &Server, job: &str) -> String {
 
 #[test]
 fn a_job_survives_sigkill_without_gaps_and_without_doubles() {
+    if is_about_one_node("another node waits for the lease of each killed one, as in cluster::") {
+        return;
+    }
     let seed = setting("WORKGRAPH_KILL_SEED", 1);
     let points = usize::try_from(setting("WORKGRAPH_KILL_POINTS", 12)).unwrap();
     let folder = Folder::new("jobs");
@@ -152,6 +155,10 @@ fn how_many_jobs_a_user_may_have_changes_while_the_server_runs() {
     let path = format!("/projects/{}/duplicate", plant(&server));
     let shown = admin(&folder, &["limits", "set", "jobs=1"]);
     assert_eq!(shown["settings"]["jobs"], "1");
+    if folder.shared().is_some() {
+        // The other nodes take it over within five seconds.
+        pause(6_000);
+    }
     let body = json!({"data": {"name": "Copy"}});
     let start = || server.ask("POST", &path, Some(&body)).status;
     assert_eq!([start(), start()], [201, 429]);
