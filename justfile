@@ -90,6 +90,10 @@ kill points="1000" seed="1":
 hooks events="100000" kills="1000":
     WORKGRAPH_TEST_HOOK_EVENTS={{events}} WORKGRAPH_TEST_HOOK_KILLS={{kills}} cargo test --release -p workgraph-api --test all -- webhooks::simulation::nothing_is_lost
 
+# Three nodes, PostgreSQL and Redis under faults: so many histories, or one again by its seed
+chaos histories="1000" seed="1" seconds="6" lanes="4":
+    WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_CHAOS_HISTORIES={{histories}} WORKGRAPH_CHAOS_SEED={{seed}} WORKGRAPH_CHAOS_SECONDS={{seconds}} WORKGRAPH_CHAOS_LANES={{lanes}} cargo test -p workgraph-server --test chaos -- --ignored --nocapture many_histories
+
 # Kill the server 1,000 times while jobs copy a project, and again while they export one
 kill-jobs points="1000" seed="1":
     WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- jobs:: exports::an_export_survives

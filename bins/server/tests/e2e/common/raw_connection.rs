@@ -91,10 +91,15 @@ pub(crate) struct RawConnection {
 
 impl RawConnection {
     pub(crate) fn open(port: u16) -> std::io::Result<Self> {
+        Self::open_with(port, PATIENCE)
+    }
+
+    /// Opens a connection on which nothing is waited for any longer than this.
+    pub(crate) fn open_with(port: u16, patience: Duration) -> std::io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(patience))?;
         Ok(Self {
             stream,
             ahead: Vec::new(),

@@ -1,0 +1,157 @@
+//! Histories of clients against three real nodes over one PostgreSQL and one Redis, under faults that a seed decides.
+//!
+//! `properties` has what must hold for each of them. A history is made of real processes, so the same seed gives the
+//! same faults and the same choices of the clients, but not the same order of events to the microsecond.
+//!
+//! - `WORKGRAPH_CHAOS_SEED` is the seed of the first history;
+//! - `WORKGRAPH_CHAOS_HISTORIES`, for the long form, is their number, and `WORKGRAPH_CHAOS_SECONDS` the time in which
+//!   each has clients at work;
+//! - `WORKGRAPH_CHAOS_LANES` is the number of histories that run at the same time: most of one is waiting for leases.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that meets what it did not expect must end there"
+)]
+
+mod clients;
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "the end-to-end tests use the rest of it"
+)]
+#[path = "../e2e/common.rs"]
+mod common;
+mod end_state;
+mod figures;
+mod history;
+mod nemesis;
+mod node;
+mod permits;
+mod postgres_server;
+mod properties;
+mod receiver;
+mod relay;
+mod run;
+mod scene;
+mod store_checks;
+mod template;
+mod web;
+
+use figures::Figures;
+use nemesis::{Bounds, plan};
+use properties::violations;
+use std::io::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use template::{Template, template};
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name}: not a number: {text}"))
+    })
+}
+
+/// Prints a line where it is seen of a test that passes, too.
+fn say(line: &str) {
+    writeln!(std::io::stderr(), "{line}").unwrap();
+}
+
+/// Runs a history and adds it to the figures.
+fn examine(
+    template: &Template,
+    seed: u64,
+    bounds: &Bounds,
+    figures: &Mutex<Figures>,
+) -> Vec<String> {
+    let begun = common::clock();
+    let Some(history) = run::run(template, seed, bounds) else {
+        return Vec::new();
+    };
+    let found = violations(&history);
+    figures.lock().unwrap().add(&history, found.len());
+    let counts = (
+        history.entries.len(),
+        history.faults.len(),
+        history.deliveries.len(),
+    );
+    let (requests, faults, deliveries) = counts;
+    say(&format!(
+        "seed {seed}: {requests} requests, {faults} faults, {deliveries} deliveries, {} violations, {:.1} s",
+        found.len(),
+        begun.elapsed().as_secs_f64()
+    ));
+    for violation in &found {
+        say(&format!("seed {seed}: {violation}"));
+    }
+    found
+}
+
+/// S915. S927. S929.
+#[test]
+fn a_minute_with_twenty_kills_breaks_no_promise() {
+    let Some(template) = template() else { return };
+    let seed = setting("WORKGRAPH_CHAOS_SEED", 1);
+    let bounds = Bounds {
+        seconds: 52,
+        kills: 20,
+        others: 8,
+        with_failover: true,
+        longest_stop: 1_500,
+    };
+    let figures = Mutex::default();
+    let found = examine(template, seed, &bounds, &figures);
+    say(&figures.into_inner().unwrap().to_string());
+    assert_eq!(found, Vec::<String>::new(), "{:?}", plan(seed, &bounds));
+}
+
+/// Returns the bounds of a history of the long form: two kills and one or two other faults, in every 20th a failover, in
+/// every 25th a stop that may outlast every lease.
+const fn short(seed: u64, seconds: u64) -> Bounds {
+    Bounds {
+        seconds,
+        kills: 2,
+        others: 1 + (seed % 2) as usize,
+        with_failover: seed.is_multiple_of(20),
+        longest_stop: if seed.is_multiple_of(25) {
+            40_000
+        } else {
+            2_000
+        },
+    }
+}
+
+#[test]
+#[ignore = "the long form: `just chaos`"]
+fn many_histories_break_no_promise() {
+    let Some(template) = template() else { return };
+    let first = setting("WORKGRAPH_CHAOS_SEED", 1);
+    let histories = setting("WORKGRAPH_CHAOS_HISTORIES", 1_000);
+    let seconds = setting("WORKGRAPH_CHAOS_SECONDS", 6);
+    let (next, figures, failed) = (AtomicU64::new(0), Mutex::default(), Mutex::new(Vec::new()));
+    thread::scope(|lanes| {
+        for _ in 0..setting("WORKGRAPH_CHAOS_LANES", 4) {
+            lanes.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= histories {
+                        return;
+                    }
+                    let seed = first + number;
+                    let found = examine(template, seed, &short(seed, seconds), &figures);
+                    if !found.is_empty() {
+                        failed.lock().unwrap().push(seed);
+                    }
+                }
+            });
+        }
+    });
+    say(&figures.into_inner().unwrap().to_string());
+    assert_eq!(
+        failed.into_inner().unwrap(),
+        Vec::<u64>::new(),
+        "seeds with violations"
+    );
+}
