@@ -32,6 +32,9 @@ mod postgres_server;
 mod properties;
 mod receiver;
 mod relay;
+#[expect(dead_code, reason = "the end-to-end tests use it")]
+#[path = "../support/round_robin.rs"]
+mod round_robin;
 mod run;
 mod scene;
 mod store_checks;

@@ -20,7 +20,7 @@ pub(crate) fn problems(scene: &Scene) -> Vec<String> {
     runtime.block_on(async {
         let opened = PostgresStore::open(options, runtime.handle().clone());
         let store = opened.await.unwrap();
-        let mut problems = store.check().await.unwrap();
+        let mut problems = store.database().check().await.unwrap();
         let value = shared_values::read(store.database(), "audit-key")
             .await
             .unwrap();
@@ -30,6 +30,7 @@ pub(crate) fn problems(scene: &Scene) -> Vec<String> {
         let seed = STANDARD.decode(key["seed"].as_str().unwrap()).unwrap();
         let key = CheckpointKey::from_seed(&seed.try_into().unwrap()).unwrap();
         let report = store
+            .database()
             .inspect_audit(&key.public(), &anchors(scene))
             .await
             .unwrap();
