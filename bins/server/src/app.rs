@@ -114,6 +114,9 @@ pub(crate) async fn serve(
     let api = base.api(&config, config.limits);
     limits.apply(&api)?;
     if let Some(shared) = shared_limiter {
+        if let Some(parts) = base.quota_parts() {
+            shared_limits::follow_nodes(&shared, parts);
+        }
         api.set_shared_limiter(shared);
     }
     let service = Arc::new(base.service(&config, Arc::clone(&api), &limits));

@@ -21,6 +21,7 @@ use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use workgraph_api::{Api, ApiDependencies, Entropy};
@@ -102,6 +103,12 @@ impl ServerResources {
                 None => std::future::pending().await,
             }
         }
+    }
+
+    /// Returns the number of parts into which limits are divided while each node of a database decides alone, as it
+    /// changes.
+    pub(crate) fn quota_parts(&self) -> Option<watch::Receiver<u32>> {
+        self.node.as_ref().map(|node| node.quota_parts())
     }
 
     /// Gives up what this process holds among the nodes of a database.

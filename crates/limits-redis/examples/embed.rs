@@ -23,8 +23,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         processes: 3,
         ..RedisLimiterSettings::new(url)
     };
-    let (shared, warning) = RedisLimiter::connect(&settings).await?;
-    if let Some(warning) = warning {
+    let (shared, warnings) = RedisLimiter::connect(&settings).await?;
+    for warning in warnings {
         println!("{warning}");
     }
     // The limiter of this process takes part: it goes on alone when the server is away.

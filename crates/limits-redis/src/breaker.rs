@@ -39,6 +39,11 @@ impl Breaker {
         }
     }
 
+    /// Makes decisions cautious until a time.
+    pub(crate) fn be_cautious_until(&self, until: u64) {
+        self.cautious_until.fetch_max(until, Relaxed);
+    }
+
     /// Returns the way in which to decide.
     pub(crate) fn mode(&self, now: u64) -> SharedMode {
         if self.is_open.load(Relaxed) {
@@ -75,8 +80,7 @@ impl Breaker {
     pub(crate) fn close(&self, now: u64) {
         *self.recent.lock() = [None; FAILURES];
         if self.was_lost.swap(false, Relaxed) {
-            self.cautious_until
-                .fetch_max(now.saturating_add(self.caution_ms), Relaxed);
+            self.be_cautious_until(now.saturating_add(self.caution_ms));
         }
         self.is_open.store(false, Relaxed);
     }

@@ -10,7 +10,25 @@ pub enum ConnectError {
         "the address is not one of a Redis server; redis://HOST:PORT, rediss://HOST:PORT (TLS) or redis+unix:///PATH is expected, with USER:PASSWORD@ before the host if need be"
     )]
     Address,
-    /// The server does not answer.
+    /// The certificates to trust cannot be read, or the address is not one with TLS.
+    #[error("the certificates in {file} cannot be used ({reason})")]
+    Certificates {
+        /// File that was named.
+        file: String,
+        /// Reason, and what would be right.
+        reason: String,
+    },
+    /// The server has a certificate that no trusted authority made, or that is for another name.
+    #[error(
+        "{server} shows a certificate that is not trusted ({reason}); name the certificates of its authority in a file, and the host as the certificate does"
+    )]
+    Untrusted {
+        /// Address without user and password.
+        server: String,
+        /// Reason given by TLS.
+        reason: String,
+    },
+    /// The server does not answer, or is not ready.
     #[error(
         "{server} does not answer ({reason}); start it, or check the address, the port and the firewall"
     )]
@@ -48,9 +66,15 @@ pub enum ConnectError {
         /// Address without user and password.
         server: String,
     },
-    /// The server does not take the functions.
+    /// The server is a copy of another one.
+    #[error("{server} is a replica, which takes no changes; name its primary")]
+    Replica {
+        /// Address without user and password.
+        server: String,
+    },
+    /// The server does not take the functions, or does not run them.
     #[error(
-        "{server} does not take the functions of the limiter ({reason}); a primary is needed, and a user with +fcall +fcall_ro +function|load +info +ping +get +set +del +time and the keys of the prefix"
+        "{server} does not run the functions of the limiter ({reason}); a primary with memory left is needed, and a user with +fcall +fcall_ro +function|load +info +ping +get +set +del +time and the keys of the prefix"
     )]
     Functions {
         /// Address without user and password.

@@ -1,5 +1,8 @@
 //! Connection to the server: one, over which the calls of all requests go without waiting for each other.
 
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -8,11 +11,12 @@ use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline,
-    RedisError, ServerErrorKind, Value, cmd,
+    RedisError, ServerErrorKind, TlsCertificates, Value, cmd,
 };
 
 use crate::connect_error::ConnectError;
 use crate::functions::Functions;
+use crate::protocol::Protocol;
 
 /// Oldest major version that has functions.
 const OLDEST_VERSION: u32 = 7;
@@ -29,12 +33,23 @@ pub(crate) enum CallError {
 /// Reply to a call, or its failure and the number of the connection.
 pub(crate) type CallResult = Result<Value, (CallError, u64)>;
 
+/// Server that was found fit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ServerReport {
+    /// Texts that are worth a warning.
+    pub(crate) warnings: Vec<&'static str>,
+    /// Time since which the server knows about limits.
+    pub(crate) knows_for: Duration,
+}
+
 /// Client with its connection, if there is one.
 #[derive(Debug)]
 pub(crate) struct RedisLink {
     client: Client,
     /// Address without user and password.
     server: String,
+    /// True if a password crosses the network readable.
+    is_readable: bool,
     functions: &'static Functions,
     connect_timeout: Duration,
     open: RwLock<Option<OpenConnection>>,
@@ -56,9 +71,10 @@ impl std::fmt::Debug for OpenConnection {
 }
 
 impl RedisLink {
-    /// Makes a client without a connection.
+    /// Makes a client without a connection. With a file of certificates, only authorities named there are trusted.
     pub(crate) fn new(
         url: &str,
+        root_certificates: Option<&Path>,
         functions: &'static Functions,
         connect_timeout: Duration,
     ) -> Result<Self, ConnectError> {
@@ -67,10 +83,31 @@ impl RedisLink {
             .map_err(|_| ConnectError::Address)?;
         let server = shown(info.addr());
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
-        let client = Client::open(info).map_err(|_| ConnectError::Address)?;
+        let is_readable = info.redis_settings().password().is_some() && is_plain(info.addr());
+        let client = match root_certificates {
+            None => Client::open(info).map_err(|_| ConnectError::Address)?,
+            Some(file) => {
+                let wrong = |reason: String| ConnectError::Certificates {
+                    file: file.display().to_string(),
+                    reason,
+                };
+                let certificates = fs::read(file).map_err(|error| wrong(error.to_string()))?;
+                if !certificates.windows(PEM.len()).any(|text| text == PEM) {
+                    return Err(wrong(
+                        "there is no certificate in PEM form in it".to_owned(),
+                    ));
+                }
+                let trusted = TlsCertificates {
+                    client_tls: None,
+                    root_cert: Some(certificates),
+                };
+                Client::build_with_tls(info, trusted).map_err(|error| wrong(error.to_string()))?
+            }
+        };
         Ok(Self {
             client,
             server,
+            is_readable,
             functions,
             connect_timeout,
             open: RwLock::new(None),
@@ -83,8 +120,8 @@ impl RedisLink {
         &self.server
     }
 
-    /// Connects, checks the server, gives it the functions, and returns what is worth a warning.
-    pub(crate) async fn connect(&self) -> Result<Option<&'static str>, ConnectError> {
+    /// Connects, checks the server, gives it the functions and tries them.
+    pub(crate) async fn connect(&self, protocol: &Protocol) -> Result<ServerReport, ConnectError> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.connect_timeout))
             .set_response_timeout(Some(self.connect_timeout));
@@ -97,18 +134,25 @@ impl RedisLink {
             .await
             .map_err(|e| self.connect_error(&e))?;
         self.check(&info)?;
-        let functions = load(&mut connection, self.functions).await;
-        functions.map_err(|e| ConnectError::Functions {
-            server: self.server.clone(),
-            reason: e.to_string(),
-        })?;
+        let prepared = prepare(&mut connection, protocol).await;
+        let knows_for = prepared.map_err(|e| self.connect_error(&e))?;
         let number = self.made.fetch_add(1, Relaxed) + 1;
         *self.open.write() = Some(OpenConnection { number, connection });
         let policy = field(&info, "maxmemory_policy").unwrap_or("noeviction");
         let bounded = field(&info, "maxmemory").is_some_and(|bytes| bytes != "0");
-        Ok((bounded && policy != "noeviction").then_some(
-            "the server may drop keys when its memory is full, and with them what has been used of the limits; set maxmemory-policy to noeviction there",
-        ))
+        let mut warnings = Vec::new();
+        if bounded && policy != "noeviction" {
+            warnings.push("the server may drop keys when its memory is full, and with them what has been used of the limits; set maxmemory-policy to noeviction there");
+        }
+        if self.is_readable {
+            warnings.push(
+                "the password of the server crosses the network readable; use TLS (rediss://)",
+            );
+        }
+        Ok(ServerReport {
+            warnings,
+            knows_for,
+        })
     }
 
     fn check(&self, info: &str) -> Result<(), ConnectError> {
@@ -125,18 +169,26 @@ impl RedisLink {
         if field(info, "redis_mode") == Some("cluster") {
             return Err(ConnectError::Cluster { server });
         }
+        if field(info, "role") == Some("slave") {
+            return Err(ConnectError::Replica { server });
+        }
         Ok(())
     }
 
     fn connect_error(&self, error: &RedisError) -> ConnectError {
         let (server, reason) = (self.server.clone(), error.to_string());
         let code = error.code().unwrap_or_default();
-        let refused = error.kind() == ErrorKind::AuthenticationFailed
-            || matches!(code, "NOAUTH" | "WRONGPASS" | "NOPERM");
-        if refused {
+        let is_refused = error.kind() == ErrorKind::AuthenticationFailed
+            || matches!(code, "NOAUTH" | "WRONGPASS");
+        let is_away = matches!(code, "" | "LOADING" | "BUSY" | "MASTERDOWN");
+        if is_refused {
             ConnectError::Credentials { server, reason }
-        } else {
+        } else if reason.contains("certificate") {
+            ConnectError::Untrusted { server, reason }
+        } else if is_away {
             ConnectError::Unreachable { server, reason }
+        } else {
+            ConnectError::Functions { server, reason }
         }
     }
 
@@ -207,6 +259,25 @@ impl RedisLink {
     }
 }
 
+/// Gives a server the functions, tries them, and returns the time since which it has known about limits.
+async fn prepare(
+    connection: &mut MultiplexedConnection,
+    protocol: &Protocol,
+) -> Result<Duration, RedisError> {
+    load(connection, protocol.functions).await?;
+    protocol.trial().query_async::<Value>(connection).await?;
+    let (now, _): (u64, u64) = cmd("TIME").query_async(connection).await?;
+    let mut first = cmd("SET");
+    first
+        .arg(protocol.since_key())
+        .arg(now)
+        .arg("NX")
+        .arg("GET");
+    let since: Option<u64> = first.query_async(connection).await?;
+    let seconds = since.map_or(0, |since| now.saturating_sub(since));
+    Ok(Duration::from_secs(seconds))
+}
+
 async fn load(
     connection: &mut MultiplexedConnection,
     functions: &Functions,
@@ -237,6 +308,18 @@ fn classify(error: &RedisError) -> CallError {
     }
 }
 
+/// Beginning of a certificate in a file.
+const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
+/// Returns true for an address on the network without TLS.
+fn is_plain(address: &ConnectionAddr) -> bool {
+    let ConnectionAddr::Tcp(host, _) = address else {
+        return false;
+    };
+    let is_own = |ip: IpAddr| ip.to_canonical().is_loopback();
+    host != "localhost" && !host.parse().is_ok_and(is_own)
+}
+
 /// Returns an address as it may be shown.
 fn shown(address: &ConnectionAddr) -> String {
     address.to_string()
@@ -258,7 +341,7 @@ mod tests {
     #[test]
     fn old_servers_and_clusters_are_refused() {
         let url = "redis://user:secret@h:7/0";
-        let link = RedisLink::new(url, functions::current(), Duration::ZERO).unwrap();
+        let link = RedisLink::new(url, None, functions::current(), Duration::ZERO).unwrap();
         let shown = format!("{link:?}");
         assert!(!shown.contains("secret"), "{shown}");
         assert_eq!(link.server(), "h:7");
@@ -272,6 +355,8 @@ mod tests {
         assert!(matches!(check(""), Err(ConnectError::Version { .. })));
         let cluster = check("redis_version:8.0.0\r\nredis_mode:cluster\r\n");
         assert!(matches!(cluster, Err(ConnectError::Cluster { .. })));
+        let replica = check("redis_version:8.0.0\r\nredis_mode:standalone\r\nrole:slave\r\n");
+        assert!(matches!(replica, Err(ConnectError::Replica { .. })));
         assert_eq!(
             field("maxmemory_human:0B\r\nmaxmemory:5\r\n", "maxmemory"),
             Some("5")

@@ -161,9 +161,36 @@ local function write_account(key, account, given)
         .. account.writes, 'PX', math.min(ttl, LONGEST_TTL) + (given >= 0 and GIVEN_TIME_TTL or 0))
 end
 
--- Moves an account to a time, which is never before the last one, and returns it.
-local function advance(account, now)
+-- Moves stamps by a time that has stepped back.
+local function moved_stamps(stamps, step)
+    local moved = {}
+    for i = 1, #stamps / 4 do
+        moved[i] = stamp(struct.unpack('>I4', stamps, i * 4 - 3) - step)
+    end
+    return table.concat(moved)
+end
+
+local function moved_deadlines(deadlines, step)
+    local moved = {}
+    for i = 1, #deadlines / 8 do
+        moved[i] = struct.pack('>d', deadline_at(deadlines, i) - step)
+    end
+    return table.concat(moved)
+end
+
+-- Moves an account to a time, which is never before the last one, and returns it. If the clock of the server has stepped
+-- back so far that waiting for it would be longer than any wait, the account goes on from there as it was.
+local function advance(account, now, given)
     local silence = now - account.last
+    if given < 0 and silence < -WINDOW then
+        local step = -silence
+        account.last, account.held_since = now, account.held_since - step
+        account.admitted = moved_stamps(account.admitted, step)
+        account.refused = moved_stamps(account.refused, step)
+        account.searches = moved_stamps(account.searches, step)
+        account.reads, account.writes = moved_deadlines(account.reads, step), moved_deadlines(account.writes, step)
+        silence = 0
+    end
     if silence <= 0 then
         now = account.last
     else
@@ -293,14 +320,21 @@ end
 
 -- Totals of an owner: the nanoseconds in which each drains.
 
-local function read_owner(key, now)
+local function read_owner(key, now, given)
     local packed = redis.call('GET', key)
     if not packed then
         return { at = now, 0, 0, 0 }
     end
     local at, standard, search, cost = struct.unpack(OWNER, packed)
+    local has_stepped = given < 0 and at - now > WINDOW
+    if has_stepped then
+        at = now
+    end
     local drained = math.max(0, now - at) * 1000000
-    return { at = math.max(at, now), math.max(0, standard - drained), math.max(0, search - drained), math.max(0, cost - drained) }
+    return {
+        at = math.max(at, now), has_stepped = has_stepped,
+        math.max(0, standard - drained), math.max(0, search - drained), math.max(0, cost - drained),
+    }
 end
 
 local function write_owner(key, owner, given)
@@ -349,7 +383,7 @@ local function admit(keys, args)
         request.searches, request.reads, request.read_cap, request.writes, request.write_cap, request.cost,
         request.deadline, at = struct.unpack(REQUEST, args[1])
     local account = read_account(keys[1])
-    local now = advance(account, time(given))
+    local now = advance(account, time(given), given)
 
     local first, shadowed = 0, 0
     local function exceeds(limit)
@@ -380,7 +414,7 @@ local function admit(keys, args)
 
     local owner, owner_wait, shares = nil, 0, nil
     if keys[2] then
-        owner, shares = read_owner(keys[2], now), read_shares(args[1], at)
+        owner, shares = read_owner(keys[2], now, given), read_shares(args[1], at)
         local owner_first
         owner_first, owner_wait = owner_refusal(owner, shares)
         if first == 0 then
@@ -391,6 +425,9 @@ local function admit(keys, args)
     if first > 0 then
         local wait = math.max(longest(account, request), owner_wait, 1)
         write_account(keys[1], account, given)
+        if owner and owner.has_stepped then
+            write_owner(keys[2], owner, given)
+        end
         return { first, wait, shadowed, 0 }
     end
     local next_wait = 0
@@ -414,7 +451,7 @@ local function settle(keys, args)
     local given, cost, rate, deadline, reads, writes, undone, undone_at, owner_time =
         struct.unpack(SETTLEMENT, args[1])
     local account = read_account(keys[1])
-    local now = advance(account, time(given))
+    local now = advance(account, time(given), given)
     account.spent = math.min(account.spent + cost * CREDIT, MOST)
     if account.rate == 0 then
         account.rate = rate
@@ -440,7 +477,7 @@ local function settle(keys, args)
         write_account(keys[1], account, given)
     end
     if keys[2] and owner_time > 0 then
-        local owner = read_owner(keys[2], now)
+        local owner = read_owner(keys[2], now, given)
         owner[3] = math.min(owner[3] + owner_time, MOST)
         write_owner(keys[2], owner, given)
     end
@@ -453,7 +490,8 @@ local function state(keys, args)
     if account.is_new then
         return nil
     end
-    advance(account, time(struct.unpack('>d', args[1])))
+    local given = struct.unpack('>d', args[1])
+    advance(account, time(given), given)
     return struct.pack(HEADER, FORMAT, account.last, account.spent, account.rate, account.remembered, account.held,
         account.held_since, #account.admitted / 4, #account.refused / 4, #account.searches / 4, #account.reads / 8,
         #account.writes / 8) .. account.admitted .. account.refused .. account.searches .. account.reads

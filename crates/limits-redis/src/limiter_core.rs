@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use redis::{Value, cmd, pipe};
+use redis::{Value, pipe};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::MissedTickBehavior;
 use workgraph_limits::shared_limiter::{AdmissionFigures, SharedDecision, SharedMode};
@@ -217,10 +217,11 @@ pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
         if core.breaker.mode(core.elapsed()) != SharedMode::Local {
             continue;
         }
-        if !core.link.is_open() && core.link.connect().await.is_err() {
+        if !core.link.is_open() && core.link.connect(&core.protocol).await.is_err() {
             continue;
         }
-        let asked = core.link.call(cmd("PING"));
+        // A server that answers but takes no changes, because it has no memory left, say, would fail each decision.
+        let asked = core.link.call(core.protocol.trial());
         match tokio::time::timeout(core.timeout, asked).await {
             Ok(Ok(_)) => {
                 unanswered = 0;

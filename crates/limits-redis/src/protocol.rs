@@ -116,23 +116,31 @@ impl Protocol {
 
     /// Returns the call that counts an attempt.
     pub(crate) fn attempt(&self, attempt: &SharedAttempt, time: CallTime) -> Cmd {
-        let packed = RequestForm {
-            time,
-            flags: 0,
-            shadow: 0,
-            standard: attempt.terms,
-            weight: 1,
-            search: (0, 0),
-            reads: (0, 0),
-            writes: (0, 0),
-            cost: 0,
-            deadline: 0,
-        };
+        let packed = RequestForm::attempt(time, attempt.terms, 1);
         call(
             &self.functions.admit,
             &[&self.key(&attempt.key)],
             &packed.bytes(),
         )
+    }
+
+    /// Returns a call that decides about nothing, but does all that a decision does.
+    pub(crate) fn trial(&self) -> Cmd {
+        let terms = WindowTerms {
+            quota: 1,
+            remembered: 0,
+        };
+        let nothing = RequestForm::attempt(None, terms, 0);
+        call(
+            &self.functions.admit,
+            &[&format!("{}:trial", self.prefix)],
+            &nothing.bytes(),
+        )
+    }
+
+    /// Returns the name of the key with the time at which the first process came, in milliseconds of the server.
+    pub(crate) fn since_key(&self) -> String {
+        format!("{}:since", self.prefix)
     }
 
     /// Returns the call that ends a request.
@@ -200,6 +208,22 @@ struct RequestForm {
 }
 
 impl RequestForm {
+    /// Returns the form of an attempt that needs no slot.
+    fn attempt(time: CallTime, standard: WindowTerms, weight: u32) -> Self {
+        Self {
+            time,
+            flags: 0,
+            shadow: 0,
+            standard,
+            weight,
+            search: (0, 0),
+            reads: (0, 0),
+            writes: (0, 0),
+            cost: 0,
+            deadline: 0,
+        }
+    }
+
     fn bytes(&self) -> Vec<u8> {
         let mut packed = Vec::with_capacity(96);
         packed.extend(moment(self.time));

@@ -35,28 +35,35 @@ pub struct RedisLimiter {
 }
 
 impl RedisLimiter {
-    /// Connects to the server and gives it the functions. Also returns what is worth a warning about its settings.
+    /// Connects to the server, gives it the functions and tries them. Also returns what is worth a warning. For a minute
+    /// after the first process came to the server, each process decides besides with its part of each quota: another
+    /// server may have been there before, and may have known more.
     ///
     /// # Errors
     /// A [`ConnectError`] that says what to do.
     pub async fn connect(
         settings: &RedisLimiterSettings,
-    ) -> Result<(Self, Option<&'static str>), ConnectError> {
+    ) -> Result<(Self, Vec<&'static str>), ConnectError> {
         Self::connect_with(settings, CAUTION_MS).await
     }
 
     pub(crate) async fn connect_with(
         settings: &RedisLimiterSettings,
         caution_ms: u64,
-    ) -> Result<(Self, Option<&'static str>), ConnectError> {
+    ) -> Result<(Self, Vec<&'static str>), ConnectError> {
         let functions = functions::current();
-        let link = RedisLink::new(&settings.url, functions, settings.connect_timeout)?;
-        let warning = link.connect().await?;
+        let trusted = settings.root_certificates.as_deref();
+        let link = RedisLink::new(&settings.url, trusted, functions, settings.connect_timeout)?;
+        let protocol = Protocol::new(&settings.prefix, functions);
+        let report = link.connect(&protocol).await?;
+        let knows_for = u64::try_from(report.knows_for.as_millis()).unwrap_or(u64::MAX);
+        let breaker = Breaker::new(caution_ms);
+        breaker.be_cautious_until(caution_ms.saturating_sub(knows_for));
         let (queue, ends) = SettlementQueue::new();
         let core = Arc::new(LimiterCore {
             link,
-            protocol: Protocol::new(&settings.prefix, functions),
-            breaker: Breaker::new(caution_ms),
+            protocol,
+            breaker,
             queue,
             timeout: settings.timeout,
             local_time: settings.local_time,
@@ -70,7 +77,7 @@ impl RedisLimiter {
         let sending = tokio::spawn(send_ends(Arc::clone(&core), ends));
         let probing = tokio::spawn(probe(Arc::clone(&core), settings.probe_interval));
         let tasks = [sending.abort_handle(), probing.abort_handle()];
-        Ok((Self { core, tasks }, warning))
+        Ok((Self { core, tasks }, report.warnings))
     }
 
     /// Sets the number of processes that divide each quota when they decide alone.

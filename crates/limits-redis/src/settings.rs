@@ -1,6 +1,7 @@
 //! Settings of the limiter.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Settings of a [`RedisLimiter`](crate::RedisLimiter).
@@ -8,6 +9,8 @@ use std::time::Duration;
 pub struct RedisLimiterSettings {
     /// Address: `redis://`, `rediss://` (TLS) or `redis+unix://`, with user, password and number of the database.
     pub url: String,
+    /// File with the certificates of the authorities that are trusted with TLS (PEM), instead of those of the machine.
+    pub root_certificates: Option<PathBuf>,
     /// Start of every key, so that several services can use one server.
     pub prefix: String,
     /// Longest time that a decision may take before this process decides alone.
@@ -29,6 +32,7 @@ impl RedisLimiterSettings {
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
+            root_certificates: None,
             prefix: "workgraph".to_owned(),
             timeout: Duration::from_millis(20),
             connect_timeout: Duration::from_secs(2),
@@ -43,6 +47,7 @@ impl RedisLimiterSettings {
 impl fmt::Debug for RedisLimiterSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisLimiterSettings")
+            .field("root_certificates", &self.root_certificates)
             .field("prefix", &self.prefix)
             .field("timeout", &self.timeout)
             .field("processes", &self.processes)

@@ -54,6 +54,9 @@ impl TestServer {
             child: None,
         };
         server.restart();
+        if let Err(error) = server.age() {
+            fail(&format!("{} does not answer: {error}", server.program));
+        }
         Some(server)
     }
 
@@ -61,6 +64,27 @@ impl TestServer {
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis+unix://{}", self.socket().display())
+    }
+
+    /// Makes the server one that has long known about limits under the prefix `workgraph`: no process is cautious because
+    /// it is new.
+    #[cfg(unix)]
+    fn age(&self) -> io::Result<()> {
+        self.command(&[b"SET", b"workgraph:since", b"0"]).map(drop)
+    }
+
+    /// Sends a command in its parts, and returns the reply as it came: its first 64 KiB.
+    ///
+    /// # Errors
+    /// Fails if the server does not answer.
+    #[cfg(unix)]
+    pub fn command(&self, parts: &[&[u8]]) -> io::Result<String> {
+        let mut command = format!("*{}\r\n", parts.len()).into_bytes();
+        for part in parts {
+            command.extend(format!("${}\r\n", part.len()).as_bytes());
+            command.extend([part, &b"\r\n"[..]].concat());
+        }
+        ask(&self.socket(), &command)
     }
 
     /// Kills the server and starts it anew, with nothing left of what it knew.
@@ -172,13 +196,22 @@ fn is_there(program: &str) -> bool {
 
 #[cfg(unix)]
 fn answers(socket: &Path) -> bool {
+    ask(socket, b"PING\r\n").is_ok()
+}
+
+/// Sends a command, and returns the reply, whatever it is.
+#[cfg(unix)]
+fn ask(socket: &Path, command: &[u8]) -> io::Result<String> {
     use std::io::{Read, Write};
-    let asked = std::os::unix::net::UnixStream::connect(socket).and_then(|mut stream| {
-        stream.write_all(b"PING\r\n")?;
-        let mut reply = [0; 1];
-        stream.read_exact(&mut reply)
-    });
-    asked.is_ok()
+    let mut stream = std::os::unix::net::UnixStream::connect(socket)?;
+    stream.write_all(command)?;
+    let mut reply = vec![0; 1 << 16];
+    let length = stream.read(&mut reply)?;
+    reply.truncate(length);
+    if reply.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(String::from_utf8_lossy(&reply).into_owned())
 }
 
 /// Says that a test is skipped, or fails if it must not be.

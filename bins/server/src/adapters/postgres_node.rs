@@ -1,6 +1,7 @@
 //! A node of a PostgreSQL database that many nodes share: opening it, and the leases that the node holds while it runs.
 use crate::adapters::data_dir;
 use crate::adapters::private_values::{PrivateValues, SharedValues};
+use crate::adapters::quota_parts::QuotaParts;
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::{SystemEntropy, WallClock, hex, random};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use workgraph_api::{Clock, Entropy};
 use workgraph_core::GidGenerator;
 use workgraph_core::storage::{SharedWork, WorkLeases};
@@ -37,6 +38,10 @@ pub(crate) struct PostgresNode {
     leases: Arc<dyn WorkLeases>,
     /// True once this node may not go on, because another one has its number.
     replaced: watch::Sender<bool>,
+    /// Number of nodes in the settings.
+    nodes_least: u32,
+    /// Number of parts into which limits are divided while each node decides alone.
+    quota_parts: watch::Sender<u32>,
 }
 
 /// Parts of a store that nodes share.
@@ -159,6 +164,8 @@ pub(crate) async fn open(
             gid_generator,
             leases,
             replaced: watch::Sender::new(false),
+            nodes_least: config.shared_limits.nodes,
+            quota_parts: watch::Sender::new(u32::MAX),
         },
     })
 }
@@ -262,14 +269,19 @@ pub(crate) fn is_proof(keys: &KeyRing, sealed: &str) -> bool {
 }
 
 impl PostgresNode {
-    /// Renews the lease on this node's number for as long as the server runs.
+    /// Renews the lease on this node's number, and counts the nodes, for as long as the server runs.
     pub(crate) async fn renew(&self) {
+        let mut parts = QuotaParts::new(self.nodes_least);
         let mut ticks = interval(MEMBERSHIP_RENEWAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
+            let asked_at = Instant::now();
             match timeout(MEMBERSHIP_RENEWAL, self.membership.renew(&self.database)).await {
-                Ok(Ok(Some(until))) => self.gid_generator.renew(until),
+                Ok(Ok(Some(renewed))) => {
+                    self.gid_generator.renew(renewed.gids_until_ms);
+                    parts.count(renewed.nodes, asked_at.into_std());
+                }
                 Ok(Ok(None)) => {
                     tracing::error!(
                         node = self.membership.number,
@@ -287,7 +299,14 @@ impl PostgresNode {
                     tracing::warn!(reason, "the number of this node was not renewed");
                 }
             }
+            self.quota_parts
+                .send_replace(parts.at(Instant::now().into_std()));
         }
+    }
+
+    /// Returns the number of parts into which limits are divided while each node decides alone, as it changes.
+    pub(crate) fn quota_parts(&self) -> watch::Receiver<u32> {
+        self.quota_parts.subscribe()
     }
 
     /// Returns once this node may not go on, because another one has its number.

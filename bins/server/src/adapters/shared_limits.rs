@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use workgraph_limits::SharedLimiter;
 use workgraph_limits::shared_limiter::SharedMode;
@@ -21,13 +22,16 @@ pub(crate) async fn connect(config: &SharedLimitsConfig) -> Result<Option<Arc<Re
         return Ok(None);
     }
     let settings = RedisLimiterSettings {
+        root_certificates: Some(&config.root_certificates)
+            .filter(|file| !file.is_empty())
+            .map(Into::into),
         prefix: config.prefix.clone(),
         processes: config.nodes,
         ..RedisLimiterSettings::new(&config.url)
     };
     let connected = RedisLimiter::connect(&settings).await;
-    let (limiter, warning) = connected.context("the limits of all nodes (shared_limits.url)")?;
-    if let Some(warning) = warning {
+    let (limiter, warnings) = connected.context("the limits of all nodes (shared_limits.url)")?;
+    for warning in warnings {
         tracing::warn!(server = limiter.server(), "{warning}");
     }
     tracing::info!(
@@ -38,6 +42,20 @@ pub(crate) async fn connect(config: &SharedLimitsConfig) -> Result<Option<Arc<Re
     let limiter = Arc::new(limiter);
     tokio::spawn(log_changes(Arc::clone(&limiter)));
     Ok(Some(limiter))
+}
+
+/// Divides the limits by the nodes that are alive, as they come and go.
+pub(crate) fn follow_nodes(limiter: &Arc<RedisLimiter>, mut parts: watch::Receiver<u32>) {
+    let limiter = Arc::clone(limiter);
+    tokio::spawn(async move {
+        loop {
+            let now = *parts.borrow_and_update();
+            limiter.set_processes(now);
+            if parts.changed().await.is_err() {
+                return;
+            }
+        }
+    });
 }
 
 /// Logs each change of the way in which decisions are made.
@@ -57,7 +75,7 @@ async fn log_changes(limiter: Arc<RedisLimiter>) {
             ),
             SharedMode::Cautious => tracing::info!(
                 server,
-                "the limits of all nodes answer again; for a minute this node's part counts too"
+                "the limits of all nodes may have been forgotten: for a minute this node's part counts too"
             ),
             SharedMode::Exact => tracing::info!(server, "the limits are those of all nodes again"),
         }
@@ -90,6 +108,9 @@ pub(crate) fn metrics(limiter: &dyn SharedLimiter, out: &mut String) {
         "# HELP workgraph_shared_limits_mode Limits of all nodes: 0 exact, 1 with this node's part besides, 2 this node's part alone.\n\
          # TYPE workgraph_shared_limits_mode gauge\n\
          workgraph_shared_limits_mode {mode}\n\
+         # HELP workgraph_shared_limits_parts Number by which this node divides each limit while it decides alone; 4294967295 while the others may not count it.\n\
+         # TYPE workgraph_shared_limits_parts gauge\n\
+         workgraph_shared_limits_parts {}\n\
          # HELP workgraph_shared_limits_decisions_total Decisions about requests, by who made them.\n\
          # TYPE workgraph_shared_limits_decisions_total counter\n\
          workgraph_shared_limits_decisions_total{{by=\"all_nodes\"}} {}\n\
@@ -97,6 +118,9 @@ pub(crate) fn metrics(limiter: &dyn SharedLimiter, out: &mut String) {
          # HELP workgraph_shared_limits_failures_total Calls that failed or took too long.\n\
          # TYPE workgraph_shared_limits_failures_total counter\n\
          workgraph_shared_limits_failures_total {}\n",
-        counts.shared, counts.local, counts.failures
+        limiter.processes(),
+        counts.shared,
+        counts.local,
+        counts.failures
     );
 }

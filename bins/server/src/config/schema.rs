@@ -352,9 +352,13 @@ settings! {
         /// Address of a Redis or Valkey with the limits of all nodes: `redis://`, `rediss://` (TLS) or `redis+unix://`.
         /// Without one each node has limits of its own.
         url: String = String::new(), is_secret = true;
+        /// File with the certificates of the authorities that are trusted with `rediss://` (PEM), instead of those that
+        /// this machine trusts.
+        root_certificates: String = String::new();
         /// Beginning of the keys there. All nodes of a service have the same.
         prefix: String = "workgraph".to_owned();
-        /// Number of nodes: while Redis is away, each has this part of each limit.
+        /// Least number of nodes: while Redis is away, each has this part of each limit, or a smaller one if the database
+        /// knows more nodes.
         nodes: u32 = 1, least = 1, most = 31;
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct Cluster {
     pub(crate) folders: Vec<Folder>,
     pub(crate) proxy: RoundRobin,
     // Dropped last: the servers use them.
-    _limits: TestServer,
+    pub(crate) limits: TestServer,
     _database: TestDatabase,
 }
 
@@ -29,7 +29,7 @@ impl Cluster {
     }
 
     /// Starts the servers with more settings.
-    fn start_with(name: &str, more: &[(&str, &str)]) -> Option<Self> {
+    pub(crate) fn start_with(name: &str, more: &[(&str, &str)]) -> Option<Self> {
         let database = PostgresCluster::shared()?.database();
         let limits = TestServer::start(&[])?;
         let proxy = RoundRobin::start();
@@ -66,7 +66,7 @@ impl Cluster {
             nodes,
             folders,
             proxy,
-            _limits: limits,
+            limits,
             _database: database,
         })
     }

@@ -97,7 +97,7 @@ async fn accounts_end_when_they_are_like_new_ones() {
     let permit = node.admit(&asked, 0).await.unwrap();
     let mut connection = connect(&server.url(), functions::current());
     let names = |connection: &mut redis::Connection| -> Vec<String> {
-        let pattern = format!("{}:*", settings.prefix);
+        let pattern = format!("{}:limit:*", settings.prefix);
         cmd("KEYS").arg(pattern).query(connection).unwrap()
     };
     let [name] = &names(&mut connection)[..] else {

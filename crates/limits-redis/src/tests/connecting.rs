@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use redis::{Value, cmd};
 use workgraph_limits::SharedLimiter;
+use workgraph_limits::shared_limiter::SharedMode;
 
 use super::function_limiter::connect;
 use super::nodes::{Node, request};
@@ -13,6 +14,12 @@ use crate::functions;
 use crate::redis_limiter::RedisLimiter;
 use crate::settings::RedisLimiterSettings;
 use crate::test_server::TestServer;
+
+/// Returns a port that nobody listens at, for now.
+pub(super) fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
 
 async fn refused(url: &str) -> ConnectError {
     let settings = RedisLimiterSettings {
@@ -59,12 +66,30 @@ async fn a_wrong_password_is_refused_without_showing_it() {
         let error = refused(&url).await;
         assert!(matches!(error, ConnectError::Credentials { .. }), "{error}");
     }
+    let mut user = cmd("ACL");
+    user.arg(&["SETUSER", "app", "on", ">secret", "~other:*", "+@all"]);
+    let _: Value = user
+        .query(&mut connect(
+            &format!("{}?pass=right", server.url()),
+            functions::current(),
+        ))
+        .unwrap();
+    let unknown = refused(&format!("{}?user=nobody&pass=secret", server.url())).await;
+    assert!(
+        matches!(unknown, ConnectError::Credentials { .. }),
+        "{unknown}"
+    );
+    let foreign = refused(&format!("{}?user=app&pass=secret", server.url())).await;
+    assert!(
+        matches!(&foreign, ConnectError::Functions { reason, .. } if reason.contains("NoPerm")),
+        "the keys of the limiter are not its own: {foreign}"
+    );
     let url = format!("{}?pass=right", server.url());
-    let (limiter, warning) = RedisLimiter::connect(&RedisLimiterSettings::new(url))
+    let (limiter, warnings) = RedisLimiter::connect(&RedisLimiterSettings::new(url))
         .await
         .unwrap();
     assert!(
-        warning.is_none() && !format!("{limiter:?}").contains("right"),
+        warnings.is_empty() && !format!("{limiter:?}").contains("right"),
         "{limiter:?}"
     );
 }
@@ -75,10 +100,65 @@ async fn a_server_that_forgets_keys_is_warned_of() {
     let Some(server) = TestServer::start(&options) else {
         return;
     };
-    let (_, warning) = RedisLimiter::connect(&RedisLimiterSettings::new(server.url()))
+    let (_, warnings) = RedisLimiter::connect(&RedisLimiterSettings::new(server.url()))
         .await
         .unwrap();
-    assert!(warning.unwrap().contains("noeviction"));
+    assert!(warnings.concat().contains("noeviction"), "{warnings:?}");
+}
+
+/// S972.
+#[tokio::test]
+async fn replicas_clusters_and_servers_without_memory_are_refused() {
+    let Some(primary) = TestServer::start(&[]) else {
+        return;
+    };
+    let replica = TestServer::start(&["--replicaof", "127.0.0.1", "1"]).unwrap();
+    let error = refused(&replica.url()).await;
+    assert!(matches!(error, ConnectError::Replica { .. }), "{error}");
+    let cluster = TestServer::start(&[
+        "--cluster-enabled",
+        "yes",
+        "--port",
+        &free_port().to_string(),
+    ])
+    .unwrap();
+    let error = refused(&cluster.url()).await;
+    assert!(matches!(error, ConnectError::Cluster { .. }), "{error}");
+    let mut admin = connect(&primary.url(), functions::current());
+    let _: Value = cmd("CONFIG")
+        .arg(&["SET", "maxmemory", "1"])
+        .query(&mut admin)
+        .unwrap();
+    let error = refused(&primary.url()).await;
+    assert!(
+        matches!(&error, ConnectError::Functions { reason, .. } if reason.contains("OOM")),
+        "{error}"
+    );
+}
+
+/// S971. Nobody knows what a server that is new, or has forgotten everything, had admitted.
+#[tokio::test]
+async fn new_processes_do_not_trust_a_new_server() {
+    let Some(server) = TestServer::start(&[]) else {
+        return;
+    };
+    let settings = RedisLimiterSettings::new(server.url());
+    let (known, _) = RedisLimiter::connect(&settings).await.unwrap();
+    assert_eq!(known.mode(), SharedMode::Exact);
+    let mut admin = connect(&server.url(), functions::current());
+    let _: Value = cmd("FLUSHALL").query(&mut admin).unwrap();
+    for _ in 0..2 {
+        let (new, _) = RedisLimiter::connect(&settings).await.unwrap();
+        assert_eq!(new.mode(), SharedMode::Cautious);
+    }
+    let (now, _): (u64, u64) = cmd("TIME").query(&mut admin).unwrap();
+    let _: Value = cmd("SET")
+        .arg("workgraph:since")
+        .arg(now - 62)
+        .query(&mut admin)
+        .unwrap();
+    let (later, _) = RedisLimiter::connect(&settings).await.unwrap();
+    assert_eq!(later.mode(), SharedMode::Exact, "what counts, it knows");
 }
 
 #[tokio::test]

@@ -1,14 +1,17 @@
-//! Tests with a server: the laws, the comparison with the in-process limiter, several nodes, and outages.
+//! Tests with a server: the laws, the comparison with the in-process limiter, several nodes, outages, TLS,
+//! and steps of the clock.
 
 #![expect(clippy::disallowed_methods, reason = "they wait for another program")]
 
 mod attempts;
+mod clock_steps;
 mod connecting;
 mod differential;
 mod function_limiter;
 mod laws;
 mod nodes;
 mod outages;
+mod tls;
 
 /// Returns a number from the environment, or else the given one.
 fn number(name: &str, default: u64) -> u64 {

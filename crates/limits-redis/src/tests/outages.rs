@@ -152,6 +152,43 @@ async fn a_server_that_is_emptied_keeps_the_bound_and_gets_its_functions_again()
     }
 }
 
+/// S975. A server that answers and takes no changes is left alone until it does, instead of failing every decision.
+#[tokio::test]
+async fn a_server_without_memory_is_left_alone_until_it_has_some() {
+    let Some(server) = TestServer::start(&[]) else {
+        return;
+    };
+    let node = Node::connect(&settings(&server.url(), "memory", NODES), CAUTION_MS).await;
+    let mut admin = connect(&server.url(), functions::current());
+    let mut maxmemory = |bytes: &str| {
+        let _: Value = cmd("CONFIG")
+            .arg(&["SET", "maxmemory", bytes])
+            .query(&mut admin)
+            .unwrap();
+    };
+    let now = 1_800_000_000_000;
+    assert!(node.admit(&request(QUOTA), now).await.is_ok());
+    maxmemory("1");
+    // Each decides alone, and nothing fails.
+    for _ in 0..5 {
+        assert!(node.admit(&request(QUOTA), now).await.is_ok());
+    }
+    until(&node, true).await;
+    let failures = node.shared.counts().failures;
+    for _ in 0..50 {
+        assert_eq!(node.shared.mode(), SharedMode::Local);
+        tokio::time::sleep(Duration::from_millis(4)).await;
+    }
+    assert_eq!(node.shared.counts().failures, failures);
+    maxmemory("0");
+    until(&node, false).await;
+    assert_eq!(
+        node.shared.mode(),
+        SharedMode::Exact,
+        "it has forgotten nothing"
+    );
+}
+
 /// S911. A server that hangs: nobody waits for it for long, and after it has come back it decides again.
 #[tokio::test]
 async fn a_server_that_hangs_is_not_waited_for() {

@@ -7,6 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub const MEMBERSHIP_LEASE: Duration = Duration::from_secs(30);
 /// Time between two renewals.
 pub const MEMBERSHIP_RENEWAL: Duration = Duration::from_secs(5);
+/// Time for which a node counts after the end of its lease: what it admitted by itself until then counts for a minute, and
+/// it notices the end two renewals late at most.
+pub const MEMBERSHIP_MEMORY: Duration = Duration::from_secs(71);
 /// Attempts to take a number that other nodes try to take, too.
 const ATTEMPTS: usize = 31;
 
@@ -27,7 +30,9 @@ const JOIN: &str = "INSERT INTO member AS m \
 const ALIVE: &str = "SELECT count(*) FROM member WHERE until >= clock_timestamp()";
 const RENEW: &str = "UPDATE member SET until = clock_timestamp() + $3::bigint * interval '1 millisecond', \
         mint_end = greatest(mint_end, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $3::bigint) \
-    WHERE number = $1 AND incarnation = $2 RETURNING mint_end";
+    WHERE number = $1 AND incarnation = $2 \
+    RETURNING mint_end, (SELECT count(*) FROM member \
+        WHERE number <> $1 AND until >= clock_timestamp() - $4::bigint * interval '1 millisecond')";
 const LEAVE: &str =
     "UPDATE member SET until = clock_timestamp() WHERE number = $1 AND incarnation = $2";
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -43,6 +48,15 @@ pub struct Membership {
     pub gids_until_ms: u64,
     /// Random name of the process that holds it.
     incarnation: String,
+}
+
+/// Lease that was renewed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RenewedMembership {
+    /// Millisecond before which gids may be given now.
+    pub gids_until_ms: u64,
+    /// Number of nodes whose leases have not ended, or within the last [`MEMBERSHIP_MEMORY`], this one included.
+    pub nodes: u32,
 }
 
 impl Membership {
@@ -91,23 +105,30 @@ impl Membership {
         database.run(joined).await
     }
 
-    /// Renews the lease. Returns the millisecond before which gids may be given now; `None` if the lease had ended and
-    /// another node took the number.
+    /// Renews the lease, and counts the nodes; `None` if the lease had ended and another node took the number.
     ///
     /// # Errors
     /// Fails if the database fails.
-    pub async fn renew(&self, database: &Database) -> Result<Option<u64>, DatabaseError> {
+    pub async fn renew(
+        &self,
+        database: &Database,
+    ) -> Result<Option<RenewedMembership>, DatabaseError> {
         let (own, membership) = (database.clone(), self.clone());
         let renewed = async move {
             let connection = own.connection().await?;
             let number = i16::from(membership.number);
             let row = connection
-                .query_opt(RENEW, &[&number, &membership.incarnation, &lease_ms()])
+                .query_opt(
+                    RENEW,
+                    &[&number, &membership.incarnation, &lease_ms(), &memory_ms()],
+                )
                 .await?;
-            match row {
-                Some(row) => milliseconds(row.try_get(0)?).map(Some),
-                None => Ok(None),
-            }
+            let Some(row) = row else { return Ok(None) };
+            let others: i64 = row.try_get(1)?;
+            Ok(Some(RenewedMembership {
+                gids_until_ms: milliseconds(row.try_get(0)?)?,
+                nodes: u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1),
+            }))
         };
         database.run(renewed).await
     }
@@ -146,6 +167,10 @@ pub async fn server_time(database: &Database) -> Result<SystemTime, DatabaseErro
 
 fn lease_ms() -> i64 {
     i64::try_from(MEMBERSHIP_LEASE.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn memory_ms() -> i64 {
+    i64::try_from(MEMBERSHIP_MEMORY.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn milliseconds(stored: i64) -> Result<u64, DatabaseError> {

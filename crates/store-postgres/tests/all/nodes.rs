@@ -43,7 +43,9 @@ fn numbers_are_leased_to_one_node_each_and_their_gids_never_overlap() {
     assert!(full.to_string().contains("31 nodes"), "{full}");
 
     let first = &joined[0];
-    let until = block_on(first.renew(database)).unwrap().unwrap();
+    let renewed = block_on(first.renew(database)).unwrap().unwrap();
+    assert_eq!(renewed.nodes, 31);
+    let until = renewed.gids_until_ms;
     assert!(
         until >= first.gids_until_ms,
         "a renewal never takes gids back"
@@ -64,7 +66,11 @@ fn numbers_are_leased_to_one_node_each_and_their_gids_never_overlap() {
 
     // A node that slept renews its number if nobody took it.
     end_leases(&test);
-    assert!(block_on(next.renew(database)).unwrap().is_some());
+    let renewed = block_on(next.renew(database)).unwrap().unwrap();
+    assert_eq!(renewed.nodes, 31, "the others were alive a second ago");
+    test.database
+        .sql("UPDATE member SET until = until - interval '71 seconds'");
+    assert_eq!(block_on(next.renew(database)).unwrap().unwrap().nodes, 1);
 }
 
 /// S920. S924.

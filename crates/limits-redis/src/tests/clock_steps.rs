@@ -1,0 +1,108 @@
+//! A clock of the server that steps.
+
+use std::time::{Duration, Instant};
+
+use redis::cmd;
+use workgraph_limits::owner_totals::TotalShare;
+use workgraph_limits::{SharedLimiter, SharedRequest};
+
+use super::function_limiter::connect;
+use super::nodes::{Node, request, settings};
+use crate::breaker::CAUTION_MS;
+use crate::functions;
+use crate::settings::RedisLimiterSettings;
+use crate::test_server::TestAddress;
+
+/// Hour by which the clock is ahead, until it steps back.
+const HOUR: u64 = 3_600_000;
+
+/// Two limiters of the same keys: one whose time is given, which stands for the server before its clock stepped, and one
+/// with the time that the server has now, which is returned, too, an hour ahead.
+async fn before_and_after(test: &str) -> Option<(TestAddress, [Node; 2], u64)> {
+    let server = TestAddress::find()?;
+    let before = settings(&server.url(), test, 1);
+    let after = RedisLimiterSettings {
+        local_time: false,
+        ..before.clone()
+    };
+    let mut clock = connect(&server.url(), functions::current());
+    let (seconds, _): (u64, u64) = cmd("TIME").query(&mut clock).unwrap();
+    let nodes = [
+        Node::connect(&before, CAUTION_MS).await,
+        Node::connect(&after, 0).await,
+    ];
+    Some((server, nodes, seconds * 1_000 + HOUR))
+}
+
+fn with_total(owner: u64) -> SharedRequest {
+    let share = TotalShare {
+        weight: 1,
+        quota: Some(10),
+    };
+    SharedRequest {
+        owner: Some((owner, [share, TotalShare::default(), TotalShare::default()])),
+        ..request(1_000)
+    }
+}
+
+/// S974. What was used up stays used up, and is free again after the wait that was said.
+#[tokio::test]
+async fn a_clock_that_steps_back_by_an_hour_stops_nobody_for_an_hour() {
+    let Some((_server, [before, after], ahead)) = before_and_after("step").await else {
+        return;
+    };
+    let used_at = ahead - 58_000;
+    let mut one = request(10);
+    one.batch.reads = 0;
+    one.batch.writes = 1;
+    for _ in 0..10 {
+        std::mem::forget(before.admit(&one, used_at).await.unwrap());
+    }
+    assert_eq!(before.admit(&one, ahead).await.unwrap_err().wait_ms, 2_000);
+    let refused = after.admit(&one, 0).await.unwrap_err();
+    assert!((1_900..=2_000).contains(&refused.wait_ms), "{refused:?}");
+    let begun = Instant::now();
+    tokio::time::sleep(Duration::from_millis(refused.wait_ms)).await;
+    let again = after.admit(&one, 0).await;
+    assert!(again.is_ok(), "after {:?}: {again:?}", begun.elapsed());
+    assert_eq!(after.shared.counts().local, 0);
+}
+
+/// S974. The totals of owners go on, too.
+#[tokio::test]
+async fn totals_go_on_after_a_step_back() {
+    let Some((_server, [before, after], ahead)) = before_and_after("totals").await else {
+        return;
+    };
+    let one = with_total(ahead);
+    let mut admitted = 0;
+    while before.admit(&one, ahead).await.is_ok() {
+        admitted += 1;
+        assert!(admitted <= 10);
+    }
+    let mut other = one;
+    other.batch.key = [9; 16];
+    let refused = after.admit(&other, 0).await.unwrap_err();
+    assert!(refused.wait_ms <= 6_000, "{refused:?}");
+    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    let later = after.admit(&other, 0).await.unwrap_err();
+    assert!(
+        later.wait_ms <= refused.wait_ms - 900,
+        "{later:?} {refused:?}"
+    );
+}
+
+/// S974. A small step is waited for, and lets nobody in.
+#[tokio::test]
+async fn a_small_step_back_lets_nobody_in() {
+    let Some((_server, [before, after], ahead)) = before_and_after("small").await else {
+        return;
+    };
+    let (one, now) = (request(5), ahead - HOUR + 30_000);
+    for _ in 0..5 {
+        std::mem::forget(before.admit(&one, now).await.unwrap());
+    }
+    for _ in 0..3 {
+        assert!(after.admit(&one, 0).await.is_err());
+    }
+}
