@@ -27,6 +27,10 @@ impl WriteAttempt {
     }
 
     /// Returns a new attempt.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a name for one transaction, which nothing else depends on"
+    )]
     pub(crate) fn new() -> Result<Self, DatabaseError> {
         let mut bytes = [0; 16];
         SystemRandom::new()

@@ -67,6 +67,11 @@ impl Cluster {
     }
 }
 
+/// Returns the time of the machine, which is that of its Redis, in milliseconds.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "requests of the past are relative to the clock of a real process"
+)]
 fn now() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     since.as_secs_f64() * 1_000.0

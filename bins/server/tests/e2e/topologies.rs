@@ -128,7 +128,7 @@ impl Bouncer {
             run.uid(uid).gid(gid);
         }
         let quiet = run.stdin(Stdio::null()).stderr(Stdio::null());
-        let child = quiet.spawn().expect("apt-get install pgbouncer");
+        let child = quiet.spawn().unwrap();
         let begun = clock();
         while !folder.join(".s.PGSQL.6432").exists() {
             assert!(begun.elapsed() < FAILOVER_MAX, "pgbouncer does not start");

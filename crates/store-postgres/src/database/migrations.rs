@@ -185,6 +185,7 @@ async fn lock(connection: &Connection) -> Result<(), DatabaseError> {
         .map_err(|_| late())?
 }
 
+#[expect(clippy::disallowed_methods, reason = "it waits for other transactions")]
 async fn apply(connection: &Connection) -> Result<(), DatabaseError> {
     for (version, migration) in remaining(connection).await? {
         let mut attempt = 1;
