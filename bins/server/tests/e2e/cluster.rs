@@ -47,6 +47,7 @@ impl Cluster {
                 ("shared_limits.url", &limits_url),
                 ("shared_limits.nodes", "3"),
                 ("public_url", &public),
+                ("metrics_token", "metrics"),
             ],
             more,
         ]

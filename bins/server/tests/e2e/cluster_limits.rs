@@ -30,7 +30,8 @@ impl Cluster {
 
     fn metric(&self, node: usize, name: &str) -> u64 {
         let mut connection = self.nodes[node].raw_connection();
-        let page = connection.ask(b"GET /-/metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let asked = request("GET", "/-/metrics", "metrics", None);
+        let page = connection.ask(&asked);
         let text = page.unwrap().text();
         let mut lines = text.lines();
         let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));

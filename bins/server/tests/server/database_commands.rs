@@ -58,7 +58,19 @@ fn a_database_is_checked_and_digested_beside_its_nodes() {
     assert_eq!(digest()["folders"][0]["files"][0]["name"], "0a/12");
     // A copy in a folder has the same digests.
     let moved = other.data();
-    let (done, says) = run(&["move", "--unsafe-database", "--from", &url, "--to", &moved]);
+    let to = ["--to", &moved];
+    let (done, says) = run(&[&["move", "--unsafe-database", "--from", &url], &to[..]].concat());
+    assert!(
+        !done && says.contains("name the data folder of a node"),
+        "{says}"
+    );
+    let of_node = ["--data", &a.data()];
+    let from = [
+        &["move", "--unsafe-database", "--from", &url],
+        &to[..],
+        &of_node,
+    ];
+    let (done, says) = run(&from.concat());
     assert!(done, "{says}");
     let (done, says) = run(&["digest", "--json", "--data", &moved]);
     let copy: Value = serde_json::from_str(&says).unwrap();

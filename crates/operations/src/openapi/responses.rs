@@ -27,6 +27,11 @@ const ERRORS: &[(u16, &str, &str)] = &[
     ),
     (413, "TooLarge", "The body is too large."),
     (
+        414,
+        "AddressTooLong",
+        "The address of the request is too long.",
+    ),
+    (
         415,
         "UnsupportedMediaType",
         "The body is of a media type that is not understood.",
@@ -38,9 +43,19 @@ const ERRORS: &[(u16, &str, &str)] = &[
     ),
     (429, "TooManyRequests", "A rate limit refuses the request."),
     (
+        431,
+        "HeadersTooLarge",
+        "The headers of the request are too large, or too many.",
+    ),
+    (
         500,
         "ServerError",
         "The server failed; the phrase finds the reason in its log.",
+    ),
+    (
+        503,
+        "Unavailable",
+        "The server is too busy, or its database can't be reached; nothing was changed.",
     ),
     (
         504,
