@@ -6,7 +6,7 @@ use crate::database::Connection;
 use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, Param, Params};
 use crate::store_state::StoreState;
-use crate::wave::{Read, Wave};
+use crate::wave_statements::{Read, Wave};
 use crate::write_attempt::WriteAttempt;
 use futures_util::FutureExt;
 use std::collections::HashSet;

@@ -7,7 +7,7 @@ use crate::columns::{bound, limit};
 use crate::database_error::DatabaseError;
 use crate::params::{Param, params};
 use crate::transaction::PgTransaction;
-use crate::wave::{Read, Rows, Wave};
+use crate::wave_statements::{Read, Rows, Wave};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use workgraph_core::engine;

@@ -2,7 +2,7 @@
 use crate::archive::archive_folder::ArchiveFolder;
 use crate::archive::names::ArchiveFile;
 use crate::archive::segment::{self, ArchivedCommit, bytes};
-use crate::archive::snapshot_copy::{SnapshotPlace, SummedReader};
+use crate::archive::snapshot_copy::{SnapshotPosition, SummedReader};
 use crate::archive_error::ArchiveError;
 use crate::connection_setup::{PAGE, StorePaths, sync_folder};
 use crate::sqlite_store::SqliteStore;
@@ -99,7 +99,7 @@ fn write(archive: &dyn ArchiveFolder, until: u64, to: &Path) -> Result<Restored,
             .map_err(|e| ArchiveError::Io(name.to_owned(), e))
     };
     let name = copy.name();
-    let (position, digest) = SnapshotPlace::read(&name, &mut *open(&name)?)?;
+    let (position, digest) = SnapshotPosition::read(&name, &mut *open(&name)?)?;
     let database = position.database().name();
     let mut out = unpack(&database, open(&database)?, &digest, to)?;
 

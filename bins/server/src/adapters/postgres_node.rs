@@ -16,9 +16,11 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use workgraph_api::{Clock, Entropy};
 use workgraph_core::GidGenerator;
 use workgraph_core::storage::{SharedWork, WorkLeases};
-use workgraph_store_postgres::nodes::membership::{MEMBERSHIP_RENEWAL, Membership, server_time};
-use workgraph_store_postgres::nodes::shared_values;
-use workgraph_store_postgres::nodes::work_leases::PostgresLeases;
+use workgraph_store_postgres::server_nodes::node_number::{
+    NODE_NUMBER_RENEWAL, NodeNumberLease, server_time,
+};
+use workgraph_store_postgres::server_nodes::shared_values;
+use workgraph_store_postgres::server_nodes::work_leases::PostgresLeases;
 use workgraph_store_postgres::{Database, DatabaseOptions, PlannedMigration, PostgresStore, plan};
 use workgraph_wire::{KeyRing, sealed_secret};
 
@@ -33,7 +35,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// Node of a shared database.
 pub(crate) struct PostgresNode {
     database: Database,
-    membership: Membership,
+    node_number: NodeNumberLease,
     gid_generator: Arc<GidGenerator>,
     leases: Arc<dyn WorkLeases>,
     /// True once this node may not go on, because another one has its number.
@@ -137,14 +139,17 @@ pub(crate) async fn open(
         .map_err(|error| anyhow::anyhow!("{error}"))
         .context("the secrets of webhooks can't be sealed anew")?;
     let incarnation = hex(&random::<16>(&**entropy)?);
-    let membership = Membership::join(&database, incarnation.clone()).await?;
+    let node_number = NodeNumberLease::join(&database, incarnation.clone()).await?;
     let gid_generator = Arc::new(GidGenerator::leased(
-        membership.number,
-        membership.gids_from_ms,
-        membership.gids_until_ms,
+        node_number.number,
+        node_number.gids_from_ms,
+        node_number.gids_until_ms,
     ));
     let leases: Arc<dyn WorkLeases> = Arc::new(PostgresLeases::new(database.clone(), incarnation));
-    tracing::info!(node = membership.number, "joined the nodes of the database");
+    tracing::info!(
+        node = node_number.number,
+        "joined the nodes of the database"
+    );
     Ok(SharedStore {
         storage: Storage::shared(
             Arc::new(store),
@@ -160,7 +165,7 @@ pub(crate) async fn open(
         keys,
         node: PostgresNode {
             database,
-            membership,
+            node_number,
             gid_generator,
             leases,
             replaced: watch::Sender::new(false),
@@ -272,19 +277,19 @@ impl PostgresNode {
     /// Renews the lease on this node's number, and counts the nodes, for as long as the server runs.
     pub(crate) async fn renew(&self) {
         let mut parts = QuotaParts::new(self.nodes_least);
-        let mut ticks = interval(MEMBERSHIP_RENEWAL);
+        let mut ticks = interval(NODE_NUMBER_RENEWAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             let asked_at = Instant::now();
-            match timeout(MEMBERSHIP_RENEWAL, self.membership.renew(&self.database)).await {
+            match timeout(NODE_NUMBER_RENEWAL, self.node_number.renew(&self.database)).await {
                 Ok(Ok(Some(renewed))) => {
                     self.gid_generator.renew(renewed.gids_until_ms);
                     parts.count(renewed.nodes, asked_at.into_std());
                 }
                 Ok(Ok(None)) => {
                     tracing::error!(
-                        node = self.membership.number,
+                        node = self.node_number.number,
                         "another node has taken this one's number, because it was not renewed for half a minute: the server stops; start it again"
                     );
                     self.replaced.send_replace(true);
@@ -327,7 +332,7 @@ impl PostgresNode {
             for work in SharedWork::ALL {
                 self.leases.release(work).await?;
             }
-            Ok::<_, anyhow::Error>(self.membership.leave(&self.database).await?)
+            Ok::<_, anyhow::Error>(self.node_number.leave(&self.database).await?)
         };
         match timeout(FAREWELL, leave).await {
             Ok(Ok(())) => {}

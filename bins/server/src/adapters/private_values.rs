@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use workgraph_api::Entropy;
 use workgraph_store_postgres::Database;
-use workgraph_store_postgres::nodes::shared_values;
+use workgraph_store_postgres::server_nodes::shared_values;
 use workgraph_wire::{KeyRing, sealed_secret};
 
 /// Value with its version.

@@ -1,6 +1,6 @@
 //! Number of parts into which limits are divided while the limiter of all nodes is away, from the nodes that are alive.
 use std::time::{Duration, Instant};
-use workgraph_store_postgres::nodes::membership::{MEMBERSHIP_LEASE, MEMBERSHIP_MEMORY};
+use workgraph_store_postgres::server_nodes::node_number::{NODE_NUMBER_LEASE, NODE_NUMBER_MEMORY};
 
 /// Parts so many that each is the least there is: one for each limit.
 const MOST: u32 = u32::MAX;
@@ -22,7 +22,7 @@ pub(crate) struct QuotaParts {
 
 impl QuotaParts {
     /// Time after which each other node has counted this one, or has had the least part for a minute.
-    const SETTLED: Duration = MEMBERSHIP_LEASE.saturating_add(MEMBERSHIP_MEMORY);
+    const SETTLED: Duration = NODE_NUMBER_LEASE.saturating_add(NODE_NUMBER_MEMORY);
 
     /// Returns the number of parts before the nodes were counted.
     pub(crate) fn new(least: u32) -> Self {
@@ -55,7 +55,7 @@ impl QuotaParts {
     /// Returns the latest count, unless the others may have forgotten this node since.
     fn latest(&self, now: Instant) -> Option<u32> {
         let (parts, at) = self.counted?;
-        (now.saturating_duration_since(at) < MEMBERSHIP_LEASE).then_some(parts)
+        (now.saturating_duration_since(at) < NODE_NUMBER_LEASE).then_some(parts)
     }
 }
 

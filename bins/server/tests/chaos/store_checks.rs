@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use tokio::runtime::Runtime;
 use workgraph_audit::CheckpointKey;
-use workgraph_store_postgres::nodes::shared_values;
+use workgraph_store_postgres::server_nodes::shared_values;
 use workgraph_store_postgres::{DatabaseOptions, PostgresStore};
 use workgraph_wire::{KeyRing, sealed_secret};
 

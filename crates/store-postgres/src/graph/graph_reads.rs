@@ -6,7 +6,7 @@ use crate::columns::{gid, limit, number};
 use crate::database_error::DatabaseError;
 use crate::params::{Param, params};
 use crate::transaction::PgTransaction;
-use crate::wave::Read;
+use crate::wave_statements::Read;
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;

@@ -5,12 +5,16 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 use workgraph_auth::conformance::block_on;
 use workgraph_core::storage::{SharedWork, WorkLeases};
-use workgraph_store_postgres::nodes::membership::{Membership, server_time};
-use workgraph_store_postgres::nodes::shared_values;
-use workgraph_store_postgres::nodes::work_leases::{PostgresLeases, WORK_LEASE};
+use workgraph_store_postgres::server_nodes::node_number::{NodeNumberLease, server_time};
+use workgraph_store_postgres::server_nodes::shared_values;
+use workgraph_store_postgres::server_nodes::work_leases::{PostgresLeases, WORK_LEASE};
 
-fn join(test: &TestStore, name: &str) -> Membership {
-    block_on(Membership::join(test.store.database(), name.to_owned())).unwrap()
+fn join(test: &TestStore, name: &str) -> NodeNumberLease {
+    block_on(NodeNumberLease::join(
+        test.store.database(),
+        name.to_owned(),
+    ))
+    .unwrap()
 }
 
 /// Ends the leases of all numbers, as time would.
@@ -27,7 +31,7 @@ fn numbers_are_leased_to_one_node_each_and_their_gids_never_overlap() {
     let Some(test) = empty_store() else { return };
     let database = test.store.database();
     // As many nodes as there are numbers start at the same time.
-    let joined: Vec<Membership> = std::thread::scope(|scope| {
+    let joined: Vec<NodeNumberLease> = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..31)
             .map(|n| {
                 let test = &test;
@@ -39,7 +43,7 @@ fn numbers_are_leased_to_one_node_each_and_their_gids_never_overlap() {
     });
     let numbers: BTreeSet<u8> = joined.iter().map(|node| node.number).collect();
     assert_eq!(numbers, (0..=30).collect());
-    let full = block_on(Membership::join(database, "one more".to_owned())).unwrap_err();
+    let full = block_on(NodeNumberLease::join(database, "one more".to_owned())).unwrap_err();
     assert!(full.to_string().contains("31 nodes"), "{full}");
 
     let first = &joined[0];

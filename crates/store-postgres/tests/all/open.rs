@@ -1,7 +1,7 @@
 //! Opening: the tables are made once, by one node, and unsuitable servers are refused.
 use crate::support::{options, runtime};
 use workgraph_auth::conformance::block_on;
-use workgraph_store_postgres::nodes::membership::Membership;
+use workgraph_store_postgres::server_nodes::node_number::NodeNumberLease;
 use workgraph_store_postgres::{Database, DatabaseError, DatabaseOptions, PostgresStore, plan};
 use workgraph_testkit::PostgresCluster;
 
@@ -50,7 +50,7 @@ fn tables_of_a_newer_program_are_refused_only_if_something_was_removed() {
         "{newer}"
     );
     // A node that was starting then does not become one.
-    let refused = block_on(Membership::join(&database, "late".into())).unwrap_err();
+    let refused = block_on(NodeNumberLease::join(&database, "late".into())).unwrap_err();
     assert!(matches!(refused, DatabaseError::Newer { .. }), "{refused}");
     assert!(
         made.try_sql(

@@ -10,7 +10,7 @@ use workgraph_rows::{
     ColumnKind, NodeIndexes, Row, RowReader, RowWriter, RowsError, StoreDigest, TABLES, Table,
     Value, copy, digest,
 };
-use workgraph_store_postgres::nodes::membership::Membership;
+use workgraph_store_postgres::server_nodes::node_number::NodeNumberLease;
 use workgraph_store_postgres::{Database, DatabaseOptions, PgRows, PostgresStore};
 use workgraph_store_sqlite::{SqliteRowWriter, SqliteStore, StoreOptions};
 use workgraph_testkit::{
@@ -68,7 +68,7 @@ proptest! {
         let entries = |store: &dyn GraphStore| block_on(store.journal_entries(0, 10_000)).unwrap();
         prop_assert_eq!(entries(&store), entries(&sqlite));
         // New gids are above all that there are, whatever the clock shows.
-        let node = block_on(Membership::join(&database, "after".to_owned())).unwrap();
+        let node = block_on(NodeNumberLease::join(&database, "after".to_owned())).unwrap();
         let highest = sqlite.max_gid().unwrap();
         prop_assert!(highest.is_none_or(|gid| node.gids_from_ms > gid.created_ms()));
         block_on(node.leave(&database)).unwrap();
@@ -244,7 +244,7 @@ fn a_database_that_nodes_serve_or_that_has_data_is_refused() {
     // A node that has a number may write at any time.
     let Some(serving) = empty_store() else { return };
     let database = serving.store.database();
-    let node = block_on(Membership::join(database, "a node".to_owned())).unwrap();
+    let node = block_on(NodeNumberLease::join(database, "a node".to_owned())).unwrap();
     for refused in [PgRows::write(database), PgRows::read(database)] {
         let refused = refused.unwrap_err().to_string();
         assert!(
@@ -260,8 +260,8 @@ fn a_database_that_nodes_serve_or_that_has_data_is_refused() {
         ..options(&serving.database)
     };
     let joining = block_on(Database::connect(impatient, runtime())).unwrap();
-    let refused = block_on(Membership::join(&joining, "too early".to_owned()));
+    let refused = block_on(NodeNumberLease::join(&joining, "too early".to_owned()));
     assert!(refused.is_err(), "{refused:?}");
     drop(copied);
-    block_on(Membership::join(database, "later".to_owned())).unwrap();
+    block_on(NodeNumberLease::join(database, "later".to_owned())).unwrap();
 }

@@ -4,7 +4,7 @@ use super::archive_folder::ArchiveFolder;
 use super::generation::{CommitTimes, Generation};
 use super::names::ArchiveFile;
 use super::segment_queue::SegmentQueue;
-use super::snapshot_copy::{ScratchCopy, SnapshotPlace};
+use super::snapshot_copy::{ScratchCopy, SnapshotPosition};
 use super::wal_file::WalFile;
 use crate::connection_setup::{self, PAGE, StoreOptions, StorePaths};
 use crate::migrations::roll_back;
@@ -79,7 +79,7 @@ struct ArchiveState {
     /// Round of the log, and how many of its frames are in the database.
     checkpointed: Option<((u32, u32), u64)>,
     /// Copy whose snapshot is open in `reader`, until it is in the archive.
-    copy: Option<SnapshotPlace>,
+    copy: Option<SnapshotPosition>,
     /// Time of the last copy, and bytes of the database then.
     copied: Option<(u64, u64)>,
     /// Time of the last generation: ids grow.
@@ -167,11 +167,11 @@ impl Archiver {
 
     /// Opens the snapshot of the next copy of the database, unless the last one is still being copied.
     fn open_snapshot(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
-        self.copy(state)?;
+        self.queue_commits(state)?;
         let (Some(generation), Some(reader)) = (&state.generation, &state.reader) else {
             return Ok(());
         };
-        let mut position = SnapshotPlace {
+        let mut position = SnapshotPosition {
             generation: generation.id,
             next_segment: generation.next_segment,
             previous: generation.previous,
@@ -181,7 +181,7 @@ impl Archiver {
         };
         begin_snapshot(reader)?;
         // Commits before the snapshot was open may be in it, or not.
-        if let Err(error) = self.copy(state) {
+        if let Err(error) = self.queue_commits(state) {
             if let Some(reader) = &state.reader {
                 roll_back(reader)?;
             }
@@ -198,7 +198,7 @@ impl Archiver {
     }
 
     /// Puts the commits since the last call into the queue. A generation that cannot go on ends.
-    fn copy(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
+    fn queue_commits(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
         let Some(generation) = &mut state.generation else {
             return Ok(());
         };
@@ -234,7 +234,7 @@ impl Archiver {
     /// Archives what was committed.
     fn archive_commits(&self) -> Result<(), ArchiveError> {
         loop {
-            let copied = self.copy(&mut self.state.lock());
+            let copied = self.queue_commits(&mut self.state.lock());
             self.queue.drain(&*self.options.folder)?;
             match copied {
                 // There is room again.
@@ -246,7 +246,7 @@ impl Archiver {
     }
 
     /// Takes the connection with the snapshot of the next copy of the database, if one is due.
-    fn take_snapshot(&self) -> Result<Option<(SnapshotPlace, Connection)>, ArchiveError> {
+    fn take_snapshot(&self) -> Result<Option<(SnapshotPosition, Connection)>, ArchiveError> {
         let mut state = self.state.lock();
         let due = state.generation.as_ref().zip(state.copied).is_some_and(
             |(generation, (at, length))| {
@@ -266,7 +266,7 @@ impl Archiver {
     }
 
     /// Copies a snapshot into the archive; commits are archived and checkpointed meanwhile.
-    fn put_copy(&self, position: SnapshotPlace, reader: Connection) -> Result<(), ArchiveError> {
+    fn put_copy(&self, position: SnapshotPosition, reader: Connection) -> Result<(), ArchiveError> {
         let scratch = ScratchCopy::of(&reader, &self.scratch);
         // Without its end the snapshot would keep the log from starting over, for as long as the archive takes.
         let ended = roll_back(&reader);
@@ -330,7 +330,7 @@ impl Archiver {
     /// Decides, before a checkpoint, if it may run: if all that it can make the log forget is archived, or in the queue.
     fn may_checkpoint(&self, state: &mut ArchiveState) -> bool {
         let pages = self.times.last().unwrap_or_default();
-        let Err(error) = self.copy(state) else {
+        let Err(error) = self.queue_commits(state) else {
             return true;
         };
         if state.generation.is_none() {

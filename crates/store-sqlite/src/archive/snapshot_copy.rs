@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// Copy of the database: where it stands in its generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SnapshotPlace {
+pub(crate) struct SnapshotPosition {
     pub(crate) generation: u64,
     /// Number of the first segment after it.
     pub(crate) next_segment: u64,
@@ -30,7 +30,7 @@ pub(crate) struct SnapshotPlace {
     pub(crate) at: u64,
 }
 
-impl SnapshotPlace {
+impl SnapshotPosition {
     pub(crate) const fn file(&self) -> ArchiveFile {
         let (generation, number, at) = (self.generation, self.next_segment, self.at);
         ArchiveFile::Snapshot {
@@ -158,7 +158,7 @@ impl ScratchCopy {
     /// Fails if the archive cannot be written.
     pub(super) fn put(
         &self,
-        place: &SnapshotPlace,
+        place: &SnapshotPosition,
         folder: &dyn ArchiveFolder,
     ) -> Result<(), ArchiveError> {
         let name = place.database().name();

@@ -1,6 +1,6 @@
 //! Parts of nodes that come, go, are killed, and cannot count for a while.
 use super::*;
-use workgraph_store_postgres::nodes::membership::MEMBERSHIP_RENEWAL;
+use workgraph_store_postgres::server_nodes::node_number::NODE_NUMBER_RENEWAL;
 
 /// Parts of a node at a time.
 type PartsOf = fn(&QuotaParts, Instant) -> u32;
@@ -68,7 +68,7 @@ struct Node {
 fn largest_share(seed: u64, memory: u64, parts_of: PartsOf) -> f64 {
     let (begun, mut random) = (start(), Random(seed));
     let least = u32::try_from(1 + random.below(4)).unwrap();
-    let lease = MEMBERSHIP_LEASE.as_secs();
+    let lease = NODE_NUMBER_LEASE.as_secs();
     let (mut nodes, mut largest): (Vec<Node>, f64) = (Vec::new(), 0.0);
     let mut outage_until = 0;
     for now in 0..3_600 {
@@ -76,7 +76,7 @@ fn largest_share(seed: u64, memory: u64, parts_of: PartsOf) -> f64 {
         if random.below(60) == 0 && alive < 8 || alive == 0 {
             nodes.push(Node {
                 parts: QuotaParts::new(least),
-                turn: now % MEMBERSHIP_RENEWAL.as_secs(),
+                turn: now % NODE_NUMBER_RENEWAL.as_secs(),
                 cut_off_until: 0,
                 ended: false,
                 leased_until: now + lease,
@@ -103,7 +103,7 @@ fn largest_share(seed: u64, memory: u64, parts_of: PartsOf) -> f64 {
             }
             let is_heard = now >= node.cut_off_until.max(outage_until);
             // The first renewal comes before the first request.
-            if now % MEMBERSHIP_RENEWAL.as_secs() == node.turn && is_heard && !node.ended {
+            if now % NODE_NUMBER_RENEWAL.as_secs() == node.turn && is_heard && !node.ended {
                 node.leased_until = now + lease;
                 node.parts.count(count, after(begun, now));
             }
@@ -128,7 +128,7 @@ fn largest_share(seed: u64, memory: u64, parts_of: PartsOf) -> f64 {
 #[test]
 fn all_parts_together_are_never_more_than_the_whole() {
     for seed in 1..=300 {
-        let largest = largest_share(seed, MEMBERSHIP_MEMORY.as_secs(), QuotaParts::at);
+        let largest = largest_share(seed, NODE_NUMBER_MEMORY.as_secs(), QuotaParts::at);
         assert!(largest <= 1.000_001, "seed {seed}: {largest}");
     }
 }
@@ -136,7 +136,7 @@ fn all_parts_together_are_never_more_than_the_whole() {
 /// Nodes that take their part at once, keep it when nobody counts them, or forget those that left, are noticed.
 #[test]
 fn nodes_that_are_less_careful_have_more_than_the_whole() {
-    let memory = MEMBERSHIP_MEMORY.as_secs();
+    let memory = NODE_NUMBER_MEMORY.as_secs();
     let worst = |memory, parts_of: PartsOf| {
         let shares = (1..=40).map(|seed| largest_share(seed, memory, parts_of));
         shares.fold(0.0, f64::max)

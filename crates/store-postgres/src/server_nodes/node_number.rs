@@ -1,15 +1,15 @@
-//! Membership: the leased number with which a node gives gids.
+//! Node number: the leased number with which a node gives gids.
 use crate::database::{Database, migrations};
 use crate::database_error::DatabaseError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time for which a number is leased, from each renewal.
-pub const MEMBERSHIP_LEASE: Duration = Duration::from_secs(30);
+pub const NODE_NUMBER_LEASE: Duration = Duration::from_secs(30);
 /// Time between two renewals.
-pub const MEMBERSHIP_RENEWAL: Duration = Duration::from_secs(5);
+pub const NODE_NUMBER_RENEWAL: Duration = Duration::from_secs(5);
 /// Time for which a node counts after the end of its lease: what it admitted by itself until then counts for a minute, and
 /// it notices the end two renewals late at most.
-pub const MEMBERSHIP_MEMORY: Duration = Duration::from_secs(71);
+pub const NODE_NUMBER_MEMORY: Duration = Duration::from_secs(71);
 /// Attempts to take a number that other nodes try to take, too.
 const ATTEMPTS: usize = 31;
 
@@ -39,7 +39,7 @@ const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigi
 
 /// Number that a node has leased, with the milliseconds of the Unix epoch for which it may give gids.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Membership {
+pub struct NodeNumberLease {
     /// Number of the node, 0 to 30.
     pub number: u8,
     /// Millisecond from which gids may be given.
@@ -52,14 +52,14 @@ pub struct Membership {
 
 /// Lease that was renewed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RenewedMembership {
+pub struct RenewedNodeNumber {
     /// Millisecond before which gids may be given now.
     pub gids_until_ms: u64,
-    /// Number of nodes whose leases have not ended, or within the last [`MEMBERSHIP_MEMORY`], this one included.
+    /// Number of nodes whose leases have not ended, or within the last [`NODE_NUMBER_MEMORY`], this one included.
     pub nodes: u32,
 }
 
-impl Membership {
+impl NodeNumberLease {
     /// Takes a number for a process, which names itself with random text.
     ///
     /// # Errors
@@ -112,20 +112,20 @@ impl Membership {
     pub async fn renew(
         &self,
         database: &Database,
-    ) -> Result<Option<RenewedMembership>, DatabaseError> {
-        let (own, membership) = (database.clone(), self.clone());
+    ) -> Result<Option<RenewedNodeNumber>, DatabaseError> {
+        let (own, lease) = (database.clone(), self.clone());
         let renewed = async move {
             let connection = own.connection().await?;
-            let number = i16::from(membership.number);
+            let number = i16::from(lease.number);
             let row = connection
                 .query_opt(
                     RENEW,
-                    &[&number, &membership.incarnation, &lease_ms(), &memory_ms()],
+                    &[&number, &lease.incarnation, &lease_ms(), &memory_ms()],
                 )
                 .await?;
             let Some(row) = row else { return Ok(None) };
             let others: i64 = row.try_get(1)?;
-            Ok(Some(RenewedMembership {
+            Ok(Some(RenewedNodeNumber {
                 gids_until_ms: milliseconds(row.try_get(0)?)?,
                 nodes: u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1),
             }))
@@ -138,12 +138,12 @@ impl Membership {
     /// # Errors
     /// Fails if the database fails; the lease then ends by itself.
     pub async fn leave(&self, database: &Database) -> Result<(), DatabaseError> {
-        let (own, membership) = (database.clone(), self.clone());
+        let (own, lease) = (database.clone(), self.clone());
         let left = async move {
             let connection = own.connection().await?;
-            let number = i16::from(membership.number);
+            let number = i16::from(lease.number);
             connection
-                .execute(LEAVE, &[&number, &membership.incarnation])
+                .execute(LEAVE, &[&number, &lease.incarnation])
                 .await?;
             Ok(())
         };
@@ -166,11 +166,11 @@ pub async fn server_time(database: &Database) -> Result<SystemTime, DatabaseErro
 }
 
 fn lease_ms() -> i64 {
-    i64::try_from(MEMBERSHIP_LEASE.as_millis()).unwrap_or(i64::MAX)
+    i64::try_from(NODE_NUMBER_LEASE.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn memory_ms() -> i64 {
-    i64::try_from(MEMBERSHIP_MEMORY.as_millis()).unwrap_or(i64::MAX)
+    i64::try_from(NODE_NUMBER_MEMORY.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn milliseconds(stored: i64) -> Result<u64, DatabaseError> {
