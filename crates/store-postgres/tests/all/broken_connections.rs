@@ -113,14 +113,14 @@ fn acts_on_tokens_that_never_arrived_are_refused_and_can_be_repeated() {
     for user in 20..25 {
         let account = Account::new(user, Tier::Free);
         proxy.cut(Cut::Before);
-        let refused = block_on(store.put_account(account.clone(), None)).unwrap_err();
+        let refused = block_on(store.put_account(account, None)).unwrap_err();
         assert!(
             matches!(refused, AuthStoreError::Unreachable(_)),
             "{refused}"
         );
         assert!(proxy.was_cut());
         assert_eq!(block_on(store.account(user)), Ok(None));
-        block_on(store.put_account(account.clone(), None)).unwrap();
+        block_on(store.put_account(account, None)).unwrap();
         assert_eq!(block_on(store.account(user)), Ok(Some(account)));
     }
 }
