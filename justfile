@@ -90,9 +90,11 @@ kill points="1000" seed="1":
 hooks events="100000" kills="1000":
     WORKGRAPH_TEST_HOOK_EVENTS={{events}} WORKGRAPH_TEST_HOOK_KILLS={{kills}} cargo test --release -p workgraph-api --test all -- webhooks::simulation::nothing_is_lost
 
-# Three nodes, PostgreSQL and Redis under faults: so many histories, or one again by its seed
+# Three nodes, PostgreSQL and Redis under faults: so many histories, or one again by its seed; WORKGRAPH_CHAOS_KILLS and
+# WORKGRAPH_CHAOS_MINUTES bound it further
 chaos histories="1000" seed="1" seconds="6" lanes="4":
-    WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_CHAOS_HISTORIES={{histories}} WORKGRAPH_CHAOS_SEED={{seed}} WORKGRAPH_CHAOS_SECONDS={{seconds}} WORKGRAPH_CHAOS_LANES={{lanes}} cargo test -p workgraph-server --test chaos -- --ignored --nocapture many_histories
+    CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo build --release --target-dir target/chaos -p workgraph-server
+    WORKGRAPH_BIN={{justfile_directory()}}/target/chaos/release/workgraph WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_CHAOS_HISTORIES={{histories}} WORKGRAPH_CHAOS_SEED={{seed}} WORKGRAPH_CHAOS_SECONDS={{seconds}} WORKGRAPH_CHAOS_LANES={{lanes}} cargo test -p workgraph-server --test chaos -- --ignored --nocapture many_histories
 
 # Kill the server 1,000 times while jobs copy a project, and again while they export one
 kill-jobs points="1000" seed="1":

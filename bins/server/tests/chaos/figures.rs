@@ -17,8 +17,10 @@ pub(crate) struct Figures {
     faults: BTreeMap<String, usize>,
     /// Refusals by status, those apart that are a client's own fault.
     refused: BTreeMap<u16, usize>,
-    /// Waits for the first delivery after the kill of the node that made them.
+    /// Waits for the first delivery after the kill of the node that made them, if nothing else went wrong meanwhile.
     failovers: Vec<Micros>,
+    /// Those in which other faults followed.
+    longer_failovers: Vec<Micros>,
     /// Requests at other nodes while one was killed: all, and those that took less than a second.
     survivors: [usize; 2],
     /// Waits for the first write at each node after PostgreSQL answered again.
@@ -42,7 +44,13 @@ impl Figures {
                 Outcome::Done(_) => {}
             }
         }
-        self.failovers.extend(failovers(history));
+        for (wait, is_alone) in failovers(history) {
+            if is_alone {
+                self.failovers.push(wait);
+            } else {
+                self.longer_failovers.push(wait);
+            }
+        }
         for fault in history.faults.iter().filter(|fault| fault.name == "kill") {
             self.count_survivors(history, fault);
         }
@@ -71,8 +79,8 @@ impl Figures {
     }
 }
 
-/// Returns the waits for deliveries that a kill made longer than a moment.
-fn failovers(history: &History) -> Vec<Micros> {
+/// Returns the waits for deliveries that a kill made longer than a moment; true for those in which nothing else happened.
+fn failovers(history: &History) -> Vec<(Micros, bool)> {
     let mut waits = Vec::new();
     let mut begun: Vec<Micros> = history
         .deliveries
@@ -81,15 +89,13 @@ fn failovers(history: &History) -> Vec<Micros> {
         .collect();
     begun.sort_unstable();
     for pair in begun.windows(2) {
-        let kills = history.faults.iter().filter(|fault| fault.name == "kill");
-        let inside = kills
-            .map(|fault| fault.begun)
-            .find(|at| (pair[0]..pair[1]).contains(at));
-        waits.extend(
-            inside
-                .map(|at| pair[1] - at)
-                .filter(|wait| *wait > FAILOVER_MIN),
-        );
+        let during = |fault: &&FaultWindow| fault.begun < pair[1] && fault.ended > pair[0];
+        let faults: Vec<_> = history.faults.iter().filter(during).collect();
+        let kill = faults
+            .iter()
+            .find(|fault| fault.name == "kill" && fault.begun >= pair[0]);
+        let wait = kill.map(|fault| (pair[1] - fault.begun, faults.len() == 1));
+        waits.extend(wait.filter(|(wait, _)| *wait > FAILOVER_MIN));
     }
     waits
 }
@@ -153,8 +159,9 @@ impl std::fmt::Display for Figures {
         )?;
         writeln!(
             f,
-            "  webhooks went on at another node: {}",
-            waits(&self.failovers)
+            "  webhooks went on at another node: {}; with other faults meanwhile: {}",
+            waits(&self.failovers),
+            waits(&self.longer_failovers)
         )?;
         let [all, fast] = self.survivors;
         let share = 100.0 * fast as f64 / all.max(1) as f64;

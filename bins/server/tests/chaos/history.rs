@@ -119,10 +119,12 @@ pub(crate) struct LimitFacts {
     pub(crate) write_cap: u32,
     /// Most reads at the same time.
     pub(crate) read_cap: u32,
-    /// True if a node decided alone for some time, or Redis lost its data.
-    pub(crate) is_degraded: bool,
-    /// Times that Redis lost its data, and starts of nodes.
-    pub(crate) forgotten: usize,
+    /// True if a node decided alone for some time, or Redis was away from all.
+    pub(crate) is_local: bool,
+    /// Times that Redis was emptied.
+    pub(crate) flushes: usize,
+    /// Starts of nodes but the first.
+    pub(crate) restarts: usize,
 }
 
 /// State when all faults are over.

@@ -6,6 +6,9 @@
 //! - `WORKGRAPH_CHAOS_SEED` is the seed of the first history;
 //! - `WORKGRAPH_CHAOS_HISTORIES`, for the long form, is their number, and `WORKGRAPH_CHAOS_SECONDS` the time in which
 //!   each has clients at work;
+//! - `WORKGRAPH_CHAOS_KILLS` is the number of nodes that are killed in each of them, which other faults follow;
+//! - `WORKGRAPH_CHAOS_KEEP` is a folder for the histories with violations;
+//! - `WORKGRAPH_CHAOS_MINUTES` is the time after which none of them begins any more;
 //! - `WORKGRAPH_CHAOS_LANES` is the number of histories that run at the same time: most of one is waiting for leases.
 #![expect(
     clippy::unwrap_used,
@@ -28,6 +31,7 @@ mod history;
 mod nemesis;
 mod node;
 mod permits;
+#[path = "../support/postgres_server.rs"]
 mod postgres_server;
 mod properties;
 mod receiver;
@@ -48,6 +52,7 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 use template::{Template, template};
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -89,6 +94,12 @@ fn examine(
     for violation in &found {
         say(&format!("seed {seed}: {violation}"));
     }
+    if !found.is_empty()
+        && let Ok(folder) = std::env::var("WORKGRAPH_CHAOS_KEEP")
+    {
+        let path = std::path::Path::new(&folder).join(format!("history-{seed}"));
+        std::fs::write(path, format!("{history:#?}")).unwrap();
+    }
     found
 }
 
@@ -110,14 +121,14 @@ fn a_minute_with_twenty_kills_breaks_no_promise() {
     assert_eq!(found, Vec::<String>::new(), "{:?}", plan(seed, &bounds));
 }
 
-/// Returns the bounds of a history of the long form: two kills and one or two other faults, in every 20th a failover, in
-/// every 25th a stop that may outlast every lease.
-const fn short(seed: u64, seconds: u64) -> Bounds {
+/// Returns the bounds of a history of the long form: half as many other faults as kills, a failover for every 40 kills,
+/// and in every 25th history a stop that may outlast every lease.
+const fn short(seed: u64, seconds: u64, kills: u64) -> Bounds {
     Bounds {
         seconds,
-        kills: 2,
-        others: 1 + (seed % 2) as usize,
-        with_failover: seed.is_multiple_of(20),
+        kills: kills as usize,
+        others: (kills / 2 + seed % 2) as usize,
+        with_failover: seed * kills % 40 < kills,
         longest_stop: if seed.is_multiple_of(25) {
             40_000
         } else {
@@ -133,17 +144,20 @@ fn many_histories_break_no_promise() {
     let first = setting("WORKGRAPH_CHAOS_SEED", 1);
     let histories = setting("WORKGRAPH_CHAOS_HISTORIES", 1_000);
     let seconds = setting("WORKGRAPH_CHAOS_SECONDS", 6);
+    let kills = setting("WORKGRAPH_CHAOS_KILLS", 2);
+    let time = Duration::from_mins(setting("WORKGRAPH_CHAOS_MINUTES", 24 * 60));
+    let begun = common::clock();
     let (next, figures, failed) = (AtomicU64::new(0), Mutex::default(), Mutex::new(Vec::new()));
     thread::scope(|lanes| {
         for _ in 0..setting("WORKGRAPH_CHAOS_LANES", 4) {
             lanes.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= histories {
+                    if number >= histories || begun.elapsed() > time {
                         return;
                     }
                     let seed = first + number;
-                    let found = examine(template, seed, &short(seed, seconds), &figures);
+                    let found = examine(template, seed, &short(seed, seconds, kills), &figures);
                     if !found.is_empty() {
                         failed.lock().unwrap().push(seed);
                     }

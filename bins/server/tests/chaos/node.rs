@@ -8,11 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Requests that a token of the free plan has in a minute.
-pub(crate) const QUOTA: usize = 60;
+pub(crate) const QUOTA: usize = 30;
 /// Most reads and writes of a token at the same time.
 pub(crate) const CAPS: [u32; 2] = [50, 8];
 /// Longest wait for the start of a node.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Server process with its data folder.
 #[derive(Debug)]

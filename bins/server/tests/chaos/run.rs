@@ -41,7 +41,8 @@ pub(crate) fn run(template: &Template, seed: u64, bounds: &Bounds) -> Option<His
         .collect();
     workers.push(start(Client::read_lists));
     workers.push(start(Client::use_tokens));
-    workers.push(start(Client::obey_limit));
+    workers.push(start(Client::obey_quota));
+    workers.push(start(Client::obey_cost));
     workers.push(start(Client::push_limit));
     workers.push(start(Client::run_jobs));
     let mut follower = Client::new(&shared, random.next());
@@ -73,10 +74,8 @@ pub(crate) fn run(template: &Template, seed: u64, bounds: &Bounds) -> Option<His
     }
     windows.sort_by_key(|window| window.begun);
     let logs: Vec<String> = scene.nodes.iter().map(crate::node::Node::log).collect();
-    let of_redis = windows
-        .iter()
-        .filter(|window| window.name.contains("Redis"))
-        .count();
+    let count = |name: &str| windows.iter().filter(|w| w.name.contains(name)).count();
+    let (of_redis, flushes) = (count("Redis"), count("flush"));
     let starts: usize = scene.nodes.iter().map(crate::node::Node::starts).sum();
     let mut entries: Vec<Entry> = shared.entries.lock().unwrap().clone();
     entries.sort_by_key(|entry| entry.begun);
@@ -91,8 +90,9 @@ pub(crate) fn run(template: &Template, seed: u64, bounds: &Bounds) -> Option<His
             quota: QUOTA,
             read_cap: CAPS[0],
             write_cap: CAPS[1],
-            is_degraded: of_redis > 0 || logs.iter().any(|log| log.contains(ALONE)),
-            forgotten: of_redis + starts - NODES,
+            is_local: of_redis > flushes || logs.iter().any(|log| log.contains(ALONE)),
+            flushes,
+            restarts: starts - NODES,
         },
         end,
     };

@@ -14,12 +14,15 @@ use workgraph_testkit::ScratchFolder;
 /// Tasks of the project that nobody changes.
 pub(crate) const STATIC_TASKS: usize = 45;
 
+/// Credits of a token that has few of them; it regains as many in a minute.
+const CREDITS: usize = 60;
+
 /// Facts that clients need.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) token: String,
-    /// Tokens of a user of the free plan.
-    pub(crate) limited: [String; 2],
+    /// Tokens of a user of the free plan: two with a small quota, and one with a small balance of credits.
+    pub(crate) limited: [String; 3],
     pub(crate) workspace: String,
     pub(crate) team: String,
     pub(crate) static_project: String,
@@ -140,8 +143,21 @@ fn prepare(node: &Node, port: u16) -> Access {
     let free = text("/free_token");
     let me = ask(port, &free, "GET", "/users/me", None).json();
     let email = me["data"]["email"].as_str().unwrap();
-    let made = node.run(&["admin", "--json", "token", "create", "--user", email]);
-    let made: Value = serde_json::from_slice(&made.stdout).unwrap();
+    let made: [Value; 2] = std::array::from_fn(|_| {
+        let made = node.run(&["admin", "--json", "token", "create", "--user", email]);
+        serde_json::from_slice(&made.stdout).unwrap()
+    });
+    let of_token = |at: usize| made[at]["token"].as_str().unwrap().to_owned();
+    let id = made[1]["id"].to_string();
+    let own = [
+        "admin",
+        "limits",
+        "token",
+        id.trim_matches('"'),
+        "standard=1000000",
+    ];
+    let limited = node.run(&[&own[..], &[&format!("cost={CREDITS}")]].concat());
+    assert!(limited.status.success(), "{limited:?}");
     let origin = text("/auth_url");
     let session = sign_in(
         port,
@@ -150,7 +166,7 @@ fn prepare(node: &Node, port: u16) -> Access {
         &text("/users/0/password"),
     );
     Access {
-        limited: [free, made["token"].as_str().unwrap().to_owned()],
+        limited: [free, of_token(0), of_token(1)],
         app: App {
             id: text("/apps/0/client_id"),
             secret: text("/apps/0/client_secret"),

@@ -1,7 +1,8 @@
 //! PostgreSQL servers that a test starts, kills and promotes.
 use crate::common::{clock, pause};
 use std::fs::{File, create_dir_all};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -138,6 +139,12 @@ impl PostgresServer {
         file.write_all(settings.as_bytes()).unwrap();
     }
 
+    /// Returns the address of a database.
+    pub(crate) fn url(&self, database: &str) -> String {
+        let folder = self.folder.display();
+        format!("postgres:///{database}?host={folder}&user=postgres")
+    }
+
     /// Starts the process, and waits until it answers.
     pub(crate) fn start(&mut self) {
         let begun = clock();
@@ -171,9 +178,21 @@ impl PostgresServer {
         command
     }
 
+    /// Returns true if it takes connections: it answers the first message of one with a request for authentication.
     fn answers(&self) -> bool {
-        let asked = self.psql("postgres", "SELECT 1").output().unwrap();
-        asked.status.success()
+        let ask = || {
+            let mut stream = UnixStream::connect(self.socket())?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            let parameters = b"user\0postgres\0database\0postgres\0\0";
+            let length = u32::try_from(8 + parameters.len()).unwrap_or_default();
+            let protocol = 3_u32 << 16;
+            let head = [length.to_be_bytes(), protocol.to_be_bytes()].concat();
+            stream.write_all(&[&head, &parameters[..]].concat())?;
+            let mut kind = [0];
+            stream.read_exact(&mut kind)?;
+            Ok::<_, std::io::Error>(kind == *b"R")
+        };
+        ask().unwrap_or(false)
     }
 
     /// Runs a statement for the whole server. Returns its rows as text.

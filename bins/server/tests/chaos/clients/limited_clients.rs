@@ -4,11 +4,20 @@ use crate::common::{pause, request};
 use crate::history::{Act, Outcome};
 
 impl Client {
-    /// Sends requests that count towards a limit, and waits after a refusal as it says.
-    pub(crate) fn obey_limit(&mut self) {
+    /// Sends requests that count towards a quota, and waits after a refusal as it says.
+    pub(crate) fn obey_quota(&mut self) {
+        self.obey(0);
+    }
+
+    /// Sends requests that cost credits, which come back evenly, and waits after a refusal as it says.
+    pub(crate) fn obey_cost(&mut self) {
+        self.obey(2);
+    }
+
+    fn obey(&mut self, key: usize) {
         let mut waited = false;
         while !self.shared.is_over() {
-            let wait = self.limited(0, waited);
+            let wait = self.limited(key, waited);
             waited = false;
             if let Some(seconds) = wait {
                 for _ in 0..seconds * 20 {
@@ -27,7 +36,7 @@ impl Client {
     pub(crate) fn push_limit(&mut self) {
         while !self.shared.is_over() {
             self.limited(1, false);
-            pause(30 + self.random.below(40) as u64);
+            pause(20 + self.random.below(30) as u64);
         }
     }
 

@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 
 /// Time in which a quota is admitted.
 const WINDOW: Micros = 60_000_000;
+/// Longest time after which a request whose reply was lost can still be counted.
+const LATE_MAX: Micros = 10_000_000;
 /// Jobs of a user that may be active.
 const JOBS_MAX: usize = 5;
 
 pub(crate) fn quota_is_shared(history: &History) -> Vec<String> {
     let limits = &history.limits;
-    let bound = if limits.is_degraded {
-        // Each node has its part beside what was admitted before, and knows nothing of that after a start.
-        limits.quota * (2 + limits.forgotten) + history.nodes
+    let parts = if limits.is_local {
+        // Each node has its part beside what Redis admits, and knows nothing of that part after a start.
+        (limits.quota.div_ceil(history.nodes)) * (history.nodes + limits.restarts)
     } else {
-        limits.quota
+        0
     };
+    let bound = limits.quota * (1 + limits.flushes) + parts;
     let mut wrong = Vec::new();
     for wanted in 0..2 {
         let admitted = history.done().map(|(entry, _)| entry);
@@ -41,15 +44,29 @@ pub(crate) fn quota_is_shared(history: &History) -> Vec<String> {
 }
 
 pub(crate) fn waits_are_true(history: &History) -> Vec<String> {
-    let is_wrong = |entry: &&Entry| {
-        let refused = matches!(entry.outcome, Outcome::Refused { status: 429, .. });
-        refused && matches!(entry.act, Act::Limited { waited: true, .. })
-    };
-    let wrong = history.entries.iter().filter(is_wrong);
-    if history.limits.is_degraded {
+    let limits = &history.limits;
+    if limits.is_local || limits.flushes > 0 {
         return Vec::new();
     }
-    wrong.map(|entry| format!("{entry:?}")).collect()
+    let is_limited = |entry: &&Entry, wanted: usize| matches!(entry.act, Act::Limited { key, .. } if key == wanted);
+    // What an answer costs is taken after it is made, also of one that was lost on the way.
+    let is_lost = |key: usize, at: Micros| {
+        let mut entries = history
+            .entries
+            .iter()
+            .filter(|entry| is_limited(entry, key));
+        entries.any(|e| e.outcome == Outcome::Lost && e.begun < at && at < e.ended + LATE_MAX)
+    };
+    let mut wrong = Vec::new();
+    for entry in &history.entries {
+        if let Act::Limited { key, waited: true } = entry.act
+            && matches!(entry.outcome, Outcome::Refused { status: 429, .. })
+            && !is_lost(key, entry.begun)
+        {
+            wrong.push(format!("{entry:?}"));
+        }
+    }
+    wrong
 }
 
 pub(crate) fn permits_are_capped(history: &History) -> Vec<String> {
