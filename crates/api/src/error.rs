@@ -72,6 +72,17 @@ impl ApiError {
         }
     }
 
+    /// Returns the error of a request whose changes are kept already: it must not look like one that changed nothing and
+    /// may be sent again.
+    pub(crate) fn after_changes(self) -> Self {
+        match self {
+            Self::Storage(error) => Self::Server(format!(
+                "the changes are kept, and what follows them failed: {error}"
+            )),
+            other => other,
+        }
+    }
+
     /// Returns true if the request asked for more than a budget holds.
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, Self::Domain(fault) if fault.kind == DomainErrorKind::TooLarge)

@@ -118,7 +118,11 @@ pub(crate) async fn write_response(
         }
         shown => shown,
     };
-    let Some(mut answered) = shown? else {
+    let shown = match written.seq {
+        Some(_) => shown.map_err(ApiError::after_changes)?,
+        None => shown?,
+    };
+    let Some(mut answered) = shown else {
         // The write removed the caller's own access; there is nothing left to show.
         return Ok(CostedResponse::new(200, envelope::empty_envelope(), 1));
     };

@@ -36,6 +36,7 @@ mod interrupts;
 mod jobs;
 mod leased_gids;
 mod limits;
+mod lost_replies;
 mod members;
 mod module_circles;
 mod portfolios;

@@ -135,7 +135,11 @@ pub(crate) async fn execute_webhook_action(
                 }
                 service.scheduler.lock().filter(&webhook);
             }
-            answer(api, call, &webhook, asked, 200).await
+            let answered = answer(api, call, &webhook, asked, 200).await;
+            match input.filters {
+                Some(_) => answered.map_err(ApiError::after_changes),
+                None => answered,
+            }
         }
         WebhookRequest::Delete(named) => {
             let webhook = owned_webhook(api, service, call, &named).await?;
@@ -262,8 +266,13 @@ async fn create(
         }
     };
     // A revocation of all tokens that came before the webhook was stored has not deleted it.
-    if grant.app.is_none() && !is_token_live(api, grant).await? {
-        service.store.remove(webhook.id).await?;
+    let is_live = grant.app.is_some()
+        || is_token_live(api, grant)
+            .await
+            .map_err(ApiError::after_changes)?;
+    if !is_live {
+        let removed = service.store.remove(webhook.id).await;
+        removed.map_err(|error| ApiError::from(error).after_changes())?;
         return Err(ApiError::Unauthorized(
             messages::NOT_AUTHORIZED,
             Some("invalid_token"),
@@ -277,7 +286,8 @@ async fn create(
         let reason = error.to_string();
         tracing::error!(reason, "the journal could not be read for a new webhook");
     }
-    let mut answered = answer(api, call, &webhook, asked, 201).await?;
+    let answered = answer(api, call, &webhook, asked, 201).await;
+    let mut answered = answered.map_err(ApiError::after_changes)?;
     let location = format!("{}/webhooks/{}", call.settings.base_url, webhook.id);
     answered.reply.headers.push(("Location", location));
     Ok(answered)

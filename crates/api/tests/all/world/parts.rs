@@ -26,6 +26,10 @@ pub(super) struct Hesitant {
     pub(super) on: AtomicBool,
     /// The effort of searches, if not the one that the API chooses.
     pub(super) effort: Mutex<Option<SearchEffort>>,
+    /// True if reads fail, as if the database were away, once something was committed.
+    pub(super) is_lost_after_commit: AtomicBool,
+    /// True while reads fail.
+    pub(super) is_lost: AtomicBool,
     /// Number of entries that the last search read.
     pub(super) read: AtomicU64,
 }
@@ -36,6 +40,9 @@ impl GraphStoreWrapper for Hesitant {
         &*self.store
     }
     async fn wrapped_load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        if self.is_lost.load(Ordering::Relaxed) {
+            return Err(GraphStoreError::Unavailable("it is away".to_owned()));
+        }
         let effort = *self.effort.lock().unwrap();
         let mut other = None;
         if let (Some(effort), Some(search)) = (effort, &want.search) {
@@ -61,6 +68,10 @@ impl GraphStoreWrapper for Hesitant {
         if self.on.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
-        self.store.commit(changes).await
+        let committed = self.store.commit(changes).await;
+        if committed.is_ok() && self.is_lost_after_commit.load(Ordering::Relaxed) {
+            self.is_lost.store(true, Ordering::Relaxed);
+        }
+        committed
     }
 }

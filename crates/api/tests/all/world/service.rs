@@ -47,6 +47,8 @@ impl World {
             store: stores.graph,
             on: AtomicBool::new(false),
             effort: Mutex::default(),
+            is_lost_after_commit: AtomicBool::new(false),
+            is_lost: AtomicBool::new(false),
             read: AtomicU64::default(),
         });
         let graph: Arc<dyn GraphStore> = hesitant.clone();

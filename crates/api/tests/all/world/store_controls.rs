@@ -15,6 +15,18 @@ impl World {
         self.hesitant.on.store(on, Ordering::Relaxed);
     }
 
+    /// Sets whether the store can be reached.
+    pub(crate) fn lose_store(&self, is_lost: bool) {
+        self.hesitant.is_lost.store(is_lost, Ordering::Relaxed);
+    }
+
+    /// Sets whether the store cannot be reached any more from the next commit on; `false` brings it back.
+    pub(crate) fn lose_store_after_commit(&self, is_lost: bool) {
+        let after = &self.hesitant.is_lost_after_commit;
+        after.store(is_lost, Ordering::Relaxed);
+        self.lose_store(false);
+    }
+
     /// Sets the effort of searches; `None` for the one that the API chooses.
     pub(crate) fn search_with(&self, effort: Option<SearchEffort>) {
         *self.hesitant.effort.lock().unwrap() = effort;
