@@ -63,8 +63,25 @@ fn operations(history: &History) -> BTreeMap<&str, Vec<Operation>> {
                 ended: NEVER - 1,
             });
         }
+        decide_unknown(operations);
     }
     all
+}
+
+/// Decides about the writes of which nobody knows whether they took effect: one whose value was read did so before the end
+/// of that read, and what the others did explains nothing.
+fn decide_unknown(operations: &mut Vec<Operation>) {
+    let mut first_read: BTreeMap<u64, Micros> = BTreeMap::new();
+    for read in operations.iter().filter(|o| !o.is_write) {
+        let ended = first_read.entry(read.value).or_insert(read.ended);
+        *ended = read.ended.min(*ended);
+    }
+    for write in operations.iter_mut().filter(|o| o.ended == NEVER) {
+        if let Some(read) = first_read.get(&write.value) {
+            write.ended = *read;
+        }
+    }
+    operations.retain(|o| o.ended != NEVER);
 }
 
 pub(crate) fn is_linearizable(history: &History) -> Vec<String> {
@@ -85,11 +102,8 @@ pub(crate) fn is_linearizable(history: &History) -> Vec<String> {
 /// Returns true if the operations have an order that keeps those apart that did not overlap, and in which each read finds
 /// the last write before it.
 fn has_order(operations: &[Operation]) -> bool {
-    let needed = operations
-        .iter()
-        .enumerate()
-        .filter(|(_, o)| o.ended != NEVER);
-    let needed: u128 = needed.map(|(at, _)| 1 << at).sum();
+    let needed = (0..operations.len()).map(|at| 1_u128 << at);
+    let needed: u128 = needed.sum();
     let mut seen: HashSet<(u128, u64)> = HashSet::new();
     // Values count from 1, so nothing was written yet.
     let mut open = vec![(0_u128, 0_u64)];
