@@ -109,6 +109,12 @@ impl Api {
         &self.settings
     }
 
+    /// Returns the keys that seal page tokens, which all nodes have.
+    #[must_use]
+    pub const fn keys(&self) -> &KeyRing {
+        &self.keys
+    }
+
     /// Returns the last requests of each owner of tokens.
     #[must_use]
     pub fn inspector(&self) -> &RequestInspector {

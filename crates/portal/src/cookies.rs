@@ -5,11 +5,14 @@ use workgraph_api::ApiResponse;
 use workgraph_auth::Secret;
 use workgraph_auth::authorization::browser_session::SESSION_LIFETIME;
 
+use crate::one_time_secrets::SHOWING_LIFETIME;
 use crate::portal::Portal;
 use crate::portal_request::PortalRequest;
 
 /// Longest cookie in bytes; those of this server are shorter.
 const COOKIE_MAX: usize = 128;
+/// Longest cookie with a new secret in bytes.
+const SECRET_COOKIE_MAX: usize = 3_000;
 /// Time for which a browser stays known after a sign-in.
 pub(crate) const KNOWN_LIFETIME: Duration = Duration::from_secs(180 * 86_400);
 
@@ -22,6 +25,8 @@ pub(crate) enum CookieKind {
     Form,
     /// The ticket of a browser in which a user has signed in before.
     Known,
+    /// A new secret, sealed, on its way to the page that shows it.
+    NewSecret,
 }
 
 impl Portal {
@@ -39,6 +44,8 @@ impl Portal {
             (CookieKind::Form, false) => "workgraph-form",
             (CookieKind::Known, true) => "__Host-workgraph-known",
             (CookieKind::Known, false) => "workgraph-known",
+            (CookieKind::NewSecret, true) => "__Host-workgraph-secret",
+            (CookieKind::NewSecret, false) => "workgraph-secret",
         }
     }
 
@@ -47,7 +54,11 @@ impl Portal {
         let each = request.cookies.iter().flat_map(|line| line.split(';'));
         let mut found = each.filter_map(|part| part.trim().split_once('='));
         let (_, value) = found.find(|(n, _)| *n == name)?;
-        let sound = (1..=COOKIE_MAX).contains(&value.len());
+        let most = match cookie {
+            CookieKind::NewSecret => SECRET_COOKIE_MAX,
+            _ => COOKIE_MAX,
+        };
+        let sound = (1..=most).contains(&value.len());
         sound.then(|| Secret::new(value.to_owned()))
     }
 
@@ -64,6 +75,7 @@ impl Portal {
             (_, None) => "; Max-Age=0".to_owned(),
             (CookieKind::Session, _) => format!("; Max-Age={}", SESSION_LIFETIME.as_secs()),
             (CookieKind::Known, _) => format!("; Max-Age={}", KNOWN_LIFETIME.as_secs()),
+            (CookieKind::NewSecret, _) => format!("; Max-Age={}", SHOWING_LIFETIME.as_secs()),
             (CookieKind::Form, _) => String::new(),
         };
         let value = value.unwrap_or_default();

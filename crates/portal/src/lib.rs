@@ -2,6 +2,7 @@
 #![doc = include_str!("../README.md")]
 mod attachment_redirect;
 mod authorize;
+mod carried_secret;
 mod common_responses;
 pub mod console;
 mod cookies;

@@ -9,13 +9,14 @@ use workgraph_auth::{Secret, SecretDigest};
 use crate::pages::SecretKind;
 
 /// Time that a secret waits to be shown.
-const WAIT: Duration = Duration::from_secs(300);
+pub(super) const SHOWING_LIFETIME: Duration = Duration::from_secs(300);
 /// Most secrets that wait; beyond it the oldest goes.
 const MOST: usize = 1000;
 
 type OneTimeSecret = (SystemTime, SecretKind, String, Secret);
 
-/// New secrets in memory, one for each session: removed when shown, forgotten after five minutes.
+/// New secrets in memory, one for each session: removed when shown, forgotten after five minutes. Between the requests
+/// of a browser they are in its cookie (`carried_secret`).
 #[derive(Debug, Default)]
 pub struct OneTimeSecrets(Mutex<HashMap<SecretDigest, OneTimeSecret>>);
 
@@ -55,7 +56,8 @@ impl OneTimeSecrets {
 }
 
 fn fresh(entry: &OneTimeSecret, now: SystemTime) -> bool {
-    now.duration_since(entry.0).is_ok_and(|age| age < WAIT)
+    now.duration_since(entry.0)
+        .is_ok_and(|age| age < SHOWING_LIFETIME)
 }
 
 #[cfg(test)]
@@ -89,7 +91,7 @@ mod tests {
         assert_eq!(take("a", now).as_deref(), Some("a"));
         assert_eq!(take("a", now), None);
         put(&drawer, "a", now);
-        assert_eq!(take("a", now + WAIT), None);
+        assert_eq!(take("a", now + SHOWING_LIFETIME), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use workgraph_wire::percent::encode_component;
 
 use crate::common_responses::{invalid_form, page, see_other};
 use crate::console::{Console, ConsoleResponse, ConsoleUser, WriteContext};
+use crate::cookies::CookieKind;
 use crate::form_decoding;
 use crate::pages::paths;
 use crate::portal::{Portal, PortalError};
@@ -41,11 +42,21 @@ impl Portal {
         };
         let query = form_decoding::decode(&request.query).unwrap_or_default();
         let acting = request.actor_context(Some(visit.session.user));
+        let session = &visit.session.digest;
+        let is_carried =
+            request.path == paths::SECRET && self.take_in_secret(request, session, now);
         let answer = self
             .console(&*self.store, &acting)
             .get(&visitor(&visit), &request.path, &query, now)
             .await?;
-        Ok(send(answer))
+        let reply = send(answer);
+        // What was not shown stays with the browser.
+        let is_left = is_carried && self.one_time_secrets.take(session, now).is_some();
+        Ok(if is_carried && !is_left {
+            self.set_cookie(reply, CookieKind::NewSecret, None)
+        } else {
+            reply
+        })
     }
 
     pub(crate) async fn console_form(
@@ -76,7 +87,7 @@ impl Portal {
             .console(&*store, &acting)
             .post(&visitor(&visit), &request.path, &body, &fresh)
             .await?;
-        Ok(send(answer))
+        self.carry_secret(send(answer), &visit.session.digest, now)
     }
 }
 

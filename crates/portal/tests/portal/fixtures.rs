@@ -1,6 +1,6 @@
 //! A portal with users, workspaces, an app, and switches for failures.
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -225,7 +225,9 @@ pub(crate) struct Town {
     pub(crate) secret: Secret,
     clock: Arc<Hand>,
     entropy: Arc<TestEntropy>,
-    portal: Portal,
+    /// Portals of two nodes, of which the first answers until [`Town::go_to_node`].
+    nodes: [Portal; 2],
+    node: AtomicUsize,
     pub(crate) api: Arc<Api>,
 }
 
@@ -291,17 +293,19 @@ impl Town {
         let locks = Arc::new(Locks::default());
         let acts = Arc::new(Plain(store.clone(), Mutex::default()));
         let places = Arc::new(Neighbours::default());
-        let portal = Portal::new(PortalDependencies {
-            api: Arc::clone(&api),
-            store: store.clone(),
-            audited_store: acts.clone(),
-            user_directory: places.clone(),
-            workspaces: places.clone(),
-            passwords: locks.clone(),
-            keys: places.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-            settings,
+        let nodes = [settings.clone(), settings].map(|settings| {
+            Portal::new(PortalDependencies {
+                api: Arc::clone(&api),
+                store: store.clone(),
+                audited_store: acts.clone(),
+                user_directory: places.clone(),
+                workspaces: places.clone(),
+                passwords: locks.clone(),
+                keys: places.clone(),
+                clock: clock.clone(),
+                entropy: entropy.clone(),
+                settings,
+            })
         });
         Self {
             store,
@@ -311,7 +315,8 @@ impl Town {
             secret,
             clock,
             entropy,
-            portal,
+            nodes,
+            node: AtomicUsize::new(0),
             api,
         }
     }
@@ -334,11 +339,17 @@ impl Town {
         self.entropy.off.store(!on, Relaxed);
     }
 
+    /// Lets a node answer from now on.
+    pub(crate) fn go_to_node(&self, node: usize) {
+        self.node.store(node, Relaxed);
+    }
+
     pub(crate) fn send(&self, request: &PortalRequest) -> ApiResponse {
-        let route = self.portal.route(&request.method, &request.path);
+        let portal = self.nodes.get(self.node.load(Relaxed)).unwrap();
+        let route = portal.route(&request.method, &request.path);
         let route =
             route.unwrap_or_else(|| panic!("{} {} leads nowhere", request.method, request.path));
-        block_on(self.portal.answer(route, request))
+        block_on(portal.answer(route, request))
     }
 
     /// Posts a form as an app's server does.
