@@ -9,7 +9,6 @@ use job_limits::active;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::borrow::Borrow;
-use std::sync::Arc;
 use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_core::Gid;
 use workgraph_core::jobs::{DEADLINE_MS, JobStepResult, LEASE_MS, LeasedJob, RENEW_MS};

@@ -11,6 +11,7 @@ mod function_limiter;
 mod laws;
 mod nodes;
 mod outages;
+mod parts;
 mod tls;
 
 /// Returns a number from the environment, or else the given one.

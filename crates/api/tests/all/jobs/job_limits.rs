@@ -101,39 +101,33 @@ proptest! {
     }
 }
 
-/// Many threads start jobs at once, on the store that has real writers.
+/// S78. Many threads start jobs at once, on the stores that have real writers; on PostgreSQL at three nodes.
 #[test]
 fn of_many_threads_that_start_jobs_five_succeed() {
-    let world = Arc::new(world(Kind::Sqlite, 3));
-    for _ in 0..5 {
-        let answers: Vec<u16> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..12)
-                .map(|_| {
-                    let request = {
-                        let forest = world.gid("forest");
-                        let body = json!({"data": {"name": "Copy", "team": world.gid("gardeners").to_string()}});
-                        world.request("ada", "POST", &format!("/projects/{forest}/duplicate"), body.to_string())
-                    };
-                    let api = &world.api;
-                    scope.spawn(move || {
-                        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-                        runtime.block_on(api.handle(&request)).status
+    for world in [Some(world(Kind::Sqlite, 3)), World::of_nodes()] {
+        let Some(world) = world else { continue };
+        let herbs = world.gid("herbs");
+        let body = json!({"data": {"name": "Copy", "team": world.gid("gardeners").to_string()}});
+        let path = format!("/projects/{herbs}/duplicate");
+        for _ in 0..5 {
+            let answers: Vec<u16> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..12)
+                    .map(|_| {
+                        let request = world.request("ada", "POST", &path, body.to_string());
+                        let api = world.next_node();
+                        scope.spawn(move || {
+                            let mut runtime = tokio::runtime::Builder::new_current_thread();
+                            let runtime = runtime.build().unwrap();
+                            runtime.block_on(api.handle(&request)).status
+                        })
                     })
-                })
-                .collect();
-            threads.into_iter().map(|t| t.join().unwrap()).collect()
-        });
-        assert_eq!(
-            answers.iter().filter(|s| **s == 201).count(),
-            5,
-            "{answers:?}"
-        );
-        assert_eq!(
-            answers.iter().filter(|s| **s == 429).count(),
-            7,
-            "{answers:?}"
-        );
-        world.work();
+                    .collect();
+                threads.into_iter().map(|t| t.join().unwrap()).collect()
+            });
+            let count = |status| answers.iter().filter(|s| **s == status).count();
+            assert_eq!((count(201), count(429)), (5, 7), "{answers:?}");
+            world.work();
+        }
     }
 }
 

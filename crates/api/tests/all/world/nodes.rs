@@ -72,7 +72,7 @@ impl World {
     }
 
     /// Returns the node that answers the next request.
-    pub(super) fn next_node(&self) -> &Api {
+    pub(crate) fn next_node(&self) -> &Api {
         let Some(nodes) = &self.nodes else {
             return &self.api;
         };
