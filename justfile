@@ -64,7 +64,7 @@ packages:
 doc:
     cargo doc --workspace --no-deps --all-features --open
 
-# 1,000,000 random operations on PostgreSQL and on the memory store, which must give equal answers
+# 1,000,000 random operations on PostgreSQL in both ways of reading, SQLite and the memory store, which must give equal answers
 differential operations="1000000":
     WORKGRAPH_REQUIRE=postgres WORKGRAPH_DIFFERENTIAL_OPS={{operations}} cargo test --release -p workgraph-store-postgres --test all -- --ignored --nocapture a_million_operations
 

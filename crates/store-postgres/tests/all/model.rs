@@ -1,4 +1,4 @@
-//! PostgreSQL and the memory store give equal answers on random histories.
+//! PostgreSQL, SQLite and the memory store give equal answers on random histories.
 use crate::support::{empty_store, store_with};
 use async_trait::async_trait;
 use proptest::prelude::*;
@@ -9,8 +9,9 @@ use workgraph_core::storage::{
     Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery, ReadView,
 };
 use workgraph_store_postgres::PostgresStore;
+use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::random_histories::{ModelRound, WellFormed};
-use workgraph_testkit::{MemoryStore, random_histories, search_histories};
+use workgraph_testkit::{MemoryStore, ScratchFolder, random_histories, search_histories};
 
 /// Compares a store with one in memory. Changes are as the rules of the service make them, which the waves of commits
 /// rely on.
@@ -162,35 +163,40 @@ fn a_store_that_keeps_trashed_nodes_is_noticed() {
     assert!(done.is_err());
 }
 
-/// The long form: `just differential`.
+/// The long form: `just differential`. Each history is that of PostgreSQL in waves, of PostgreSQL with a trip for each
+/// read, and of SQLite; all must give the answers of the memory store.
 #[test]
 #[ignore = "takes an hour or so: just differential"]
 fn a_million_operations_give_equal_answers() {
-    let count = std::env::var("WORKGRAPH_DIFFERENTIAL_OPS")
-        .ok()
-        .and_then(|n| n.parse().ok());
-    let wanted: usize = count.unwrap_or(1_000_000);
+    let number = |name: &str| std::env::var(name).ok()?.parse().ok();
+    let wanted = number("WORKGRAPH_DIFFERENTIAL_OPS").unwrap_or(1_000_000);
+    let first_seed = number("WORKGRAPH_DIFFERENTIAL_SEED").unwrap_or(0);
     let done = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        // One of them reads in waves.
-        for thread in 0..2u64 {
+        for seed in [first_seed, first_seed + 1] {
             let done = &done;
             scope.spawn(move || {
-                let Some(test) = store_with(thread == 0) else {
+                let stores = [store_with(true), store_with(false)];
+                let [Some(waves), Some(trips)] = stores else {
                     return;
                 };
-                let seed = RngSeed::Fixed(thread);
                 let mut runner = TestRunner::new(Config {
-                    rng_seed: seed,
+                    rng_seed: RngSeed::Fixed(seed as u64),
                     ..config(1)
                 });
+                let histories = random_histories::histories(200);
                 while done.load(Ordering::Relaxed) < wanted {
-                    let store = test.cleared();
-                    let history = random_histories::histories(60)
-                        .new_tree(&mut runner)
-                        .unwrap()
-                        .current();
-                    compare(&store, &history).unwrap();
+                    let history = histories.new_tree(&mut runner).unwrap().current();
+                    for (name, made) in [("waves", &waves), ("trips", &trips)] {
+                        if let Err(difference) = compare(&made.cleared(), &history) {
+                            panic!("seed {seed}, PostgreSQL in {name}: {difference}");
+                        }
+                    }
+                    let folder = ScratchFolder::in_memory("differential");
+                    let sqlite = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
+                    if let Err(difference) = compare(&sqlite, &history) {
+                        panic!("seed {seed}, SQLite: {difference}");
+                    }
                     let count = random_histories::operations(&history);
                     let total = done.fetch_add(count, Ordering::Relaxed) + count;
                     eprintln!("{total} of {wanted} operations");

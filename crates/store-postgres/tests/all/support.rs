@@ -24,6 +24,7 @@ pub(crate) fn options(database: &TestDatabase) -> DatabaseOptions {
     DatabaseOptions {
         accept_unsafe_server: true,
         // Other programs may take the processors for long.
+        connect_timeout: Duration::from_secs(120),
         read_timeout: Duration::from_secs(120),
         write_timeout: Duration::from_secs(120),
         ..DatabaseOptions::new(database.url())
