@@ -1,6 +1,6 @@
 //! The pages in a real browser: `clients/browser/tour.cjs` walks through all of them.
 use crate::clients::{ready, root};
-use crate::common::{Folder, Server, WIDE, command};
+use crate::common::{Folder, Server, WIDE, command, nodes};
 use crate::sdk::passed;
 
 // Every page in every state it can be in, as the tests of the pages have them.
@@ -29,6 +29,7 @@ fn a_person_finds_their_way_through_all_pages() {
         .env("FREE_TOKEN", server.demo("/free_token"))
         .env("FREE_WORKSPACE", server.workspace("free"))
         .env("AXE", clients.join("browser"))
+        .env("NODES", nodes().to_string())
         .env("NO_PROXY", "*")
         .env("no_proxy", "*");
     if std::env::var_os("SCREENSHOTS").is_some() {
@@ -41,8 +42,9 @@ fn a_person_finds_their_way_through_all_pages() {
     let secrets: Vec<&str> = secrets.lines().collect();
     assert!(secrets.len() > 20, "{} secrets", secrets.len());
     let mut files = vec![folder.path().join("log")];
-    for file in ["workgraph.db", "workgraph.db-wal"] {
-        files.push(folder.data().join(file));
+    if nodes() == 1 {
+        let database = ["workgraph.db", "workgraph.db-wal"];
+        files.extend(database.map(|file| folder.data().join(file)));
     }
     for file in files {
         let bytes = std::fs::read(&file).unwrap();

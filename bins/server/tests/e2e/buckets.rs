@@ -1,7 +1,7 @@
 //! Attachments in a bucket, through the real server and a real server of buckets.
 use crate::attachments::{body, fetch, files, head, task, upload};
 use crate::bucket_server::BucketServer;
-use crate::common::{Folder, Server, WIDE, pause, run};
+use crate::common::{Folder, Server, WIDE, nodes, pause, run};
 
 /// Returns the settings of a server whose files are in a bucket.
 fn settings(bucket: &BucketServer) -> Vec<(&'static str, String)> {
@@ -23,6 +23,23 @@ fn await_counts(bucket: &BucketServer, objects: usize, unfinished: usize) {
         pause(50);
     }
     panic!("{:?}", bucket.contents());
+}
+
+/// Makes a backup, which has the database alone, and says so.
+fn back_up(folder: &Folder, bucket: &BucketServer) {
+    let copy = folder.path().join("copy.db");
+    let mut arguments = vec!["backup".to_owned(), copy.to_str().unwrap().to_owned()];
+    for (key, value) in bucket.settings() {
+        arguments.extend(["--set".to_owned(), format!("{key}={value}")]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = run(folder, &arguments);
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && said.contains("not copied"),
+        "{done:?}"
+    );
+    assert!(copy.exists() && !folder.path().join("copy.db.attachments").exists());
 }
 
 /// S280. S282. S284. S285. S907.
@@ -78,19 +95,23 @@ fn files_in_a_bucket_come_back_and_nothing_stays_of_what_nobody_owns() {
     };
     drop(cut(&server));
     await_counts(&bucket, 2, 0);
-    let _connection = cut(&server);
-    server.kill();
-    await_counts(&bucket, 2, 1);
-    server = start(&folder, &settings);
-    await_counts(&bucket, 2, 0);
+    // Several nodes keep what another of them began for a day, and their database has backups of its own.
+    if nodes() == 1 {
+        let _connection = cut(&server);
+        server.kill();
+        await_counts(&bucket, 2, 1);
+        server = start(&folder, &settings);
+        await_counts(&bucket, 2, 0);
 
-    // A deletion leaves the file to the sweep of the next start.
-    let path = format!("/attachments/{}", large["gid"].as_str().unwrap());
-    server.data("DELETE", &path, None);
-    await_counts(&bucket, 2, 0);
-    server.stop();
-    server = start(&folder, &settings);
-    await_counts(&bucket, 1, 0);
+        // A deletion leaves the file to the sweep of the next start.
+        let path = format!("/attachments/{}", large["gid"].as_str().unwrap());
+        server.data("DELETE", &path, None);
+        await_counts(&bucket, 2, 0);
+        server.stop();
+        server = start(&folder, &settings);
+        await_counts(&bucket, 1, 0);
+        back_up(&folder, &bucket);
+    }
     let path = format!("/attachments/{}", small["gid"].as_str().unwrap());
     let small = server.data("GET", &path, None);
     let file = fetch(
@@ -100,21 +121,6 @@ fn files_in_a_bucket_come_back_and_nothing_stays_of_what_nobody_owns() {
         "",
     );
     assert_eq!((file.status, &*file.body), (200, &b"content"[..]));
-
-    // A backup has the database alone, and says so.
-    let copy = folder.path().join("copy.db");
-    let mut arguments = vec!["backup".to_owned(), copy.to_str().unwrap().to_owned()];
-    for (key, value) in bucket.settings() {
-        arguments.extend(["--set".to_owned(), format!("{key}={value}")]);
-    }
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = run(&folder, &arguments);
-    let said = String::from_utf8_lossy(&done.stdout);
-    assert!(
-        done.status.success() && said.contains("not copied"),
-        "{done:?}"
-    );
-    assert!(copy.exists() && !folder.path().join("copy.db.attachments").exists());
 
     // Another server does not start with this bucket.
     let other = Folder::new("bucket-other");

@@ -4,10 +4,10 @@ mod nodes;
 #[path = "common/raw_connection.rs"]
 mod raw_connection;
 
-pub(crate) use nodes::is_about_one_node;
+pub(crate) use nodes::{is_about_one_node, nodes};
 pub(crate) use raw_connection::{RawConnection, Reply, plain, post, request};
 
-use nodes::{NodeFiles, SharedParts, nodes};
+use nodes::{NodeFiles, SharedParts};
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::DirBuilderExt as _;

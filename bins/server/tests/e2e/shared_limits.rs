@@ -1,5 +1,7 @@
 //! Limits that nodes share in Redis: two servers with the same tokens, and a Redis that goes away and comes back.
-use crate::common::{Folder, Reply, Server, binary, clock, command, pause, request};
+use crate::common::{
+    Folder, Reply, Server, binary, clock, command, is_about_one_node, pause, request,
+};
 use std::process::Stdio;
 use std::time::Duration;
 use workgraph_limits_redis::test_server::TestServer;
@@ -66,6 +68,11 @@ impl Nodes {
 /// S910. S911. S72. S82. S945.
 #[test]
 fn two_nodes_admit_together_what_one_would_and_no_more_than_their_parts_without_redis() {
+    if is_about_one_node(
+        "each has a copy of a data folder; cluster_limits:: has nodes of a database",
+    ) {
+        return;
+    }
     let Some(mut redis) = TestServer::start(&[]) else {
         return;
     };
