@@ -132,6 +132,11 @@ copies times="100":
 move-large tasks="100000":
     python3 bins/server/tests/campaigns/move_large.py {{tasks}}
 
+# Rates over PostgreSQL beside pgbench with the same statements, limits in Redis, and three nodes beside one
+bench-postgres *flags:
+    cargo build --profile dist -p workgraph-server -p workgraph-bench
+    WORKGRAPH_BIN=target/dist/workgraph WORKGRAPH_BENCH_BIN=target/dist/workgraph-bench python3 bins/server/tests/campaigns/postgres_gates.py {{flags}}
+
 # Recovers PostgreSQL to a point in time with the commands of docs/BACKUPS.md
 point-in-time:
     python3 bins/server/tests/campaigns/point_in_time.py

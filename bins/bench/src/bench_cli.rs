@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -18,6 +19,8 @@ pub(crate) enum BenchCommand {
     Run(RunArgs),
     /// Measure uploads of files: their rate beside a bare hyper server that writes them to disk, and the memory they take.
     Uploads(UploadArgs),
+    /// Send the requests of a file to a server for some time, and print the rate and the latencies as JSON.
+    Load(LoadArgs),
     /// The bare hyper server that rows are compared with (started by `run` as a child process).
     Bare(BaselineArgs),
 }
@@ -81,6 +84,29 @@ pub(crate) struct UploadArgs {
     /// Folder in which the scratch folder is made. It must be on a disk.
     #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
     pub(crate) data: PathBuf,
+}
+
+/// Arguments of `load`.
+#[derive(Args)]
+pub(crate) struct LoadArgs {
+    /// Address of the server.
+    #[arg(long)]
+    pub(crate) addr: SocketAddr,
+    /// Bearer token of the requests.
+    #[arg(long)]
+    pub(crate) token: String,
+    /// File with a request on each line, `METHOD PATH` or `METHOD PATH BODY`, of which each is as likely to be sent next.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) requests: PathBuf,
+    /// Number of connections.
+    #[arg(long, default_value_t = 16)]
+    pub(crate) connections: usize,
+    /// Duration in seconds.
+    #[arg(long, default_value_t = 5.0)]
+    pub(crate) seconds: f64,
+    /// True to send each request once, in the order of the file, instead of for some time.
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 /// Arguments of `bare`.

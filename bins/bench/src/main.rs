@@ -21,6 +21,7 @@ mod project_copy;
 mod record_paths;
 mod recorded_create;
 mod report;
+mod request_file;
 mod run;
 mod scaling;
 mod search_baseline;
@@ -38,6 +39,7 @@ fn main() -> Result<()> {
     match BenchCli::parse().command {
         BenchCommand::Run(args) => run::run(&args),
         BenchCommand::Uploads(args) => uploads::run(&args),
+        BenchCommand::Load(args) => request_file::run(&args),
         BenchCommand::Bare(args) => baseline::serve(&args),
     }
 }

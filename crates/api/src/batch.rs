@@ -162,7 +162,8 @@ async fn run_action(
         )
         .into());
     }
-    let authorized = authorize(found.row(), &authentication.grant)?;
+    // An action sees what those before it did.
+    let authorized = authorize(found.row(), authentication)?.beginning_later();
     let sent = OperationInput::Action(action);
     api.dispatch(sent, &found.parameters, authorized, caller, budget)
         .await

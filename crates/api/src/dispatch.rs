@@ -35,7 +35,7 @@ impl Api {
         let operation = authorized.operation();
         // The version is read before the load: the loaded data has this version, or a newer one.
         let kept = (matches!(operation.handler, Handler::Get(_)) && !operation.time_dependent)
-            .then(|| self.graph.version());
+            .then(|| self.graph.version().or(authorized.last_commit()));
         let key = response_cache_key(authorized.grant(), sent.path(), sent.query())?;
         if let Some(Some(version)) = kept
             && let Some(again) = self.caches.responses.get(&key, version)
@@ -91,6 +91,7 @@ impl Api {
             viewer,
             grant,
             caller,
+            min_seq: authorized.last_commit(),
             allowed_workspaces: grant.allowed_workspaces.clone(),
             options,
             now,

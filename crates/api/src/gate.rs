@@ -15,6 +15,7 @@ use std::time::SystemTime;
 use workgraph_auth::{
     BearerError, Grant, TokenKind, TokenRefusal, bearer, check_token, token_digest,
 };
+use workgraph_core::storage::Seq;
 use workgraph_limits::Permit;
 use workgraph_operations::operation::{NumberedOperation, Operation};
 use workgraph_wire::messages;
@@ -23,6 +24,8 @@ use workgraph_wire::messages;
 pub(crate) struct Authentication {
     pub(crate) grant: Grant,
     pub(crate) checked_at: SystemTime,
+    /// Last commit when the token was looked up, if that is known.
+    pub(crate) last_commit: Option<Seq>,
     found: TokenLookup,
 }
 
@@ -57,6 +60,7 @@ pub(crate) struct AdmissionState {
 pub(crate) struct AuthorizedOperation<'g> {
     row: NumberedOperation,
     grant: &'g Grant,
+    last_commit: Option<Seq>,
 }
 
 impl<'g> AuthorizedOperation<'g> {
@@ -73,6 +77,21 @@ impl<'g> AuthorizedOperation<'g> {
     /// Returns the grant that has the scope.
     pub(crate) const fn grant(self) -> &'g Grant {
         self.grant
+    }
+
+    /// Returns a commit that is enough for the request to see, if one is known: the last one when its token was looked
+    /// up.
+    pub(crate) const fn last_commit(self) -> Option<Seq> {
+        self.last_commit
+    }
+
+    /// Returns the same for work that may begin long after the token was looked up, or after other writes of the request:
+    /// it sees the last commit.
+    pub(crate) const fn beginning_later(self) -> Self {
+        Self {
+            last_commit: None,
+            ..self
+        }
     }
 }
 
@@ -100,18 +119,18 @@ impl Api {
         headers: &[String],
         token_cache: Option<&ConnectionTokenCache>,
     ) -> Result<Authentication, RefusedToken> {
-        let found = self.find_token(headers, token_cache).await?;
-        let authentication = self.check_found_token(found)?;
+        let (found, last_commit) = self.find_token(headers, token_cache).await?;
+        let authentication = self.check_found_token(found, last_commit)?;
         self.note_token_use(&authentication);
         Ok(authentication)
     }
 
-    /// Finds the token of a request, valid or not.
+    /// Finds the token of a request, valid or not, and the last commit if the store looked at that, too.
     async fn find_token(
         &self,
         headers: &[String],
         token_cache: Option<&ConnectionTokenCache>,
-    ) -> Result<TokenLookup, ApiError> {
+    ) -> Result<(TokenLookup, Option<Seq>), ApiError> {
         let token = bearer(headers).map_err(|e| match e {
             BearerError::Missing => ApiError::Unauthorized(messages::NOT_AUTHORIZED, None),
             BearerError::Repeated => {
@@ -124,19 +143,16 @@ impl Api {
         })?;
         // The version is read before the lookup: the record that is found has this version, or a newer one.
         let cache = token_cache.zip(self.tokens.version());
-        let found = match cache.and_then(|(cache, version)| cache.get(token, version)) {
-            Some(found) => found,
-            None => {
-                let digest = token_digest(token).ok_or_else(invalid_token)?;
-                let found = self.tokens.find_token(&digest).await?;
-                let found = Arc::new(found.ok_or_else(invalid_token)?);
-                if let Some((cache, version)) = cache {
-                    self.caches.keep_token(cache, token, version, &found);
-                }
-                found
-            }
-        };
-        Ok(found)
+        if let Some(found) = cache.and_then(|(cache, version)| cache.get(token, version)) {
+            return Ok((found, None));
+        }
+        let digest = token_digest(token).ok_or_else(invalid_token)?;
+        let looked_up = self.tokens.find_token_at_commit(&digest).await?;
+        let found = Arc::new(looked_up.token.ok_or_else(invalid_token)?);
+        if let Some((cache, version)) = cache {
+            self.caches.keep_token(cache, token, version, &found);
+        }
+        Ok((found, looked_up.commit))
     }
 
     /// Checks the token of a request in memory alone; `None` if that is not enough, or the token is not valid. The use
@@ -151,10 +167,14 @@ impl Api {
         // The version is read before the entry that is compared with it.
         let version = self.tokens.version()?;
         let found = token_cache.get(token, version)?;
-        self.check_found_token(found).ok()
+        self.check_found_token(found, None).ok()
     }
 
-    fn check_found_token(&self, found: TokenLookup) -> Result<Authentication, RefusedToken> {
+    fn check_found_token(
+        &self,
+        found: TokenLookup,
+        last_commit: Option<Seq>,
+    ) -> Result<Authentication, RefusedToken> {
         let (record, account) = &*found;
         let checked_at = self.clock.now();
         let grant = check_token(record, account, checked_at).map_err(|refusal| RefusedToken {
@@ -169,6 +189,7 @@ impl Api {
         Ok(Authentication {
             grant,
             checked_at,
+            last_commit,
             found,
         })
     }
@@ -194,7 +215,7 @@ impl Api {
         let terms = &mut admission.terms;
         let terms = terms.insert(self.effective_limits(&authentication.grant));
         admission.permit = Some(self.admit(terms, weight, number, authentication.checked_at)?);
-        authorize((operation, number), &authentication.grant)
+        authorize((operation, number), authentication)
     }
 
     /// Admits requests with a weight within the limits of their token and its user, which it leaves in `terms`.
@@ -314,15 +335,20 @@ fn invalid_token() -> ApiError {
 /// Fails when the grant does not have the scope.
 pub(crate) fn authorize(
     row: NumberedOperation,
-    grant: &Grant,
+    authentication: &Authentication,
 ) -> Result<AuthorizedOperation<'_>, ApiError> {
     let (operation, _) = row;
+    let (grant, last_commit) = (&authentication.grant, authentication.last_commit);
     let allowed = match operation.scope {
         Some(scope) => grant.scopes.allows(scope),
         None => grant.scopes.is_full(),
     };
     if allowed {
-        return Ok(AuthorizedOperation { row, grant });
+        return Ok(AuthorizedOperation {
+            row,
+            grant,
+            last_commit,
+        });
     }
     Err(ApiError::Scope(match operation.scope {
         Some(scope) => messages::missing_scope(operation.id, scope),

@@ -118,7 +118,7 @@ impl Api {
         };
         let budget = ResponseBudget::new(self.settings.reply_max);
         if let Some(body) = upload {
-            let by = (authorized, origin.caller);
+            let by = (authorized.beginning_later(), origin.caller);
             return Box::pin(self.upload_and_dispatch(request, body, found, by, &budget)).await;
         }
         self.dispatch(

@@ -35,7 +35,7 @@ pub use params::Param;
 pub use ports::oauth_store::{
     ConsentRecord, IssuedTokens, OAuthStore, PasswordChange, RedemptionOutcome,
 };
-pub use ports::token_store::{AuthStoreError, TokenStore};
+pub use ports::token_store::{AuthStoreError, TokenAtCommit, TokenStore};
 pub use tokens::bearer::{BearerError, bearer};
 pub use tokens::grant::{Grant, TokenRefusal, check_token};
 pub use tokens::scope::{ScopeError, ScopeSet};

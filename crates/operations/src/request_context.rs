@@ -17,7 +17,7 @@ use workgraph_core::model::resources::{is_one_of, resource};
 use workgraph_core::model::time::Time;
 use workgraph_core::model::validate::clip;
 use workgraph_core::storage::change_builder::ChangeBuilder;
-use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, ViewerKey};
+use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, Seq, ViewerKey};
 use workgraph_core::{Gid, MaybeInterrupt};
 use workgraph_wire::RequestOptions;
 
@@ -33,6 +33,8 @@ pub struct RequestContext<'a> {
     pub grant: &'a Grant,
     /// The client: its address, user agent and interrupt.
     pub caller: Caller<'a>,
+    /// Commit that the request must see, if any state from that commit on will do: see [`ReadQuery::min_seq`].
+    pub min_seq: Option<Seq>,
     /// The workspaces to which the app of the token is restricted; `None` if it is not restricted.
     pub allowed_workspaces: Option<Arc<[u64]>>,
     /// Output options, from body and query.
@@ -68,6 +70,7 @@ impl<'a> RequestContext<'a> {
             app: self.grant.app,
             allowed_workspaces: self.allowed_workspaces.clone(),
             interrupt: self.interrupt(),
+            min_seq: self.min_seq,
             ..ReadQuery::of(self.viewer)
         }
     }

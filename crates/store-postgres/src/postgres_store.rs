@@ -1,4 +1,5 @@
 //! The store: opening it, and its ports.
+use crate::auth::token_lookups::TokenLookups;
 use crate::database::{Database, DatabaseOptions};
 use crate::database_error::DatabaseError;
 use crate::handle_actor::HandleActor;
@@ -15,6 +16,7 @@ use workgraph_core::engine::waves::FactCache;
 pub struct PostgresStore {
     pub(crate) database: Database,
     pub(crate) writer: Writer,
+    pub(crate) lookups: TokenLookups,
     /// Actor of this handle, for the audit log.
     pub(crate) actor: HandleActor,
     /// Answers of earlier loads and commits, exact at one commit.
@@ -31,10 +33,12 @@ impl PostgresStore {
         let cache = FactCache::new(database.options().cache_bytes, 0);
         let cache = Arc::new(Mutex::new(cache));
         let writer = Writer::start(database.clone(), Arc::clone(&cache))?;
+        let lookups = TokenLookups::start(&database, Arc::clone(&cache));
         let actor = HandleActor::default();
         Ok(Self {
             database,
             writer,
+            lookups,
             actor,
             cache,
         })
@@ -44,6 +48,13 @@ impl PostgresStore {
     #[must_use]
     pub fn stats(&self) -> StoreStats {
         self.database.stats()
+    }
+
+    /// Forgets the answers of earlier loads and commits, as a store that was just opened has none: for measurements.
+    pub fn clear_cache(&self) {
+        let mut cache = self.cache.lock();
+        let seq = cache.seq();
+        cache.clear(seq);
     }
 
     /// Returns the database of the store.

@@ -142,7 +142,7 @@ impl<'c> PgTransaction<'c> {
             }
         };
         match self.wait(work) {
-            Ok(Ok(rows)) => Ok(rows),
+            Ok(Ok(rows)) => self.settle_answered().map(|()| rows),
             Ok(Err(error)) => Err(self.first_error(error.into())),
             Err(error) => Err(error),
         }
@@ -158,7 +158,7 @@ impl<'c> PgTransaction<'c> {
         let all = statements.iter().zip(&params);
         let all = all.map(|(statement, params)| connection.query(statement, params));
         match self.wait(futures_util::future::try_join_all(all)) {
-            Ok(Ok(rows)) => Ok(rows),
+            Ok(Ok(rows)) => self.settle_answered().map(|()| rows),
             Ok(Err(error)) => Err(self.first_error(error.into())),
             Err(error) => Err(error),
         }
@@ -183,7 +183,7 @@ impl<'c> PgTransaction<'c> {
         let statement = self.statement(sql)?;
         let connection = self.connection;
         match self.wait(async move { connection.execute(&statement, params).await }) {
-            Ok(Ok(count)) => Ok(count),
+            Ok(Ok(count)) => self.settle_answered().map(|()| count),
             Ok(Err(error)) => Err(self.first_error(error.into())),
             Err(error) => Err(error),
         }
@@ -230,6 +230,21 @@ impl<'c> PgTransaction<'c> {
             }
             first
         })?
+    }
+
+    /// Takes the outcomes of pending statements that were answered before a later one was: the connection keeps their
+    /// order. One that was left pending would put the connection in doubt.
+    fn settle_answered(&mut self) -> Result<(), DatabaseError> {
+        let mut first = Ok(());
+        self.pending.retain_mut(|statement| {
+            let Some(done) = statement.as_mut().now_or_never() else {
+                return true;
+            };
+            let done = done.map(drop).map_err(DatabaseError::from);
+            first = std::mem::replace(&mut first, Ok(())).and(done);
+            false
+        });
+        first
     }
 
     fn send_begin(&mut self) {
@@ -295,12 +310,12 @@ impl<'c> PgTransaction<'c> {
         let mut work = std::pin::pin!(work);
         let (deadline, interrupt) = (self.deadline, self.interrupt.clone());
         self.busy = true;
+        self.trips += 1;
         let done = self.runtime.block_on(async {
-            // What is known already, such as a prepared statement, costs no trip.
+            // A prepared statement is known already.
             if let Some(done) = work.as_mut().now_or_never() {
                 return Ok(done);
             }
-            self.trips += 1;
             loop {
                 let next = deadline.min(Instant::now() + CHECK_INTERVAL);
                 if let Ok(done) = tokio::time::timeout_at(next, work.as_mut()).await {

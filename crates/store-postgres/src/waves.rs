@@ -3,13 +3,14 @@
 //! The engine says what it lacks ([`workgraph_core::engine::waves`]). The same code that makes a read by itself makes
 //! it here, twice: the first time its statements are noted, then all are sent together, and the second time it finds
 //! their rows.
-use crate::columns::{bound, limit};
+use crate::columns::{bound, limit, number};
 use crate::database_error::DatabaseError;
 use crate::params::{Param, params};
 use crate::transaction::PgTransaction;
 use crate::wave_statements::{Read, Rows, Wave};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use tokio_postgres::Row;
 use workgraph_core::engine;
 use workgraph_core::engine::waves::{
     Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, GraphAnswer, GraphRead, WAVES_MAX,
@@ -22,7 +23,15 @@ use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView, Seq
 const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
 /// Most commits of which the touched keys are read; a cache that is further behind starts anew.
 const TOUCHED_MAX: usize = 1_000;
+/// The last commit, and the keys that commits after one touched, of one state.
+pub(crate) const TOUCHED_SINCE: &str = "SELECT s.seq, j.seq, j.touched FROM store_state s LEFT JOIN \
+    (SELECT seq, touched FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2) j ON true ORDER BY j.seq";
 const TOUCHED: &str = "SELECT touched FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
+
+/// Returns the parameters of [`TOUCHED_SINCE`] a commit.
+pub(crate) fn touched_since_params(since: Seq) -> (i64, i64) {
+    (bound(since), limit(TOUCHED_MAX))
+}
 
 /// Reads that are made beside those of a wave.
 #[derive(Clone, Copy, Default)]
@@ -34,7 +43,7 @@ struct Beside {
 }
 
 /// State of the graph, and the way to it.
-struct Stamp {
+pub(crate) struct Stamp {
     /// Last commit.
     seq: Seq,
     /// Keys that were touched on the way; `None` if they are not known.
@@ -42,8 +51,48 @@ struct Stamp {
 }
 
 impl Stamp {
+    /// Reads the rows of [`TOUCHED_SINCE`] a commit.
+    pub(crate) fn read(rows: &[Row], since: Seq) -> Result<Self, DatabaseError> {
+        let first = rows.first();
+        let first = first.ok_or_else(|| DatabaseError::unreadable("store_state"))?;
+        let seq = number(first, 0)?;
+        let commits = rows
+            .iter()
+            .map(|row| match row.try_get::<_, Option<i64>>(1)? {
+                Some(_) => Ok(Some(row.try_get(2)?)),
+                None => Ok(None),
+            });
+        let commits: Result<Vec<_>, DatabaseError> = commits.collect();
+        Ok(Self::of(
+            seq,
+            since,
+            commits?.into_iter().flatten().collect(),
+        ))
+    }
+
+    /// Returns the state after the commit `seq`. `commits` are the keys that each commit after `since` touched, as far as
+    /// they are known.
+    fn of(seq: Seq, since: Seq, commits: Vec<Option<Vec<i64>>>) -> Self {
+        // Numbers have no gaps, unless commits were pruned.
+        let are_all = commits.len() as u64 == seq.saturating_sub(since);
+        let touched: Option<Vec<Vec<i64>>> = commits.into_iter().collect();
+        let keys = |touched: Vec<Vec<i64>>| {
+            let numbers = touched.into_iter().flatten();
+            numbers.map(FactKey::from_number).collect()
+        };
+        Self {
+            seq,
+            touched: touched.filter(|_| are_all).map(keys),
+        }
+    }
+
+    /// Returns the last commit.
+    pub(crate) const fn seq(&self) -> Seq {
+        self.seq
+    }
+
     /// Brings a cache to the state.
-    fn apply(self, since: Seq, cache: &mut FactCache) {
+    pub(crate) fn apply(self, since: Seq, cache: &mut FactCache) {
         match self.touched {
             Some(touched) => cache.catch_up(since, self.seq, touched),
             None if self.seq > cache.seq() => cache.clear(self.seq),
@@ -137,22 +186,9 @@ impl PgTransaction<'_> {
     /// Returns what commits after this one touched.
     fn stamp(&mut self, since: Seq, seq: Seq) -> Result<Stamp, GraphStoreError> {
         let rows = self.touched(since)?;
-        let mut touched = Vec::new();
-        // Numbers have no gaps, unless commits were pruned.
-        let mut is_known = rows.len() as u64 == seq.saturating_sub(since);
-        for row in rows.iter() {
-            let keys: Option<Vec<i64>> = row.try_get(0).map_err(DatabaseError::from)?;
-            is_known &= keys.is_some();
-            touched.extend(
-                keys.unwrap_or_default()
-                    .into_iter()
-                    .map(FactKey::from_number),
-            );
-        }
-        Ok(Stamp {
-            seq,
-            touched: is_known.then_some(touched),
-        })
+        let commits = rows.iter().map(|row| Ok(row.try_get(0)?));
+        let commits: Result<Vec<Option<Vec<i64>>>, DatabaseError> = commits.collect();
+        Ok(Stamp::of(seq, since, commits?))
     }
 
     /// Answers a query in waves, and takes from the cache what no commit has touched since it was kept.

@@ -90,7 +90,7 @@ def command(*arguments, **more):
 
 
 WIDE = ["limits.standard_paid=100000000", "limits.standard_free=100000000", "limits.cost=off",
-        "limits.concurrent_reads=1000", "limits.concurrent_writes=1000"]
+        "limits.concurrent_reads=1000", "limits.concurrent_writes=1000", "inspector.bytes=0"]
 
 
 class Server:

@@ -64,7 +64,7 @@ pub(crate) async fn load_and_respond(
     asked: &ResponsePlan<'_>,
 ) -> Result<Option<CostedResponse>, ApiError> {
     let want = ReadQuery {
-        min_seq,
+        min_seq: min_seq.or(call.min_seq),
         ..call.read_query().follow(gid, Arc::clone(&asked.plan))
     };
     respond_from(api, (gid, want), asked, None).await
@@ -98,10 +98,11 @@ async fn respond_from(
         .map(Some)
 }
 
-/// Returns an empty read query of the caller for a stub, without an interrupt.
+/// Returns an empty read query of the caller for a stub of what was just written, without an interrupt.
 pub(crate) fn uninterrupted_query(call: &RequestContext<'_>) -> ReadQuery {
     ReadQuery {
         interrupt: None,
+        min_seq: None,
         ..call.read_query()
     }
 }

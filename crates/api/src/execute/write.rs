@@ -53,7 +53,11 @@ pub(crate) async fn commit(
     write: &dyn Prepared<Decision>,
 ) -> Result<CommittedWrite, ApiError> {
     for attempt in 0..ATTEMPTS {
-        let want = write.needs(call)?;
+        let mut want = write.needs(call)?;
+        if attempt > 0 {
+            // What the last attempt was decided on is outdated.
+            want.min_seq = None;
+        }
         let view = load(api, &want).await?;
         let decision = write.decide(call, &view)?;
         if decision.changes.is_empty() {

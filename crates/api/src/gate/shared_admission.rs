@@ -100,7 +100,7 @@ impl Api {
             }
         };
         admission.permit = Some(permit);
-        authorize((operation, number), grant)
+        authorize((operation, number), authentication)
     }
 
     /// Puts the limits over all processes into the record of a request.

@@ -59,6 +59,7 @@ mod rule_triggers;
 mod rules;
 mod search;
 mod transcripts;
+mod trips;
 mod typed_inputs;
 mod waves;
 mod webhooks;

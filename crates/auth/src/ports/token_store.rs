@@ -27,6 +27,16 @@ pub enum AuthStoreError {
     NoAccount,
 }
 
+/// Result of a look-up of a token.
+#[derive(Clone, Debug)]
+pub struct TokenAtCommit {
+    /// The token with the account as which it acts, if there is one.
+    pub token: Option<(TokenRecord, Account)>,
+    /// Last commit of the graph at a time after the look-up began, if the store looked at it: whatever was acknowledged
+    /// before is in it, or in a commit before it.
+    pub commit: Option<u64>,
+}
+
 /// Store of tokens and accounts. Every method is one trip, and its effect is seen by every later call on
 /// every node: no result may come from a cache that a revocation does not reach.
 ///
@@ -41,6 +51,17 @@ pub trait TokenStore: Send + Sync {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError>;
+
+    /// Finds a token as [`find_token`](Self::find_token) does. A store that keeps the graph, too, looks at its last commit
+    /// in the same trip.
+    async fn find_token_at_commit(
+        &self,
+        digest: &SecretDigest,
+    ) -> Result<TokenAtCommit, AuthStoreError> {
+        let token = self.find_token(digest).await?;
+        let commit = None;
+        Ok(TokenAtCommit { token, commit })
+    }
 
     /// Returns a number that is different after any call that changed the results of
     /// [`find_token`](Self::find_token): while it is the same as before a look-up, the result of that

@@ -101,7 +101,7 @@ macro_rules! drop_hooks {
     };
 }
 
-pub(super) const TOKEN_BY_DIGEST: &str = token_account!(" WHERE t.digest = $1");
+pub(super) const TOKENS_BY_DIGESTS: &str = token_account!(" WHERE t.digest = ANY($1)");
 pub(super) const TOKEN_BY_ID: &str = token_account!(" WHERE t.id = $1");
 pub(super) const TOKENS_OF_USER: &str = token!("", "", " WHERE t.user = $1 ORDER BY t.id");
 pub(super) const INSERT_TOKEN: &str = "INSERT INTO token (id, digest, kind, \"user\", app, \"authorization\", \

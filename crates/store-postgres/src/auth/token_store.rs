@@ -15,7 +15,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use workgraph_auth::tokens::token_record::normalize_email;
 use workgraph_auth::{
-    Account, AuthStoreError, Login, Secret, SecretDigest, Tier, TokenRecord, TokenStore,
+    Account, AuthStoreError, Login, Secret, SecretDigest, Tier, TokenAtCommit, TokenRecord,
+    TokenStore,
 };
 use workgraph_core::audit::event_kinds;
 
@@ -124,11 +125,14 @@ impl TokenStore for PostgresStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError> {
-        let key = params![digest.0.to_vec()];
-        self.query_first(sql::TOKEN_BY_DIGEST, key, |row| {
-            Ok(auth_rows::token_and_account(row)?)
-        })
-        .await
+        Ok(self.lookups.find(digest).await?.token)
+    }
+
+    async fn find_token_at_commit(
+        &self,
+        digest: &SecretDigest,
+    ) -> Result<TokenAtCommit, AuthStoreError> {
+        self.lookups.find(digest).await
     }
 
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError> {

@@ -106,6 +106,9 @@ impl GraphStore for PostgresStore {
         let (query, interrupt) = (query.clone(), query.interrupt.clone());
         let (waves, cache) = (self.database.options().waves, Arc::clone(&self.cache));
         if let Some(seq) = query.min_seq
+            && waves
+            && query.search.is_none()
+            && query.row_query.is_none()
             && let Some(view) = load_from_cache(&query, seq, &cache)?
         {
             self.database.count_read(0);

@@ -32,6 +32,32 @@ fn task(user: Gid, gid: Gid) -> ReadQuery {
 }
 
 #[test]
+fn loads_leave_their_connections_to_others() {
+    let Some(test) = empty_store() else { return };
+    let mut fixture = Fixture::default();
+    let acme = fixture.workspace("Acme");
+    let ann = fixture.member(acme, "Ann", Role::Admin);
+    let task_gid = fixture.task(acme, "kept", ann);
+    block_on(test.store.commit(fixture.take())).unwrap();
+    let load = || {
+        // From the database, and from the cache beside it.
+        test.store.clear_cache();
+        for _ in 0..3 {
+            trips(&test.store, &task(ann, task_gid));
+        }
+    };
+    load();
+    let ours = "pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'workgraph/%'";
+    test.database
+        .sql(&format!("CREATE TABLE before AS SELECT pid FROM {ours}"));
+    (0..10).for_each(|_| load());
+    test.database.sql(&format!(
+        "DO $$ BEGIN IF EXISTS (SELECT pid FROM before EXCEPT SELECT pid FROM {ours}) \
+         THEN RAISE 'a connection was closed'; END IF; END $$"
+    ));
+}
+
+#[test]
 fn loads_take_as_few_trips_as_their_reads_depend_on_each_other() {
     let Some(test) = empty_store() else { return };
     let mut fixture = Fixture::default();

@@ -165,6 +165,14 @@ impl Sample {
         self.body.insert(name.to_owned(), value);
     }
 
+    /// Gives what the body names another name, if it has one.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        if let Some(named) = self.body.get_mut("name") {
+            *named = json!(name);
+        }
+        self
+    }
+
     pub(super) fn target(&self, row: &Operation) -> String {
         let mut path = row.path.replace("{custom_id}", "ID-1");
         for (name, value) in &self.path {

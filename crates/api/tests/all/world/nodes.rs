@@ -27,22 +27,39 @@ fn runtime() -> &'static Runtime {
     })
 }
 
+/// Returns a store of a database.
+fn open(database: &TestDatabase) -> Arc<PostgresStore> {
+    let options = DatabaseOptions {
+        accept_unsafe_server: true,
+        // Other programs may take the processors for long.
+        read_timeout: Duration::from_secs(60),
+        write_timeout: Duration::from_secs(60),
+        ..DatabaseOptions::new(database.url())
+    };
+    let opened = PostgresStore::open(options, runtime().handle().clone());
+    Arc::new(runtime().block_on(opened).unwrap())
+}
+
 impl World {
+    /// Returns the world on one node over PostgreSQL, with its store; `None` if there is no PostgreSQL, which was printed
+    /// then.
+    pub(crate) fn of_postgres() -> Option<(Self, Arc<PostgresStore>)> {
+        let database = PostgresCluster::shared()?.database();
+        let store = open(&database);
+        let stores = Stores::of(Arc::clone(&store));
+        let mut world = Self::filled(stores, ApiSettings::default(), |_, _| {});
+        world.nodes = Some(Nodes {
+            others: Vec::new(),
+            turn: AtomicUsize::new(0),
+            _database: database,
+        });
+        Some((world, store))
+    }
+
     /// Returns the world on three nodes; `None` if there is no PostgreSQL, which was printed then.
     pub(crate) fn of_nodes() -> Option<Self> {
         let database = PostgresCluster::shared()?.database();
-        let open = || {
-            let options = DatabaseOptions {
-                accept_unsafe_server: true,
-                // Other programs may take the processors for long.
-                read_timeout: Duration::from_secs(60),
-                write_timeout: Duration::from_secs(60),
-                ..DatabaseOptions::new(database.url())
-            };
-            let handle = runtime().handle().clone();
-            runtime().block_on(PostgresStore::open(options, handle))
-        };
-        let stores = (0..NODES).map(|_| Stores::of(Arc::new(open().unwrap())));
+        let stores = (0..NODES).map(|_| Stores::of(open(&database)));
         let mut stores: Vec<Stores> = stores.collect();
         let first = stores.remove(0);
         let mut world = Self::filled(first, ApiSettings::default(), |_, _| {});
