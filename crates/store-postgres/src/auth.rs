@@ -26,7 +26,6 @@ mod auth_transaction;
 mod oauth_store;
 mod oauth_writes;
 mod statements;
-pub(crate) mod token_lookups;
 mod token_store;
 
 pub(crate) use self::auth_transaction::AuthTransaction;

@@ -20,6 +20,7 @@ mod statement_pipeline;
 mod store_state;
 mod store_stats;
 mod stored_values;
+mod token_lookups;
 mod transaction;
 mod wave_statements;
 mod waves;

@@ -1,9 +1,9 @@
 //! The store: opening it, and its ports.
-use crate::auth::token_lookups::TokenLookups;
 use crate::database::{Database, DatabaseOptions};
 use crate::database_error::DatabaseError;
 use crate::handle_actor::HandleActor;
 use crate::store_stats::StoreStats;
+use crate::token_lookups::TokenLookups;
 use crate::writer::Writer;
 use parking_lot::Mutex;
 use std::sync::Arc;

@@ -125,14 +125,18 @@ impl TokenStore for PostgresStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError> {
-        Ok(self.lookups.find(digest).await?.token)
+        Ok(self.find_token_at_commit(digest).await?.token)
     }
 
     async fn find_token_at_commit(
         &self,
         digest: &SecretDigest,
     ) -> Result<TokenAtCommit, AuthStoreError> {
-        self.lookups.find(digest).await
+        let found = self.lookups.find(sql::TOKENS_BY_DIGESTS, digest.0).await?;
+        let row = found.row.as_deref();
+        let token = row.map(auth_rows::token_and_account).transpose()?;
+        let commit = found.last_commit;
+        Ok(TokenAtCommit { token, commit })
     }
 
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError> {

@@ -1,0 +1,170 @@
+//! Look-ups of tokens, sent together, and beside them what was committed since the cache was brought up to date.
+//!
+//! Nearly every request begins with one. Those that come while others are under way wait for each other and go in one
+//! trip, so that the database has less to do the more requests there are.
+use crate::database::Database;
+use crate::database_error::DatabaseError;
+use crate::reader::OpenConnection;
+use crate::statement_pipeline::{Statement, pipeline_all};
+use crate::waves::{Stamp, TOUCHED_SINCE, touched_since_params};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use workgraph_core::engine::waves::FactCache;
+use workgraph_core::storage::Seq;
+
+/// Most look-ups of one trip.
+const BATCH: usize = 256;
+/// Most look-ups in the queue; when it is full, callers wait until there is room.
+const QUEUE: usize = 1024;
+/// Most trips under way. With two of them, one is answered while the next is collected.
+const TRIPS: usize = 2;
+
+/// Result of a look-up.
+pub(crate) struct FoundToken {
+    /// Row of the token, if there is one.
+    pub(crate) row: Option<Arc<Row>>,
+    /// Last commit at a time after the look-up began, if it was asked for.
+    pub(crate) last_commit: Option<Seq>,
+}
+
+type Found = Result<FoundToken, DatabaseError>;
+
+/// Look-up that waits for its trip.
+struct PendingLookup {
+    /// The statement, the same for all, with an array of digests as its parameter; its second column is the digest.
+    sql: &'static str,
+    digest: [u8; 32],
+    answer: oneshot::Sender<Found>,
+}
+
+/// Handle of the task that makes look-ups, which ends once this is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenLookups {
+    queue: mpsc::Sender<PendingLookup>,
+}
+
+impl TokenLookups {
+    /// Starts the task on the runtime of the database.
+    pub(crate) fn start(database: &Database, cache: Arc<Mutex<FactCache>>) -> Self {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        let own = database.clone();
+        database.runtime().spawn(run(own, cache, waiting));
+        Self { queue }
+    }
+
+    /// Finds the row of the token with a digest. The statement takes an array of digests, and has the digest in its second
+    /// column.
+    pub(crate) async fn find(&self, sql: &'static str, digest: [u8; 32]) -> Found {
+        let (answer, found) = oneshot::channel();
+        let closed = || DatabaseError::Unavailable("the store is closed".into());
+        let lookup = PendingLookup {
+            sql,
+            digest,
+            answer,
+        };
+        self.queue.send(lookup).await.map_err(|_| closed())?;
+        found.await.unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+/// Makes look-ups until nobody can ask for more.
+async fn run(
+    database: Database,
+    cache: Arc<Mutex<FactCache>>,
+    mut queue: mpsc::Receiver<PendingLookup>,
+) {
+    let trips = Arc::new(Semaphore::new(TRIPS));
+    let mut waiting = Vec::new();
+    while queue.recv_many(&mut waiting, BATCH).await > 0 {
+        let Ok(permit) = Arc::clone(&trips).acquire_owned().await else {
+            return;
+        };
+        while waiting.len() < BATCH
+            && let Ok(next) = queue.try_recv()
+        {
+            waiting.push(next);
+        }
+        let (batch, database, cache) = (
+            std::mem::take(&mut waiting),
+            database.clone(),
+            Arc::clone(&cache),
+        );
+        tokio::spawn(async move {
+            let found = trip(&database, &cache, &batch).await;
+            drop(permit);
+            answer(batch, found);
+        });
+    }
+}
+
+/// Gives each look-up its answer.
+fn answer(batch: Vec<PendingLookup>, found: Result<FoundTokens, DatabaseError>) {
+    for lookup in batch {
+        let found = match &found {
+            Ok((rows, last_commit)) => Ok(FoundToken {
+                row: rows.get(lookup.digest.as_slice()).cloned(),
+                last_commit: *last_commit,
+            }),
+            Err(error) => Err(error.clone()),
+        };
+        // Nobody waits for a request that was given up.
+        let _ = lookup.answer.send(found);
+    }
+}
+
+/// Rows by their digests, and the last commit, if it was asked for.
+type FoundTokens = (HashMap<Vec<u8>, Arc<Row>>, Option<Seq>);
+
+/// Finds tokens, and brings the cache up to date.
+async fn trip(
+    database: &Database,
+    cache: &Mutex<FactCache>,
+    batch: &[PendingLookup],
+) -> Result<FoundTokens, DatabaseError> {
+    let mut open = OpenConnection::new(database, database.connection().await?);
+    database.count_statements(1);
+    let digests: Vec<&[u8]> = batch
+        .iter()
+        .map(|lookup| lookup.digest.as_slice())
+        .collect();
+    let since = cache.lock().seq();
+    let (from, most) = touched_since_params(since);
+    let params: [&(dyn ToSql + Sync); 2] = [&from, &most];
+    let wanted: [&(dyn ToSql + Sync); 1] = [&digests];
+    let sql = batch.iter().map(|lookup| lookup.sql).take(1);
+    let mut statements: Vec<Statement<'_>> = sql.map(|sql| (sql, wanted.as_slice())).collect();
+    if database.options().waves && database.options().cache_bytes > 0 {
+        statements.push((TOUCHED_SINCE, &params));
+    }
+    let connection = open
+        .get()
+        .ok_or_else(|| DatabaseError::Failed("no connection".into()))?;
+    let sent = pipeline_all(connection, None, &statements, None);
+    let done = Database::within(database.options().read_timeout, sent).await;
+    if done
+        .as_ref()
+        .err()
+        .is_none_or(|error| !error.breaks_connection())
+    {
+        drop(open.take());
+    }
+    let mut rows = done?.into_iter();
+    let mut tokens = HashMap::new();
+    for row in rows.next().unwrap_or_default() {
+        tokens.insert(row.try_get(1)?, Arc::new(row));
+    }
+    let seq = match rows.next() {
+        Some(rows) => {
+            let stamp = Stamp::read(&rows, since)?;
+            let seq = stamp.seq();
+            stamp.apply(since, &mut cache.lock());
+            Some(seq)
+        }
+        None => None,
+    };
+    Ok((tokens, seq))
+}
