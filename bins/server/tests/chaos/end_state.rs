@@ -61,9 +61,16 @@ pub(crate) fn read(scene: &Scene, client: &mut Client) -> EndState {
         .map(|task| (gid(task), value(task).unwrap()))
         .collect();
     let static_order = items(client, &list(&fixed)).iter().map(gid).collect();
-    let export = match client.export() {
-        Outcome::Done(Found::Text(text)) => Some(text),
-        _ => None,
+    // A node that lately came with a Redis that was away admits little.
+    let begun = clock();
+    let export = loop {
+        if let Outcome::Done(Found::Text(text)) = client.export() {
+            break Some(text);
+        }
+        if begun.elapsed() > PATIENCE {
+            break None;
+        }
+        pause(1_000);
     };
     let numbers = |statement: &str| -> Vec<Vec<u64>> {
         let rows = scene.primary.rows(DATABASE, statement);
@@ -179,9 +186,9 @@ pub(crate) fn prepare(client: &mut Client, receiver: u16) -> (String, String) {
         "/webhooks",
         json!({"data": {"resource": project, "target": target, "filters": filters}}),
     );
-    let events = client
-        .api(0, "GET", &format!("/events?resource={project}"), None)
-        .unwrap();
+    let path = format!("/events?resource={project}");
+    let mut asked = (0..10).map(|_| client.api(0, "GET", &path, None));
+    let events = asked.find_map(|reply| reply).unwrap();
     let sync = events.json()["sync"].as_str().unwrap().to_owned();
     (project, sync)
 }
