@@ -189,7 +189,10 @@ class Campaign:
             self.pg.sql("ALTER SYSTEM RESET synchronous_commit")
             self.pg.sql("SELECT pg_reload_conf()")
         if "7" in ONLY:
-            self.limiter(get(hot[0]))
+            try:
+                self.limiter(get(hot[0]))
+            except SystemExit as refused:
+                print(f"| 7 limits in Redis | 100 µs | NOT MEASURED: {refused} |", flush=True)
 
     def limiter(self, request):
         """The time that limits in Redis add to a GET at one client: gate 100 µs."""
@@ -198,7 +201,6 @@ class Campaign:
         Scratch.running.append(redis.kill)
         while not socket.exists():
             time.sleep(0.05)
-        # Redis counts in whole microseconds: a quota must not be finer.
         WIDE[:2] = ["limits.standard_paid=1000000", "limits.standard_free=1000000"]
         limited = self.start("limited", "node", WORKGRAPH_SHARED_LIMITS_URL=f"redis+unix://{socket}")
         path, added, plain = lines(self.root / "requests", [request]), [], []
