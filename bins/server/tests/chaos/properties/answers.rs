@@ -52,11 +52,10 @@ pub(crate) fn refusals_have_reasons(history: &History) -> Vec<String> {
         let Outcome::Refused { status, reason } = &entry.outcome else {
             continue;
         };
-        let is_expected = match (&entry.act, status) {
-            (_, 429 | 500 | 503) => true,
-            (Act::Probe { .. }, 401) | (Act::Redeem { .. }, 400) => true,
-            _ => false,
-        };
+        let is_expected = matches!(
+            (&entry.act, status),
+            (_, 429 | 500 | 503) | (Act::Probe { .. }, 401) | (Act::Redeem { .. }, 400)
+        );
         if !is_expected || reason.is_empty() {
             wrong.push(format!("{entry:?}"));
         }
