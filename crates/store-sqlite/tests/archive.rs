@@ -187,8 +187,8 @@ impl Archived {
             }
         }
         if self.below(5) == 0 {
-            // Not every commit is one of the graph.
-            let account = Account::new(self.below(1_000) + 1, Tier::Free);
+            // Not every commit is one of the graph. An account that is stored again, as it is, would change nothing.
+            let account = Account::new(at - START, Tier::Free);
             block_on(store.put_account(account, None)).unwrap();
         } else {
             block_on(store.commit(self.fixture.take())).unwrap();

@@ -48,6 +48,16 @@ fn gid(item: &Value) -> String {
     item["gid"].as_str().unwrap().to_owned()
 }
 
+/// Returns a body without the address of a next page: its token is sealed anew each time.
+fn comparable(text: String) -> String {
+    let mut body: Value = serde_json::from_str(&text).unwrap();
+    if body["next_page"].is_object() {
+        body["next_page"] = Value::from("there is one");
+        return body.to_string();
+    }
+    text
+}
+
 /// Reads the state in the end.
 pub(crate) fn read(scene: &Scene, client: &mut Client) -> EndState {
     let (project, fixed) = (
@@ -99,7 +109,7 @@ pub(crate) fn read(scene: &Scene, client: &mut Client) -> EndState {
     let recent = tasks.keys().rev().take(COMPARED);
     let paths = recent.map(|task| format!("/tasks/{task}"));
     for path in paths.chain([list(&project), list(&fixed), "/users/me".to_owned()]) {
-        let bodies = (0..NODES).map(|node| body(client, node, &path));
+        let bodies = (0..NODES).map(|node| comparable(body(client, node, &path)));
         let bodies: Vec<String> = bodies.collect();
         replies.push((path, bodies));
     }
