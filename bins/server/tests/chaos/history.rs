@@ -56,7 +56,7 @@ pub(crate) enum Act {
     Export,
 }
 
-/// What a client learned.
+/// Content of a reply that a client learned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// There was no whole answer: the request took effect or not.

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 /// Clients that work on tasks.
 const TASK_CLIENTS: u64 = 3;
-/// What a node logs when it decides about limits alone.
+/// Text in the log of a node that decides about limits alone.
 const ALONE: &str = "this node decides with its part of each";
 
 /// Runs a history. Returns `None` if this machine has no PostgreSQL or no Redis.

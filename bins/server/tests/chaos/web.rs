@@ -1,5 +1,5 @@
 //! Requests of a browser and of an app's server: forms, one session, and the flow that ends in a code.
-use crate::common::{RawConnection, Reply};
+use crate::common::{RawConnection, Reply, hidden};
 use std::time::Duration;
 use workgraph_wire::percent::encode_component;
 
@@ -38,35 +38,6 @@ pub(crate) fn raw(method: &str, path: &str, headers: &[(&str, &str)], body: &str
         ));
     }
     format!("{text}\r\n{body}").into_bytes()
-}
-
-/// Returns the hidden fields of a page's forms.
-fn hidden(page: &str) -> Vec<(String, String)> {
-    let attribute = |tag: &str, name: &str| {
-        let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
-        let value = rest.split('"').next()?;
-        let plain = [
-            ("&lt;", "<"),
-            ("&gt;", ">"),
-            ("&quot;", "\""),
-            ("&amp;", "&"),
-        ];
-        let text = value.to_owned();
-        Some(
-            plain
-                .iter()
-                .fold(text, |text, (from, to)| text.replace(from, to)),
-        )
-    };
-    page.split("<input")
-        .skip(1)
-        .filter_map(|rest| rest.split('>').next())
-        .filter(|tag| tag.contains("type=\"hidden\""))
-        .filter_map(|tag| {
-            let value = attribute(tag, "value").unwrap_or_default();
-            Some((attribute(tag, "name")?, value))
-        })
-        .collect()
 }
 
 /// Sends a request of a browser on a connection of its own.

@@ -88,7 +88,7 @@ fn ask_as(node: &Server, token: &str, path: &str) -> Reply {
     connection.ask(&request("GET", path, token, None)).unwrap()
 }
 
-/// What was acknowledged by one node is read from every other one at once.
+/// A write that one node acknowledged is read from every other one at once.
 #[test]
 fn every_node_reads_what_any_node_has_written() {
     let Some(cluster) = Cluster::start("cluster-reads") else {

@@ -1,6 +1,6 @@
 //! One set of limits over three servers: what all of them admit together, and what they do while Redis is away.
 use crate::cluster::Cluster;
-use crate::common::{PATIENCE, Reply, admin, clock, pause, request};
+use crate::common::{PATIENCE, Reply, admin, clock, metric, pause, request};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_limits_redis::library_name;
 
@@ -32,13 +32,7 @@ impl Cluster {
         let mut connection = self.nodes[node].raw_connection();
         let asked = b"GET /-/metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer metrics\r\n\r\n";
         let page = connection.ask(asked);
-        let text = page.unwrap().text();
-        let mut lines = text.lines();
-        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        value
-            .unwrap_or_else(|| panic!("no {name} in {text}"))
-            .parse()
-            .unwrap()
+        metric(&page.unwrap().text(), name)
     }
 
     /// Waits until every node decides in a certain way, and returns how long that took.

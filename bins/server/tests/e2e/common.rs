@@ -1,10 +1,13 @@
 //! Helpers of the end-to-end tests: starting and killing the server, and a plain HTTP/1.1 client.
 #[path = "common/nodes.rs"]
 mod nodes;
+#[path = "common/pages.rs"]
+mod pages;
 #[path = "common/raw_connection.rs"]
 mod raw_connection;
 
 pub(crate) use nodes::{is_about_one_node, nodes};
+pub(crate) use pages::{hidden, metric};
 pub(crate) use raw_connection::{RawConnection, Reply, plain, post, request};
 
 use nodes::{NodeFiles, SharedParts};
@@ -62,7 +65,7 @@ impl Seeded {
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// What the nodes of its server share, once one was started that is several nodes.
+    /// Parts that the nodes of its server share, once one was started that is several nodes.
     shared: OnceLock<SharedParts>,
 }
 

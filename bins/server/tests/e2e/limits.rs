@@ -97,11 +97,7 @@ impl World {
     fn metric(&self, name: &str) -> u64 {
         let bytes = b"GET /-/metrics HTTP/1.1\r\nHost: x\r\n\r\n";
         let text = self.server.raw_connection().ask(bytes).unwrap().text();
-        let value = text
-            .lines()
-            .find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
-        let value = value.unwrap_or_else(|| panic!("no {name} in {text}"));
-        value.parse().unwrap()
+        crate::common::metric(&text, name)
     }
 }
 

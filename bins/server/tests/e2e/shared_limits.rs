@@ -1,6 +1,6 @@
 //! Limits that nodes share in Redis: two servers with the same tokens, and a Redis that goes away and comes back.
 use crate::common::{
-    Folder, Reply, Server, binary, clock, command, is_about_one_node, pause, request,
+    Folder, Reply, Server, binary, clock, command, is_about_one_node, metric, pause, request,
 };
 use std::process::Stdio;
 use std::time::Duration;
@@ -47,13 +47,7 @@ impl Nodes {
     }
 
     fn metric(&self, node: usize, name: &str) -> u64 {
-        let text = self.page(node, "/-/metrics").text();
-        let mut lines = text.lines();
-        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        value
-            .unwrap_or_else(|| panic!("no {name} in {text}"))
-            .parse()
-            .unwrap()
+        metric(&self.page(node, "/-/metrics").text(), name)
     }
 
     fn until(&self, node: usize, mode: u64) {

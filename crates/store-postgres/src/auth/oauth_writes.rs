@@ -256,8 +256,7 @@ pub(super) async fn deauthorize(
 /// Redeems an authorization code: spends it, and issues the tokens if there are any and everything they depend on is
 /// live.
 ///
-/// What is withdrawn while this runs needs no lock: a token under a withdrawn authorization is dead however it came
-/// there.
+/// Withdrawals while this runs need no lock: a token under a withdrawn authorization is dead however it came there.
 pub(super) async fn redeem(
     tx: &mut AuthTransaction,
     digest: &SecretDigest,

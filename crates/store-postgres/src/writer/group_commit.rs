@@ -15,7 +15,7 @@ const TOUCHED_MAX: usize = 4_096;
 
 /// Change sets as they were applied to the state after a commit.
 pub(super) struct CommittedGroup {
-    /// What the state is known by; `None` if it has changes that are not durable.
+    /// Facts from which the state is known; `None` if it has changes that are not durable.
     facts: Option<Facts>,
     writes: GraphWrites,
     outcomes: Vec<Result<CommitReceipt, GraphStoreError>>,

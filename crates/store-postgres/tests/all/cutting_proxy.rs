@@ -92,7 +92,7 @@ fn end(streams: [&UnixStream; 2]) {
     }
 }
 
-/// What is cut, each commit of how many, and the number of commits so far.
+/// Part that is cut, the number of commits of which one is cut, and the number of commits so far.
 type Cuts = (Arc<AtomicU8>, Arc<AtomicU32>, Arc<AtomicU32>);
 
 fn relay(client: UnixStream, server: &PathBuf, cuts: &Cuts) {

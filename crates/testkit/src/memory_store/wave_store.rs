@@ -95,7 +95,7 @@ struct WaveState {
     cache: Option<FactCache>,
     /// Bytes of the cache, if not those of the options.
     cache_bytes: Option<usize>,
-    /// What commits touched that the cache has not learned yet.
+    /// Keys that commits touched and the cache has not learned yet.
     unlearned: Vec<FactKey>,
 }
 

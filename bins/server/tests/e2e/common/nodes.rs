@@ -30,7 +30,7 @@ pub(crate) fn is_about_one_node(reason: &str) -> bool {
     skipped
 }
 
-/// What the nodes of a server share. It outlives the processes, as the folder does.
+/// Parts that the nodes of a server share. They outlive the processes, as the folder does.
 #[derive(Debug)]
 pub(crate) struct SharedParts {
     pub(crate) proxy: RoundRobin,

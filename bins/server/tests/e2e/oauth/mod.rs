@@ -6,7 +6,7 @@ mod clients;
 mod libraries;
 mod secrets;
 
-use crate::common::{Folder, RawConnection, Reply, Server, WIDE, admin};
+use crate::common::{Folder, RawConnection, Reply, Server, WIDE, admin, hidden};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use workgraph_auth::authorization::pkce::CodeChallenge;
@@ -160,36 +160,6 @@ pub(crate) fn pairs(text: &str) -> BTreeMap<String, String> {
     query
         .iter()
         .map(|(n, v)| (n.to_owned(), v.to_owned()))
-        .collect()
-}
-
-/// Returns the hidden fields of a page's forms.
-pub(crate) fn hidden(page: &str) -> Vec<(String, String)> {
-    let attribute = |tag: &str, name: &str| {
-        let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
-        let value = rest.split('"').next()?;
-        let plain = [
-            ("&lt;", "<"),
-            ("&gt;", ">"),
-            ("&quot;", "\""),
-            ("&amp;", "&"),
-        ];
-        Some(
-            plain
-                .iter()
-                .fold(value.to_owned(), |text, (from, to)| text.replace(from, to)),
-        )
-    };
-    page.split("<input")
-        .skip(1)
-        .filter_map(|rest| rest.split('>').next())
-        .filter(|tag| tag.contains("type=\"hidden\""))
-        .map(|tag| {
-            (
-                attribute(tag, "name").unwrap(),
-                attribute(tag, "value").unwrap_or_default(),
-            )
-        })
         .collect()
 }
 

@@ -297,7 +297,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::TestRunner;
 
-    /// What readers, writers and the cache do, in any order.
+    /// Step of a reader, a writer or the cache.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         /// A commit changes a list.
