@@ -153,7 +153,7 @@ fn promised(world: &World) -> Vec<Promised> {
         of(
             "POST a task",
             Box::new(move |world| world.post("ada", "/tasks", task.clone())),
-            [10, 4],
+            [10, 2],
         ),
     ]
 }

@@ -32,6 +32,8 @@ struct Misses {
     /// True if nodes are read in full at once: most of those that a load shows by their heads are then read in full, for
     /// the viewer's level.
     in_full: bool,
+    /// True if reads are noted as they were asked for: they are looked for in a cache, not read.
+    is_exact: bool,
 }
 
 impl Misses {
@@ -46,6 +48,10 @@ impl Misses {
             && alias::user_of_heir(key).is_some_and(|user| self.nodes.contains_key(&user))
         {
             // An heir is looked for once it is known that the user is gone.
+            return;
+        }
+        if self.is_exact {
+            self.push(read);
             return;
         }
         let known = facts.known_before(&read);
@@ -110,6 +116,18 @@ impl<'f> FactsSnapshot<'f> {
             facts,
             misses: Misses {
                 in_full: true,
+                ..Misses::default()
+            },
+            asked: None,
+        }
+    }
+
+    /// Returns a snapshot of facts whose missing reads are just those that were asked for: no row and no depth more.
+    pub(super) fn exact(facts: &'f Facts) -> Self {
+        Self {
+            facts,
+            misses: Misses {
+                is_exact: true,
                 ..Misses::default()
             },
             asked: None,

@@ -71,7 +71,7 @@ impl<'f> Overlay<'f> {
         changed_lists: ChangedLists,
     ) -> Self {
         Self {
-            base: FactsSnapshot::of(facts),
+            base: FactsSnapshot::exact(facts),
             writes,
             changed_lists,
             progress: 0,
@@ -167,9 +167,10 @@ impl<'f> Overlay<'f> {
         edges.copied().collect()
     }
 
-    /// Returns the number of edges of a list that are written or removed.
-    fn changes_into(&self, dst: Gid, rel: Relation) -> usize {
-        self.changed_lists.get(dst, rel).map_or(0, BTreeSet::len)
+    /// Returns the number of edges that may have been in a list before, and are written or removed.
+    fn changed_rows_into(&self, dst: Gid, rel: Relation) -> usize {
+        let sources = self.changed_lists.get(dst, rel).into_iter().flatten();
+        sources.filter(|src| !self.is_new(**src)).count()
     }
 
     /// Returns the written edges from a node with relations in `lo..=hi`.

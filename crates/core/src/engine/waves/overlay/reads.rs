@@ -184,8 +184,8 @@ impl Snapshot for Overlay<'_> {
         let mut rows: Vec<Row> = Vec::new();
         let mut at = after;
         while !self.is_new(dst) && rows.len() < limit {
-            // As many more as there are changes in the list, so that one read is mostly enough.
-            let wanted = (limit - rows.len()).saturating_add(self.changes_into(dst, rel));
+            // As many more as there may be changed rows in the list, so that one read is mostly enough.
+            let wanted = (limit - rows.len()).saturating_add(self.changed_rows_into(dst, rel));
             let found = self.base.ask_edges(GraphRead::ScanIn {
                 dst,
                 rel,
@@ -220,7 +220,7 @@ impl Snapshot for Overlay<'_> {
     ) -> Result<(), GraphStoreError> {
         let mut sources = Vec::new();
         if !self.is_new(dst) {
-            let limit = limit.saturating_add(self.changes_into(dst, rel));
+            let limit = limit.saturating_add(self.changed_rows_into(dst, rel));
             sources = self.base.ask_gids(GraphRead::ListIn { dst, rel, limit });
             sources.retain(|src| !self.is_changed(&(*src, rel, dst)));
         }
