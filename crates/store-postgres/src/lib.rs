@@ -9,6 +9,7 @@ mod database;
 mod database_error;
 mod graph;
 mod handle_actor;
+mod own_thread_interrupt;
 mod params;
 mod postgres_store;
 mod reader;

@@ -2,12 +2,14 @@
 use super::statements as sql;
 use crate::columns::{bound, limit, maybe_gid, number};
 use crate::database_error::DatabaseError;
+use crate::own_thread_interrupt::OwnThreadInterrupt;
 use crate::params::{OwnedParams, Params};
 use crate::postgres_store::PostgresStore;
 use crate::transaction::PgTransaction;
 use crate::waves::load_from_cache;
 use async_trait::async_trait;
 use std::sync::Arc;
+use tokio::time::Instant;
 use tokio_postgres::Row;
 use workgraph_core::MaybeInterrupt;
 use workgraph_core::audit::{AuditQuery, AuditRow};
@@ -103,7 +105,7 @@ impl PostgresStore {
 #[async_trait]
 impl GraphStore for PostgresStore {
     async fn load(&self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
-        let (query, interrupt) = (query.clone(), query.interrupt.clone());
+        let (mut query, interrupt) = (query.clone(), query.interrupt.clone());
         let (waves, cache) = (self.database.options().waves, Arc::clone(&self.cache));
         if let Some(seq) = query.min_seq
             && waves
@@ -114,6 +116,8 @@ impl GraphStore for PostgresStore {
             self.database.count_read(0);
             return Ok(view);
         }
+        let deadline = Instant::now() + self.database.options().read_timeout;
+        query.interrupt = OwnThreadInterrupt::of(&interrupt, deadline);
         let read = move |transaction: &mut PgTransaction<'_>| match waves {
             true => transaction.load_in_waves(&query, &cache),
             false => transaction.load_directly(&query),

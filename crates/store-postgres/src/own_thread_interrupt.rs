@@ -1,0 +1,72 @@
+//! Interrupt of reads on threads of this store.
+use std::sync::Arc;
+use tokio::time::Instant;
+use workgraph_core::{Interrupt, InterruptReason, MaybeInterrupt};
+
+/// Interrupt of work on a thread that no request waits for: it may take any number of steps there, until its deadline,
+/// or until its caller has gone.
+#[derive(Debug)]
+pub(crate) struct OwnThreadInterrupt {
+    caller: Arc<dyn Interrupt>,
+    deadline: Instant,
+}
+
+impl OwnThreadInterrupt {
+    /// Returns the interrupt of work for a caller, if that has one.
+    pub(crate) fn of(caller: &MaybeInterrupt, deadline: Instant) -> MaybeInterrupt {
+        let caller = Arc::clone(caller.as_ref()?);
+        Some(Arc::new(Self { caller, deadline }))
+    }
+}
+
+impl Interrupt for OwnThreadInterrupt {
+    fn check(&self, _: u32) -> Result<(), InterruptReason> {
+        // The allowance of the caller is for the thread where its request began.
+        self.caller.check(0)?;
+        if Instant::now() < self.deadline {
+            Ok(())
+        } else {
+            Err(InterruptReason::Deadline)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Interrupt without any allowance, whose caller has gone or not.
+    #[derive(Debug)]
+    struct Spent {
+        abandoned: bool,
+    }
+
+    impl Interrupt for Spent {
+        fn check(&self, steps: u32) -> Result<(), InterruptReason> {
+            match (self.abandoned, steps) {
+                (true, _) => Err(InterruptReason::Abandoned),
+                (false, 0) => Ok(()),
+                (false, _) => Err(InterruptReason::AllowanceSpent),
+            }
+        }
+    }
+
+    fn check(abandoned: bool, deadline: Instant) -> Result<(), InterruptReason> {
+        let caller: MaybeInterrupt = Some(Arc::new(Spent { abandoned }));
+        OwnThreadInterrupt::of(&caller, deadline)
+            .unwrap()
+            .check(1_000)
+    }
+
+    /// S101.
+    #[test]
+    fn work_on_a_thread_of_its_own_is_stopped_by_time_or_its_caller_alone() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(3600);
+        assert_eq!(check(false, later), Ok(()));
+        assert_eq!(check(false, now), Err(InterruptReason::Deadline));
+        assert_eq!(check(true, later), Err(InterruptReason::Abandoned));
+        assert!(OwnThreadInterrupt::of(&None, later).is_none());
+    }
+}
