@@ -64,18 +64,9 @@ impl PostgresStore {
             let mut open = OpenConnection::new(&database, database.connection().await?);
             database.count_statements(1);
             let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|p| &**p as _).collect();
-            let connection = open
-                .get()
-                .ok_or_else(|| DatabaseError::Failed("no connection".into()))?;
-            let sent = pipeline(connection, None, [(sql, &params)], None);
+            let sent = pipeline(open.connected()?, None, [(sql, &params)], None);
             let done = Database::within(database.options().read_timeout, sent).await;
-            if done
-                .as_ref()
-                .err()
-                .is_none_or(|error| !error.breaks_connection())
-            {
-                drop(open.take());
-            }
+            open.give_back_after(&done);
             let [rows] = done?;
             Ok(rows)
         };

@@ -77,11 +77,9 @@ impl Database {
     {
         // A panic drops the connection too, which is then not in the pool any more.
         let mut connection = OpenConnection::new(self, connection);
-        let Some(open) = connection.get() else {
-            return Err(DatabaseError::Failed("no connection".into()).into());
-        };
         let mut transaction =
-            PgTransaction::new(open, self.runtime(), BEGIN, timeout).interrupted_by(interrupt);
+            PgTransaction::new(connection.connected()?, self.runtime(), BEGIN, timeout)
+                .interrupted_by(interrupt);
         let done = read(&mut transaction);
         self.count_read(transaction.trips());
         let (begun, idle) = (transaction.has_begun(), transaction.is_idle());
@@ -119,6 +117,19 @@ impl OpenConnection {
 
     pub(crate) const fn get(&self) -> Option<&Connection> {
         self.connection.as_ref()
+    }
+
+    /// Returns the connection, or an error if it was taken out.
+    pub(crate) fn connected(&self) -> Result<&Connection, DatabaseError> {
+        let gone = || DatabaseError::Failed("no connection".into());
+        self.get().ok_or_else(gone)
+    }
+
+    /// Gives the connection back to its pool, unless what was done on it broke it.
+    pub(crate) fn give_back_after<T>(&mut self, done: &Result<T, DatabaseError>) {
+        if !matches!(done, Err(error) if error.breaks_connection()) {
+            drop(self.take());
+        }
     }
 
     pub(crate) const fn take(&mut self) -> Option<Connection> {

@@ -140,18 +140,9 @@ async fn trip(
     if database.options().waves && database.options().cache_bytes > 0 {
         statements.push((TOUCHED_SINCE, &params));
     }
-    let connection = open
-        .get()
-        .ok_or_else(|| DatabaseError::Failed("no connection".into()))?;
-    let sent = pipeline_all(connection, None, &statements, None);
+    let sent = pipeline_all(open.connected()?, None, &statements, None);
     let done = Database::within(database.options().read_timeout, sent).await;
-    if done
-        .as_ref()
-        .err()
-        .is_none_or(|error| !error.breaks_connection())
-    {
-        drop(open.take());
-    }
+    open.give_back_after(&done);
     let mut rows = done?.into_iter();
     let mut tokens = HashMap::new();
     for row in rows.next().unwrap_or_default() {

@@ -1,23 +1,18 @@
 //! Connections that break: a commit is acknowledged if and only if it is durable, and an error says that nothing was
 //! kept.
 use crate::cutting_proxy::{Cut, CuttingProxy};
-use crate::support::{TestStore, empty_store, options, runtime};
+use crate::support::{TestStore, empty_store, exists, gid, options, runtime};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use workgraph_auth::conformance::{block_on, oauth_laws};
 use workgraph_auth::{Account, AuthStoreError, SecretDigest, Tier, TokenStore};
 use workgraph_core::model::draft::Draft;
-use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
 use workgraph_core::storage::{
     Changes, GraphStore, GraphStoreError, NodeWrite, ReadQuery, ViewerKey,
 };
 use workgraph_store_postgres::{DatabaseOptions, PostgresStore};
 use workgraph_testkit::PostgresCluster;
-
-fn gid(number: u64) -> Gid {
-    Gid::new(number).unwrap()
-}
 
 /// Returns the changes that make a tag with a name that nothing else may have.
 fn tag(number: u64) -> Changes {
@@ -27,15 +22,6 @@ fn tag(number: u64) -> Changes {
         add_aliases: vec![(format!("name:{number}"), gid(number))],
         ..Changes::default()
     }
-}
-
-fn exists(store: &PostgresStore, number: u64) -> bool {
-    let viewer = ViewerKey {
-        user: gid(2),
-        service: None,
-    };
-    let view = block_on(store.load(&ReadQuery::of(viewer).node(gid(number)))).unwrap();
-    view.node(gid(number)).is_some()
 }
 
 fn through(proxy: &CuttingProxy, test: &TestStore) -> PostgresStore {

@@ -3,6 +3,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use workgraph_auth::conformance::block_on;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::storage::{GraphStore, ReadQuery, ViewerKey};
 use workgraph_store_postgres::{DatabaseOptions, PostgresStore};
 use workgraph_testkit::{PostgresCluster, TestDatabase};
 
@@ -79,4 +81,19 @@ pub(crate) fn store_with(waves: bool) -> Option<TestStore> {
 /// Opens the store of another node on the same database.
 pub(crate) fn another_store(made: &TestStore) -> PostgresStore {
     made.open()
+}
+
+/// Returns the gid of a number.
+pub(crate) fn gid(number: u64) -> Gid {
+    Gid::new(number).unwrap()
+}
+
+/// Returns true if the store has a node of this number.
+pub(crate) fn exists(store: &PostgresStore, number: u64) -> bool {
+    let viewer = ViewerKey {
+        user: gid(2),
+        service: None,
+    };
+    let view = block_on(store.load(&ReadQuery::of(viewer).node(gid(number)))).unwrap();
+    view.node(gid(number)).is_some()
 }

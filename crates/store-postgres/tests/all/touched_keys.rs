@@ -1,30 +1,15 @@
 //! Keys that a commit leaves in the journal for the caches of other nodes.
-use crate::support::{another_store, empty_store};
+use crate::support::{another_store, empty_store, exists, gid};
 use workgraph_auth::conformance::block_on;
 use workgraph_core::model::draft::Draft;
-use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
-use workgraph_core::storage::{Changes, GraphStore, NodeWrite, ReadQuery, ViewerKey};
-use workgraph_store_postgres::PostgresStore;
-
-fn gid(number: u64) -> Gid {
-    Gid::new(number).unwrap()
-}
+use workgraph_core::storage::{Changes, GraphStore, NodeWrite};
 
 fn tags(numbers: impl Iterator<Item = u64>) -> Vec<NodeWrite> {
     let node = |number| Draft::new(Type::Tag, gid(number), Some(gid(1))).finish();
     numbers
         .map(|number| NodeWrite { node: node(number) })
         .collect()
-}
-
-fn exists(store: &PostgresStore, number: u64) -> bool {
-    let viewer = ViewerKey {
-        user: gid(2),
-        service: None,
-    };
-    let view = block_on(store.load(&ReadQuery::of(viewer).node(gid(number)))).unwrap();
-    view.node(gid(number)).is_some()
 }
 
 /// S943.
