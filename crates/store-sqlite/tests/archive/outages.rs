@@ -1,0 +1,142 @@
+//! Archives that are cut off, away, or hang.
+use crate::archived_store::Archived;
+use crate::failing_folder::NEVER;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+/// S937.
+#[test]
+fn an_archiver_that_is_cut_off_at_any_file_leaves_an_archive_that_restores_what_it_had() {
+    for cut in 0..8 {
+        let mut archived = Archived::new(cut);
+        let store = archived.open();
+        store.archive_now().unwrap();
+        let mut states = vec![];
+        archived.folder.left.store(cut, Ordering::SeqCst);
+        let mut failed = None;
+        for number in 0..20 {
+            states.push((archived.commit(&store), archived.digest()));
+            if store.archive_now().is_err() && failed.is_none() {
+                failed = Some(number);
+            }
+        }
+        // The server goes on, and is killed: what was not archived is in no file.
+        drop(store);
+        let failed = failed.unwrap();
+        for (at, expected) in states.iter().take(failed) {
+            archived.expect(*at, expected);
+        }
+        // The next start goes on with another generation, which has the state as it is.
+        archived.folder.left.store(NEVER, Ordering::SeqCst);
+        archived.now.fetch_add(1_000, Ordering::SeqCst);
+        let store = archived.open();
+        store.archive_now().unwrap();
+        states.push((archived.commit(&store), archived.digest()));
+        drop(store);
+        let (at, expected) = states.last().unwrap();
+        archived.expect(*at, expected);
+        for (at, expected) in states.iter().take(failed) {
+            archived.expect(*at, expected);
+        }
+    }
+}
+
+/// S937.
+#[test]
+fn an_archive_that_comes_back_goes_on_where_it_was() {
+    let mut archived = Archived::new(99);
+    let store = archived.open();
+    store.archive_now().unwrap();
+    archived.folder.left.store(0, Ordering::SeqCst);
+    let mut states: Vec<_> = (0..10)
+        .map(|_| (archived.commit(&store), archived.digest()))
+        .collect();
+    assert!(
+        store
+            .archive_now()
+            .unwrap_err()
+            .to_string()
+            .contains("no space left")
+    );
+    archived.folder.left.store(NEVER, Ordering::SeqCst);
+    store.archive_now().unwrap();
+    states.push((archived.commit(&store), archived.digest()));
+    drop(store);
+    let mut generations = vec![];
+    for (at, expected) in &states {
+        generations.push(archived.expect(*at, expected).generation);
+    }
+    generations.dedup();
+    assert_eq!(generations.len(), 1, "no commit was lost");
+}
+
+/// Bytes of the log at which it starts over, as [`Archived::open`] sets them.
+const WAL_LIMIT: u64 = 512 << 10;
+
+/// S953. The log is at most four times as long as where it starts over, and a batch longer; with room in the queue it is
+/// not even that.
+#[test]
+fn commits_do_not_wait_for_an_archive_that_hangs_and_the_log_stays_short() {
+    for (queue_bytes, most) in [(64 << 20, 3 * WAL_LIMIT), (1, 6 * WAL_LIMIT)] {
+        let mut archived = Archived::new(queue_bytes);
+        archived.queue_bytes = queue_bytes;
+        let store = archived.open();
+        store.archive_now().unwrap();
+        let mut states = vec![(archived.commit(&store), archived.digest())];
+        let gate = Arc::clone(&archived.folder);
+        gate.gate.close();
+        let length = thread::scope(|scope| {
+            let archiving = scope.spawn(|| store.archive_now());
+            while gate.gate.waiting.load(Ordering::SeqCst) == 0 {
+                thread::yield_now();
+            }
+            for number in 0..120 {
+                let at = archived.commit(&store);
+                if number % 40 == 0 {
+                    states.push((at, archived.digest()));
+                }
+            }
+            let log = archived.data.join("workgraph.db-wal");
+            let length = fs::metadata(log).unwrap().len();
+            gate.gate.open();
+            archiving.join().unwrap().unwrap();
+            length
+        });
+        assert!(length <= most, "{length} bytes of log, {most} at most");
+        store.archive_now().unwrap();
+        states.push((archived.commit(&store), archived.digest()));
+        drop(store);
+        let database = fs::metadata(archived.data.join("workgraph.db")).unwrap();
+        assert!(database.len() > most, "{} is little", database.len());
+        let (first, expected) = &states[0];
+        let first = archived.expect(*first, expected).generation;
+        let (last, expected) = &states[states.len() - 1];
+        let last = archived.expect(*last, expected).generation;
+        // Only where the queue was full the archive has a gap.
+        assert_eq!(first == last, queue_bytes > 1);
+        if first == last {
+            for (at, expected) in &states {
+                archived.expect(*at, expected);
+            }
+        }
+    }
+}
+
+/// S954.
+#[test]
+fn an_archive_that_is_away_at_the_start_begins_when_it_is_there() {
+    let mut archived = Archived::new(5);
+    archived.folder.is_away.store(true, Ordering::SeqCst);
+    let store = archived.open();
+    archived.commit(&store);
+    let refused = store.archive_now().unwrap_err().to_string();
+    assert!(refused.contains("away"), "{refused}");
+    archived.folder.is_away.store(false, Ordering::SeqCst);
+    archived.now.fetch_add(10, Ordering::SeqCst);
+    store.archive_now().unwrap();
+    let (at, expected) = (archived.commit(&store), archived.digest());
+    drop(store);
+    archived.expect(at, &expected);
+}
