@@ -1,8 +1,9 @@
 //! The log: every line of a request carries the id that the reply has in `X-Request-Id`, and lines of jobs name them.
 //!
 //! Only debug builds have the store that fails.
-use crate::common::nodes::is_about_one_node;
-use crate::common::{Folder, Reply, Server, WIDE, binary, command, pause, request};
+use crate::common::{
+    Folder, Reply, Server, WIDE, binary, command, is_about_one_node, pause, request,
+};
 use crate::oauth::Browser;
 use serde_json::{Value, json};
 
