@@ -190,7 +190,8 @@ pub(crate) async fn send_ends(core: Arc<LimiterCore>, mut ends: Receiver<Settlem
     let mut together = Vec::with_capacity(TOGETHER_MAX);
     while ends.recv_many(&mut together, TOGETHER_MAX).await > 0 {
         if core.breaker.mode(core.elapsed()) == SharedMode::Local {
-            // What they would free is free at its deadline.
+            // What they would free is free at its deadline. What they cost is charged to no balance of all nodes: each
+            // decides alone meanwhile.
             together.clear();
             continue;
         }
@@ -198,8 +199,10 @@ pub(crate) async fn send_ends(core: Arc<LimiterCore>, mut ends: Receiver<Settlem
         for ended in together.drain(..) {
             calls.add_command(core.protocol.settle(&ended, core.local_time.then_some(0)));
         }
-        if let Err((CallError::Lost, number)) = core.link.call_all(&calls).await {
-            core.note_loss(number);
+        match core.link.call_all(&calls).await {
+            Err((CallError::Lost, number)) => core.note_loss(number),
+            Err(_) => core.note_failure(),
+            Ok(_) => {}
         }
     }
 }

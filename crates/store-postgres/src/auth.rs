@@ -8,10 +8,10 @@
 //!
 //! Transactions lock rows in this order, so that they never wait for each other in a circle:
 //!
-//! 1. the code or the ticket that is spent;
+//! 1. the code that is spent;
 //! 2. the account of the user. Whatever ends something of a user, or adds what must end with it, locks the account
 //!    first. So a new token, authorization, session or webhook is either seen by what ends them all, or refused;
-//! 3. apps, authorizations, tokens, logins and sessions, several of one table in the order of their keys;
+//! 3. the ticket that is spent, apps, authorizations, tokens, logins and sessions, several of one table in the order of their keys;
 //! 4. webhooks;
 //! 5. the row of `store_state`: with the end of the audit log in it, and the revision of the webhooks.
 //!

@@ -288,7 +288,13 @@ impl PgRows {
                 |connection| async move { connection.execute(sql::RESERVE, &[&next]).await },
             )?;
         }
-        self.wait(|connection| async { connection.batch_execute("COMMIT").await })?;
+        let done = self.wait(|connection| async { connection.batch_execute("COMMIT").await });
+        done.map_err(|error| match error {
+            broken if broken.breaks_connection() => DatabaseError::Unknown(format!(
+                "{broken}; the rows may have been copied: compare the digests of both sides"
+            )),
+            other => other,
+        })?;
         // The plans of a table without statistics are bad; if this fails, the database does it by itself, later.
         let analyzed = self.wait(|connection| async { connection.batch_execute("ANALYZE").await });
         if let Err(error) = analyzed {

@@ -91,8 +91,13 @@ impl Stamp {
         self.seq
     }
 
-    /// Brings a cache to the state.
+    /// Brings a cache to the state. One that knows of later commits than the database, which has lost them, forgets
+    /// everything.
     pub(crate) fn apply(self, since: Seq, cache: &mut FactCache) {
+        if self.seq < since {
+            cache.clear(self.seq);
+            return;
+        }
         match self.touched {
             Some(touched) => cache.catch_up(since, self.seq, touched),
             None if self.seq > cache.seq() => cache.clear(self.seq),
@@ -358,4 +363,19 @@ fn attempt_from_cache<T>(
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S931. A database that takes the place of one with later commits has lost them.
+    #[test]
+    fn a_cache_that_is_ahead_of_the_database_begins_anew() {
+        for (seq, touched, expected) in [(3, Some(vec![]), 3), (7, None, 7), (5, Some(vec![]), 5)] {
+            let mut cache = FactCache::new(1 << 20, 5);
+            Stamp { seq, touched }.apply(5, &mut cache);
+            assert_eq!(cache.seq(), expected);
+        }
+    }
 }

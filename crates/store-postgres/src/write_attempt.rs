@@ -6,6 +6,7 @@ use crate::database::Database;
 use crate::database_error::DatabaseError;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
+use tokio_postgres::error::Severity;
 
 /// Time between two attempts to ask.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -13,6 +14,34 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// one that comes later cannot be committed any more, since its id is taken.
 const CLAIM: &str =
     "INSERT INTO write_attempt (id) VALUES ($1::text::uuid) ON CONFLICT (id) DO NOTHING";
+
+/// Outcome of one try to put an attempt on record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Claim {
+    /// The attempt was not on record, and now is.
+    Made,
+    /// The attempt is on record.
+    Taken,
+    /// The try failed. It may have been carried out all the same if it is in doubt.
+    Failed { in_doubt: bool },
+}
+
+impl Claim {
+    /// Returns true if the attempt was committed, false if it never will be; `None` if this try does not tell. Where an
+    /// earlier try is in doubt, what is on record may come from that.
+    const fn outcome(self, in_doubt: bool) -> Option<Result<bool, Doubt>> {
+        match (self, in_doubt) {
+            (Self::Made, _) => Some(Ok(false)),
+            (Self::Taken, false) => Some(Ok(true)),
+            (Self::Taken, true) => Some(Err(Doubt)),
+            (Self::Failed { .. }, _) => None,
+        }
+    }
+}
+
+/// Reason for which nobody can tell what became of an attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Doubt;
 
 /// Attempt to commit a transaction.
 #[derive(Clone, Debug)]
@@ -60,30 +89,46 @@ impl WriteAttempt {
     ) -> Result<(), DatabaseError> {
         let mut attempts = tokio::time::interval(INTERVAL);
         let found = async {
+            let mut is_in_doubt = false;
             loop {
                 attempts.tick().await;
-                if let Ok(found) = self.was_committed(database).await {
-                    return found;
+                let claim = self.claim(database).await;
+                if let Some(outcome) = claim.outcome(is_in_doubt) {
+                    return outcome;
                 }
+                is_in_doubt |= claim == Claim::Failed { in_doubt: true };
             }
         };
         match tokio::time::timeout(database.options().write_timeout, found).await {
-            Ok(true) => {
+            Ok(Ok(true)) => {
                 tracing::warn!(reason = %broken, "a connection broke after its commit was durable");
                 Ok(())
             }
-            Ok(false) => Err(DatabaseError::Unavailable(broken.to_string())),
-            Err(_) => Err(DatabaseError::Unknown(broken.to_string())),
+            Ok(Ok(false)) => Err(DatabaseError::Unavailable(broken.to_string())),
+            Ok(Err(Doubt)) | Err(_) => Err(DatabaseError::Unknown(broken.to_string())),
         }
     }
 
-    async fn was_committed(&self, database: &Database) -> Result<bool, DatabaseError> {
-        let connection = database.connection().await?;
+    async fn claim(&self, database: &Database) -> Claim {
+        let connection = match database.connection().await {
+            Ok(connection) => connection,
+            Err(error) => {
+                tracing::debug!(%error, "what became of a commit cannot be asked yet");
+                return Claim::Failed { in_doubt: false };
+            }
+        };
         match connection.execute(CLAIM, &[&self.id]).await {
-            Ok(claimed) => Ok(claimed == 0),
+            Ok(0) => Claim::Taken,
+            Ok(_) => Claim::Made,
             Err(error) => {
                 database.close(connection);
-                Err(error.into())
+                tracing::debug!(%error, "what became of a commit was not told");
+                // An error of the statement itself has undone it. Whatever else broke may have come after its commit.
+                let told = error
+                    .as_db_error()
+                    .and_then(|error| error.parsed_severity());
+                let in_doubt = told != Some(Severity::Error);
+                Claim::Failed { in_doubt }
             }
         }
     }
@@ -92,6 +137,17 @@ impl WriteAttempt {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// S931. A try whose answer was lost may have put the attempt on record itself.
+    #[test]
+    fn what_is_on_record_after_a_try_in_doubt_proves_no_commit() {
+        assert_eq!(Claim::Taken.outcome(false), Some(Ok(true)));
+        assert_eq!(Claim::Taken.outcome(true), Some(Err(Doubt)));
+        for in_doubt in [false, true] {
+            assert_eq!(Claim::Made.outcome(in_doubt), Some(Ok(false)));
+            assert_eq!(Claim::Failed { in_doubt }.outcome(in_doubt), None);
+        }
+    }
 
     #[test]
     fn every_attempt_has_an_id_of_its_own() {

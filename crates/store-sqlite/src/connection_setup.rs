@@ -91,11 +91,24 @@ impl StorePaths {
         }
     }
 
+    /// Returns the file beside the database with this end of its name.
+    fn beside(&self, end: &str) -> PathBuf {
+        let mut name = self.database.clone().into_os_string();
+        name.push(end);
+        name.into()
+    }
+
     /// Returns the bytes of the write-ahead log on disk.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        let mut name = self.database.clone().into_os_string();
-        name.push("-wal");
-        fs::metadata(name).map_or(0, |m| m.len())
+        fs::metadata(self.beside("-wal")).map_or(0, |m| m.len())
+    }
+
+    /// Returns the database, or what one that is gone has left, if there is any: SQLite would take the pages of an old log
+    /// for those of a new database.
+    pub(crate) fn existing(&self) -> Option<PathBuf> {
+        let left = ["-wal", "-shm", "-journal"].map(|end| self.beside(end));
+        let mut files = std::iter::once(self.database.clone()).chain(left);
+        files.find(|file| file.exists())
     }
 
     /// Makes the folder and takes the lock that keeps other processes out. The lock ends with the file handle.

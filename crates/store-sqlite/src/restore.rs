@@ -40,8 +40,8 @@ pub fn restore(
     let store = |e: crate::StoreOpenError| ArchiveError::Store(e.to_string());
     let files = StorePaths::at(folder);
     let lock = files.lock().map_err(store)?;
-    if files.database.exists() {
-        return Err(ArchiveError::Exists(files.database));
+    if let Some(file) = files.existing() {
+        return Err(ArchiveError::Exists(file));
     }
     let partial = files.database.with_extension("db.partial");
     let mut restored = write(archive, at, &partial)?;
@@ -51,19 +51,29 @@ pub fn restore(
     };
     fs::rename(&partial, &files.database).map_err(io(&files.database))?;
     sync_folder(folder).map_err(io(folder))?;
-    let opened = SqliteStore::open_read_only(folder).map_err(store)?;
-    let failed = |e: workgraph_core::storage::GraphStoreError| ArchiveError::Store(e.to_string());
-    let problems = opened.check().map_err(failed)?;
-    if !problems.is_empty() {
-        drop(opened);
+    let checked = check(folder, &partial);
+    if checked.is_err() {
+        // What was not found sound has no name under which a server would open it.
         fs::rename(&files.database, &partial).map_err(io(&partial))?;
-        return Err(ArchiveError::Unsound(partial, problems));
+    }
+    restored.seq = checked?;
+    drop(lock);
+    Ok(restored)
+}
+
+/// Checks the database of a folder; `partial` is its name if it is not sound. Returns its last commit.
+fn check(folder: &Path, partial: &Path) -> Result<u64, ArchiveError> {
+    let opened = SqliteStore::open_read_only(folder)
+        .map_err(|error| ArchiveError::Store(error.to_string()))?;
+    let problems = opened
+        .check()
+        .map_err(|error| ArchiveError::Store(error.to_string()))?;
+    if !problems.is_empty() {
+        return Err(ArchiveError::Unsound(partial.to_owned(), problems));
     }
     let last = "SELECT coalesce(max(seq), 0) FROM journal";
     let seq: i64 = opened.conn.query_row(last, [], |row| row.get(0))?;
-    restored.seq = u64::try_from(seq).unwrap_or_default();
-    drop(lock);
-    Ok(restored)
+    Ok(u64::try_from(seq).unwrap_or_default())
 }
 
 /// Returns the name of the newest copy of the database that is not newer than a time, and a later generation, begun

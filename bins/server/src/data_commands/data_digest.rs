@@ -1,6 +1,7 @@
 //! `workgraph digest`: digests by which two copies of the data are compared.
 use crate::adapters::stores::open_read_only;
 use crate::config::Config;
+use crate::data_commands::data_files::{FOLDERS, is_unfinished};
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde_json::{Value, json};
@@ -12,8 +13,6 @@ use workgraph_rows::digests::hex;
 use workgraph_rows::{StoreDigest, digest};
 use workgraph_store_postgres::{Database, PgRows};
 
-/// Folders of files in the data folder that belong to the data.
-const FOLDERS: [&str; 2] = ["attachments", "exports"];
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
@@ -115,7 +114,7 @@ fn visit(folder: &Path, within: &str, files: &mut Vec<(String, String)>) -> Resu
         let path = format!("{within}{name}");
         if entry.file_type().with_context(named)?.is_dir() {
             visit(&entry.path(), &format!("{path}/"), files)?;
-        } else if !name.ends_with(".part") {
+        } else if !is_unfinished(Path::new(&name)) {
             match file_digest(&entry.path()) {
                 Ok(digest) => files.push((path, digest)),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}

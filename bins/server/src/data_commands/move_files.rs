@@ -1,17 +1,11 @@
 //! Files in a move: those of attachments and of exports, copied between a data folder and the folder that nodes share.
 use crate::data_commands::data_digest::file_digest;
+use crate::data_commands::data_files::{COPYING, FOLDERS, UNFINISHED};
 use anyhow::{Context, Result, bail};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-
-/// Folders whose files belong to the data.
-pub(crate) const FOLDERS: [&str; 2] = ["attachments", "exports"];
-/// End of the name of a file that is being copied.
-const COPYING: &str = "moving";
-/// Ends of the names of files that are still written to: an export that is under way goes on after a move.
-const UNFINISHED: [&str; 2] = ["part", "fence"];
 
 /// Copied files.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

@@ -2,7 +2,8 @@
 use crate::adapters::data_dir;
 use crate::adapters::stores::open_read_only;
 use crate::config::Config;
-use crate::data_commands::move_files::{CopiedFiles, FOLDERS, copy_files, files_in};
+use crate::data_commands::data_files::FOLDERS;
+use crate::data_commands::move_files::{CopiedFiles, copy_files, files_in};
 use crate::data_commands::move_progress::MoveProgress;
 use crate::data_commands::move_values::{ValueFiles, sealed_values};
 use anyhow::{Context, Result, bail};
@@ -76,13 +77,10 @@ struct Moved {
 /// # Errors
 /// Says what is wrong with either side; then no rows of the target are seen.
 pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Result<Value> {
-    let connect = |url: &str| {
-        let options = DatabaseOptions {
-            node: "move".into(),
-            accept_unsafe_server: arguments.unsafe_database || config.database.allow_unsafe,
-            ..DatabaseOptions::new(url)
-        };
-        runtime.block_on(Database::open(options, runtime.clone()))
+    let options = |url: &str| DatabaseOptions {
+        node: "move".into(),
+        accept_unsafe_server: arguments.unsafe_database || config.database.allow_unsafe,
+        ..DatabaseOptions::new(url)
     };
     let shared_files = shared_files(config)?;
     let mut progress = MoveProgress::start();
@@ -95,7 +93,7 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
             let source = open_read_only(&from)?;
             let mut rows = source.rows().context("the store can't be read")?;
             let values = sealed_values(&from)?;
-            let database = connect(&url)?;
+            let database = runtime.block_on(Database::open(options(&url), runtime.clone()))?;
             let target = PgRows::write(&database)?;
             target.put_shared_values(&values)?;
             let (files, files_left) = move_files(&from, shared_files, &mut progress)?;
@@ -110,7 +108,9 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
             }
         }
         (Side::Database(url), Side::Folder(to)) => {
-            let database = connect(&url)?;
+            let database = runtime.block_on(Database::connect(options(&url), runtime.clone()))?;
+            // The source stays as it is, its tables included.
+            runtime.block_on(database.check_tables())?;
             let mut rows = PgRows::read(&database)?;
             let values = ValueFiles::open(&rows.shared_values()?, &to, config.folder())?;
             data_dir::create_data_dir(&to)?;

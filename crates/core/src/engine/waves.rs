@@ -23,6 +23,7 @@
 //! [`FactCache`] keeps answers between requests. It is exact: before it is used it learns which keys the commits since
 //! its state have touched, in the trip of the first wave. A store that commits gives the cache what it wrote, so that the
 //! reply to the request, and the next commit to the same lists, find it there.
+mod answer_weight;
 mod attempts;
 mod commit_attempt;
 mod committed_state;

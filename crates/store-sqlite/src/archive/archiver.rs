@@ -248,14 +248,15 @@ impl Archiver {
     /// Takes the connection with the snapshot of the next copy of the database, if one is due.
     fn take_snapshot(&self) -> Result<Option<(SnapshotPosition, Connection)>, ArchiveError> {
         let mut state = self.state.lock();
-        let due = state.generation.as_ref().zip(state.copied).is_some_and(
-            |(generation, (at, length))| {
-                let interval =
-                    u64::try_from(self.options.copy_interval.as_millis()).unwrap_or(u64::MAX);
+        let interval = u64::try_from(self.options.copy_interval.as_millis()).unwrap_or(u64::MAX);
+        let due = state.generation.as_ref().is_some_and(|generation| {
+            // Without a copy of its own, a generation is good for nothing.
+            let own = state.copied.filter(|(at, _)| *at >= generation.id);
+            own.is_none_or(|(at, length)| {
                 self.now() >= at.saturating_add(interval)
                     || generation.bytes_since_copy > length.max(COPY_BYTES)
-            },
-        );
+            })
+        });
         if due && state.copy.is_none() && state.reader.is_some() {
             self.open_snapshot(&mut state)?;
         }

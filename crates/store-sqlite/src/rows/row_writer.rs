@@ -34,11 +34,11 @@ impl SqliteRowWriter {
         let folder = folder.as_ref().to_owned();
         let files = StorePaths::at(&folder);
         let lock = files.lock()?;
-        let database = files.database;
-        if database.exists() {
+        if let Some(file) = files.existing() {
             let exists = std::io::Error::from(ErrorKind::AlreadyExists);
-            return Err(StoreOpenError::Io(database, exists));
+            return Err(StoreOpenError::Io(file, exists));
         }
+        let database = files.database;
         let partial = database.with_extension("db.partial");
         let io = |error| StoreOpenError::Io(partial.clone(), error);
         match fs::remove_file(&partial) {

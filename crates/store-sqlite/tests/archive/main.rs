@@ -163,6 +163,16 @@ fn a_store_without_an_archive_writes_none() {
     // A folder with a store is never restored into.
     let archive = ArchiveDirectory::new(archived.archive.path());
     drop(store);
-    let refused = restore_archive(&archive, START, archived.data.path()).unwrap_err();
+    let restored = || restore_archive(&archive, START, archived.data.path());
+    let refused = restored().unwrap_err();
     assert!(refused.to_string().contains("exists already"), "{refused}");
+    // The log of a database that is gone would be taken for that of the new one.
+    fs::rename(
+        archived.data.join("workgraph.db"),
+        archived.data.join("gone"),
+    )
+    .unwrap();
+    fs::write(archived.data.join("workgraph.db-wal"), "old pages").unwrap();
+    let refused = restored().unwrap_err().to_string();
+    assert!(refused.contains("workgraph.db-wal"), "{refused}");
 }

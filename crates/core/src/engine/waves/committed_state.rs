@@ -1,4 +1,5 @@
 //! State of the graph after commits, as the store that made them knows it.
+use super::answer_weight::{ENTRY, weight_of};
 use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
@@ -8,6 +9,8 @@ use rustc_hash::FxHashSet;
 
 /// Most attempts at a read, each with what the last one lacked.
 const ATTEMPTS_MAX: usize = 4;
+/// Bytes that an outdated key takes.
+const OUTDATED: usize = 2 * size_of::<FactKey>();
 
 /// Facts of the state before commits, and the writes of these: together they answer what was read for the commits, and
 /// what was written. Later commits outdate answers by the keys that they touch.
@@ -18,11 +21,19 @@ pub(super) struct CommittedState {
     changed_lists: ChangedLists,
     /// Keys that later commits touched.
     outdated: FxHashSet<FactKey>,
+    /// Bytes of the writes.
+    written: usize,
 }
 
 impl CommittedState {
     pub(super) fn new(facts: Facts, writes: GraphWrites) -> Self {
+        let touched = writes.touched.len() * ENTRY;
+        let written = writes
+            .nodes
+            .values()
+            .map(|written| weight_of(&written.node));
         Self {
+            written: touched + written.sum::<usize>(),
             changed_lists: ChangedLists::of(&writes),
             facts,
             writes,
@@ -30,9 +41,9 @@ impl CommittedState {
         }
     }
 
-    /// Returns the number of parts of the graph that were read and written for it.
-    pub(super) fn size(&self) -> usize {
-        size(&self.writes)
+    /// Returns the bytes that it takes, as far as they are counted.
+    pub(super) fn bytes(&self) -> usize {
+        self.written + self.facts.bytes() + self.outdated.len() * OUTDATED
     }
 
     /// Outdates the answers that depend on a key.
@@ -106,9 +117,4 @@ fn depends(read: &GraphRead, answer: &GraphAnswer, is_such: impl Fn(FactKey) -> 
     let mut depends = false;
     read.keys(answer, &mut |key| depends |= is_such(key));
     depends
-}
-
-/// Returns the number of parts of the graph that were read and written for writes.
-pub(super) fn size(writes: &GraphWrites) -> usize {
-    writes.touched.len() + writes.reads.len()
 }

@@ -1,21 +1,18 @@
 //! Cache of answers between requests, exact at one commit.
-use super::committed_state::{self, CommittedState};
+use super::answer_weight::{ENTRY, weight};
+use super::committed_state::CommittedState;
 use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::GraphWrites;
 use crate::graph_store_error::GraphStoreError;
-use crate::model::edge::{Edge, Seq};
-use crate::model::index_key::IndexKey;
+use crate::model::edge::Seq;
 use crate::model::node::Node;
-use crate::search::IndexEntry;
 use crate::storage::snapshot::Depth;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Bytes that an entry takes beside its answer: its read, its keys and their places in the tables.
-const ENTRY: usize = 256;
 /// Most rows of an answer of which the nodes are kept by themselves, too.
 const ALONG_MAX: usize = 256;
 /// Most groups of commits whose states are kept.
@@ -33,8 +30,11 @@ struct Generation {
 impl Generation {
     fn forget(&mut self, key: FactKey) {
         for read in self.by_key.remove(&key).into_iter().flatten() {
-            if let Some((_, bytes)) = self.answers.remove(&read) {
-                self.bytes -= bytes;
+            if let Some((answer, bytes)) = self.answers.remove(&read) {
+                // The other keys of the read still have it.
+                let mut left = ENTRY / 2;
+                read.keys(&answer, &mut |_| left += size_of::<Arc<GraphRead>>());
+                self.bytes -= bytes - left.min(bytes);
             }
         }
     }
@@ -113,6 +113,7 @@ impl FactCache {
                 .for_each(|state| state.outdate(key));
         }
         self.seq = seq;
+        self.drop_committed();
     }
 
     /// Goes on to the state after commits that are durable, and keeps what they wrote. `facts` are those that the
@@ -120,20 +121,22 @@ impl FactCache {
     pub fn commit(&mut self, facts: Facts, writes: GraphWrites) {
         let (since, seq) = (writes.base, writes.last_seq());
         self.catch_up(since, seq, writes.touched.iter().copied());
-        let room = self.bytes / 5;
-        if self.seq != seq || since != facts.seq() || committed_state::size(&writes) * ENTRY > room
-        {
+        if self.seq != seq || since != facts.seq() {
             return;
         }
         self.committed.push_back(CommittedState::new(facts, writes));
-        while self.committed.len() > COMMITTED_MAX || self.committed_bytes() > room {
+        self.drop_committed();
+    }
+
+    /// Drops the oldest states after commits as long as there are too many, or they take more than their room.
+    fn drop_committed(&mut self) {
+        while self.committed.len() > COMMITTED_MAX || self.committed_bytes() > self.bytes / 5 {
             self.committed.pop_front();
         }
     }
 
     fn committed_bytes(&self) -> usize {
-        let sizes = self.committed.iter().map(CommittedState::size);
-        sizes.sum::<usize>() * ENTRY
+        self.committed.iter().map(CommittedState::bytes).sum()
     }
 
     /// Keeps an answer that was read from the state after the commit `seq`, if the cache is at that state.
@@ -253,46 +256,11 @@ impl FactCache {
     }
 }
 
-/// Returns the bytes that an answer takes.
-fn weight(answer: &GraphAnswer) -> usize {
-    let node = |node: &Arc<Node>| size_of::<Node>() + node.head.len() + node.body.len();
-    let maybe = |known: &Option<Arc<Node>>| size_of::<Arc<Node>>() + known.as_ref().map_or(0, node);
-    let key = |key: &IndexKey| {
-        let text = match key {
-            IndexKey::Number(_) => 0,
-            IndexKey::Text(text) => text.len(),
-        };
-        size_of::<IndexKey>() + text
-    };
-    match answer {
-        GraphAnswer::Node(known) => maybe(known),
-        GraphAnswer::Edges(edges) => {
-            let edges = edges.iter();
-            edges.map(|(_, node)| size_of::<Edge>() + maybe(node)).sum()
-        }
-        GraphAnswer::Rows(rows) => {
-            let row = |out: &Vec<Edge>| (1 + out.len()) * size_of::<Edge>();
-            rows.iter().map(|(_, far, out)| row(out) + node(far)).sum()
-        }
-        GraphAnswer::Nodes(nodes) => nodes.iter().map(|(.., node)| 16 + maybe(node)).sum(),
-        GraphAnswer::Gids(gids) => gids.len() * 8,
-        GraphAnswer::Listed(rows) => rows.len() * 24,
-        GraphAnswer::Values(values) => values.iter().map(|(value, _)| 8 + key(value)).sum(),
-        GraphAnswer::Keys(keys) => keys.iter().map(key).sum(),
-        GraphAnswer::Entries(entries) => entries.len() * size_of::<IndexEntry>(),
-        GraphAnswer::Name(name) => name.as_ref().map_or(0, String::len),
-        GraphAnswer::ColumnSets(sets) => sets.len() * 2,
-        GraphAnswer::Gid(_)
-        | GraphAnswer::Edge(_)
-        | GraphAnswer::Count(_)
-        | GraphAnswer::Entry(_) => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::gid::Gid;
+    use crate::model::index_key::IndexKey;
     use crate::model::registry::rel;
     use proptest::prelude::*;
     use proptest::test_runner::TestRunner;
@@ -394,6 +362,31 @@ mod tests {
                 run(&steps, 100_000, fault).map_err(TestCaseError::fail)
             });
             assert!(noticed.is_err(), "{fault:?}");
+        }
+    }
+
+    /// A list of many nodes that is read again after each change of one of them.
+    #[test]
+    fn reads_that_are_forgotten_again_and_again_leave_no_trace() {
+        let node = |number| Gid::new(number).unwrap();
+        let read = GraphRead::ScanValues {
+            field: node(1),
+            from: IndexKey::Number(0.0),
+            to: IndexKey::Number(99.0),
+            after: None,
+            limit: 20,
+        };
+        let values = (2..20).map(|number| (IndexKey::Number(7.0), node(number)));
+        let answer = GraphAnswer::Values(values.collect());
+        let bytes = 100 * ENTRY;
+        let mut cache = FactCache::new(bytes, 0);
+        for seq in 0..10_000 {
+            cache.keep(seq, &read, &answer);
+            assert!(cache.get(&read).is_some());
+            cache.catch_up(seq, seq + 1, [FactKey::node(node(2))]);
+            let kept =
+                [&cache.young, &cache.old].map(|one| one.by_key.values().map(Vec::len).sum());
+            assert!(kept.iter().sum::<usize>() * size_of::<Arc<GraphRead>>() <= bytes);
         }
     }
 

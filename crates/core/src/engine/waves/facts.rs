@@ -63,6 +63,8 @@ pub struct Facts {
     /// Lists in no order, by the read without its limit. The keys are the positions of the rows.
     unordered: FxHashMap<GraphRead, KnownRanges<usize, (Gid, Option<i64>)>>,
     app_names: FxHashMap<u64, Option<String>>,
+    /// Bytes of all answers.
+    bytes: usize,
 }
 
 impl Facts {
@@ -79,6 +81,11 @@ impl Facts {
     #[must_use]
     pub const fn seq(&self) -> Seq {
         self.seq
+    }
+
+    /// Returns the bytes that the answers take, about.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Returns the reads that have no answer, each once.
