@@ -18,7 +18,7 @@
 //! | Cache | Who may see an entry | What outdates it | Bound |
 //! |---|---|---|---|
 //! | token cache ([`ConnectionTokenCache`]) | the connection that sent the token, and only with the same token | any write to tokens, apps, authorizations or accounts (the version of the token store) | one token for each connection |
-//! | response cache ([`ResponseCache`]) | requests with the same user, service account, app, scopes, allowed workspaces, path and query | any commit (the version of the graph store) | 1,024 responses of 16 KiB: 16 MiB |
+//! | response cache ([`ResponseCache`]) | requests with the same user, service account, app, scopes, allowed workspaces, path and query | any commit (the version of the graph store, or the last commit that was seen with the token) | 1,024 responses of 16 KiB: 16 MiB |
 //! | recent commits ([`RecentCommits`]) | deliveries, which filter by what their webhook may know | nothing: commits do not change | 10,000 change records |
 //!
 //! Two things look like caches and are none: `token_usage` is a buffer of what is still to be written, and the finished

@@ -38,7 +38,7 @@ pub struct Cursor {
     pub after: Vec<i64>,
     /// The commit sequence number at which the walk began: later inserts aren't part of it.
     pub max_seq: u64,
-    /// Rows sent so far in this walk, for the truncation limits.
+    /// Rows seen so far in this walk, for the truncation limits.
     pub rows_sent: u32,
     /// The instant from which the token is refused, in whole seconds (a fraction is cut off).
     pub expires: SystemTime,

@@ -84,8 +84,11 @@ async fn totals_go_on_after_a_step_back() {
     other.batch.key = [9; 16];
     let refused = after.admit(&other, 0).await.unwrap_err();
     assert!(refused.wait_ms <= 6_000, "{refused:?}");
-    let less = refused.wait_ms - 100;
+    let (less, mut attempt) = (refused.wait_ms - 100, 0_u128);
     let is_less = async || {
+        // Refused attempts count against the limit of their own key.
+        attempt += 1;
+        other.batch.key = attempt.to_be_bytes();
         let later = after.admit(&other, 0).await.unwrap_err();
         (later.wait_ms <= less).then_some(())
     };
