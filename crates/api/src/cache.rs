@@ -21,8 +21,9 @@
 //! | response cache ([`ResponseCache`]) | requests with the same user, service account, app, scopes, allowed workspaces, path and query | any commit (the version of the graph store, or the last commit that was seen with the token) | 1,024 responses of 16 KiB: 16 MiB |
 //! | recent commits ([`RecentCommits`]) | deliveries, which filter by what their webhook may know | nothing: commits do not change | 10,000 change records |
 //!
-//! Two things look like caches and are none: `token_usage` is a buffer of what is still to be written, and the finished
-//! export that a second request gets is a record of the graph.
+//! Three things look like caches and are none: `token_usage` is a buffer of what is still to be written, the recent tokens
+//! of `limits` are those of which figures are kept, and the finished export that a second request gets is a record of the
+//! graph.
 //!
 //! With `ApiSettings::caches` off, the caches have no room, and every request is answered by the stores. The switch is
 //! looked at when the API is built; after that, only a token that was just looked up meets it.

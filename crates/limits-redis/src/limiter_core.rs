@@ -49,6 +49,8 @@ impl LimiterCore {
             .then(|| u64::try_from(since().as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// Decides about a request within the rate limits of all nodes, in Redis, or by those of this process alone if Redis is
+    /// away.
     pub(crate) async fn admit(
         &self,
         request: &SharedRequest,

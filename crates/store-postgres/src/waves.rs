@@ -22,7 +22,7 @@ use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView, Seq
 /// Most attempts of one load, with facts from trips or from the cache.
 const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
 /// Most commits of which the touched keys are read; a cache that is further behind starts anew.
-const TOUCHED_MAX: usize = 1_000;
+const TOUCHED_COMMITS_MAX: usize = 1_000;
 /// The last commit, and the keys that commits after one touched, of one state.
 pub(crate) const TOUCHED_SINCE: &str = "SELECT s.seq, j.seq, j.touched FROM store_state s LEFT JOIN \
     (SELECT seq, touched FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2) j ON true ORDER BY j.seq";
@@ -30,7 +30,7 @@ const TOUCHED: &str = "SELECT touched FROM journal WHERE seq > $1 ORDER BY seq L
 
 /// Returns the parameters of [`TOUCHED_SINCE`] a commit.
 pub(crate) fn touched_since_params(since: Seq) -> (i64, i64) {
-    (bound(since), limit(TOUCHED_MAX))
+    (bound(since), limit(TOUCHED_COMMITS_MAX))
 }
 
 /// Reads that are made beside those of a wave.
@@ -185,7 +185,7 @@ impl PgTransaction<'_> {
 
     /// Returns the journal's rows with the keys that commits after this one touched.
     fn touched(&mut self, since: Seq) -> Result<Rows, DatabaseError> {
-        self.read(TOUCHED, params![bound(since), limit(TOUCHED_MAX)])
+        self.read(TOUCHED, params![bound(since), limit(TOUCHED_COMMITS_MAX)])
     }
 
     /// Returns what commits after this one touched.

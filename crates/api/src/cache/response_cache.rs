@@ -2,7 +2,7 @@
 //!
 //! The reply to a get depends on the graph, the caller and the request, never on the time. A store that knows the
 //! number of its last commit without a trip ([`GraphStore::version`]) allows the same request to get the same bytes
-//! until that number changes. Token, limits and scopes are still checked each time.
+//! until that number changes; so does one that tells its last commit with the look-up of the token. Token, limits and scopes are still checked each time.
 //!
 //! [`GraphStore::version`]: workgraph_core::storage::GraphStore::version
 use parking_lot::{Mutex, MutexGuard};

@@ -173,7 +173,7 @@ async fn list(
 ) -> Result<CostedResponse, ApiError> {
     filters(call, &mut listed.page)?;
     let bounds = PageBinding::of(call, path)?;
-    let position = bounds.decode_offset(api, call)?;
+    let position = bounds.open_page_token(api, call)?;
     let silent = matches!(listed.page.source, ListSource::Alphabetical { .. });
     position.bound(&mut listed.page, call.settings, listed.computed, silent);
     let mut want = listed.query;

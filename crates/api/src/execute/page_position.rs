@@ -76,7 +76,7 @@ impl PageBinding {
     }
 
     /// Opens the page token that the client sent, if there is one.
-    pub(crate) fn decode_offset(
+    pub(crate) fn open_page_token(
         &self,
         api: &Api,
         call: &RequestContext<'_>,

@@ -38,7 +38,7 @@ pub(crate) async fn list_audit_log(
         return Err(DomainError::forbidden(reason).into());
     }
     let mut ask = *input.query.get()?;
-    let position = bounds.decode_offset(api, call)?;
+    let position = bounds.open_page_token(api, call)?;
     ask.after = position.last().and_then(Gid::from_i64);
     ask.limit = bounds.limit().map_or(PAGE, usize::from);
     let interrupt = call.interrupt();

@@ -147,7 +147,7 @@ pub(crate) async fn list_events(
         seq,
         changes_seen: 0,
     };
-    let Some(after) = decode_sync_token(api, &input, listing)? else {
+    let Some(after) = open_sync_token(api, &input, listing)? else {
         return Err(ApiError::Resync(encode_sync_token(
             api,
             call,
@@ -234,7 +234,7 @@ fn token_binding(grant: &Grant, at: Gid) -> [u8; 16] {
 }
 
 /// Returns the position in the token that the client sent, if that is still valid.
-fn decode_sync_token(
+fn open_sync_token(
     api: &Api,
     input: &ListEvents,
     listing: [u8; 16],

@@ -158,13 +158,10 @@ pub(super) fn assign<'v>(
                     Some(call.user_gid()).filter(|me| *me != user.gid),
                 );
                 leave(work);
-                let list = view
-                    .resolved_refs
-                    .iter()
-                    .find_map(|(r, parse_gid)| match r {
-                        NodeRef::TaskList { user, .. } if **user == name => *parse_gid,
-                        _ => None,
-                    });
+                let list = view.resolved_refs.iter().find_map(|(r, gid)| match r {
+                    NodeRef::TaskList { user, .. } if **user == name => *gid,
+                    _ => None,
+                });
                 if let Some(list) = list
                     && let Some(edge) = view.sources(list, rel::SECTION_OF).first()
                 {

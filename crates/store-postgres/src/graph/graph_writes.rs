@@ -139,7 +139,7 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
-        // Nothing is cached.
+        // No viewers are cached.
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
 /// Most keys that a commit puts into the journal for the caches of other nodes. One that touches more, such as the deletion
 /// of a large project, makes them forget everything.
-const TOUCHED_MAX: usize = 4_096;
+const TOUCHED_KEYS_MAX: usize = 4_096;
 
 /// Change sets as they were applied to the state after a commit.
 pub(super) struct CommittedGroup {
@@ -101,7 +101,7 @@ impl CommittedGroup {
         let numbers = || touched.iter().map(|key| key.number()).collect();
         transaction.collected = Some(CollectedKeys {
             last: self.writes.last_seq(),
-            touched: (touched.len() <= TOUCHED_MAX).then(numbers),
+            touched: (touched.len() <= TOUCHED_KEYS_MAX).then(numbers),
         });
         let sent = self.writes.flush(transaction);
         transaction.collected = None;

@@ -385,7 +385,7 @@ async fn list(
         call.named_node(&view, resource, Level::Viewer)?;
     }
     let bounds = PageBinding::of(call, path)?;
-    let position = bounds.decode_offset(api, call)?;
+    let position = bounds.open_page_token(api, call)?;
     let (after, limit) = position.keyset(call.settings);
     let page = workgraph_webhooks::WebhookListQuery {
         owner: (call.grant.user, call.grant.app),
