@@ -18,7 +18,7 @@
 //! | Cache | Who may see an entry | What outdates it | Bound |
 //! |---|---|---|---|
 //! | token cache ([`ConnectionTokenCache`]) | the connection that sent the token, and only with the same token | any write to tokens, apps, authorizations or accounts (the version of the token store) | one token for each connection |
-//! | response cache ([`ResponseCache`]) | requests with the same user, service account, app, scopes, allowed workspaces, path and query | any commit (the version of the graph store, or the last commit that was seen with the token) | 1,024 responses of 16 KiB: 16 MiB |
+//! | response cache ([`ResponseCache`]) | requests with the same user, service account, app, scopes, allowed workspaces, path and query | any commit (the version of the graph store, or the last commit that was seen with the token) | 16 MiB, of responses of at most 16 KiB |
 //! | recent commits ([`RecentCommits`]) | deliveries, which filter by what their webhook may know | nothing: commits do not change | 10,000 change records |
 //!
 //! Three things look like caches and are none: `token_usage` is a buffer of what is still to be written, the recent tokens
@@ -44,10 +44,14 @@ pub(crate) struct ApiCaches {
 impl ApiCaches {
     /// Makes the caches, empty; with `enabled` false they stay empty.
     pub(crate) fn new(enabled: bool) -> Self {
-        let slots = if enabled { response_cache::SLOTS } else { 0 };
+        let bytes = if enabled {
+            response_cache::BYTES_MAX
+        } else {
+            0
+        };
         Self {
             enabled,
-            responses: ResponseCache::new(slots),
+            responses: ResponseCache::new(bytes),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::execute::record_response::CostedResponse;
 use crate::limits::admission::EffectiveLimits;
 use crate::limits::request_weight::RequestWeight;
 use crate::request::ApiResponse;
-use crate::request_inspector::{InspectedLine, LimitsLeft, RequestOutcome, TokenIdentity};
+use crate::request_inspector::{InspectedLine, RequestOutcome, TokenIdentity};
 use crate::state::Api;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -310,7 +310,7 @@ impl Api {
         }
         reply.operation = operation;
         if let Some(token) = token {
-            let limits = terms.map(|terms| LimitsLeft::of(&self.limiter_state(&terms)));
+            let limits = terms.map(|terms| self.remaining_limits(&terms));
             let outcome = RequestOutcome {
                 operation,
                 status: reply.status,

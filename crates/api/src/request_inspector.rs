@@ -7,9 +7,7 @@ mod masking;
 mod record;
 mod ring;
 
-pub use record::{
-    LimitsLeft, RecordedBodies, RecordedRequest, RequestOwner, RequestRecord, TokenIdentity,
-};
+pub use record::{RecordedBodies, RecordedRequest, RequestOwner, RequestRecord, TokenIdentity};
 
 use parking_lot::Mutex;
 use record::RequestLine;

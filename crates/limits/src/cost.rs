@@ -38,6 +38,13 @@ impl CreditBalance {
         }
     }
 
+    /// Returns the credits that are left of a quota of `per_minute`, rounded down; below 0 in debt.
+    pub(crate) fn left(&self, per_minute: u32) -> i64 {
+        let whole = u64::from(per_minute.max(1)) * CREDIT;
+        let left = i128::from(whole) - i128::from(self.spent);
+        i64::try_from(left.div_euclid(CREDIT.into())).unwrap_or(i64::MIN)
+    }
+
     /// Takes `cost` credits, below zero if need be.
     pub(crate) fn take(&mut self, cost: u32) {
         self.spent = self.spent.saturating_add(u64::from(cost) * CREDIT);

@@ -35,6 +35,8 @@ pub use limit::{Limit, PerLimit};
 pub use limit_exceeded::{AdmissionCounts, LimitExceeded};
 pub use limiter::Limiter;
 pub use limiter_settings::{LimiterSettings, Quota, RequestOverrides};
-pub use limiter_state::{CostState, LimiterState, RateState, RecentRequest, SlotState};
+pub use limiter_state::{
+    CostState, LimiterState, RateState, RecentRequest, RemainingLimits, SlotState,
+};
 pub use owner_totals::{OwnerTotals, TotalShare};
 pub use shared_limiter::{LocalLimits, SharedLimiter, SharedRequest};

@@ -11,7 +11,7 @@ use crate::limit::Limit;
 use crate::limit_exceeded::{AdmissionCounts, LimitExceeded};
 use crate::limiter_account::LimiterAccount;
 use crate::limiter_settings::{LimiterSettings, RequestOverrides};
-use crate::limiter_state::LimiterState;
+use crate::limiter_state::{LimiterState, RemainingLimits};
 use crate::shared_decision::{AdmissionFigures, SharedDecision};
 use crate::sync::lock;
 use crate::time_units::millis;
@@ -179,6 +179,23 @@ impl Limiter {
         match accounts.get(key) {
             Some(account) => account.state(&figures, quota, now),
             None => LimiterAccount::new(*key, accounts.floor()).state(&figures, quota, now),
+        }
+    }
+
+    /// Returns the rest of the quotas of a key as the last request that was counted left it. It changes nothing, and
+    /// costs the same whatever the key has used.
+    #[must_use]
+    pub fn remaining(
+        &self,
+        key: &LimitKey,
+        quota: u32,
+        custom: &RequestOverrides,
+    ) -> RemainingLimits {
+        let figures = self.settings.figures().with(custom);
+        let accounts = lock(&self.account_table.shard(key).accounts);
+        match accounts.get(key) {
+            Some(account) => account.remaining(&figures, quota),
+            None => LimiterAccount::new(*key, accounts.floor()).remaining(&figures, quota),
         }
     }
 

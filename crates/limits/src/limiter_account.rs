@@ -6,8 +6,8 @@ use crate::cost::CreditBalance;
 use crate::in_flight::{InFlight, OtherDeadlines};
 use crate::limit::Limit;
 use crate::limit_exceeded::LimitExceeded;
-use crate::limiter_state::LimiterState;
-use crate::window::{WindowAttempt, WindowLog};
+use crate::limiter_state::{LimiterState, RemainingLimits};
+use crate::window::{WindowAttempt, WindowLog, WindowTerms};
 
 /// State of every limiter for one key, on two cache lines.
 #[derive(Clone, Debug, Default)]
@@ -238,6 +238,26 @@ impl LimiterAccount {
             &then.balance,
             now,
         )
+    }
+
+    /// Returns the rest of the quotas as it was at the latest time the account has seen.
+    pub(crate) fn remaining(&self, figures: &EffectiveFigures, quota: u32) -> RemainingLimits {
+        let left = |terms: WindowTerms, log: Option<&WindowLog>| {
+            let used = log.map_or(0, |log| log.admitted() + log.refused());
+            let used = u32::try_from(used).unwrap_or(u32::MAX);
+            (terms.quota.saturating_sub(used), terms.quota)
+        };
+        let (standard, standard_limit) = left(figures.standard(quota), Some(&self.standard));
+        let searches = self.rare.as_ref().map(|rare| &rare.search);
+        let (search, search_limit) = left(figures.search, searches);
+        let credits = figures.cost.map(|limit| limit.max(1));
+        RemainingLimits {
+            standard,
+            standard_limit,
+            search,
+            search_limit,
+            credits: credits.map(|limit| (self.balance.left(limit), limit)),
+        }
     }
 
     /// Returns the latest time the account has seen.

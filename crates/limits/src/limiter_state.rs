@@ -2,7 +2,7 @@
 
 use crate::admission_request::RequestClass;
 use crate::atomic_settings::EffectiveFigures;
-use crate::cost::{CREDIT, CreditBalance};
+use crate::cost::CreditBalance;
 use crate::in_flight::InFlight;
 use crate::limit::Limit;
 use crate::window::{RECENT, WindowLog, WindowTerms};
@@ -87,6 +87,33 @@ pub struct RecentRequest {
     pub weight: u32,
 }
 
+/// Rest of the quotas of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemainingLimits {
+    /// Requests left of the standard quota.
+    pub standard: u32,
+    /// The standard quota.
+    pub standard_limit: u32,
+    /// Searches left.
+    pub search: u32,
+    /// The quota of searches.
+    pub search_limit: u32,
+    /// Credits left, below 0 in debt, and the most there can be; `None` if there is no such limit.
+    pub credits: Option<(i64, u32)>,
+}
+
+impl From<&LimiterState> for RemainingLimits {
+    fn from(state: &LimiterState) -> Self {
+        Self {
+            standard: state.standard.remaining,
+            standard_limit: state.standard.limit,
+            search: state.search.remaining,
+            search_limit: state.search.limit,
+            credits: state.cost.as_ref().map(|cost| (cost.balance, cost.limit)),
+        }
+    }
+}
+
 impl LimiterState {
     pub(crate) fn new(
         figures: &EffectiveFigures,
@@ -137,10 +164,9 @@ impl LimiterState {
         };
         let cost = |limit: u32| {
             let rate = limit.max(1);
-            let left = i128::from(u64::from(rate) * CREDIT) - i128::from(balance.spent());
             CostState {
                 limit: rate,
-                balance: i64::try_from(left.div_euclid(CREDIT.into())).unwrap_or(i64::MIN),
+                balance: balance.left(rate),
                 next_ms: balance.wait(rate),
                 full_ms: balance.spent().div_ceil(rate.into()),
                 shadow: figures.shadow.has(Limit::Cost),

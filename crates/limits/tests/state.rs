@@ -237,6 +237,32 @@ fn a_key_may_have_figures_of_its_own() {
     assert!(limiter.state(&KEY, 10, at(10)).cost.is_none());
 }
 
+/// The rest of the quotas is that of the whole state at the time of the last request that was counted.
+#[test]
+fn the_rest_is_that_of_the_state_after_the_last_request() {
+    let limiter = Limiter::new(LimiterSettings::default());
+    let own = RequestOverrides {
+        cost_per_minute: Some(500),
+        ..RequestOverrides::default()
+    };
+    let rest = |quota| limiter.remaining(&KEY, quota, &own);
+    let whole = |quota, now| (&limiter.state_with(&KEY, quota, &own, at(now))).into();
+    assert_eq!(rest(150), whole(150, 0), "nothing was sent");
+    for n in 0..400 {
+        let now = n * 331;
+        let rate = match n % 7 {
+            0 => RateQuota::Search,
+            _ => RateQuota::Standard { quota: 150 },
+        };
+        let request = AdmissionRequest { rate, ..READ };
+        if let Ok(mut permit) = limiter.admit_with(&request, &own, at(now)) {
+            permit.settle(u32::from(n % 3 == 0) * 9, at(now));
+        }
+        assert_eq!(rest(150), whole(150, now), "{n}");
+        assert_eq!(rest(100), whole(100, now), "{n}, with another quota");
+    }
+}
+
 #[test]
 fn new_figures_never_free_what_still_counts() {
     let limiter = Limiter::new(LimiterSettings::default());

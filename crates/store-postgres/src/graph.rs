@@ -8,8 +8,10 @@ mod index_entries;
 pub(crate) mod index_keys;
 mod new_indexes;
 mod node_columns;
-mod statements;
+pub(crate) mod statements;
 pub(crate) mod words;
+
+pub(crate) use self::statements::{OfMany, of_many};
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,35 @@
 //! Parameters of reads as values, so that a read can be remembered and made later.
+use crate::columns::whole;
+use crate::database_error::DatabaseError;
 use tokio_postgres::types::ToSql;
 
 /// Parameters of a statement.
 pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 /// Parameters that a statement takes along.
 pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Send + Sync>>;
+
+/// Most rows of one statement that writes arrays.
+pub(crate) const ROWS_MAX: usize = 4_096;
+
+/// Returns a value of each row, as an array.
+pub(crate) fn column<R, T>(rows: &[R], value: impl Fn(&R) -> T) -> Box<dyn ToSql + Send + Sync>
+where
+    T: ToSql + Send + Sync + 'static,
+{
+    Box::new(rows.iter().map(value).collect::<Vec<T>>())
+}
+
+/// Returns a number of each row, as an array.
+///
+/// # Errors
+/// Fails if a number is too large to be stored.
+pub(crate) fn numbers<R>(
+    rows: &[R],
+    value: impl Fn(&R) -> u64,
+) -> Result<Box<dyn ToSql + Send + Sync>, DatabaseError> {
+    let numbers = rows.iter().map(|row| whole(value(row)));
+    Ok(Box::new(numbers.collect::<Result<Vec<i64>, _>>()?))
+}
 
 /// Parameter of a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -14,6 +39,8 @@ pub(crate) enum Param {
     Small(i16),
     Text(String),
     Bytes(Vec<u8>),
+    Bigs(Vec<i64>),
+    Smalls(Vec<i16>),
     Texts(Vec<String>),
     Flags(Vec<bool>),
 }
@@ -52,8 +79,28 @@ impl Param {
             Self::Small(value) => value,
             Self::Text(value) => value,
             Self::Bytes(value) => value,
+            Self::Bigs(value) => value,
+            Self::Smalls(value) => value,
             Self::Texts(value) => value,
             Self::Flags(value) => value,
+        }
+    }
+
+    /// Returns an empty array for values like this one, if there are arrays of its kind.
+    pub(crate) const fn array(&self) -> Option<Self> {
+        Some(match self {
+            Self::Big(_) => Self::Bigs(Vec::new()),
+            Self::Small(_) => Self::Smalls(Vec::new()),
+            _ => return None,
+        })
+    }
+
+    /// Adds a value to an array of its kind.
+    pub(crate) fn push(&mut self, value: &Self) {
+        match (self, value) {
+            (Self::Bigs(values), Self::Big(value)) => values.push(*value),
+            (Self::Smalls(values), Self::Small(value)) => values.push(*value),
+            _ => {}
         }
     }
 

@@ -20,13 +20,6 @@ use tokio_postgres::{Row, Statement};
 use workgraph_core::storage::Seq;
 use workgraph_core::{InterruptReason, MaybeInterrupt};
 
-/// Keys that collected writes touch, for the journal's entry of the last commit.
-pub(crate) struct CollectedKeys {
-    pub(crate) last: Seq,
-    /// The keys; `None` if there are too many of them.
-    pub(crate) touched: Option<Vec<i64>>,
-}
-
 type PendingStatement<'c> =
     Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'c>>;
 
@@ -47,8 +40,6 @@ pub(crate) struct PgTransaction<'c> {
     pub(crate) wave: Option<Wave>,
     /// Last commit that a transaction which only reads shows, once it was read.
     pub(crate) shown: Option<Seq>,
-    /// Keys that the collected writes of commits touch, while they are written: it was found out before that they fit.
-    pub(crate) collected: Option<CollectedKeys>,
     /// Locked row of a transaction that writes; `None` in one that reads, and before the lock.
     pub(crate) state: Option<StoreState>,
     /// Attempt to commit of a transaction that writes.
@@ -78,7 +69,6 @@ impl<'c> PgTransaction<'c> {
             pending: Vec::new(),
             wave: None,
             shown: None,
-            collected: None,
             state: None,
             attempt: None,
             is_writing: false,

@@ -1,4 +1,6 @@
 //! Statements of one wave, and their rows.
+use crate::database_error::DatabaseError;
+use crate::graph::{OfMany, of_many};
 use crate::params::Param;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,6 +14,101 @@ pub(crate) type Rows = Arc<[Row]>;
 pub(crate) struct Read {
     pub(crate) sql: &'static str,
     pub(crate) params: Vec<Param>,
+}
+
+/// Place of the rows of a read among those of the statements that were sent.
+#[derive(Clone, Copy)]
+enum Place {
+    /// All rows of a statement.
+    All(usize),
+    /// Rows with this number in the first column.
+    First(usize, i64),
+    /// Rows with this number in the last column.
+    Last(usize, i64),
+}
+
+/// Reads as they are sent: several of one kind are one statement.
+#[derive(Default)]
+pub(crate) struct JoinedReads {
+    pub(crate) reads: Vec<Read>,
+    places: Vec<Place>,
+}
+
+impl JoinedReads {
+    /// Joins reads.
+    pub(crate) fn new(reads: &[Read]) -> Self {
+        let mut joined = Self::default();
+        let mut positions = HashMap::new();
+        for read in reads {
+            let place = joined.place(read, reads, &mut positions);
+            let at = joined.reads.len();
+            let place = place.unwrap_or_else(|| {
+                joined.reads.push(read.clone());
+                Place::All(at)
+            });
+            joined.places.push(place);
+        }
+        joined
+    }
+
+    /// Adds a read to a statement that makes several like it; `None` if it is better made by itself.
+    fn place<'r>(
+        &mut self,
+        read: &'r Read,
+        all: &[Read],
+        positions: &mut HashMap<(OfMany, &'r [Param]), usize>,
+    ) -> Option<Place> {
+        let many = of_many(read.sql)?;
+        let (sql, listed, shared) = match many {
+            OfMany::Gids(sql) => (sql, read.params.get(..1)?, read.params.get(1..)?),
+            OfMany::Places(_) if all.iter().filter(|other| other.sql == read.sql).count() < 2 => {
+                return None;
+            }
+            OfMany::Places(sql) => (sql, read.params.as_slice(), [].as_slice()),
+        };
+        let at = *positions.entry((many, shared)).or_insert(self.reads.len());
+        if at == self.reads.len() {
+            let arrays: Option<Vec<Param>> = listed.iter().map(Param::array).collect();
+            let params = arrays?.into_iter().chain(shared.iter().cloned()).collect();
+            self.reads.push(Read { sql, params });
+        }
+        let arrays = &mut self.reads.get_mut(at)?.params;
+        for (array, value) in arrays.iter_mut().zip(listed) {
+            array.push(value);
+        }
+        match (many, listed.first()?, arrays.first()?) {
+            (OfMany::Gids(_), Param::Big(gid), _) => Some(Place::First(at, *gid)),
+            (OfMany::Places(_), _, Param::Bigs(all)) => Some(Place::Last(at, all.len() as i64)),
+            _ => None,
+        }
+    }
+
+    /// Returns the rows of each read, from those of each statement.
+    pub(crate) fn split(&self, rows: Vec<Vec<Row>>) -> Result<Vec<Rows>, DatabaseError> {
+        let mut whole: Vec<Option<Vec<Row>>> = rows.into_iter().map(Some).collect();
+        let mut by_number: HashMap<(usize, i64), Vec<Row>> = HashMap::new();
+        let mut split = Vec::with_capacity(self.places.len());
+        for place in &self.places {
+            let (Place::All(at) | Place::First(at, _) | Place::Last(at, _)) = *place;
+            let rows = whole.get_mut(at).and_then(Option::take);
+            let rows = match *place {
+                Place::All(_) => rows,
+                Place::First(at, number) | Place::Last(at, number) => {
+                    for row in rows.into_iter().flatten() {
+                        let column = match place {
+                            Place::Last(..) => row.len().saturating_sub(1),
+                            _ => 0,
+                        };
+                        let key = (at, row.try_get(column)?);
+                        by_number.entry(key).or_default().push(row);
+                    }
+                    by_number.remove(&(at, number))
+                }
+            };
+            split.push(rows.unwrap_or_default().into());
+        }
+        Ok(split)
+    }
 }
 
 /// Statements of one wave.
@@ -35,5 +132,40 @@ impl Wave {
                 Rows::default()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::statements;
+    use crate::params::params;
+
+    /// S931. Reads of one kind are one statement; a single scan, and what differs in more than its gid, is made by itself.
+    #[test]
+    fn reads_of_one_kind_are_joined() {
+        let read = |sql, params| Read { sql, params };
+        let scan = |dst: i64| {
+            read(
+                statements::SCAN_IN[1],
+                params![dst, 3_i16, 0_i64, 0_i64, 9_i64],
+            )
+        };
+        let reads = [
+            read(statements::NODE[2], params![5_i64]),
+            read(statements::LAST_SEQ, params![]),
+            read(statements::NODE[2], params![6_i64]),
+            scan(7),
+            read(statements::EDGES_OUT[1], params![5_i64, 1_i16, 2_i16]),
+            read(statements::EDGES_OUT[1], params![6_i64, 1_i16, 3_i16]),
+        ];
+        let joined = JoinedReads::new(&reads);
+        assert_eq!(joined.reads.len(), 5);
+        assert_eq!(joined.reads[0].params, [Param::Bigs(vec![5, 6])]);
+        assert_eq!(joined.reads[2], scan(7));
+        let joined = JoinedReads::new(&[scan(7), scan(8)]);
+        assert_eq!(joined.reads.len(), 1);
+        assert_eq!(joined.reads[0].params[0], Param::Bigs(vec![7, 8]));
+        assert_eq!(joined.reads[0].params[1], Param::Smalls(vec![3, 3]));
     }
 }

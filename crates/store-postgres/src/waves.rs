@@ -7,14 +7,14 @@ use crate::columns::{bound, limit, number};
 use crate::database_error::DatabaseError;
 use crate::params::{Param, params};
 use crate::transaction::PgTransaction;
-use crate::wave_statements::{Read, Rows, Wave};
+use crate::wave_statements::{JoinedReads, Read, Rows, Wave};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio_postgres::Row;
 use workgraph_core::engine;
 use workgraph_core::engine::waves::{
     Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, GraphAnswer, GraphRead, WAVES_MAX,
-    apply_attempt, commit_guesses, load_attempt, load_guesses,
+    apply_attempt, apply_attempt_with, commit_guesses, load_attempt_with, load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView, Seq};
@@ -143,22 +143,15 @@ impl PgTransaction<'_> {
     ) -> Result<(Vec<GraphAnswer>, Option<Stamp>), GraphStoreError> {
         self.wave = Some(Wave::default());
         // Without rows, nothing that is made of them counts.
-        match beside.locks {
-            true => drop(self.lock_state()),
-            false => drop(self.seq()),
-        }
-        let _ = beside.since.map(|since| self.touched(since));
+        drop(self.state_beside(beside));
         for read in reads {
             let _ = read.run_in(self);
         }
         let noted = self.wave.take().unwrap_or_default();
         let mut rows = Vec::new();
         if !noted.reads.is_empty() {
-            rows = self
-                .rows_of_all(&noted.reads)?
-                .into_iter()
-                .map(Rows::from)
-                .collect();
+            let joined = JoinedReads::new(&noted.reads);
+            rows = joined.split(self.rows_of_all(&joined.reads)?)?;
         }
         self.wave = Some(Wave { rows, ..noted });
         let known = self.found(reads, beside);
@@ -172,28 +165,33 @@ impl PgTransaction<'_> {
         reads: &[GraphRead],
         beside: Beside,
     ) -> Result<(Vec<GraphAnswer>, Option<Stamp>), GraphStoreError> {
-        if beside.locks {
-            self.lock_state()?;
-        }
-        let seq = self.seq()?;
-        let stamp = beside.since.map(|since| self.stamp(since, seq));
-        let stamp = stamp.transpose()?;
+        let stamp = self.state_beside(beside)?;
         let answers: Result<_, GraphStoreError> =
             reads.iter().map(|read| read.run_in(self)).collect();
         Ok((answers?, stamp))
     }
 
-    /// Returns the journal's rows with the keys that commits after this one touched.
-    fn touched(&mut self, since: Seq) -> Result<Rows, DatabaseError> {
-        self.read(TOUCHED, params![bound(since), limit(TOUCHED_COMMITS_MAX)])
-    }
-
-    /// Returns what commits after this one touched.
-    fn stamp(&mut self, since: Seq, seq: Seq) -> Result<Stamp, GraphStoreError> {
-        let rows = self.touched(since)?;
+    /// Returns the state, and what commits touched on the way to it, if that is asked for.
+    fn state_beside(&mut self, beside: Beside) -> Result<Option<Stamp>, GraphStoreError> {
+        let Some(since) = beside.since else {
+            match beside.locks {
+                true => self.lock_state()?,
+                false => drop(self.seq()?),
+            }
+            return Ok(None);
+        };
+        if !beside.locks {
+            let (from, most) = touched_since_params(since);
+            let stamp = Stamp::read(&self.read(TOUCHED_SINCE, params![from, most])?, since)?;
+            self.shown = Some(stamp.seq());
+            return Ok(Some(stamp));
+        }
+        let locked = self.lock_state();
+        let rows = self.read(TOUCHED, params![bound(since), limit(TOUCHED_COMMITS_MAX)])?;
         let commits = rows.iter().map(|row| Ok(row.try_get(0)?));
         let commits: Result<Vec<Option<Vec<i64>>>, DatabaseError> = commits.collect();
-        Ok(Stamp::of(seq, since, commits?))
+        locked?;
+        Ok(Some(Stamp::of(self.seq()?, since, commits?)))
     }
 
     /// Answers a query in waves, and takes from the cache what no commit has touched since it was kept.
@@ -203,10 +201,7 @@ impl PgTransaction<'_> {
         cache: &Mutex<FactCache>,
     ) -> Result<ReadView, GraphStoreError> {
         let guesses = load_guesses(query, true);
-        let attempt = |facts: &Facts| match load_attempt(facts, query, None) {
-            Attempt::Whole(view) => Ok(view),
-            Attempt::Lacks(reads) => Err(reads),
-        };
+        let attempt = |facts: &mut Facts| loaded(facts, query, cache);
         match self.in_waves(cache, guesses, attempt)? {
             Some((_, view)) => view,
             None => self.load_directly(query),
@@ -221,7 +216,8 @@ impl PgTransaction<'_> {
         cache: &Mutex<FactCache>,
     ) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
         let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
-        self.in_waves(cache, guesses.collect(), |facts| applied(facts, sets))
+        let attempt = |facts: &mut Facts| applied(facts, sets, cache);
+        self.in_waves(cache, guesses.collect(), attempt)
     }
 
     /// Makes attempts at something until one lacks no reads; `None` if they take too many waves. In a transaction that
@@ -230,44 +226,35 @@ impl PgTransaction<'_> {
         &mut self,
         cache: &Mutex<FactCache>,
         guesses: Vec<GraphRead>,
-        attempt: impl Fn(&Facts) -> Result<T, Vec<GraphRead>>,
+        attempt: impl Fn(&mut Facts) -> Result<T, Vec<GraphRead>>,
     ) -> Result<Option<(Facts, T)>, GraphStoreError> {
         // The first trip brings what was touched, and what the cache does not have in any case.
         let (since, mut wave) = {
             let mut cache = cache.lock();
-            let lacking = guesses.iter().filter(|read| cache.get(read).is_none());
-            let lacking: Vec<GraphRead> = lacking.cloned().collect();
-            (cache.seq(), lacking)
+            let lacking = guesses.into_iter();
+            let lacking = lacking.filter(|read| cache.get(read).is_none());
+            let lacking: Vec<GraphRead> = lacking.collect();
+            (cache.has_room().then(|| cache.seq()), lacking)
         };
-        let beside = Beside {
-            since: Some(since),
-            locks: self.writes(),
-        };
-        let (mut answers, stamp) = self.answers(&wave, beside)?;
+        let locks = self.writes();
+        let (mut answers, stamp) = self.answers(&wave, Beside { since, locks })?;
         let seq = self.seq()?;
         let mut facts = Facts::at(seq);
-        if let Some(stamp) = stamp {
+        if let Some((stamp, since)) = stamp.zip(since) {
             stamp.apply(since, &mut cache.lock());
         }
-        let mut rest = guesses;
         let mut trips = 1;
         for _ in 0..ATTEMPTS_MAX {
-            {
-                let mut cache = cache.lock();
-                for (read, answer) in wave.iter().zip(answers) {
-                    cache.keep(seq, read, &answer);
-                    facts.insert(read, answer)?;
-                }
-                // The first time these are the guesses, of which some were read just now.
-                rest.retain(|read| !wave.contains(read));
-                wave = cache.fill(&mut facts, rest)?;
+            for (read, answer) in wave.iter().zip(answers) {
+                cache.lock().keep(seq, read, &answer);
+                facts.insert(read, answer)?;
             }
-            (answers, rest) = (Vec::new(), Vec::new());
+            wave = match attempt(&mut facts) {
+                Ok(done) => return Ok(Some((facts, done))),
+                Err(reads) => cache.lock().fill(&mut facts, reads)?,
+            };
+            answers = Vec::new();
             if wave.is_empty() {
-                match attempt(&facts) {
-                    Ok(done) => return Ok(Some((facts, done))),
-                    Err(reads) => rest = reads,
-                }
                 continue;
             }
             trips += 1;
@@ -298,7 +285,7 @@ impl PgTransaction<'_> {
             for (read, answer) in wave.iter().zip(answers) {
                 facts.insert(read, answer)?;
             }
-            match applied(&facts, sets) {
+            match outcome(apply_attempt(&facts, sets)) {
                 Ok(applied) => return Ok(Some(applied)),
                 Err(reads) => wave = reads,
             }
@@ -307,10 +294,41 @@ impl PgTransaction<'_> {
     }
 }
 
-fn applied(facts: &Facts, sets: &[&Changes]) -> Result<AppliedChanges, Vec<GraphRead>> {
-    match apply_attempt(facts, sets) {
+fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>> {
+    match applied {
         Applied::Ready(applied) => Ok(*applied),
         Applied::Lacks(reads) => Err(reads),
+    }
+}
+
+/// Returns the answer of the cache to a read, if it has one that is true of the state after a commit.
+fn cached(cache: &Mutex<FactCache>, seq: Seq, read: &GraphRead) -> Option<GraphAnswer> {
+    let mut cache = cache.lock();
+    (cache.seq() == seq).then(|| cache.get(read)).flatten()
+}
+
+/// Applies change sets to the state of facts, which take from the cache what they lack.
+fn applied(
+    facts: &mut Facts,
+    sets: &[&Changes],
+    cache: &Mutex<FactCache>,
+) -> Result<AppliedChanges, Vec<GraphRead>> {
+    let seq = facts.seq();
+    let more = |read: &GraphRead| cached(cache, seq, read);
+    outcome(apply_attempt_with(facts, &more, sets))
+}
+
+/// Answers a query from facts, which take from the cache what they lack.
+fn loaded(
+    facts: &mut Facts,
+    query: &ReadQuery,
+    cache: &Mutex<FactCache>,
+) -> Result<Result<ReadView, GraphStoreError>, Vec<GraphRead>> {
+    let seq = facts.seq();
+    let more = |read: &GraphRead| cached(cache, seq, read);
+    match load_attempt_with(facts, &more, query) {
+        Attempt::Whole(view) => Ok(view),
+        Attempt::Lacks(reads) => Err(reads),
     }
 }
 
@@ -321,11 +339,8 @@ pub(crate) fn load_from_cache(
     min_seq: Seq,
     cache: &Mutex<FactCache>,
 ) -> Result<Option<ReadView>, GraphStoreError> {
-    let attempt = |facts: &Facts| match load_attempt(facts, query, None) {
-        Attempt::Whole(view) => Ok(view),
-        Attempt::Lacks(reads) => Err(reads),
-    };
-    match attempt_from_cache(load_guesses(query, true), min_seq, cache, attempt)? {
+    let attempt = |facts: &mut Facts| loaded(facts, query, cache);
+    match attempt_from_cache(min_seq, cache, attempt)? {
         Some((_, view)) => view.map(Some),
         None => Ok(None),
     }
@@ -336,25 +351,21 @@ pub(crate) fn apply_from_cache(
     sets: &[&Changes],
     cache: &Mutex<FactCache>,
 ) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
-    let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
-    attempt_from_cache(guesses.collect(), 0, cache, |facts| applied(facts, sets))
+    attempt_from_cache(0, cache, |facts| applied(facts, sets, cache))
 }
 
 /// Makes attempts at something as long as the cache has the reads that the last one lacked.
 fn attempt_from_cache<T>(
-    guesses: Vec<GraphRead>,
     min_seq: Seq,
     cache: &Mutex<FactCache>,
-    attempt: impl Fn(&Facts) -> Result<T, Vec<GraphRead>>,
+    attempt: impl Fn(&mut Facts) -> Result<T, Vec<GraphRead>>,
 ) -> Result<Option<(Facts, T)>, GraphStoreError> {
     let mut facts = Facts::at(cache.lock().seq());
     if facts.seq() < min_seq {
         return Ok(None);
     }
-    // A guess that is not known may be useless.
-    cache.lock().fill(&mut facts, guesses)?;
     for _ in 0..ATTEMPTS_MAX {
-        let lacking = match attempt(&facts) {
+        let lacking = match attempt(&mut facts) {
             Ok(done) => return Ok(Some((facts, done))),
             Err(reads) => reads,
         };

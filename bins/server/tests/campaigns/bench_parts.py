@@ -98,6 +98,9 @@ def inlined(text, values, names):
         value = values[int(number) - 1]
         if value.strip("'") in names:
             return names[value.strip("'")]
+        elements = value.strip("'{}").split(",")
+        if re.fullmatch(r"'\{[-0-9,NUL]+\}'", value) and not names.keys().isdisjoint(elements):
+            return f"ARRAY[{','.join(names.get(element, element) for element in elements)}]"
         if ":" in value or "\\" in value:
             # What pgbench would take for a variable is escaped.
             return "E" + value.replace("\\", "\\\\").replace(":", "\\x3A")

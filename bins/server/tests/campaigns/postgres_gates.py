@@ -3,6 +3,7 @@
 Server or pgbench, PostgreSQL and the load share the machine. Ratios are medians over the rounds."""
 import pathlib
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -84,20 +85,20 @@ class Campaign:
         ask = self.cold.ask
         _, first = statements.of(lambda: ask("GET", f"/tasks/{task}"))
         opening = [one for one in first if "FROM token" in one[1] or "LEFT JOIN (SELECT seq, touched" in one[1]]
-        hot = PLUS.format("\n".join(inlined(text, values, {}) for _, text, values in opening))
+        token = hot = PLUS.format("\n".join(inlined(text, values, {}) for _, text, values in opening))
         if not any("touched" in text for _, text, _ in opening):
             hot = hot.replace("\\endpipeline", "SELECT s.seq, j.seq, j.touched FROM store_state s LEFT JOIN (SELECT seq, touched FROM journal "
                               "WHERE seq > 1000000 ORDER BY seq LIMIT 1000) j ON true;\n\\endpipeline")
         rest = [one for one in first if one not in opening]
-        number = lambda value: value.strip("'").isdigit() and len(value) > 14
-        split = next((at for at, (_, _, values) in enumerate(rest) if any(number(v) and v.strip("'") not in (me, task) for v in values)), len(rest))
+        known = {me, task, str(2**63 - 1), str(2**63)}
+        split = next((at for at, (_, _, values) in enumerate(rest) if set(re.findall(r"\d{14,}", " ".join(values))) - known), len(rest))
         waves = [PLUS.format("\n".join(inlined(text, values, {task: ":gid"}) for _, text, values in part)) for part in (rest[:split], rest[split:]) if part]
         # Gids are made of a number, so that choosing one is no trip.
         gids = [int(gid) for gid in self.tasks]
         picks = sorted(random.sample(gids, 200))
         choice = "\\set at random(0, 199)\n\\set gid " + self.case(picks) + "\n"
         (self.root / "hot.sql").write_text(hot)
-        (self.root / "waves.sql").write_text(choice + hot + "".join(waves))
+        (self.root / "waves.sql").write_text(choice + token + "".join(waves))
         section = self.pg.sql(f"SELECT dst FROM edge WHERE src = {task} AND rel = 1", "workgraph")
         keys = (f"SELECT e.src, e.rel, e.dst, e.rank, e.seq, e.aux FROM edge e JOIN node n ON n.gid = e.src WHERE e.dst = {section} AND "
                 f"e.rel = 1 AND (e.rank, e.src) > (-9223372036854775808, 0) AND n.gone IS NULL ORDER BY e.rank, e.src LIMIT {PAGE};")
@@ -135,7 +136,7 @@ class Campaign:
             text = [lock] if lock else []
             for _, statement, values in mine:
                 if statement.startswith("INSERT INTO journal"):
-                    statement = statement.replace("$1", seq, 1)
+                    statement = statement.replace("$1", f"ARRAY[{seq}]", 1)
                 text.append(inlined(statement, values, names))
             (self.root / f"{name}.sql").write_text(sets + PLUS.format("\n".join(["BEGIN;", *text, "COMMIT;"])))
 

@@ -2,20 +2,27 @@
 //!
 //! The reply to a get depends on the graph, the caller and the request, never on the time. A store that knows the
 //! number of its last commit without a trip ([`GraphStore::version`]) allows the same request to get the same bytes
-//! until that number changes; so does one that tells its last commit with the look-up of the token. Token, limits and scopes are still checked each time.
+//! until that number changes; so does one that tells its last commit with the look-up of the token. Token, limits and
+//! scopes are still checked each time.
 //!
 //! [`GraphStore::version`]: workgraph_core::storage::GraphStore::version
 use parking_lot::{Mutex, MutexGuard};
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::{BuildHasher, Hash};
 use workgraph_auth::ScopeSet;
 use workgraph_core::storage::ViewerKey;
 use workgraph_operations::operation::NumberedOperation;
 
-/// The most replies that are kept.
-pub(super) const SLOTS: usize = 1024;
-/// The largest reply that is kept, in bytes: all of them together stay under 16 MiB.
+/// Most bytes of all entries.
+pub(super) const BYTES_MAX: usize = 16 << 20;
+/// Largest reply that is kept, in bytes.
 const CACHED_BODY_MAX: usize = 16 << 10;
+/// Number of parts, each with a lock of its own.
+const SHARDS: usize = 64;
+/// Requests that each shard remembers to have been sent once.
+const CANDIDATES: usize = 256;
+/// Bytes of an entry beside its text, about: the entry and its place in the map.
+const ENTRY: usize = 192;
 
 /// The inputs on which a reply depends.
 #[derive(Clone, Copy, Hash)]
@@ -28,18 +35,70 @@ pub(crate) struct ResponseCacheKey<'r> {
     pub(crate) query: &'r str,
 }
 
-/// The cached replies. Each request has one slot, which it shares with others.
+/// The cached replies.
 pub(crate) struct ResponseCache {
-    slots: Vec<Mutex<ResponseCacheSlot>>,
+    shards: Vec<Mutex<Shard>>,
+    /// Most bytes of the younger entries of a shard, and of the older ones.
+    generation_bytes: usize,
 }
 
-/// A slot on cache lines of its own, with all compared values but the path: the holder of the lock has these.
-#[derive(Default)]
+/// A part of the cache, on cache lines of its own. Entries that were not used while half the room was filled are given up
+/// together.
 #[repr(align(64))]
-struct ResponseCacheSlot {
-    /// Hash of the last request in this slot. Only a repeated request is kept.
-    last_key_hash: u64,
-    entry: Option<ResponseCacheEntry>,
+struct Shard {
+    young: FxHashMap<u64, ResponseCacheEntry>,
+    old: FxHashMap<u64, ResponseCacheEntry>,
+    young_bytes: usize,
+    /// Hashes of requests that were sent once, the last two of each place: only a repeated request is kept.
+    candidates: Box<[[u64; 2]]>,
+}
+
+impl Shard {
+    fn new() -> Self {
+        Self {
+            young: FxHashMap::default(),
+            old: FxHashMap::default(),
+            young_bytes: 0,
+            candidates: vec![[0; 2]; CANDIDATES / 2].into(),
+        }
+    }
+
+    /// Returns true if the request was sent before, as far as that is remembered, and remembers it.
+    fn is_repeated(&mut self, hash: u64) -> bool {
+        if self.young.contains_key(&hash) || self.old.contains_key(&hash) {
+            return true;
+        }
+        let place = index(hash / SHARDS as u64, CANDIDATES / 2);
+        let Some(last) = self.candidates.get_mut(place) else {
+            return false;
+        };
+        let [newest, oldest] = *last;
+        *last = [hash, newest];
+        newest == hash || oldest == hash
+    }
+
+    fn insert(&mut self, hash: u64, entry: ResponseCacheEntry, most: usize) {
+        self.old.remove(&hash);
+        if let Some(outdated) = self.young.remove(&hash) {
+            self.young_bytes -= outdated.bytes();
+        }
+        if self.young_bytes + entry.bytes() > most {
+            self.old = std::mem::take(&mut self.young);
+            self.young_bytes = 0;
+        }
+        if entry.bytes() <= most {
+            self.young_bytes += entry.bytes();
+            self.young.insert(hash, entry);
+        }
+    }
+
+    /// Returns the entry of a request, which counts as used.
+    fn get(&mut self, hash: u64, most: usize) -> Option<&ResponseCacheEntry> {
+        if let Some(entry) = self.old.remove(&hash) {
+            self.insert(hash, entry, most);
+        }
+        self.young.get(&hash)
+    }
 }
 
 /// A cached reply.
@@ -89,6 +148,10 @@ impl ResponseCacheEntry {
         }
     }
 
+    const fn bytes(&self) -> usize {
+        ENTRY + self.text.len()
+    }
+
     /// Returns the body, if this is the reply to the request.
     fn body(&self, asked: &ResponseCacheKey<'_>, version: u64) -> Option<&[u8]> {
         let (body, key) = self.text.split_at_checked(self.body)?;
@@ -105,22 +168,27 @@ impl ResponseCacheEntry {
 }
 
 impl ResponseCache {
-    /// Makes a cache of this many replies, [`SLOTS`] or none.
-    pub(super) fn new(slots: usize) -> Self {
-        let slots = std::iter::repeat_with(Mutex::default).take(slots).collect();
-        Self { slots }
+    /// Makes a cache of this many bytes, [`BYTES_MAX`] or none.
+    pub(super) fn new(bytes: usize) -> Self {
+        let shards = if bytes == 0 { 0 } else { SHARDS };
+        Self {
+            shards: std::iter::repeat_with(|| Mutex::new(Shard::new()))
+                .take(shards)
+                .collect(),
+            generation_bytes: bytes / SHARDS / 2,
+        }
     }
 
-    fn slot(&self, hash: u64) -> Option<MutexGuard<'_, ResponseCacheSlot>> {
-        // The lower bits of the hash are its best.
-        let at = usize::try_from(hash % SLOTS as u64).unwrap_or_default();
-        self.slots.get(at).map(Mutex::lock)
+    fn shard(&self, hash: u64) -> Option<MutexGuard<'_, Shard>> {
+        let shard = self.shards.get(index(hash, SHARDS));
+        shard.map(Mutex::lock)
     }
 
     /// Returns the cached reply of this version, if there is one.
     pub(crate) fn get(&self, asked: &ResponseCacheKey<'_>, version: u64) -> Option<CachedResponse> {
-        let slot = self.slot(hash(asked))?;
-        let kept = slot.entry.as_ref()?;
+        let hash = hash(asked);
+        let mut shard = self.shard(hash)?;
+        let kept = shard.get(hash, self.generation_bytes)?;
         Some(CachedResponse {
             body: kept.body(asked, version)?.to_vec(),
             cost: kept.cost,
@@ -138,22 +206,23 @@ impl ResponseCache {
         cost: u32,
     ) {
         let hash = hash(asked);
-        let Some(mut slot) = self.slot(hash) else {
+        let Some(mut shard) = self.shard(hash) else {
             return;
         };
-        if slot.last_key_hash != hash || body.len() > CACHED_BODY_MAX {
-            slot.last_key_hash = hash;
-            slot.entry = None;
-            return;
+        if body.len() <= CACHED_BODY_MAX && shard.is_repeated(hash) {
+            let entry = ResponseCacheEntry::new(asked, version, row, body, cost);
+            shard.insert(hash, entry, self.generation_bytes);
         }
-        slot.entry = Some(ResponseCacheEntry::new(asked, version, row, body, cost));
     }
 }
 
 fn hash(asked: &ResponseCacheKey<'_>) -> u64 {
-    let mut hasher = FxHasher::default();
-    asked.hash(&mut hasher);
-    hasher.finish()
+    FxBuildHasher.hash_one(asked)
+}
+
+/// Returns a place among so many. The lower bits of a hash are its best.
+fn index(bits: u64, places: usize) -> usize {
+    usize::try_from(bits % places as u64).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -193,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_kept_when_it_is_asked_for_again_and_until_the_next_commit() {
-        let replies = ResponseCache::new(SLOTS);
+        let replies = ResponseCache::new(BYTES_MAX);
         let asked = asked("/tasks/1");
         put(&replies, &asked, b"{}");
         assert_eq!(get(&replies, &asked, 3), None, "asked for once");
@@ -204,7 +273,7 @@ mod tests {
 
     #[test]
     fn another_caller_scope_path_or_query_is_another_request() {
-        let replies = ResponseCache::new(SLOTS);
+        let replies = ResponseCache::new(BYTES_MAX);
         let one = asked("/tasks/1");
         put(&replies, &one, b"{}");
         put(&replies, &one, b"{}");
@@ -248,11 +317,48 @@ mod tests {
 
     #[test]
     fn large_replies_are_not_kept() {
-        let replies = ResponseCache::new(SLOTS);
+        let replies = ResponseCache::new(BYTES_MAX);
         let asked = asked("/tasks/1");
         let body = vec![b'x'; CACHED_BODY_MAX + 1];
         put(&replies, &asked, &body);
         put(&replies, &asked, &body);
         assert_eq!(get(&replies, &asked, 3), None);
+    }
+
+    #[test]
+    fn many_repeated_requests_are_kept_within_the_room() {
+        let replies = ResponseCache::new(BYTES_MAX);
+        let paths: Vec<String> = (0..4_000)
+            .map(|number| format!("/tasks/{number}"))
+            .collect();
+        let put_all = |size| {
+            for path in paths.iter().chain(&paths) {
+                put(&replies, &asked(path), &vec![b'x'; size]);
+            }
+        };
+        let kept = || {
+            let each = paths
+                .iter()
+                .filter_map(|path| get(&replies, &asked(path), 3));
+            each.map(|(body, _)| body.len()).collect::<Vec<_>>()
+        };
+        put_all(1_000);
+        assert!(kept().len() > 3_500, "{}", kept().len());
+        // Those that are larger do not fit together.
+        put_all(CACHED_BODY_MAX);
+        assert!(kept().len() > 400, "{}", kept().len());
+        assert!(kept().iter().sum::<usize>() < BYTES_MAX);
+    }
+
+    #[test]
+    fn requests_that_are_sent_once_push_out_no_repeated_one() {
+        let replies = ResponseCache::new(BYTES_MAX);
+        let one = asked("/tasks/1");
+        put(&replies, &one, b"{}");
+        put(&replies, &one, b"{}");
+        for number in 2..100_000 {
+            put(&replies, &asked(&format!("/tasks/{number}")), b"{}");
+        }
+        assert_eq!(get(&replies, &one, 3), Some((b"{}".to_vec(), 1)));
     }
 }

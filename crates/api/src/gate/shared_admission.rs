@@ -5,7 +5,6 @@ use crate::gate::{AdmissionState, Authentication, AuthorizedOperation, RefusedTo
 use crate::limits::admission::LimitedToken;
 use crate::limits::request_weight::RequestWeight;
 use crate::request::ApiResponse;
-use crate::request_inspector::LimitsLeft;
 use crate::state::Api;
 use futures_util::future::join;
 use std::sync::Arc;
@@ -110,7 +109,7 @@ impl Api {
         terms: Option<&crate::limits::admission::EffectiveLimits>,
     ) {
         if let (Some(record), Some(terms)) = (&mut reply.record, terms) {
-            record.set_limits(LimitsLeft::of(&self.shared_limiter_state(terms).await));
+            record.set_limits((&self.shared_limiter_state(terms).await).into());
         }
     }
 }

@@ -9,7 +9,7 @@ use workgraph_auth::{Grant, Tier};
 use workgraph_limits::owner_totals::TOTALS;
 use workgraph_limits::shared_limiter::StateRequest;
 use workgraph_limits::{
-    AdmissionBatch, Limit, LimitKey, LimiterState, LocalLimits, Permit, RateQuota,
+    AdmissionBatch, Limit, LimitKey, LimiterState, LocalLimits, Permit, RateQuota, RemainingLimits,
     RequestOverrides, SharedLimiter, SharedRequest, TotalShare,
 };
 
@@ -201,6 +201,12 @@ impl Api {
     pub(crate) fn limiter_state(&self, terms: &EffectiveLimits) -> LimiterState {
         self.limiter
             .state_with(&terms.key, terms.quota, &terms.custom, self.clock.now())
+    }
+
+    /// Returns the rest of a token's quotas in this process, as the last request that was counted left it.
+    pub(crate) fn remaining_limits(&self, terms: &EffectiveLimits) -> RemainingLimits {
+        self.limiter
+            .remaining(&terms.key, terms.quota, &terms.custom)
     }
 
     /// Replaces the figures of apps and tokens, from the next request on. The counts stay.

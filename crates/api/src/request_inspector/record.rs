@@ -3,7 +3,7 @@ use super::masking::{cut, masked_body, masked_path, masked_query, masked_text};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{Grant, TokenKind, TokenRecord};
-use workgraph_limits::LimiterState;
+use workgraph_limits::RemainingLimits;
 
 /// Most bytes of a path, a query and an error that are kept.
 const TEXT_MAX: usize = 1_024;
@@ -68,33 +68,6 @@ impl TokenIdentity {
     }
 }
 
-/// Rest of the limits of a token when a request had ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitsLeft {
-    /// Requests left of the standard quota.
-    pub standard: u32,
-    /// The standard quota.
-    pub standard_limit: u32,
-    /// Searches left.
-    pub search: u32,
-    /// The quota of searches.
-    pub search_limit: u32,
-    /// Credits left, below 0 in debt, and the most there can be; `None` if there is no such limit.
-    pub credits: Option<(i64, u32)>,
-}
-
-impl LimitsLeft {
-    pub(crate) fn of(state: &LimiterState) -> Self {
-        Self {
-            standard: state.standard.remaining,
-            standard_limit: state.standard.limit,
-            search: state.search.remaining,
-            search_limit: state.search.limit,
-            credits: state.cost.as_ref().map(|cost| (cost.balance, cost.limit)),
-        }
-    }
-}
-
 /// Bodies of a request and its response, masked and cut to a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedBodies {
@@ -130,7 +103,7 @@ pub struct RecordedRequest {
     /// Cost in credits.
     pub cost: u32,
     /// Rest of the limits of the token.
-    pub limits: Option<LimitsLeft>,
+    pub limits: Option<RemainingLimits>,
     /// Message of the error, if it ended with one.
     pub error: Option<Box<str>>,
     /// Bodies, if they were to be recorded.
@@ -158,7 +131,7 @@ pub struct RequestRecord {
 
 impl RequestRecord {
     /// Replaces the rest of the limits.
-    pub(crate) fn set_limits(&mut self, limits: LimitsLeft) {
+    pub(crate) fn set_limits(&mut self, limits: RemainingLimits) {
         self.request.limits = Some(limits);
     }
 }
@@ -180,7 +153,7 @@ pub(crate) struct RequestOutcome<'r> {
     pub(crate) status: u16,
     pub(crate) body: &'r [u8],
     pub(crate) cost: u32,
-    pub(crate) limits: Option<LimitsLeft>,
+    pub(crate) limits: Option<RemainingLimits>,
 }
 
 /// Makes the record of a request; with its bodies, if they are to be recorded.

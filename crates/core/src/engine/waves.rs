@@ -20,7 +20,8 @@
 //! collected ([`GraphWrites`]), with the keys of what was read and of what was written. The facts may be older than the
 //! state to which the writes are applied, as long as no commit in between touched what was read.
 //!
-//! [`FactCache`] keeps answers between requests. It is exact: before it is used it learns which keys the commits since
+//! [`FactCache`] keeps answers between requests. An attempt takes from it what the facts lack when that is asked for
+//! ([`load_attempt_with`]), so that one attempt is enough where the cache has everything. It is exact: before it is used it learns which keys the commits since
 //! its state have touched, in the trip of the first wave. A store that commits gives the cache what it wrote, so that the
 //! reply to the request, and the next commit to the same lists, find it there.
 mod answer_weight;
@@ -37,12 +38,12 @@ mod guesses;
 mod known_ranges;
 mod overlay;
 
-pub use attempts::{Attempt, load_attempt, viewer_attempt};
-pub use commit_attempt::{Applied, AppliedChanges, apply_attempt};
+pub use attempts::{Attempt, load_attempt, load_attempt_with, viewer_attempt};
+pub use commit_attempt::{Applied, AppliedChanges, apply_attempt, apply_attempt_with};
 pub use fact_cache::FactCache;
 pub use fact_key::FactKey;
 pub use facts::Facts;
-pub use facts_snapshot::FactsSnapshot;
+pub use facts_snapshot::{CachedAnswers, FactsSnapshot};
 pub use graph_read::{GraphAnswer, GraphRead, InOutRow};
 pub use graph_writes::{EdgeKey, GraphWrites, WrittenNode};
 pub use guesses::{commit_guesses, load_guesses};

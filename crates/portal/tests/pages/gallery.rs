@@ -1,7 +1,7 @@
 //! Every page in its possible states.
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_api::request_inspector::{LimitsLeft, RecordedBodies, RecordedRequest};
+use workgraph_api::request_inspector::{RecordedBodies, RecordedRequest};
 use workgraph_auth::tokens::scope::SCOPES;
 use workgraph_auth::{RegisteredScopes, ScopeSet};
 use workgraph_portal::console::InvitationSummary;
@@ -470,7 +470,7 @@ fn recorded(text: &str, n: u16) -> RequestRow {
             operation: "createTask",
             status: 200 + 100 * n,
             cost: 3,
-            limits: Some(LimitsLeft {
+            limits: Some(workgraph_limits::RemainingLimits {
                 standard: 149,
                 standard_limit: 150,
                 search: 60,

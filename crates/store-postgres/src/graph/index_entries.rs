@@ -1,7 +1,7 @@
 //! Index entries: the rows that search reads, written beside the nodes.
 use crate::columns::{code, gid, limit, maybe_gid};
 use crate::database_error::DatabaseError;
-use crate::params::{OwnedParams, Param, params};
+use crate::params::{OwnedParams, Param, ROWS_MAX, column, params};
 use crate::transaction::PgTransaction;
 use tokio_postgres::Row;
 use workgraph_core::model::gid::Gid;
@@ -86,11 +86,13 @@ const LIST_OF: &str = "SELECT gid, due, modified FROM card WHERE home = $1 AND k
     AND done = ANY ($4::boolean[]) LIMIT $5";
 const LIST_OF_DUE: &str = "SELECT gid, due, modified FROM card WHERE home = $1 AND kind = $2 AND who = $3 \
     AND done = ANY ($4::boolean[]) AND due BETWEEN $6 AND $7 LIMIT $5";
-const PUT_ENTRY: &str = concat!(
+const PUT_ENTRIES: &str = concat!(
     "INSERT INTO card (home, kind, ",
     columns!(),
     ", shape) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) \
+    SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], \
+    $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::smallint[], $13::smallint[], \
+    $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::boolean[], $20::integer[]) \
     ON CONFLICT (home, kind, gid) DO UPDATE SET created = excluded.created, modified = excluded.modified, \
     completed = excluded.completed, due = excluded.due, start = excluded.start, who = excluded.who, \
     creator = excluded.creator, assigner = excluded.assigner, subtype = excluded.subtype, flags = excluded.flags, \
@@ -304,30 +306,36 @@ impl PgTransaction<'_> {
         Ok(())
     }
 
-    pub(super) fn put_entry(&mut self, entry: &IndexEntry) -> Result<(), DatabaseError> {
+    /// Writes index entries of different nodes.
+    pub(super) fn put_entries(&mut self, entries: &[&IndexEntry]) -> Result<(), DatabaseError> {
         let on = |flag: bool| flag.then_some(1i64);
-        let params: OwnedParams = vec![
-            Box::new(home(entry.workspace)),
-            Box::new(i16::from(entry.ty as u8)),
-            Box::new(entry.gid.as_i64()),
-            Box::new(entry.created),
-            Box::new(entry.modified),
-            Box::new(entry.completed),
-            Box::new(entry.due),
-            Box::new(entry.start),
-            Box::new(entry.responsible.map(Gid::as_i64)),
-            Box::new(entry.creator.map(Gid::as_i64)),
-            Box::new(entry.assigner.map(Gid::as_i64)),
-            Box::new(i16::from(entry.subtype)),
-            Box::new(i16::from(u8::from(entry.due_at_instant) * TIMED)),
-            Box::new(i64::from(entry.likes)),
-            Box::new(on(entry.is_subtask)),
-            Box::new(on(entry.is_blocked)),
-            Box::new(on(entry.is_blocking)),
-            Box::new(entry.words_hash),
-            Box::new(entry.is_completed),
-            Box::new(i32::from(entry.shape().number())),
-        ];
-        self.send(PUT_ENTRY, params)
+        for some in entries.chunks(ROWS_MAX) {
+            let params: OwnedParams = vec![
+                column(some, |entry| home(entry.workspace)),
+                column(some, |entry| i16::from(entry.ty as u8)),
+                column(some, |entry| entry.gid.as_i64()),
+                column(some, |entry| entry.created),
+                column(some, |entry| entry.modified),
+                column(some, |entry| entry.completed),
+                column(some, |entry| entry.due),
+                column(some, |entry| entry.start),
+                column(some, |entry| entry.responsible.map(Gid::as_i64)),
+                column(some, |entry| entry.creator.map(Gid::as_i64)),
+                column(some, |entry| entry.assigner.map(Gid::as_i64)),
+                column(some, |entry| i16::from(entry.subtype)),
+                column(some, |entry| {
+                    i16::from(u8::from(entry.due_at_instant) * TIMED)
+                }),
+                column(some, |entry| i64::from(entry.likes)),
+                column(some, |entry| on(entry.is_subtask)),
+                column(some, |entry| on(entry.is_blocked)),
+                column(some, |entry| on(entry.is_blocking)),
+                column(some, |entry| entry.words_hash),
+                column(some, |entry| entry.is_completed),
+                column(some, |entry| i32::from(entry.shape().number())),
+            ];
+            self.send(PUT_ENTRIES, params)?;
+        }
+        Ok(())
     }
 }

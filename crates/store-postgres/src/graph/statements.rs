@@ -33,6 +33,15 @@ macro_rules! node {
         )
     };
 }
+macro_rules! nodes {
+    ($depth:ident) => {
+        concat!(
+            "SELECT n.gid",
+            node_columns!($depth),
+            " FROM node n WHERE n.gid = ANY ($1::bigint[]) AND n.gone IS NULL"
+        )
+    };
+}
 macro_rules! edges_out {
     ($depth:ident) => {
         concat!(
@@ -40,6 +49,16 @@ macro_rules! edges_out {
             node_columns!($depth),
             " FROM edge e JOIN node n ON n.gid = e.dst",
             " WHERE e.src = $1 AND e.rel BETWEEN $2 AND $3 AND n.gone IS NULL ORDER BY e.rel, e.dst"
+        )
+    };
+}
+macro_rules! edges_out_of_many {
+    ($depth:ident) => {
+        concat!(
+            edge_columns!(),
+            node_columns!($depth),
+            " FROM edge e JOIN node n ON n.gid = e.dst WHERE e.src = ANY ($1::bigint[])",
+            " AND e.rel BETWEEN $2 AND $3 AND n.gone IS NULL ORDER BY e.src, e.rel, e.dst"
         )
     };
 }
@@ -60,6 +79,19 @@ macro_rules! scan_in {
             " FROM edge e JOIN node n ON n.gid = e.src",
             " WHERE e.dst = $1 AND e.rel = $2 AND (e.rank, e.src) > ($3, $4) AND n.gone IS NULL",
             " ORDER BY e.rank, e.src LIMIT $5"
+        )
+    };
+}
+macro_rules! scan_in_of_many {
+    ($depth:ident) => {
+        concat!(
+            "SELECT x.*, r.place FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[])",
+            " WITH ORDINALITY r (dst, rel, rank, src, most, place) CROSS JOIN LATERAL (",
+            edge_columns!(),
+            node_columns!($depth),
+            " FROM edge e JOIN node n ON n.gid = e.src",
+            " WHERE e.dst = r.dst AND e.rel = r.rel AND (e.rank, e.src) > (r.rank, r.src) AND n.gone IS NULL",
+            " ORDER BY e.rank, e.src LIMIT r.most) x ORDER BY r.place, x.rank, x.src"
         )
     };
 }
@@ -87,18 +119,25 @@ macro_rules! scan_workspace_tasks {
     };
 }
 
-pub(super) const LAST_SEQ: &str = "SELECT seq FROM store_state";
+pub(crate) const LAST_SEQ: &str = "SELECT seq FROM store_state";
 pub(super) const ALIAS: &str =
     "SELECT n.gid FROM alias a JOIN node n ON n.gid = a.gid WHERE a.key = $1 AND n.gone IS NULL";
-pub(super) const NODE: [&str; 3] = by_depth!(node);
+pub(crate) const NODE: [&str; 3] = by_depth!(node);
+const NODES: [&str; 3] = by_depth!(nodes);
 /// Edges alone: their targets need not be live.
 pub(super) const EDGES_OUT_ALL: &str = concat!(
     edge_columns!(),
     " FROM edge e WHERE e.src = $1 AND e.rel BETWEEN $2 AND $3 ORDER BY e.rel, e.dst"
 );
-pub(super) const EDGES_OUT: [&str; 3] = by_depth!(edges_out);
+const EDGES_OUT_ALL_OF_MANY: &str = concat!(
+    edge_columns!(),
+    " FROM edge e WHERE e.src = ANY ($1::bigint[]) AND e.rel BETWEEN $2 AND $3 ORDER BY e.src, e.rel, e.dst"
+);
+pub(crate) const EDGES_OUT: [&str; 3] = by_depth!(edges_out);
+const EDGES_OUT_OF_MANY: [&str; 3] = by_depth!(edges_out_of_many);
 pub(super) const SCAN_OUT: [&str; 3] = by_depth!(scan_out);
-pub(super) const SCAN_IN: [&str; 3] = by_depth!(scan_in);
+pub(crate) const SCAN_IN: [&str; 3] = by_depth!(scan_in);
+const SCAN_IN_OF_MANY: [&str; 3] = by_depth!(scan_in_of_many);
 pub(super) const LIST_IN: &str = "SELECT src FROM edge WHERE dst = $1 AND rel = $2 LIMIT $3";
 /// Edges from the rows of `SCAN_IN`, which is sent along with it, in the order of the rows.
 pub(super) const OUT_OF_IN: &str = concat!(
@@ -138,7 +177,8 @@ pub(super) const PUT_VALUES: &str = "INSERT INTO value (field, key, tail, node) 
     SELECT $1, k.key, k.tail, $2 FROM unnest($3::bytea[], $4::bytea[]) k (key, tail)";
 
 /// A trashed node stays trashed when it is written again; `seq` stays that of its creation.
-pub(super) const PUT_NODE: &str = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+pub(super) const PUT_NODES: &str = "INSERT INTO node (gid, kind, home, version, seq, head, body) SELECT * FROM unnest(\
+    $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]) \
     ON CONFLICT (gid) DO UPDATE SET kind = excluded.kind, home = excluded.home, version = excluded.version, \
     head = excluded.head, body = excluded.body";
 /// Trashes a node, and removes its index entry and its words.
@@ -146,7 +186,8 @@ pub(super) const TRASH_NODE: &str = "WITH gone AS (UPDATE node SET gone = $2 WHE
     entry AS (DELETE FROM card c USING gone g \
         WHERE c.home = coalesce(g.home, 0) AND c.kind = g.kind AND c.gid = g.gid) \
     DELETE FROM word w USING gone g WHERE w.home = coalesce(g.home, 0) AND w.kind = g.kind AND w.gid = g.gid";
-pub(super) const PUT_EDGE: &str = "INSERT INTO edge (src, rel, dst, rank, seq, aux) VALUES ($1, $2, $3, $4, $5, $6) \
+pub(super) const PUT_EDGES: &str = "INSERT INTO edge (src, rel, dst, rank, seq, aux) SELECT * FROM unnest(\
+    $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) \
     ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux";
 pub(super) const DROP_EDGE: &str = "DELETE FROM edge WHERE src = $1 AND rel = $2 AND dst = $3";
 /// Changes no row if another live node has the alias: a trashed node does not keep its aliases.
@@ -159,8 +200,10 @@ pub(super) const PUT_FREE_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALU
     OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL) THEN excluded.gid END";
 pub(super) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
 
-pub(super) const APPEND: &str =
-    "INSERT INTO journal (seq, at, actor, facts, nodes, touched) VALUES ($1, $2, $3, $4, $5, $6)";
+/// The last entry of commits that are made together has the keys that all of them touch.
+pub(super) const APPEND: &str = "INSERT INTO journal (seq, at, actor, facts, nodes, touched) \
+    SELECT j.*, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM unnest(\
+    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) j (seq, at, actor, facts, nodes)";
 pub(super) const EVENTS: &str =
     "SELECT seq, at, actor, facts, nodes FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
 pub(super) const EVENT_BOUNDS: &str = "SELECT seq, pruned FROM store_state";
@@ -173,3 +216,26 @@ pub(super) const SET_PRUNED: &str = "UPDATE store_state SET pruned = $1";
 pub(super) const MAX_GID: &str =
     "SELECT greatest((SELECT max(gid) FROM node), (SELECT floor FROM store_state))";
 pub(super) const APP_NAME: &str = "SELECT name FROM app WHERE id = $1";
+
+/// Statement that makes several reads of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum OfMany {
+    /// The first parameter is an array of gids, and the first column the gid that a row is about.
+    Gids(&'static str),
+    /// Each parameter is an array, and the last column the place in them, from 1, that a row is about.
+    Places(&'static str),
+}
+
+/// Returns the statement that makes several reads of the kind of this one, if there is one. The rows of each are in its
+/// order.
+pub(crate) fn of_many(sql: &str) -> Option<OfMany> {
+    let pairs = |one: [&'static str; 3], many: [&'static str; 3]| one.into_iter().zip(many);
+    let mut by_gid = pairs(NODE, NODES)
+        .chain(pairs(EDGES_OUT, EDGES_OUT_OF_MANY))
+        .chain([(EDGES_OUT_ALL, EDGES_OUT_ALL_OF_MANY)]);
+    if let Some((_, many)) = by_gid.find(|(one, _)| *one == sql) {
+        return Some(OfMany::Gids(many));
+    }
+    let (_, many) = pairs(SCAN_IN, SCAN_IN_OF_MANY).find(|(one, _)| *one == sql)?;
+    Some(OfMany::Places(many))
+}

@@ -2,7 +2,7 @@
 use super::index_entries::home;
 use crate::columns::{gid, limit};
 use crate::database_error::DatabaseError;
-use crate::params::{OwnedParams, Param, params};
+use crate::params::{OwnedParams, Param, ROWS_MAX, column, params};
 use crate::transaction::PgTransaction;
 use std::collections::BTreeMap;
 use workgraph_core::model::gid::Gid;
@@ -19,6 +19,9 @@ const DROP_WORDS: &str = "DELETE FROM word WHERE home = $1 AND kind = $2 AND gid
 const PUT_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) \
     SELECT $1, $2, $3, t.term, t.parts FROM unnest($5::text[], $6::smallint[]) t (term, parts) \
     WHERE NOT EXISTS (SELECT 1 FROM card c WHERE c.home = $1 AND c.kind = $2 AND c.gid = $3 AND c.sum = $4)";
+/// Words of new nodes, which have none yet.
+const PUT_NEW_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) SELECT * FROM unnest(\
+    $1::bigint[], $2::smallint[], $3::bigint[], $4::text[], $5::smallint[])";
 
 /// Condition that a node has, for each of some ranges, a word in it.
 macro_rules! has_others {
@@ -108,6 +111,31 @@ impl PgTransaction<'_> {
         params.push(Box::new(terms));
         params.push(Box::new(parts));
         self.send(PUT_WORDS, params)
+    }
+
+    /// Writes the words of new nodes.
+    pub(super) fn put_new_words(
+        &mut self,
+        entries: &[(&IndexEntry, &NodeWords)],
+    ) -> Result<(), DatabaseError> {
+        let words: Vec<(&IndexEntry, &str, i16)> = entries
+            .iter()
+            .flat_map(|(entry, text)| {
+                let words = word_parts(text).into_iter();
+                words.map(|(term, parts)| (*entry, term, parts))
+            })
+            .collect();
+        for some in words.chunks(ROWS_MAX) {
+            let params: OwnedParams = vec![
+                column(some, |(entry, ..)| home(entry.workspace)),
+                column(some, |(entry, ..)| i16::from(entry.ty as u8)),
+                column(some, |(entry, ..)| entry.gid.as_i64()),
+                column(some, |(_, term, _)| (*term).to_owned()),
+                column(some, |(.., parts)| *parts),
+            ];
+            self.send(PUT_NEW_WORDS, params)?;
+        }
+        Ok(())
     }
 
     /// Visits the nodes that have all words of a scan.

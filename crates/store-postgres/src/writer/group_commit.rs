@@ -2,7 +2,7 @@
 use super::write_job::DynWrite;
 use crate::database_error::DatabaseError;
 use crate::store_state::AuditLogEnd;
-use crate::transaction::{CollectedKeys, PgTransaction};
+use crate::transaction::PgTransaction;
 use crate::waves::apply_from_cache;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,12 +99,8 @@ impl CommittedGroup {
     pub(super) fn send(&self, transaction: &mut PgTransaction<'_>) -> Result<(), DatabaseError> {
         let touched = &self.writes.touched;
         let numbers = || touched.iter().map(|key| key.number()).collect();
-        transaction.collected = Some(CollectedKeys {
-            last: self.writes.last_seq(),
-            touched: (touched.len() <= TOUCHED_KEYS_MAX).then(numbers),
-        });
-        let sent = self.writes.flush(transaction);
-        transaction.collected = None;
+        let touched = (touched.len() <= TOUCHED_KEYS_MAX).then(numbers);
+        let sent = transaction.put_group(&self.writes, touched);
         sent.map_err(failed)
     }
 

@@ -3,12 +3,14 @@ use super::MemoryStore;
 use super::memory_graph::MemoryGraph;
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use workgraph_core::engine::load;
 use workgraph_core::engine::waves::{
     Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, FactsSnapshot, GraphAnswer,
-    GraphRead, GraphWrites, WAVES_MAX, apply_attempt, commit_guesses, load_attempt, load_guesses,
+    GraphRead, GraphWrites, WAVES_MAX, apply_attempt_with, commit_guesses, load_attempt_with,
+    load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
@@ -193,7 +195,8 @@ impl WaveStore {
                 (waves, reads) = (waves + 1, reads + wave.len());
                 self.fetch(&mut facts, wave, graph, state)?;
             }
-            match apply_attempt(&facts, sets) {
+            let kept = CacheOfAttempt::at(facts.seq(), state);
+            match apply_attempt_with(&mut facts, &|read| kept.get(read), sets) {
                 Applied::Ready(applied) => {
                     state.counts.push(WaveCount {
                         work: WaveWork::Commit,
@@ -343,7 +346,8 @@ impl WaveStore {
                 let viewer = engine::viewer(&mut snap, want.viewer)?;
                 return load::load(&mut snap, want, Arc::new(viewer));
             }
-            match load_attempt(&facts, want, None) {
+            let kept = CacheOfAttempt::at(facts.seq(), &mut state);
+            match load_attempt_with(&mut facts, &|read| kept.get(read), want) {
                 Attempt::Whole(view) => {
                     state.counts.push(count);
                     return view;
@@ -383,6 +387,25 @@ fn fill(
     match &mut state.cache {
         Some(cache) => cache.fill(facts, reads),
         None => Ok(reads),
+    }
+}
+
+/// Cache from which an attempt takes what its facts lack.
+struct CacheOfAttempt<'c> {
+    cache: RefCell<Option<&'c mut FactCache>>,
+}
+
+impl<'c> CacheOfAttempt<'c> {
+    /// Returns the cache if it is at the state after a commit, or else one that has no answers.
+    fn at(seq: Seq, state: &'c mut WaveState) -> Self {
+        let cache = state.cache.as_mut().filter(|cache| cache.seq() == seq);
+        Self {
+            cache: RefCell::new(cache),
+        }
+    }
+
+    fn get(&self, read: &GraphRead) -> Option<GraphAnswer> {
+        self.cache.borrow_mut().as_deref_mut()?.get(read)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attempts to load from facts.
 use super::facts::Facts;
-use super::facts_snapshot::FactsSnapshot;
+use super::facts_snapshot::{AttemptFacts, CachedAnswers, FactsSnapshot};
 use super::graph_read::GraphRead;
 use crate::access::{Role, Viewer, WorkspaceMembership};
 use crate::engine::{load, loader};
@@ -48,7 +48,25 @@ pub fn load_attempt(
     want: &ReadQuery,
     viewer: Option<Arc<Viewer>>,
 ) -> Attempt<ReadView> {
-    let mut snap = FactsSnapshot::of(facts);
+    load_on(FactsSnapshot::of(facts), want, viewer)
+}
+
+/// Answers a query from facts, and from a cache what they lack.
+#[must_use]
+pub fn load_attempt_with(
+    facts: &mut Facts,
+    cached: &CachedAnswers<'_>,
+    want: &ReadQuery,
+) -> Attempt<ReadView> {
+    let facts = AttemptFacts::Growing(facts, cached);
+    load_on(FactsSnapshot::over(facts), want, None)
+}
+
+fn load_on(
+    mut snap: FactsSnapshot<'_>,
+    want: &ReadQuery,
+    viewer: Option<Arc<Viewer>>,
+) -> Attempt<ReadView> {
     let viewer = match viewer {
         Some(viewer) => Ok(viewer),
         None => loader::viewer(&mut snap, want.viewer).map(|known| {

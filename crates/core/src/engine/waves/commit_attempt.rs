@@ -1,5 +1,6 @@
 //! Attempts to apply changes to an overlay over facts.
 use super::facts::Facts;
+use super::facts_snapshot::{AttemptFacts, CachedAnswers};
 use super::graph_read::GraphRead;
 use super::graph_writes::GraphWrites;
 use super::overlay::Overlay;
@@ -30,10 +31,24 @@ pub struct AppliedChanges {
 /// Applies change sets one after the other, each to the state after those before it. A refused one is left out.
 #[must_use]
 pub fn apply_attempt(facts: &Facts, sets: &[&Changes]) -> Applied {
+    apply_on(AttemptFacts::Given(facts), sets)
+}
+
+/// Does the same, and takes from a cache what the facts lack.
+#[must_use]
+pub fn apply_attempt_with(
+    facts: &mut Facts,
+    cached: &CachedAnswers<'_>,
+    sets: &[&Changes],
+) -> Applied {
+    apply_on(AttemptFacts::Growing(facts, cached), sets)
+}
+
+fn apply_on(mut facts: AttemptFacts<'_>, sets: &[&Changes]) -> Applied {
     let mut refused: Vec<Option<GraphStoreError>> = vec![None; sets.len()];
     let mut reads = BTreeSet::new();
     loop {
-        let mut overlay = Overlay::over(facts);
+        let mut overlay = Overlay::over_attempt(facts.again());
         let mut outcomes = Vec::with_capacity(sets.len());
         let mut is_spoiled = false;
         for (changes, refused) in sets.iter().zip(&mut refused) {

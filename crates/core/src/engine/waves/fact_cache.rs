@@ -84,6 +84,12 @@ impl FactCache {
         self.seq
     }
 
+    /// Returns true if answers can be kept.
+    #[must_use]
+    pub const fn has_room(&self) -> bool {
+        self.most > 0
+    }
+
     /// Returns the number of bytes that the answers take, as far as they are counted.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -11,6 +11,7 @@ use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
 use crate::storage::alias;
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt;
 use std::sync::Arc;
 
 /// Fewest rows that a scan reads when it goes on behind rows that are known.
@@ -37,22 +38,16 @@ struct Misses {
 }
 
 impl Misses {
-    fn note(&mut self, mut read: GraphRead, facts: &Facts) {
-        if let GraphRead::Node { gid, depth } = read {
-            let depth = if self.in_full { Depth::Full } else { depth };
-            let noted = self.nodes.entry(gid).or_insert(depth);
-            *noted = (*noted).max(depth);
-            return;
-        }
-        if let GraphRead::Alias(key) = &read
-            && alias::user_of_heir(key).is_some_and(|user| self.nodes.contains_key(&user))
-        {
-            // An heir is looked for once it is known that the user is gone.
-            return;
+    /// Returns a read as it is made: of nodes and lists more is read than was asked for, so that the next reads find it.
+    fn widened(&self, mut read: GraphRead, facts: &Facts) -> GraphRead {
+        if let GraphRead::Node { depth, .. } = &mut read {
+            if self.in_full {
+                *depth = Depth::Full;
+            }
+            return read;
         }
         if self.is_exact {
-            self.push(read);
-            return;
+            return read;
         }
         let known = facts.known_before(&read);
         let (limit, rows) = match &mut read {
@@ -70,19 +65,33 @@ impl Misses {
                 *limit = (*limit).max(LISTED);
                 (limit, false)
             }
-            _ => {
-                self.push(read);
-                return;
-            }
+            _ => return read,
         };
         // Scans that go on grow, so that a long list takes few waves: those with nodes twofold, others fourfold.
         if known > 0 {
             let more = if rows { known } else { known.saturating_mul(3) };
             *limit = (*limit).max(more).max(READ_ON);
         }
-        if rows {
+        read
+    }
+
+    /// Notes a read as it is made.
+    fn note(&mut self, read: GraphRead) {
+        if let GraphRead::Node { gid, depth } = read {
+            let noted = self.nodes.entry(gid).or_insert(depth);
+            *noted = (*noted).max(depth);
+            return;
+        }
+        if let GraphRead::Alias(key) = &read
+            && alias::user_of_heir(key).is_some_and(|user| self.nodes.contains_key(&user))
+        {
+            // An heir is looked for once it is known that the user is gone.
+            return;
+        }
+        if !self.is_exact
+            && let Some(wanted) = rows_wanted(&read)
+        {
             // Lists that are read one after the other would all be read in this wave: the later ones wait.
-            let wanted = *limit;
             if self.rows >= WAVE_ROWS && wanted < usize::MAX >> 1 {
                 return;
             }
@@ -98,11 +107,71 @@ impl Misses {
     }
 }
 
+/// Returns the number of rows that a scan asks for, if it reads their nodes.
+fn rows_wanted(read: &GraphRead) -> Option<usize> {
+    match read {
+        GraphRead::ScanIn { limit, depth, .. } | GraphRead::ScanWorkspace { limit, depth, .. } => {
+            (*depth > Depth::Edge).then_some(*limit)
+        }
+        GraphRead::ScanInOut { limit, .. } => Some(*limit),
+        _ => None,
+    }
+}
+
+/// Answers of a cache to reads that facts do not answer; they must be true of the state of the facts.
+pub type CachedAnswers<'c> = dyn Fn(&GraphRead) -> Option<GraphAnswer> + 'c;
+
+/// Facts of an attempt.
+pub(super) enum AttemptFacts<'f> {
+    /// These alone.
+    Given(&'f Facts),
+    /// These, to which answers of a cache are added when they are asked for.
+    Growing(&'f mut Facts, &'f CachedAnswers<'f>),
+}
+
+impl AttemptFacts<'_> {
+    pub(super) const fn known(&self) -> &Facts {
+        match self {
+            Self::Given(facts) => facts,
+            Self::Growing(facts, _) => facts,
+        }
+    }
+
+    /// Returns the same facts, for one of several attempts.
+    pub(super) fn again(&mut self) -> AttemptFacts<'_> {
+        match self {
+            Self::Given(facts) => AttemptFacts::Given(facts),
+            Self::Growing(facts, cached) => AttemptFacts::Growing(facts, *cached),
+        }
+    }
+
+    /// Returns the answer to a read from the cache, in which it is as it was made or as it was asked for.
+    fn cached(&mut self, read: &GraphRead, made: &GraphRead) -> Option<GraphAnswer> {
+        let Self::Growing(facts, cached) = self else {
+            return None;
+        };
+        let (found, answer) = match cached(made) {
+            Some(answer) => (made, answer),
+            None if made == read => return None,
+            None => (read, cached(read)?),
+        };
+        // An answer that is none to the read is no fact: then the read is made.
+        facts.insert(found, answer).ok()?;
+        facts.answer(read)
+    }
+}
+
+impl fmt::Debug for AttemptFacts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.known().fmt(f)
+    }
+}
+
 /// A [`Snapshot`] of [`Facts`]. A read that they do not answer is noted, and answered as if there were nothing: whatever
 /// is computed from this snapshot counts only if [`FactsSnapshot::lacking`] is empty in the end.
 #[derive(Debug)]
 pub struct FactsSnapshot<'f> {
-    facts: &'f Facts,
+    facts: AttemptFacts<'f>,
     misses: Misses,
     /// Reads that were asked for, if they are recorded.
     asked: Option<FxHashSet<GraphRead>>,
@@ -112,6 +181,11 @@ impl<'f> FactsSnapshot<'f> {
     /// Returns a snapshot of facts.
     #[must_use]
     pub fn of(facts: &'f Facts) -> Self {
+        Self::over(AttemptFacts::Given(facts))
+    }
+
+    /// Returns a snapshot of facts.
+    pub(super) fn over(facts: AttemptFacts<'f>) -> Self {
         Self {
             facts,
             misses: Misses {
@@ -125,7 +199,7 @@ impl<'f> FactsSnapshot<'f> {
     /// Returns a snapshot of facts whose missing reads are just those that were asked for: no row and no depth more.
     pub(super) fn exact(facts: &'f Facts) -> Self {
         Self {
-            facts,
+            facts: AttemptFacts::Given(facts),
             misses: Misses {
                 is_exact: true,
                 ..Misses::default()
@@ -135,7 +209,7 @@ impl<'f> FactsSnapshot<'f> {
     }
 
     /// Returns a snapshot of facts that records what is read.
-    pub(super) fn recording(facts: &'f Facts) -> Self {
+    pub(super) fn recording(facts: AttemptFacts<'f>) -> Self {
         Self {
             facts,
             misses: Misses::default(),
@@ -148,8 +222,8 @@ impl<'f> FactsSnapshot<'f> {
         self.asked.iter().flatten()
     }
 
-    pub(super) fn facts(&self) -> &'f Facts {
-        self.facts
+    pub(super) const fn facts(&self) -> &Facts {
+        self.facts.known()
     }
 
     /// Returns true if a read had no answer.
@@ -171,13 +245,18 @@ impl<'f> FactsSnapshot<'f> {
 
     /// Returns the answer to a read; `None` if it is not known, which is noted.
     pub(super) fn ask(&mut self, read: GraphRead) -> Option<GraphAnswer> {
-        let answer = self.facts.answer(&read);
-        match (&answer, &mut self.asked) {
-            (None, _) => self.misses.note(read, self.facts),
-            (Some(_), Some(asked)) => {
-                asked.insert(read);
+        let mut answer = self.facts().answer(&read);
+        if answer.is_none() {
+            let made = self.misses.widened(read.clone(), self.facts());
+            answer = self.facts.cached(&read, &made);
+            if answer.is_none() {
+                self.misses.note(made);
             }
-            (Some(_), None) => {}
+        }
+        if answer.is_some()
+            && let Some(asked) = &mut self.asked
+        {
+            asked.insert(read);
         }
         answer
     }
@@ -209,7 +288,7 @@ impl<'f> FactsSnapshot<'f> {
 
 impl Snapshot for FactsSnapshot<'_> {
     fn seq(&mut self) -> Result<Seq, GraphStoreError> {
-        Ok(self.facts.seq())
+        Ok(self.facts().seq())
     }
 
     fn alias(&mut self, key: &str) -> Result<Option<Gid>, GraphStoreError> {

@@ -3,7 +3,7 @@ mod reads;
 mod writing;
 
 use super::facts::Facts;
-use super::facts_snapshot::FactsSnapshot;
+use super::facts_snapshot::{AttemptFacts, FactsSnapshot};
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::{EdgeKey, GraphWrites};
 use crate::model::edge::Edge;
@@ -53,10 +53,16 @@ impl<'f> Overlay<'f> {
     /// Returns an overlay without writes.
     #[must_use]
     pub fn over(facts: &'f Facts) -> Self {
+        Self::over_attempt(AttemptFacts::Given(facts))
+    }
+
+    /// Returns an overlay without writes, over the facts of an attempt.
+    pub(super) fn over_attempt(facts: AttemptFacts<'f>) -> Self {
+        let base = facts.known().seq();
         Self {
             base: FactsSnapshot::recording(facts),
             writes: GraphWrites {
-                base: facts.seq(),
+                base,
                 ..GraphWrites::default()
             },
             changed_lists: ChangedLists::default(),
