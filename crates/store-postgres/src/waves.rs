@@ -9,15 +9,18 @@ use crate::params::{Param, params};
 use crate::transaction::PgTransaction;
 use crate::wave_statements::{JoinedReads, Read, Rows, Wave};
 use parking_lot::Mutex;
+use std::cell::RefCell;
 use std::sync::Arc;
 use tokio_postgres::Row;
+use workgraph_core::Viewer;
 use workgraph_core::engine;
 use workgraph_core::engine::waves::{
-    Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, GraphAnswer, GraphRead, WAVES_MAX,
-    apply_attempt, apply_attempt_with, commit_guesses, load_attempt_with, load_guesses,
+    Applied, AppliedChanges, Attempt, AttemptCache, FactCache, FactKey, Facts, GraphAnswer,
+    GraphRead, WAVES_MAX, apply_attempt, apply_attempt_with, commit_guesses, load_attempt_with,
+    load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
-use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView, Seq};
+use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView, Seq, ViewerKey};
 
 /// Most attempts of one load, with facts from trips or from the cache.
 const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
@@ -201,7 +204,7 @@ impl PgTransaction<'_> {
         cache: &Mutex<FactCache>,
     ) -> Result<ReadView, GraphStoreError> {
         let guesses = load_guesses(query, true);
-        let attempt = |facts: &mut Facts| loaded(facts, query, cache);
+        let attempt = |facts: &mut Facts, cache: &CacheAt<'_>| loaded(facts, query, cache);
         match self.in_waves(cache, guesses, attempt)? {
             Some((_, view)) => view,
             None => self.load_directly(query),
@@ -216,7 +219,7 @@ impl PgTransaction<'_> {
         cache: &Mutex<FactCache>,
     ) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
         let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
-        let attempt = |facts: &mut Facts| applied(facts, sets, cache);
+        let attempt = |facts: &mut Facts, cache: &CacheAt<'_>| applied(facts, sets, cache);
         self.in_waves(cache, guesses.collect(), attempt)
     }
 
@@ -226,7 +229,7 @@ impl PgTransaction<'_> {
         &mut self,
         cache: &Mutex<FactCache>,
         guesses: Vec<GraphRead>,
-        attempt: impl Fn(&mut Facts) -> Result<T, Vec<GraphRead>>,
+        attempt: impl Fn(&mut Facts, &CacheAt<'_>) -> Result<T, Vec<GraphRead>>,
     ) -> Result<Option<(Facts, T)>, GraphStoreError> {
         // The first trip brings what was touched, and what the cache does not have in any case.
         let (since, mut wave) = {
@@ -243,13 +246,14 @@ impl PgTransaction<'_> {
         if let Some((stamp, since)) = stamp.zip(since) {
             stamp.apply(since, &mut cache.lock());
         }
+        let cache_at = CacheAt::new(cache, seq);
         let mut trips = 1;
         for _ in 0..ATTEMPTS_MAX {
             for (read, answer) in wave.iter().zip(answers) {
                 cache.lock().keep(seq, read, &answer);
                 facts.insert(read, answer)?;
             }
-            wave = match attempt(&mut facts) {
+            wave = match attempt(&mut facts, &cache_at) {
                 Ok(done) => return Ok(Some((facts, done))),
                 Err(reads) => cache.lock().fill(&mut facts, reads)?,
             };
@@ -301,32 +305,65 @@ fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>> {
     }
 }
 
-/// Returns the answer of the cache to a read, if it has one that is true of the state after a commit.
-fn cached(cache: &Mutex<FactCache>, seq: Seq, read: &GraphRead) -> Option<GraphAnswer> {
-    let mut cache = cache.lock();
-    (cache.seq() == seq).then(|| cache.get(read)).flatten()
+/// The cache of a store at the state after a commit, for one load or commit, which computes its viewer once.
+struct CacheAt<'c> {
+    cache: &'c Mutex<FactCache>,
+    seq: Seq,
+    viewer: RefCell<Option<(ViewerKey, Arc<Viewer>)>>,
+}
+
+impl<'c> CacheAt<'c> {
+    const fn new(cache: &'c Mutex<FactCache>, seq: Seq) -> Self {
+        let viewer = RefCell::new(None);
+        Self { cache, seq, viewer }
+    }
+
+    /// Looks into the cache, unless it has gone on to another state.
+    fn at<T>(&self, look: impl FnOnce(&mut FactCache) -> Option<T>) -> Option<T> {
+        let mut cache = self.cache.lock();
+        (cache.seq() == self.seq)
+            .then(|| look(&mut cache))
+            .flatten()
+    }
+}
+
+impl AttemptCache for CacheAt<'_> {
+    fn answer(&self, read: &GraphRead) -> Option<GraphAnswer> {
+        self.at(|cache| cache.get(read))
+    }
+
+    fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>> {
+        let computed = self.viewer.borrow();
+        let own = computed.as_ref().filter(|(computed, _)| *computed == key);
+        own.map(|(_, viewer)| Arc::clone(viewer))
+            .or_else(|| self.at(|cache| cache.viewer(key)))
+    }
+
+    fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>) {
+        *self.viewer.borrow_mut() = Some((key, Arc::clone(viewer)));
+        let mut cache = self.cache.lock();
+        if cache.has_room() {
+            cache.keep_viewer(self.seq, key, viewer, depends_on);
+        }
+    }
 }
 
 /// Applies change sets to the state of facts, which take from the cache what they lack.
 fn applied(
     facts: &mut Facts,
     sets: &[&Changes],
-    cache: &Mutex<FactCache>,
+    cache: &CacheAt<'_>,
 ) -> Result<AppliedChanges, Vec<GraphRead>> {
-    let seq = facts.seq();
-    let more = |read: &GraphRead| cached(cache, seq, read);
-    outcome(apply_attempt_with(facts, &more, sets))
+    outcome(apply_attempt_with(facts, cache, sets))
 }
 
 /// Answers a query from facts, which take from the cache what they lack.
 fn loaded(
     facts: &mut Facts,
     query: &ReadQuery,
-    cache: &Mutex<FactCache>,
+    cache: &CacheAt<'_>,
 ) -> Result<Result<ReadView, GraphStoreError>, Vec<GraphRead>> {
-    let seq = facts.seq();
-    let more = |read: &GraphRead| cached(cache, seq, read);
-    match load_attempt_with(facts, &more, query) {
+    match load_attempt_with(facts, cache, query) {
         Attempt::Whole(view) => Ok(view),
         Attempt::Lacks(reads) => Err(reads),
     }
@@ -339,7 +376,7 @@ pub(crate) fn load_from_cache(
     min_seq: Seq,
     cache: &Mutex<FactCache>,
 ) -> Result<Option<ReadView>, GraphStoreError> {
-    let attempt = |facts: &mut Facts| loaded(facts, query, cache);
+    let attempt = |facts: &mut Facts, cache: &CacheAt<'_>| loaded(facts, query, cache);
     match attempt_from_cache(min_seq, cache, attempt)? {
         Some((_, view)) => view.map(Some),
         None => Ok(None),
@@ -351,21 +388,22 @@ pub(crate) fn apply_from_cache(
     sets: &[&Changes],
     cache: &Mutex<FactCache>,
 ) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
-    attempt_from_cache(0, cache, |facts| applied(facts, sets, cache))
+    attempt_from_cache(0, cache, |facts, cache| applied(facts, sets, cache))
 }
 
 /// Makes attempts at something as long as the cache has the reads that the last one lacked.
 fn attempt_from_cache<T>(
     min_seq: Seq,
     cache: &Mutex<FactCache>,
-    attempt: impl Fn(&mut Facts) -> Result<T, Vec<GraphRead>>,
+    attempt: impl Fn(&mut Facts, &CacheAt<'_>) -> Result<T, Vec<GraphRead>>,
 ) -> Result<Option<(Facts, T)>, GraphStoreError> {
     let mut facts = Facts::at(cache.lock().seq());
     if facts.seq() < min_seq {
         return Ok(None);
     }
+    let cache_at = CacheAt::new(cache, facts.seq());
     for _ in 0..ATTEMPTS_MAX {
-        let lacking = match attempt(&mut facts) {
+        let lacking = match attempt(&mut facts, &cache_at) {
             Ok(done) => return Ok(Some((facts, done))),
             Err(reads) => reads,
         };

@@ -37,13 +37,14 @@ mod graph_writes;
 mod guesses;
 mod known_ranges;
 mod overlay;
+mod viewer_cache;
 
 pub use attempts::{Attempt, load_attempt, load_attempt_with, viewer_attempt};
 pub use commit_attempt::{Applied, AppliedChanges, apply_attempt, apply_attempt_with};
 pub use fact_cache::FactCache;
 pub use fact_key::FactKey;
 pub use facts::Facts;
-pub use facts_snapshot::{CachedAnswers, FactsSnapshot};
+pub use facts_snapshot::{AttemptCache, FactsSnapshot};
 pub use graph_read::{GraphAnswer, GraphRead, InOutRow};
 pub use graph_writes::{EdgeKey, GraphWrites, WrittenNode};
 pub use guesses::{commit_guesses, load_guesses};

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use workgraph_core::engine::load;
 use workgraph_core::engine::waves::{
-    Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, FactsSnapshot, GraphAnswer,
-    GraphRead, GraphWrites, WAVES_MAX, apply_attempt_with, commit_guesses, load_attempt_with,
-    load_guesses,
+    Applied, AppliedChanges, Attempt, AttemptCache, FactCache, FactKey, Facts, FactsSnapshot,
+    GraphAnswer, GraphRead, GraphWrites, WAVES_MAX, apply_attempt_with, commit_guesses,
+    load_attempt_with, load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
     Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery, ReadView,
-    Seq,
+    Seq, ViewerKey,
 };
 use workgraph_core::{Viewer, engine};
 
@@ -196,7 +196,7 @@ impl WaveStore {
                 self.fetch(&mut facts, wave, graph, state)?;
             }
             let kept = CacheOfAttempt::at(facts.seq(), state);
-            match apply_attempt_with(&mut facts, &|read| kept.get(read), sets) {
+            match apply_attempt_with(&mut facts, &kept, sets) {
                 Applied::Ready(applied) => {
                     state.counts.push(WaveCount {
                         work: WaveWork::Commit,
@@ -347,7 +347,7 @@ impl WaveStore {
                 return load::load(&mut snap, want, Arc::new(viewer));
             }
             let kept = CacheOfAttempt::at(facts.seq(), &mut state);
-            match load_attempt_with(&mut facts, &|read| kept.get(read), want) {
+            match load_attempt_with(&mut facts, &kept, want) {
                 Attempt::Whole(view) => {
                     state.counts.push(count);
                     return view;
@@ -403,9 +403,21 @@ impl<'c> CacheOfAttempt<'c> {
             cache: RefCell::new(cache),
         }
     }
+}
 
-    fn get(&self, read: &GraphRead) -> Option<GraphAnswer> {
+impl AttemptCache for CacheOfAttempt<'_> {
+    fn answer(&self, read: &GraphRead) -> Option<GraphAnswer> {
         self.cache.borrow_mut().as_deref_mut()?.get(read)
+    }
+
+    fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>> {
+        self.cache.borrow().as_deref()?.viewer(key)
+    }
+
+    fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>) {
+        if let Some(cache) = self.cache.borrow_mut().as_deref_mut() {
+            cache.keep_viewer(cache.seq(), key, viewer, depends_on);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attempts to load from facts.
 use super::facts::Facts;
-use super::facts_snapshot::{AttemptFacts, CachedAnswers, FactsSnapshot};
+use super::facts_snapshot::{AttemptCache, AttemptFacts, FactsSnapshot};
 use super::graph_read::GraphRead;
 use crate::access::{Role, Viewer, WorkspaceMembership};
 use crate::engine::{load, loader};
@@ -55,10 +55,10 @@ pub fn load_attempt(
 #[must_use]
 pub fn load_attempt_with(
     facts: &mut Facts,
-    cached: &CachedAnswers<'_>,
+    cache: &dyn AttemptCache,
     want: &ReadQuery,
 ) -> Attempt<ReadView> {
-    let facts = AttemptFacts::Growing(facts, cached);
+    let facts = AttemptFacts::Growing(facts, cache);
     load_on(FactsSnapshot::over(facts), want, None)
 }
 
@@ -67,9 +67,9 @@ fn load_on(
     want: &ReadQuery,
     viewer: Option<Arc<Viewer>>,
 ) -> Attempt<ReadView> {
-    let viewer = match viewer {
+    let viewer = match viewer.or_else(|| snap.cached_viewer(want.viewer)) {
         Some(viewer) => Ok(viewer),
-        None => loader::viewer(&mut snap, want.viewer).map(|known| {
+        None => snap.compute_viewer(want.viewer).map(|known| {
             let viewer = if snap.is_lacking() {
                 likely_viewer(&mut snap, known)
             } else {

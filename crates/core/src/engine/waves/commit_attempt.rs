@@ -1,6 +1,6 @@
 //! Attempts to apply changes to an overlay over facts.
 use super::facts::Facts;
-use super::facts_snapshot::{AttemptFacts, CachedAnswers};
+use super::facts_snapshot::{AttemptCache, AttemptFacts};
 use super::graph_read::GraphRead;
 use super::graph_writes::GraphWrites;
 use super::overlay::Overlay;
@@ -38,10 +38,10 @@ pub fn apply_attempt(facts: &Facts, sets: &[&Changes]) -> Applied {
 #[must_use]
 pub fn apply_attempt_with(
     facts: &mut Facts,
-    cached: &CachedAnswers<'_>,
+    cache: &dyn AttemptCache,
     sets: &[&Changes],
 ) -> Applied {
-    apply_on(AttemptFacts::Growing(facts, cached), sets)
+    apply_on(AttemptFacts::Growing(facts, cache), sets)
 }
 
 fn apply_on(mut facts: AttemptFacts<'_>, sets: &[&Changes]) -> Applied {

@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::GraphWrites;
 use super::overlay::{ChangedLists, Overlay};
+use crate::storage::snapshot::Depth;
 use rustc_hash::FxHashSet;
 
 /// Most attempts at a read, each with what the last one lacked.
@@ -44,6 +45,25 @@ impl CommittedState {
     /// Returns the bytes that it takes, as far as they are counted.
     pub(super) fn bytes(&self) -> usize {
         self.written + self.facts.bytes() + self.outdated.len() * OUTDATED
+    }
+
+    /// Returns the reads of both ends of the lists that the commits changed, but for lists of new nodes: what comes next
+    /// into them is placed by these.
+    pub(super) fn list_ends(&self) -> Vec<GraphRead> {
+        let is_new = |gid| self.writes.nodes.get(&gid).is_some_and(|node| node.is_new);
+        let lists = self.changed_lists.keys().filter(|(dst, _)| !is_new(*dst));
+        let ends = lists.map(|(dst, rel)| {
+            let first = GraphRead::ScanIn {
+                dst,
+                rel,
+                after: (i64::MIN, i64::MIN),
+                limit: 1,
+                depth: Depth::Edge,
+            };
+            let before = (i64::MAX, i64::MAX);
+            [first, GraphRead::LastEdgeBefore { dst, rel, before }]
+        });
+        ends.flatten().collect()
     }
 
     /// Outdates the answers that depend on a key.

@@ -5,9 +5,12 @@ use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::GraphWrites;
+use super::viewer_cache::ViewerCache;
+use crate::access::Viewer;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::Seq;
 use crate::model::node::Node;
+use crate::storage::ViewerKey;
 use crate::storage::snapshot::Depth;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -55,6 +58,7 @@ pub struct FactCache {
     seq: Seq,
     young: Generation,
     old: Generation,
+    viewers: ViewerCache,
     /// States after the last commits, oldest first.
     committed: VecDeque<CommittedState>,
     /// Most bytes of all.
@@ -71,9 +75,10 @@ impl FactCache {
             seq,
             young: Generation::default(),
             old: Generation::default(),
+            viewers: ViewerCache::default(),
             committed: VecDeque::new(),
             bytes,
-            // A fifth is left for the states after commits.
+            // A tenth is left for viewers, and another one for the states after commits.
             most: bytes / 5 * 2,
         }
     }
@@ -93,7 +98,7 @@ impl FactCache {
     /// Returns the number of bytes that the answers take, as far as they are counted.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.young.bytes + self.old.bytes + self.committed_bytes()
+        self.young.bytes + self.old.bytes + self.viewers.bytes() + self.committed_bytes()
     }
 
     /// Forgets everything, and goes on at the state after a commit.
@@ -114,6 +119,7 @@ impl FactCache {
         for key in touched {
             self.young.forget(key);
             self.old.forget(key);
+            self.viewers.forget(key);
             self.committed
                 .iter_mut()
                 .for_each(|state| state.outdate(key));
@@ -134,10 +140,18 @@ impl FactCache {
         self.drop_committed();
     }
 
-    /// Drops the oldest states after commits as long as there are too many, or they take more than their room.
+    /// Drops the oldest states after commits as long as there are too many, or they take more than their room. Where the
+    /// lists that they changed begin and end is still known after that.
     fn drop_committed(&mut self) {
-        while self.committed.len() > COMMITTED_MAX || self.committed_bytes() > self.bytes / 5 {
-            self.committed.pop_front();
+        while self.committed.len() > COMMITTED_MAX || self.committed_bytes() > self.bytes / 10 {
+            let Some(mut state) = self.committed.pop_front() else {
+                return;
+            };
+            for read in state.list_ends() {
+                if let Some(answer) = state.answer(&read, &mut |read| self.kept(read)) {
+                    self.keep(self.seq, &read, &answer);
+                }
+            }
         }
     }
 
@@ -202,6 +216,27 @@ impl FactCache {
         });
         self.young.bytes += bytes;
         self.young.answers.insert(read, (answer, bytes));
+    }
+
+    /// Returns a viewer, if it is kept.
+    #[must_use]
+    pub fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>> {
+        self.viewers.get(key)
+    }
+
+    /// Keeps a viewer that was computed from the state after the commit `seq`, if the cache is at that state. It is the
+    /// same as long as none of these keys is touched.
+    pub fn keep_viewer(
+        &mut self,
+        seq: Seq,
+        key: ViewerKey,
+        viewer: &Arc<Viewer>,
+        depends_on: Vec<FactKey>,
+    ) {
+        if seq == self.seq {
+            let viewer = Arc::clone(viewer);
+            self.viewers.keep(key, viewer, depends_on, self.bytes / 10);
+        }
     }
 
     /// Returns the answer to a read, if it is kept.

@@ -1,6 +1,9 @@
 //! A snapshot of facts: what is known is answered, what is not known is answered "nothing" and noted.
+use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
+use crate::access::Viewer;
+use crate::engine::loader;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::{Edge, Seq};
 use crate::model::gid::Gid;
@@ -8,8 +11,8 @@ use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
 use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
-use crate::storage::alias;
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
+use crate::storage::{ViewerKey, alias};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -118,15 +121,22 @@ fn rows_wanted(read: &GraphRead) -> Option<usize> {
     }
 }
 
-/// Answers of a cache to reads that facts do not answer; they must be true of the state of the facts.
-pub type CachedAnswers<'c> = dyn Fn(&GraphRead) -> Option<GraphAnswer> + 'c;
+/// Cache of an attempt. What it has must be true of the state of the facts.
+pub trait AttemptCache {
+    /// Returns the answer to a read that the facts do not answer, if there is one.
+    fn answer(&self, read: &GraphRead) -> Option<GraphAnswer>;
+    /// Returns a viewer, if there is one.
+    fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>>;
+    /// Keeps a viewer, which is the same as long as none of these keys is touched.
+    fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>);
+}
 
 /// Facts of an attempt.
 pub(super) enum AttemptFacts<'f> {
     /// These alone.
     Given(&'f Facts),
     /// These, to which answers of a cache are added when they are asked for.
-    Growing(&'f mut Facts, &'f CachedAnswers<'f>),
+    Growing(&'f mut Facts, &'f dyn AttemptCache),
 }
 
 impl AttemptFacts<'_> {
@@ -141,19 +151,19 @@ impl AttemptFacts<'_> {
     pub(super) fn again(&mut self) -> AttemptFacts<'_> {
         match self {
             Self::Given(facts) => AttemptFacts::Given(facts),
-            Self::Growing(facts, cached) => AttemptFacts::Growing(facts, *cached),
+            Self::Growing(facts, cache) => AttemptFacts::Growing(facts, *cache),
         }
     }
 
     /// Returns the answer to a read from the cache, in which it is as it was made or as it was asked for.
     fn cached(&mut self, read: &GraphRead, made: &GraphRead) -> Option<GraphAnswer> {
-        let Self::Growing(facts, cached) = self else {
+        let Self::Growing(facts, cache) = self else {
             return None;
         };
-        let (found, answer) = match cached(made) {
+        let (found, answer) = match cache.answer(made) {
             Some(answer) => (made, answer),
             None if made == read => return None,
-            None => (read, cached(read)?),
+            None => (read, cache.answer(read)?),
         };
         // An answer that is none to the read is no fact: then the read is made.
         facts.insert(found, answer).ok()?;
@@ -215,6 +225,36 @@ impl<'f> FactsSnapshot<'f> {
             misses: Misses::default(),
             asked: Some(FxHashSet::default()),
         }
+    }
+
+    /// Returns the viewer of a key from the cache of the attempt.
+    pub(super) fn cached_viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>> {
+        match &self.facts {
+            AttemptFacts::Growing(_, cache) => cache.viewer(key),
+            AttemptFacts::Given(_) => None,
+        }
+    }
+
+    /// Computes the viewer of a key. If no read lacked an answer, the cache of the attempt keeps it.
+    pub(super) fn compute_viewer(&mut self, key: ViewerKey) -> Result<Viewer, GraphStoreError> {
+        if let AttemptFacts::Given(_) = self.facts {
+            return loader::viewer(self, key);
+        }
+        self.asked = Some(FxHashSet::default());
+        let viewer = loader::viewer(self, key);
+        let asked = self.asked.take().unwrap_or_default();
+        if let (Ok(viewer), false) = (&viewer, self.is_lacking())
+            && let AttemptFacts::Growing(facts, cache) = &self.facts
+        {
+            let mut keys = FxHashSet::default();
+            for read in &asked {
+                facts.keys_of(read, &mut |key| {
+                    keys.insert(key);
+                });
+            }
+            cache.keep_viewer(key, &Arc::new(viewer.clone()), keys.into_iter().collect());
+        }
+        viewer
     }
 
     /// Returns the reads that were recorded.

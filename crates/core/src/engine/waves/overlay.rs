@@ -27,6 +27,11 @@ impl ChangedLists {
         lists
     }
 
+    /// Returns the lists, each by its target and relation.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (Gid, Relation)> {
+        self.0.keys().copied()
+    }
+
     fn add(&mut self, (src, rel, dst): EdgeKey) {
         self.0.entry((dst, rel)).or_default().insert(src);
     }
