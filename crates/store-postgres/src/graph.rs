@@ -8,10 +8,7 @@ mod index_entries;
 pub(crate) mod index_keys;
 mod new_indexes;
 mod node_columns;
-pub(crate) mod statements;
 pub(crate) mod words;
-
-pub(crate) use self::statements::{OfMany, of_many};
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ mod columns;
 mod database;
 mod database_error;
 mod graph;
+mod graph_statements;
 mod handle_actor;
 mod own_thread_interrupt;
 mod params;

@@ -1,6 +1,6 @@
 //! Statements of one wave, and their rows.
 use crate::database_error::DatabaseError;
-use crate::graph::{OfMany, of_many};
+use crate::graph_statements::{OfMany, of_many};
 use crate::params::Param;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -94,13 +94,9 @@ impl JoinedReads {
             let rows = match *place {
                 Place::All(_) => rows,
                 Place::First(at, number) | Place::Last(at, number) => {
-                    for row in rows.into_iter().flatten() {
-                        let column = match place {
-                            Place::Last(..) => row.len().saturating_sub(1),
-                            _ => 0,
-                        };
-                        let key = (at, row.try_get(column)?);
-                        by_number.entry(key).or_default().push(row);
+                    let is_last = matches!(place, Place::Last(..));
+                    for (number, rows) in runs(rows.unwrap_or_default(), is_last)? {
+                        by_number.insert((at, number), rows);
                     }
                     by_number.remove(&(at, number))
                 }
@@ -109,6 +105,24 @@ impl JoinedReads {
         }
         Ok(split)
     }
+}
+
+/// Returns rows by the number in their first or last column; those of one number follow each other.
+fn runs(rows: Vec<Row>, is_last: bool) -> Result<Vec<(i64, Vec<Row>)>, DatabaseError> {
+    let mut runs: Vec<(i64, Vec<Row>)> = Vec::new();
+    for row in rows {
+        let column = if is_last {
+            row.len().saturating_sub(1)
+        } else {
+            0
+        };
+        let number = row.try_get(column)?;
+        match runs.last_mut() {
+            Some((last, run)) if *last == number => run.push(row),
+            _ => runs.push((number, vec![row])),
+        }
+    }
+    Ok(runs)
 }
 
 /// Statements of one wave.
@@ -138,7 +152,7 @@ impl Wave {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::statements;
+    use crate::graph_statements as statements;
     use crate::params::params;
 
     /// S931. Reads of one kind are one statement; a single scan, and what differs in more than its gid, is made by itself.

@@ -203,7 +203,7 @@ impl PgTransaction<'_> {
         query: &ReadQuery,
         cache: &Mutex<FactCache>,
     ) -> Result<ReadView, GraphStoreError> {
-        let guesses = load_guesses(query, true);
+        let guesses = guesses(query, cache);
         let attempt = |facts: &mut Facts, cache: &CacheAt<'_>| loaded(facts, query, cache);
         match self.in_waves(cache, guesses, attempt)? {
             Some((_, view)) => view,
@@ -232,19 +232,22 @@ impl PgTransaction<'_> {
         attempt: impl Fn(&mut Facts, &CacheAt<'_>) -> Result<T, Vec<GraphRead>>,
     ) -> Result<Option<(Facts, T)>, GraphStoreError> {
         // The first trip brings what was touched, and what the cache does not have in any case.
-        let (since, mut wave) = {
+        let (since, kept, mut wave) = {
             let mut cache = cache.lock();
-            let lacking = guesses.into_iter();
-            let lacking = lacking.filter(|read| cache.get(read).is_none());
-            let lacking: Vec<GraphRead> = lacking.collect();
-            (cache.has_room().then(|| cache.seq()), lacking)
+            let (kept, lacking): (Vec<_>, Vec<_>) = guesses
+                .into_iter()
+                .partition(|read| cache.get(read).is_some());
+            (cache.has_room().then(|| cache.seq()), kept, lacking)
         };
         let locks = self.writes();
         let (mut answers, stamp) = self.answers(&wave, Beside { since, locks })?;
         let seq = self.seq()?;
         let mut facts = Facts::at(seq);
         if let Some((stamp, since)) = stamp.zip(since) {
-            stamp.apply(since, &mut cache.lock());
+            let mut cache = cache.lock();
+            stamp.apply(since, &mut cache);
+            // What was touched just now is read if an attempt lacks it.
+            cache.fill(&mut facts, kept)?;
         }
         let cache_at = CacheAt::new(cache, seq);
         let mut trips = 1;
@@ -303,6 +306,11 @@ fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>> {
         Applied::Ready(applied) => Ok(*applied),
         Applied::Lacks(reads) => Err(reads),
     }
+}
+
+/// Returns the guesses of a query; not those of its viewer if the cache has the viewer.
+fn guesses(query: &ReadQuery, cache: &Mutex<FactCache>) -> Vec<GraphRead> {
+    load_guesses(query, cache.lock().viewer(query.viewer).is_none())
 }
 
 /// The cache of a store at the state after a commit, for one load or commit, which computes its viewer once.
@@ -377,7 +385,7 @@ pub(crate) fn load_from_cache(
     cache: &Mutex<FactCache>,
 ) -> Result<Option<ReadView>, GraphStoreError> {
     let attempt = |facts: &mut Facts, cache: &CacheAt<'_>| loaded(facts, query, cache);
-    match attempt_from_cache(min_seq, cache, attempt)? {
+    match attempt_from_cache(guesses(query, cache), min_seq, cache, attempt)? {
         Some((_, view)) => view.map(Some),
         None => Ok(None),
     }
@@ -388,11 +396,15 @@ pub(crate) fn apply_from_cache(
     sets: &[&Changes],
     cache: &Mutex<FactCache>,
 ) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
-    attempt_from_cache(0, cache, |facts, cache| applied(facts, sets, cache))
+    let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
+    attempt_from_cache(guesses.collect(), 0, cache, |facts, cache| {
+        applied(facts, sets, cache)
+    })
 }
 
 /// Makes attempts at something as long as the cache has the reads that the last one lacked.
 fn attempt_from_cache<T>(
+    guesses: Vec<GraphRead>,
     min_seq: Seq,
     cache: &Mutex<FactCache>,
     attempt: impl Fn(&mut Facts, &CacheAt<'_>) -> Result<T, Vec<GraphRead>>,
@@ -401,6 +413,8 @@ fn attempt_from_cache<T>(
     if facts.seq() < min_seq {
         return Ok(None);
     }
+    // A guess that is not known may be useless.
+    cache.lock().fill(&mut facts, guesses)?;
     let cache_at = CacheAt::new(cache, facts.seq());
     for _ in 0..ATTEMPTS_MAX {
         let lacking = match attempt(&mut facts, &cache_at) {

@@ -144,7 +144,9 @@ class Campaign:
         ratios, rates, ceilings, waits = [], [], [], []
         for turn in range(ROUNDS):
             given = requests(turn) if callable(requests) else requests
-            done = finish(load(server or self.server, lines(self.root / "requests", given), connections, SECONDS))
+            # What is new the first time is not new the second time.
+            seconds = None if callable(requests) else SECONDS
+            done = finish(load(server or self.server, lines(self.root / "requests", given), connections, seconds))
             ceiling = pgbench(self.pg, database, self.root / f"{script}.sql", connections, int(SECONDS))
             rates.append(done["rate"])
             ceilings.append(ceiling)
@@ -164,7 +166,9 @@ class Campaign:
 
         def mixed(turn):
             new = cold[turn * share:(turn + 1) * share]
-            return [get(gid) for gid in new + random.choices(hot, k=4 * len(new))]
+            requests = [get(gid) for gid in new + random.choices(hot, k=4 * len(new))]
+            random.shuffle(requests)
+            return requests
 
         print("| | gate | ratio | requests/s | pgbench/s | median |\n|---|---|---|---|---|---|", flush=True)
         if "1" in ONLY:
@@ -202,7 +206,7 @@ class Campaign:
         Scratch.running.append(redis.kill)
         while not socket.exists():
             time.sleep(0.05)
-        WIDE[:2] = ["limits.standard_paid=1000000", "limits.standard_free=1000000"]
+        WIDE[:2] = ["limits.standard_paid=1000000", "limits.standard_free=1000000", "shared_limits.nodes=2"]
         limited = self.start("limited", "node", WORKGRAPH_SHARED_LIMITS_URL=f"redis+unix://{socket}")
         path, added, plain = lines(self.root / "requests", [request]), [], []
         for _ in range(2 * ROUNDS + 1):

@@ -1,7 +1,7 @@
 //! The storage port: loads, commits, the journal.
-use super::statements as sql;
 use crate::columns::{bound, limit, maybe_gid, number};
 use crate::database_error::DatabaseError;
+use crate::graph_statements as sql;
 use crate::own_thread_interrupt::OwnThreadInterrupt;
 use crate::params::{OwnedParams, Params};
 use crate::postgres_store::PostgresStore;

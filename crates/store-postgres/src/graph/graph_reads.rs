@@ -1,9 +1,10 @@
 //! Reads of the graph: the snapshot of the port, on PostgreSQL.
 use super::aliases::alias_key;
+use super::index_keys;
 use super::node_columns::{by_depth, edge, node, relation};
-use super::{index_keys, statements as sql};
 use crate::columns::{gid, limit, number};
 use crate::database_error::DatabaseError;
+use crate::graph_statements as sql;
 use crate::params::{Param, params};
 use crate::transaction::PgTransaction;
 use crate::wave_statements::Read;

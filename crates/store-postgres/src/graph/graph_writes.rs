@@ -1,9 +1,10 @@
 //! Writes of the graph: the primitives that committing uses. Most are sent without waiting for them.
 use super::aliases::alias_key;
+use super::index_keys;
 use super::node_columns::relation;
-use super::{index_keys, statements as sql};
 use crate::columns::{bound, whole};
 use crate::database_error::DatabaseError;
+use crate::graph_statements as sql;
 use crate::params::{OwnedParams, Params, ROWS_MAX, column, numbers};
 use crate::stored_values::text;
 use crate::transaction::PgTransaction;

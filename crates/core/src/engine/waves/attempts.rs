@@ -58,6 +58,10 @@ pub fn load_attempt_with(
     cache: &dyn AttemptCache,
     want: &ReadQuery,
 ) -> Attempt<ReadView> {
+    if want.search.is_some() {
+        // The reads of a search follow from the rows that it lacked before, which are looked for together.
+        return load_on(FactsSnapshot::of(facts), want, cache.viewer(want.viewer));
+    }
     let facts = AttemptFacts::Growing(facts, cache);
     load_on(FactsSnapshot::over(facts), want, None)
 }

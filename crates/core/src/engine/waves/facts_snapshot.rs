@@ -121,6 +121,24 @@ fn rows_wanted(read: &GraphRead) -> Option<usize> {
     }
 }
 
+/// Returns true if a read ends after some rows of a list. How many are wanted of a list may depend on those of the last
+/// one: where an attempt finds none, it wants as many of each, and these are the reads that a cache has.
+const fn is_bounded(read: &GraphRead) -> bool {
+    match read {
+        GraphRead::ScanOut { limit, .. }
+        | GraphRead::ScanIn { limit, .. }
+        | GraphRead::ScanInOut { limit, .. }
+        | GraphRead::ListIn { limit, .. }
+        | GraphRead::ScanWorkspace { limit, .. }
+        | GraphRead::ScanValues { limit, .. }
+        | GraphRead::ListIndexEntries { limit, .. }
+        | GraphRead::ListPrefixMatches { limit, .. }
+        | GraphRead::ScanWords { limit, .. } => *limit < usize::MAX >> 1,
+        GraphRead::ScanIndexEntries(_) => true,
+        _ => false,
+    }
+}
+
 /// Cache of an attempt. What it has must be true of the state of the facts.
 pub trait AttemptCache {
     /// Returns the answer to a read that the facts do not answer, if there is one.
@@ -160,6 +178,9 @@ impl AttemptFacts<'_> {
         let Self::Growing(facts, cache) = self else {
             return None;
         };
+        if is_bounded(made) {
+            return None;
+        }
         let (found, answer) = match cache.answer(made) {
             Some(answer) => (made, answer),
             None if made == read => return None,

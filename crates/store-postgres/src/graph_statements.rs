@@ -120,12 +120,12 @@ macro_rules! scan_workspace_tasks {
 }
 
 pub(crate) const LAST_SEQ: &str = "SELECT seq FROM store_state";
-pub(super) const ALIAS: &str =
+pub(crate) const ALIAS: &str =
     "SELECT n.gid FROM alias a JOIN node n ON n.gid = a.gid WHERE a.key = $1 AND n.gone IS NULL";
 pub(crate) const NODE: [&str; 3] = by_depth!(node);
 const NODES: [&str; 3] = by_depth!(nodes);
 /// Edges alone: their targets need not be live.
-pub(super) const EDGES_OUT_ALL: &str = concat!(
+pub(crate) const EDGES_OUT_ALL: &str = concat!(
     edge_columns!(),
     " FROM edge e WHERE e.src = $1 AND e.rel BETWEEN $2 AND $3 ORDER BY e.rel, e.dst"
 );
@@ -135,34 +135,34 @@ const EDGES_OUT_ALL_OF_MANY: &str = concat!(
 );
 pub(crate) const EDGES_OUT: [&str; 3] = by_depth!(edges_out);
 const EDGES_OUT_OF_MANY: [&str; 3] = by_depth!(edges_out_of_many);
-pub(super) const SCAN_OUT: [&str; 3] = by_depth!(scan_out);
+pub(crate) const SCAN_OUT: [&str; 3] = by_depth!(scan_out);
 pub(crate) const SCAN_IN: [&str; 3] = by_depth!(scan_in);
 const SCAN_IN_OF_MANY: [&str; 3] = by_depth!(scan_in_of_many);
-pub(super) const LIST_IN: &str = "SELECT src FROM edge WHERE dst = $1 AND rel = $2 LIMIT $3";
+pub(crate) const LIST_IN: &str = "SELECT src FROM edge WHERE dst = $1 AND rel = $2 LIMIT $3";
 /// Edges from the rows of `SCAN_IN`, which is sent along with it, in the order of the rows.
-pub(super) const OUT_OF_IN: &str = concat!(
+pub(crate) const OUT_OF_IN: &str = concat!(
     "SELECT r.src, o.rel, o.dst, o.rank, o.seq, o.aux FROM (",
     "SELECT e.src, e.rank FROM edge e JOIN node n ON n.gid = e.src",
     " WHERE e.dst = $1 AND e.rel = $2 AND (e.rank, e.src) > ($3, $4) AND n.gone IS NULL",
     " ORDER BY e.rank, e.src LIMIT $5) r JOIN edge o ON o.src = r.src AND o.rel BETWEEN $6 AND $7",
     " ORDER BY r.rank, r.src, o.rel, o.dst"
 );
-pub(super) const EDGE_BETWEEN: &str = concat!(
+pub(crate) const EDGE_BETWEEN: &str = concat!(
     edge_columns!(),
     " FROM edge e WHERE e.src = $1 AND e.rel = $2 AND e.dst = $3"
 );
-pub(super) const LAST_EDGE_BEFORE: &str = concat!(
+pub(crate) const LAST_EDGE_BEFORE: &str = concat!(
     edge_columns!(),
     " FROM edge e WHERE e.dst = $1 AND e.rel = $2 AND (e.rank, e.src) < ($3, $4)",
     " ORDER BY e.rank DESC, e.src DESC LIMIT 1"
 );
-pub(super) const COUNT_IN: &str = "SELECT count(*) FROM edge e JOIN node n ON n.gid = e.src \
+pub(crate) const COUNT_IN: &str = "SELECT count(*) FROM edge e JOIN node n ON n.gid = e.src \
     WHERE e.dst = $1 AND e.rel = $2 AND n.gone IS NULL";
-pub(super) const SCAN_WORKSPACE: [&str; 3] = by_depth!(scan_workspace);
-pub(super) const SCAN_WORKSPACE_TASKS: [&str; 3] = by_depth!(scan_workspace_tasks);
+pub(crate) const SCAN_WORKSPACE: [&str; 3] = by_depth!(scan_workspace);
+pub(crate) const SCAN_WORKSPACE_TASKS: [&str; 3] = by_depth!(scan_workspace_tasks);
 
 /// Values by their keys. The few that are longer than an index holds are read and compared by themselves.
-pub(super) const SCAN_VALUES: &str = "SELECT u.key, u.tail, u.node FROM ((\
+pub(crate) const SCAN_VALUES: &str = "SELECT u.key, u.tail, u.node FROM ((\
     SELECT v.key, v.tail, v.node FROM value v JOIN node n ON n.gid = v.node \
     WHERE v.field = $1 AND v.tail IS NULL AND (v.key, v.node) > ($2, $3) AND v.key <= $4 AND n.gone IS NULL \
     ORDER BY v.key, v.node LIMIT $5) UNION ALL (\
@@ -170,52 +170,52 @@ pub(super) const SCAN_VALUES: &str = "SELECT u.key, u.tail, u.node FROM ((\
     WHERE v.field = $1 AND v.tail IS NOT NULL AND v.key >= $6 AND v.key <= $7 \
     AND (v.key || v.tail, v.node) > ($2, $3) AND v.key || v.tail <= $4 AND n.gone IS NULL \
     ORDER BY v.key || v.tail, v.node LIMIT $5)) u ORDER BY u.key || coalesce(u.tail, ''), u.node LIMIT $5";
-pub(super) const KEYS_OF: &str =
+pub(crate) const KEYS_OF: &str =
     "SELECT key, tail FROM value WHERE node = $1 AND field = $2 ORDER BY key, tail NULLS FIRST";
-pub(super) const DROP_VALUES: &str = "DELETE FROM value WHERE node = $1 AND field = $2";
-pub(super) const PUT_VALUES: &str = "INSERT INTO value (field, key, tail, node) \
+pub(crate) const DROP_VALUES: &str = "DELETE FROM value WHERE node = $1 AND field = $2";
+pub(crate) const PUT_VALUES: &str = "INSERT INTO value (field, key, tail, node) \
     SELECT $1, k.key, k.tail, $2 FROM unnest($3::bytea[], $4::bytea[]) k (key, tail)";
 
 /// A trashed node stays trashed when it is written again; `seq` stays that of its creation.
-pub(super) const PUT_NODES: &str = "INSERT INTO node (gid, kind, home, version, seq, head, body) SELECT * FROM unnest(\
+pub(crate) const PUT_NODES: &str = "INSERT INTO node (gid, kind, home, version, seq, head, body) SELECT * FROM unnest(\
     $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]) \
     ON CONFLICT (gid) DO UPDATE SET kind = excluded.kind, home = excluded.home, version = excluded.version, \
     head = excluded.head, body = excluded.body";
 /// Trashes a node, and removes its index entry and its words.
-pub(super) const TRASH_NODE: &str = "WITH gone AS (UPDATE node SET gone = $2 WHERE gid = $1 AND gone IS NULL RETURNING gid, kind, home), \
+pub(crate) const TRASH_NODE: &str = "WITH gone AS (UPDATE node SET gone = $2 WHERE gid = $1 AND gone IS NULL RETURNING gid, kind, home), \
     entry AS (DELETE FROM card c USING gone g \
         WHERE c.home = coalesce(g.home, 0) AND c.kind = g.kind AND c.gid = g.gid) \
     DELETE FROM word w USING gone g WHERE w.home = coalesce(g.home, 0) AND w.kind = g.kind AND w.gid = g.gid";
-pub(super) const PUT_EDGES: &str = "INSERT INTO edge (src, rel, dst, rank, seq, aux) SELECT * FROM unnest(\
+pub(crate) const PUT_EDGES: &str = "INSERT INTO edge (src, rel, dst, rank, seq, aux) SELECT * FROM unnest(\
     $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) \
     ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux";
-pub(super) const DROP_EDGE: &str = "DELETE FROM edge WHERE src = $1 AND rel = $2 AND dst = $3";
+pub(crate) const DROP_EDGE: &str = "DELETE FROM edge WHERE src = $1 AND rel = $2 AND dst = $3";
 /// Changes no row if another live node has the alias: a trashed node does not keep its aliases.
-pub(super) const PUT_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \
+pub(crate) const PUT_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \
     ON CONFLICT (key) DO UPDATE SET gid = excluded.gid WHERE alias.gid = excluded.gid \
     OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL)";
 /// Violates a constraint if another live node has the alias.
-pub(super) const PUT_FREE_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \
+pub(crate) const PUT_FREE_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \
     ON CONFLICT (key) DO UPDATE SET gid = CASE WHEN alias.gid = excluded.gid \
     OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL) THEN excluded.gid END";
-pub(super) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
+pub(crate) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
 
 /// The last entry of commits that are made together has the keys that all of them touch.
-pub(super) const APPEND: &str = "INSERT INTO journal (seq, at, actor, facts, nodes, touched) \
+pub(crate) const APPEND: &str = "INSERT INTO journal (seq, at, actor, facts, nodes, touched) \
     SELECT j.*, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM unnest(\
     $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) j (seq, at, actor, facts, nodes)";
-pub(super) const EVENTS: &str =
+pub(crate) const EVENTS: &str =
     "SELECT seq, at, actor, facts, nodes FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
-pub(super) const EVENT_BOUNDS: &str = "SELECT seq, pruned FROM store_state";
-pub(super) const EVENTS_ABOUT: &str = "SELECT seq, at, actor, facts, nodes FROM journal \
+pub(crate) const EVENT_BOUNDS: &str = "SELECT seq, pruned FROM store_state";
+pub(crate) const EVENTS_ABOUT: &str = "SELECT seq, at, actor, facts, nodes FROM journal \
     WHERE seq > $1 AND seq <= $2 AND strpos(nodes, $3) > 0 ORDER BY seq LIMIT $4";
-pub(super) const OLDEST_COMMITS: &str =
+pub(crate) const OLDEST_COMMITS: &str =
     "SELECT seq, at FROM journal WHERE seq <= $1 ORDER BY seq LIMIT $2";
-pub(super) const PRUNE: &str = "DELETE FROM journal WHERE seq <= $1";
-pub(super) const SET_PRUNED: &str = "UPDATE store_state SET pruned = $1";
-pub(super) const MAX_GID: &str =
+pub(crate) const PRUNE: &str = "DELETE FROM journal WHERE seq <= $1";
+pub(crate) const SET_PRUNED: &str = "UPDATE store_state SET pruned = $1";
+pub(crate) const MAX_GID: &str =
     "SELECT greatest((SELECT max(gid) FROM node), (SELECT floor FROM store_state))";
-pub(super) const APP_NAME: &str = "SELECT name FROM app WHERE id = $1";
+pub(crate) const APP_NAME: &str = "SELECT name FROM app WHERE id = $1";
 
 /// Statement that makes several reads of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
