@@ -155,7 +155,7 @@ mod tests {
     use crate::graph_statements as statements;
     use crate::params::params;
 
-    /// S931. Reads of one kind are one statement; a single scan, and what differs in more than its gid, is made by itself.
+    /// Reads of one kind are one statement; a single scan, and what differs in more than its gid, is made by itself.
     #[test]
     fn reads_of_one_kind_are_joined() {
         let read = |sql, params| Read { sql, params };

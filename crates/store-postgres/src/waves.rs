@@ -432,7 +432,7 @@ fn attempt_from_cache<T>(
 mod tests {
     use super::*;
 
-    /// S931. A database that takes the place of one with later commits has lost them.
+    /// A database that takes the place of one with later commits has lost them.
     #[test]
     fn a_cache_that_is_ahead_of_the_database_begins_anew() {
         for (seq, touched, expected) in [(3, Some(vec![]), 3), (7, None, 7), (5, Some(vec![]), 5)] {

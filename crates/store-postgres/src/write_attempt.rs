@@ -138,7 +138,7 @@ impl WriteAttempt {
 mod tests {
     use super::*;
 
-    /// S931. A try whose answer was lost may have put the attempt on record itself.
+    /// A try whose answer was lost may have put the attempt on record itself.
     #[test]
     fn what_is_on_record_after_a_try_in_doubt_proves_no_commit() {
         assert_eq!(Claim::Taken.outcome(false), Some(Ok(true)));
