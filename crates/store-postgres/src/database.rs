@@ -11,6 +11,7 @@ use deadpool_postgres::{
 };
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -249,6 +250,8 @@ impl Database {
         T: Send + 'static,
         E: From<DatabaseError> + Send + 'static,
     {
+        // What a runtime makes of a future it makes of each type of one: of boxed ones there are few.
+        let work: Pin<Box<dyn Future<Output = Result<T, E>> + Send>> = Box::pin(work);
         let done = self.runtime().spawn(work).await;
         done.unwrap_or_else(|error| Err(DatabaseError::Failed(error.to_string()).into()))
     }

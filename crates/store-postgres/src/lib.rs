@@ -17,6 +17,7 @@ mod reader;
 mod rows;
 mod secret_resealing;
 pub mod server_nodes;
+mod stamped_load;
 mod state_lock;
 mod statement_pipeline;
 mod store_state;

@@ -5,6 +5,9 @@ use crate::transaction::PgTransaction;
 use std::time::Duration;
 use workgraph_core::MaybeInterrupt;
 
+/// Work on a transaction; boxed, so that all reads of one type of result are one piece of code.
+type ReadWork<T, E> = Box<dyn FnOnce(&mut PgTransaction<'_>) -> Result<T, E> + Send>;
+
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 /// Lifts the limits of the connection for one transaction.
 const WITHOUT_LIMITS: &str =
@@ -24,7 +27,7 @@ impl Database {
         E: From<DatabaseError> + Send + 'static,
     {
         let timeout = self.options().read_timeout;
-        self.read_within(timeout, interrupt, read).await
+        self.read_within(timeout, interrupt, Box::new(read)).await
     }
 
     /// Reads everything from one snapshot, for as long as it takes: for checks of the whole database.
@@ -40,14 +43,14 @@ impl Database {
             transaction.send_command(WITHOUT_LIMITS);
             read(transaction)
         };
-        self.read_within(LONGEST, None, read).await
+        self.read_within(LONGEST, None, Box::new(read)).await
     }
 
     async fn read_within<T, E>(
         &self,
         timeout: Duration,
         interrupt: MaybeInterrupt,
-        read: impl FnOnce(&mut PgTransaction<'_>) -> Result<T, E> + Send + 'static,
+        read: ReadWork<T, E>,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -70,7 +73,7 @@ impl Database {
         connection: Connection,
         timeout: Duration,
         interrupt: MaybeInterrupt,
-        read: impl FnOnce(&mut PgTransaction<'_>) -> Result<T, E>,
+        read: ReadWork<T, E>,
     ) -> Result<T, E>
     where
         E: From<DatabaseError>,

@@ -77,6 +77,11 @@ impl<'c> PgTransaction<'c> {
         }
     }
 
+    /// Makes one that notes reads, or finds their rows among those of a wave; it sends nothing.
+    pub(crate) fn noting(connection: &'c Connection, runtime: &'c Handle) -> Self {
+        Self::new(connection, runtime, "", Duration::ZERO)
+    }
+
     /// Makes it one that writes.
     pub(crate) fn writing(self) -> Self {
         Self {
@@ -297,32 +302,40 @@ impl<'c> PgTransaction<'c> {
 
     /// Waits for work on the connection, on this thread.
     fn wait<T>(&mut self, work: impl Future<Output = T>) -> Result<T, DatabaseError> {
-        let mut work = std::pin::pin!(work);
         let (deadline, interrupt) = (self.deadline, self.interrupt.clone());
         self.busy = true;
         self.trips += 1;
-        let done = self.runtime.block_on(async {
-            // A prepared statement is known already.
-            if let Some(done) = work.as_mut().now_or_never() {
-                return Ok(done);
-            }
-            loop {
-                let next = deadline.min(Instant::now() + CHECK_INTERVAL);
-                if let Ok(done) = tokio::time::timeout_at(next, work.as_mut()).await {
-                    return Ok(done);
-                }
-                if Instant::now() >= deadline {
-                    return Err(match interrupt {
-                        Some(_) => DatabaseError::Interrupted(InterruptReason::Deadline),
-                        None => DatabaseError::TimedOut("it did not answer in time".into()),
-                    });
-                }
-                if let Some(interrupt) = &interrupt {
-                    interrupt.check(0).map_err(DatabaseError::Interrupted)?;
-                }
-            }
-        });
+        let done = self.runtime.block_on(wait_for(work, deadline, &interrupt));
         self.busy = done.is_err();
         done
+    }
+}
+
+/// Waits for work on a connection, until its deadline or until the interrupt stops it. After an error, what became of the
+/// work is not known, and the connection is to be closed.
+pub(crate) async fn wait_for<T>(
+    work: impl Future<Output = T>,
+    deadline: Instant,
+    interrupt: &MaybeInterrupt,
+) -> Result<T, DatabaseError> {
+    let mut work = std::pin::pin!(work);
+    // A prepared statement is known already.
+    if let Some(done) = work.as_mut().now_or_never() {
+        return Ok(done);
+    }
+    loop {
+        let next = deadline.min(Instant::now() + CHECK_INTERVAL);
+        if let Ok(done) = tokio::time::timeout_at(next, work.as_mut()).await {
+            return Ok(done);
+        }
+        if Instant::now() >= deadline {
+            return Err(match interrupt {
+                Some(_) => DatabaseError::Interrupted(InterruptReason::Deadline),
+                None => DatabaseError::TimedOut("it did not answer in time".into()),
+            });
+        }
+        if let Some(interrupt) = interrupt {
+            interrupt.check(0).map_err(DatabaseError::Interrupted)?;
+        }
     }
 }

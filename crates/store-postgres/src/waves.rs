@@ -75,7 +75,7 @@ impl Stamp {
 
     /// Returns the state after the commit `seq`. `commits` are the keys that each commit after `since` touched, as far as
     /// they are known.
-    fn of(seq: Seq, since: Seq, commits: Vec<Option<Vec<i64>>>) -> Self {
+    pub(crate) fn of(seq: Seq, since: Seq, commits: Vec<Option<Vec<i64>>>) -> Self {
         // Numbers have no gaps, unless commits were pruned.
         let are_all = commits.len() as u64 == seq.saturating_sub(since);
         let touched: Option<Vec<Vec<i64>>> = commits.into_iter().collect();
@@ -94,15 +94,20 @@ impl Stamp {
         self.seq
     }
 
+    /// Returns the keys that were touched on the way; `None` if they are not known.
+    pub(crate) fn touched(&self) -> Option<&[FactKey]> {
+        self.touched.as_deref()
+    }
+
     /// Brings a cache to the state. One that knows of later commits than the database, which has lost them, forgets
     /// everything.
-    pub(crate) fn apply(self, since: Seq, cache: &mut FactCache) {
+    pub(crate) fn apply(&self, since: Seq, cache: &mut FactCache) {
         if self.seq < since {
             cache.clear(self.seq);
             return;
         }
-        match self.touched {
-            Some(touched) => cache.catch_up(since, self.seq, touched),
+        match &self.touched {
+            Some(touched) => cache.catch_up(since, self.seq, touched.iter().copied()),
             None if self.seq > cache.seq() => cache.clear(self.seq),
             None => {}
         }
@@ -309,19 +314,19 @@ fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>> {
 }
 
 /// Returns the guesses of a query; not those of its viewer if the cache has the viewer.
-fn guesses(query: &ReadQuery, cache: &Mutex<FactCache>) -> Vec<GraphRead> {
+pub(crate) fn guesses(query: &ReadQuery, cache: &Mutex<FactCache>) -> Vec<GraphRead> {
     load_guesses(query, cache.lock().viewer(query.viewer).is_none())
 }
 
 /// The cache of a store at the state after a commit, for one load or commit, which computes its viewer once.
-struct CacheAt<'c> {
+pub(crate) struct CacheAt<'c> {
     cache: &'c Mutex<FactCache>,
     seq: Seq,
     viewer: RefCell<Option<(ViewerKey, Arc<Viewer>)>>,
 }
 
 impl<'c> CacheAt<'c> {
-    const fn new(cache: &'c Mutex<FactCache>, seq: Seq) -> Self {
+    pub(crate) const fn new(cache: &'c Mutex<FactCache>, seq: Seq) -> Self {
         let viewer = RefCell::new(None);
         Self { cache, seq, viewer }
     }
@@ -366,7 +371,7 @@ fn applied(
 }
 
 /// Answers a query from facts, which take from the cache what they lack.
-fn loaded(
+pub(crate) fn loaded(
     facts: &mut Facts,
     query: &ReadQuery,
     cache: &CacheAt<'_>,

@@ -107,14 +107,17 @@ impl GraphStore for PostgresStore {
     async fn load(&self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         let (mut query, interrupt) = (query.clone(), query.interrupt.clone());
         let (waves, cache) = (self.database.options().waves, Arc::clone(&self.cache));
-        if let Some(seq) = query.min_seq
-            && waves
-            && query.search.is_none()
-            && query.row_query.is_none()
-            && let Some(view) = load_from_cache(&query, seq, &cache)?
-        {
-            self.database.count_read(0);
-            return Ok(view);
+        if waves && query.search.is_none() && query.row_query.is_none() {
+            if let Some(seq) = query.min_seq
+                && let Some(view) = load_from_cache(&query, seq, &cache)?
+            {
+                self.database.count_read(0);
+                return Ok(view);
+            }
+            let (query, cache) = (query.clone(), Arc::clone(&cache));
+            if let Some(view) = self.database.load_stamped(query, cache).await? {
+                return Ok(view);
+            }
         }
         let deadline = Instant::now() + self.database.options().read_timeout;
         query.interrupt = OwnThreadInterrupt::of(&interrupt, deadline);
