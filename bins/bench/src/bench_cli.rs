@@ -17,6 +17,8 @@ pub(crate) struct BenchCli {
 pub(crate) enum BenchCommand {
     /// Build the graph, measure every row beside its ceiling, print the table and write the report.
     Run(RunArgs),
+    /// Measure two builds of the server beside each other, row by row in short turns.
+    Compare(CompareArgs),
     /// Measure uploads of files: their rate beside a bare hyper server that writes them to disk, and the memory they take.
     Uploads(UploadArgs),
     /// Send the requests of a file to a server for some time, and print the rate and the latencies as JSON.
@@ -59,6 +61,35 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ROW")]
     pub(crate) only: Option<String>,
     /// Folder in which the scratch folder is made. It must be on a disk, or durable writes cost nothing.
+    #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
+    pub(crate) data: PathBuf,
+}
+
+/// Arguments of `compare`.
+#[derive(Args)]
+pub(crate) struct CompareArgs {
+    /// The older `workgraph` binary.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) before: PathBuf,
+    /// The newer one; without it the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) server: Option<PathBuf>,
+    /// Number of tasks in the graph.
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) tasks: u64,
+    /// A data folder with the graph, which the older binary builds there if it is new; both work on copies.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Number of pairs of turns.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=999))]
+    pub(crate) rounds: u32,
+    /// Duration of a turn in seconds.
+    #[arg(long, default_value_t = 0.25)]
+    pub(crate) seconds: f64,
+    /// Compare only the rows whose name contains this text.
+    #[arg(long, value_name = "ROW")]
+    pub(crate) only: Option<String>,
+    /// Folder in which the scratch folder is made. It must be on a disk.
     #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
     pub(crate) data: PathBuf,
 }

@@ -63,7 +63,33 @@ pub(crate) enum Measurement {
     Lag(WebhookReceiver, String, Arc<RequestMaker>, ServerProcess),
 }
 
+/// Requests of a measurement without its ceiling.
+pub(crate) struct LoadRequests {
+    pub(crate) connections: usize,
+    pub(crate) make: Arc<RequestMaker>,
+}
+
 impl Bench<'_> {
+    /// Returns the requests of a measurement to our server, if it is made of them alone; the webhooks it is about are
+    /// made.
+    pub(crate) fn requests(&self, job: &Measurement) -> Result<Option<LoadRequests>> {
+        let (connections, make) = match job {
+            Measurement::Hyper(connections, make, _) => (*connections, make),
+            Measurement::SqlitePage(make) | Measurement::Find(make, ..) => (16, make),
+            Measurement::Other(make, ..) => (1, make),
+            Measurement::Create(make, _) | Measurement::Copies(make, _) => {
+                (graph_builder::WRITERS, make)
+            }
+            Measurement::Hooked(receiver, project, make, hooks) => {
+                receiver.watch(&self.client, project, *hooks, &json!([]))?;
+                (graph_builder::WRITERS, make)
+            }
+            Measurement::Copy(_) | Measurement::Lag(..) => return Ok(None),
+        };
+        let make = Arc::clone(make);
+        Ok(Some(LoadRequests { connections, make }))
+    }
+
     /// Returns the measurement of a row; makes the objects it needs, if they are not there yet.
     pub(crate) fn job(&mut self, row: &BenchRow) -> Result<Measurement> {
         let tasks = |limit: usize| -> Vec<String> {
