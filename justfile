@@ -37,7 +37,15 @@ screenshots:
 bench *flags:
     cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- run {{flags}}
 
-# The same on a graph of 1,000,000 tasks, which is built once and kept in target
+# The server of an earlier commit and this one beside each other, row by row in short turns
+bench-against FROM *flags:
+    git worktree add --force --detach target/against {{FROM}}
+    CARGO_TARGET_DIR={{justfile_directory()}}/target/against-target cargo build --manifest-path target/against/Cargo.toml --profile dist -p workgraph-server
+    git worktree remove --force target/against
+    cargo build --profile dist -p workgraph-server
+    cargo run --profile dist -p workgraph-bench -- compare --before target/against-target/dist/workgraph {{flags}}
+
+# All rows on a graph of 1,000,000 tasks, which is built once and kept in target
 bench-million *flags:
     cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/BENCHMARKS-1M.md --beside 100000 {{flags}}
 

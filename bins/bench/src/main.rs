@@ -6,7 +6,7 @@ mod bench_cli;
 mod bench_clock;
 mod bench_rows;
 mod bench_run;
-mod compare;
+mod build_comparison;
 mod cpu_pinning;
 mod graph_builder;
 mod group_commit;
@@ -39,7 +39,7 @@ use clap::Parser;
 fn main() -> Result<()> {
     match BenchCli::parse().command {
         BenchCommand::Run(args) => run::run(&args),
-        BenchCommand::Compare(args) => compare::run(&args),
+        BenchCommand::Compare(args) => build_comparison::run(&args),
         BenchCommand::Uploads(args) => uploads::run(&args),
         BenchCommand::Load(args) => request_file::run(&args),
         BenchCommand::Bare(args) => baseline::serve(&args),
