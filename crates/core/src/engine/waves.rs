@@ -25,6 +25,7 @@
 //! its state have touched, in the trip of the first wave. A store that commits gives the cache what it wrote, so that the
 //! reply to the request, and the next commit to the same lists, find it there.
 mod answer_weight;
+mod attempt_facts;
 mod attempts;
 mod commit_attempt;
 mod committed_state;
@@ -36,15 +37,17 @@ mod graph_read;
 mod graph_writes;
 mod guesses;
 mod known_ranges;
+mod misses;
 mod overlay;
 mod viewer_cache;
 
+pub use attempt_facts::AttemptCache;
 pub use attempts::{Attempt, load_attempt, load_attempt_with, viewer_attempt};
 pub use commit_attempt::{Applied, AppliedChanges, apply_attempt, apply_attempt_with};
 pub use fact_cache::FactCache;
 pub use fact_key::FactKey;
 pub use facts::Facts;
-pub use facts_snapshot::{AttemptCache, FactsSnapshot};
+pub use facts_snapshot::FactsSnapshot;
 pub use graph_read::{GraphAnswer, GraphRead, InOutRow};
 pub use graph_writes::{EdgeKey, GraphWrites, WrittenNode};
 pub use guesses::{commit_guesses, load_guesses};

@@ -1,6 +1,7 @@
 //! Attempts to load from facts.
+use super::attempt_facts::{AttemptCache, AttemptFacts};
 use super::facts::Facts;
-use super::facts_snapshot::{AttemptCache, AttemptFacts, FactsSnapshot};
+use super::facts_snapshot::FactsSnapshot;
 use super::graph_read::GraphRead;
 use crate::access::{Role, Viewer, WorkspaceMembership};
 use crate::engine::{load, loader};

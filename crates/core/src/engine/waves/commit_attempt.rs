@@ -1,6 +1,6 @@
 //! Attempts to apply changes to an overlay over facts.
+use super::attempt_facts::{AttemptCache, AttemptFacts};
 use super::facts::Facts;
-use super::facts_snapshot::{AttemptCache, AttemptFacts};
 use super::graph_read::GraphRead;
 use super::graph_writes::GraphWrites;
 use super::overlay::Overlay;

@@ -1,7 +1,8 @@
 //! A snapshot of facts: what is known is answered, what is not known is answered "nothing" and noted.
-use super::fact_key::FactKey;
+use super::attempt_facts::AttemptFacts;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
+use super::misses::Misses;
 use crate::access::Viewer;
 use crate::engine::loader;
 use crate::graph_store_error::GraphStoreError;
@@ -11,192 +12,10 @@ use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
 use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
+use crate::storage::ViewerKey;
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
-use crate::storage::{ViewerKey, alias};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::fmt;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
-
-/// Fewest rows that a scan reads when it goes on behind rows that are known.
-const READ_ON: usize = 32;
-/// Fewest gids that are read of a list in no order.
-const LISTED: usize = 1_024;
-/// Number of rows, with their nodes, that all scans of one wave read about.
-const WAVE_ROWS: usize = 2_048;
-
-/// Reads that had no answer.
-#[derive(Debug, Default)]
-struct Misses {
-    /// Depth to which each node is read.
-    nodes: FxHashMap<Gid, Depth>,
-    reads: Vec<GraphRead>,
-    seen: FxHashSet<GraphRead>,
-    /// Number of rows that the scans among the reads ask for.
-    rows: usize,
-    /// True if nodes are read in full at once: most of those that a load shows by their heads are then read in full, for
-    /// the viewer's level.
-    in_full: bool,
-    /// True if reads are noted as they were asked for: they are looked for in a cache, not read.
-    is_exact: bool,
-}
-
-impl Misses {
-    /// Returns a read as it is made: of nodes and lists more is read than was asked for, so that the next reads find it.
-    fn widened(&self, mut read: GraphRead, facts: &Facts) -> GraphRead {
-        if let GraphRead::Node { depth, .. } = &mut read {
-            if self.in_full {
-                *depth = Depth::Full;
-            }
-            return read;
-        }
-        if self.is_exact {
-            return read;
-        }
-        let known = facts.known_before(&read);
-        let (limit, rows) = match &mut read {
-            GraphRead::ScanIn { limit, depth, .. }
-            | GraphRead::ScanWorkspace { limit, depth, .. } => (limit, *depth > Depth::Edge),
-            GraphRead::ScanInOut { limit, .. } => (limit, true),
-            GraphRead::ScanIndexEntries(scan) => (&mut scan.limit, false),
-            GraphRead::ScanWords { limit, .. } | GraphRead::ScanValues { limit, .. } => {
-                (limit, false)
-            }
-            GraphRead::ListIn { limit, .. }
-            | GraphRead::ListIndexEntries { limit, .. }
-            | GraphRead::ListPrefixMatches { limit, .. } => {
-                // Of these the engine reads a little first, and then ever more.
-                *limit = (*limit).max(LISTED);
-                (limit, false)
-            }
-            _ => return read,
-        };
-        // Scans that go on grow, so that a long list takes few waves: those with nodes twofold, others fourfold.
-        if known > 0 {
-            let more = if rows { known } else { known.saturating_mul(3) };
-            *limit = (*limit).max(more).max(READ_ON);
-        }
-        read
-    }
-
-    /// Notes a read as it is made.
-    fn note(&mut self, read: GraphRead) {
-        if let GraphRead::Node { gid, depth } = read {
-            let noted = self.nodes.entry(gid).or_insert(depth);
-            *noted = (*noted).max(depth);
-            return;
-        }
-        if let GraphRead::Alias(key) = &read
-            && alias::user_of_heir(key).is_some_and(|user| self.nodes.contains_key(&user))
-        {
-            // An heir is looked for once it is known that the user is gone.
-            return;
-        }
-        if !self.is_exact
-            && let Some(wanted) = rows_wanted(&read)
-        {
-            // Lists that are read one after the other would all be read in this wave: the later ones wait.
-            if self.rows >= WAVE_ROWS && wanted < usize::MAX >> 1 {
-                return;
-            }
-            self.rows = self.rows.saturating_add(wanted.min(WAVE_ROWS / 8));
-        }
-        self.push(read);
-    }
-
-    fn push(&mut self, read: GraphRead) {
-        if self.seen.insert(read.clone()) {
-            self.reads.push(read);
-        }
-    }
-}
-
-/// Returns the number of rows that a scan asks for, if it reads their nodes.
-fn rows_wanted(read: &GraphRead) -> Option<usize> {
-    match read {
-        GraphRead::ScanIn { limit, depth, .. } | GraphRead::ScanWorkspace { limit, depth, .. } => {
-            (*depth > Depth::Edge).then_some(*limit)
-        }
-        GraphRead::ScanInOut { limit, .. } => Some(*limit),
-        _ => None,
-    }
-}
-
-/// Returns true if a read ends after some rows of a list. How many are wanted of a list may depend on those of the last
-/// one: where an attempt finds none, it wants as many of each, and these are the reads that a cache has.
-const fn is_bounded(read: &GraphRead) -> bool {
-    match read {
-        GraphRead::ScanOut { limit, .. }
-        | GraphRead::ScanIn { limit, .. }
-        | GraphRead::ScanInOut { limit, .. }
-        | GraphRead::ListIn { limit, .. }
-        | GraphRead::ScanWorkspace { limit, .. }
-        | GraphRead::ScanValues { limit, .. }
-        | GraphRead::ListIndexEntries { limit, .. }
-        | GraphRead::ListPrefixMatches { limit, .. }
-        | GraphRead::ScanWords { limit, .. } => *limit < usize::MAX >> 1,
-        GraphRead::ScanIndexEntries(_) => true,
-        _ => false,
-    }
-}
-
-/// Cache of an attempt. What it has must be true of the state of the facts.
-pub trait AttemptCache {
-    /// Returns the answer to a read that the facts do not answer, if there is one.
-    fn answer(&self, read: &GraphRead) -> Option<GraphAnswer>;
-    /// Returns a viewer, if there is one.
-    fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>>;
-    /// Keeps a viewer, which is the same as long as none of these keys is touched.
-    fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>);
-}
-
-/// Facts of an attempt.
-pub(super) enum AttemptFacts<'f> {
-    /// These alone.
-    Given(&'f Facts),
-    /// These, to which answers of a cache are added when they are asked for.
-    Growing(&'f mut Facts, &'f dyn AttemptCache),
-}
-
-impl AttemptFacts<'_> {
-    pub(super) const fn known(&self) -> &Facts {
-        match self {
-            Self::Given(facts) => facts,
-            Self::Growing(facts, _) => facts,
-        }
-    }
-
-    /// Returns the same facts, for one of several attempts.
-    pub(super) fn again(&mut self) -> AttemptFacts<'_> {
-        match self {
-            Self::Given(facts) => AttemptFacts::Given(facts),
-            Self::Growing(facts, cache) => AttemptFacts::Growing(facts, *cache),
-        }
-    }
-
-    /// Returns the answer to a read from the cache, in which it is as it was made or as it was asked for.
-    fn cached(&mut self, read: &GraphRead, made: &GraphRead) -> Option<GraphAnswer> {
-        let Self::Growing(facts, cache) = self else {
-            return None;
-        };
-        if is_bounded(made) {
-            return None;
-        }
-        let (found, answer) = match cache.answer(made) {
-            Some(answer) => (made, answer),
-            None if made == read => return None,
-            None => (read, cache.answer(read)?),
-        };
-        // An answer that is none to the read is no fact: then the read is made.
-        facts.insert(found, answer).ok()?;
-        facts.answer(read)
-    }
-}
-
-impl fmt::Debug for AttemptFacts<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.known().fmt(f)
-    }
-}
 
 /// A [`Snapshot`] of [`Facts`]. A read that they do not answer is noted, and answered as if there were nothing: whatever
 /// is computed from this snapshot counts only if [`FactsSnapshot::lacking`] is empty in the end.
@@ -219,10 +38,7 @@ impl<'f> FactsSnapshot<'f> {
     pub(super) fn over(facts: AttemptFacts<'f>) -> Self {
         Self {
             facts,
-            misses: Misses {
-                in_full: true,
-                ..Misses::default()
-            },
+            misses: Misses::in_full(),
             asked: None,
         }
     }
@@ -231,10 +47,7 @@ impl<'f> FactsSnapshot<'f> {
     pub(super) fn exact(facts: &'f Facts) -> Self {
         Self {
             facts: AttemptFacts::Given(facts),
-            misses: Misses {
-                is_exact: true,
-                ..Misses::default()
-            },
+            misses: Misses::exact(),
             asked: None,
         }
     }
@@ -290,18 +103,13 @@ impl<'f> FactsSnapshot<'f> {
     /// Returns true if a read had no answer.
     #[must_use]
     pub fn is_lacking(&self) -> bool {
-        !self.misses.reads.is_empty() || !self.misses.nodes.is_empty()
+        !self.misses.is_empty()
     }
 
     /// Returns the reads that had no answer, to be made together.
     #[must_use]
     pub fn lacking(self) -> Vec<GraphRead> {
-        let nodes = self.misses.nodes.into_iter();
-        let mut nodes: Vec<(Gid, Depth)> = nodes.collect();
-        nodes.sort_unstable();
-        let nodes = nodes.into_iter();
-        let nodes = nodes.map(|(gid, depth)| GraphRead::Node { gid, depth });
-        nodes.chain(self.misses.reads).collect()
+        self.misses.into_reads()
     }
 
     /// Returns the answer to a read; `None` if it is not known, which is noted.

@@ -2,8 +2,9 @@
 mod reads;
 mod writing;
 
+use super::attempt_facts::AttemptFacts;
 use super::facts::Facts;
-use super::facts_snapshot::{AttemptFacts, FactsSnapshot};
+use super::facts_snapshot::FactsSnapshot;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::{EdgeKey, GraphWrites};
 use crate::model::edge::Edge;

@@ -1,0 +1,68 @@
+//! Facts of an attempt, with the cache from which they grow.
+use super::fact_key::FactKey;
+use super::facts::Facts;
+use super::graph_read::{GraphAnswer, GraphRead};
+use super::misses::is_bounded;
+use crate::access::Viewer;
+use crate::storage::ViewerKey;
+use std::fmt;
+use std::sync::Arc;
+
+/// Cache of an attempt. What it has must be true of the state of the facts.
+pub trait AttemptCache {
+    /// Returns the answer to a read that the facts do not answer, if there is one.
+    fn answer(&self, read: &GraphRead) -> Option<GraphAnswer>;
+    /// Returns a viewer, if there is one.
+    fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>>;
+    /// Keeps a viewer, which is the same as long as none of these keys is touched.
+    fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>);
+}
+
+/// Facts of an attempt.
+pub(super) enum AttemptFacts<'f> {
+    /// These alone.
+    Given(&'f Facts),
+    /// These, to which answers of a cache are added when they are asked for.
+    Growing(&'f mut Facts, &'f dyn AttemptCache),
+}
+
+impl AttemptFacts<'_> {
+    pub(super) const fn known(&self) -> &Facts {
+        match self {
+            Self::Given(facts) => facts,
+            Self::Growing(facts, _) => facts,
+        }
+    }
+
+    /// Returns the same facts, for one of several attempts.
+    pub(super) fn again(&mut self) -> AttemptFacts<'_> {
+        match self {
+            Self::Given(facts) => AttemptFacts::Given(facts),
+            Self::Growing(facts, cache) => AttemptFacts::Growing(facts, *cache),
+        }
+    }
+
+    /// Returns the answer to a read from the cache, in which it is as it was made or as it was asked for.
+    pub(super) fn cached(&mut self, read: &GraphRead, made: &GraphRead) -> Option<GraphAnswer> {
+        let Self::Growing(facts, cache) = self else {
+            return None;
+        };
+        if is_bounded(made) {
+            return None;
+        }
+        let (found, answer) = match cache.answer(made) {
+            Some(answer) => (made, answer),
+            None if made == read => return None,
+            None => (read, cache.answer(read)?),
+        };
+        // An answer that is none to the read is no fact: then the read is made.
+        facts.insert(found, answer).ok()?;
+        facts.answer(read)
+    }
+}
+
+impl fmt::Debug for AttemptFacts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.known().fmt(f)
+    }
+}

@@ -1,0 +1,159 @@
+//! Reads that an attempt lacked, as they are made in the next wave.
+use super::facts::Facts;
+use super::graph_read::GraphRead;
+use crate::model::gid::Gid;
+use crate::storage::alias;
+use crate::storage::snapshot::Depth;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Fewest rows that a scan reads when it goes on behind rows that are known.
+const READ_ON: usize = 32;
+/// Fewest gids that are read of a list in no order.
+const LISTED: usize = 1_024;
+/// Number of rows, with their nodes, that all scans of one wave read about.
+const WAVE_ROWS: usize = 2_048;
+
+/// Reads that had no answer.
+#[derive(Debug, Default)]
+pub(super) struct Misses {
+    /// Depth to which each node is read.
+    nodes: FxHashMap<Gid, Depth>,
+    reads: Vec<GraphRead>,
+    seen: FxHashSet<GraphRead>,
+    /// Number of rows that the scans among the reads ask for.
+    rows: usize,
+    /// True if nodes are read in full at once: most of those that a load shows by their heads are then read in full, for
+    /// the viewer's level.
+    in_full: bool,
+    /// True if reads are noted as they were asked for: they are looked for in a cache, not read.
+    is_exact: bool,
+}
+
+impl Misses {
+    /// Returns no misses, of which nodes are read in full.
+    pub(super) fn in_full() -> Self {
+        Self {
+            in_full: true,
+            ..Self::default()
+        }
+    }
+
+    /// Returns no misses, of which each is noted as it was asked for.
+    pub(super) fn exact() -> Self {
+        Self {
+            is_exact: true,
+            ..Self::default()
+        }
+    }
+
+    /// Returns true if no read was noted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.nodes.is_empty()
+    }
+
+    /// Returns the reads that were noted, to be made together.
+    pub(super) fn into_reads(self) -> Vec<GraphRead> {
+        let mut nodes: Vec<(Gid, Depth)> = self.nodes.into_iter().collect();
+        nodes.sort_unstable();
+        let nodes = nodes.into_iter();
+        let nodes = nodes.map(|(gid, depth)| GraphRead::Node { gid, depth });
+        nodes.chain(self.reads).collect()
+    }
+
+    /// Returns a read as it is made: of nodes and lists more is read than was asked for, so that the next reads find it.
+    pub(super) fn widened(&self, mut read: GraphRead, facts: &Facts) -> GraphRead {
+        if let GraphRead::Node { depth, .. } = &mut read {
+            if self.in_full {
+                *depth = Depth::Full;
+            }
+            return read;
+        }
+        if self.is_exact {
+            return read;
+        }
+        let known = facts.known_before(&read);
+        let (limit, rows) = match &mut read {
+            GraphRead::ScanIn { limit, depth, .. }
+            | GraphRead::ScanWorkspace { limit, depth, .. } => (limit, *depth > Depth::Edge),
+            GraphRead::ScanInOut { limit, .. } => (limit, true),
+            GraphRead::ScanIndexEntries(scan) => (&mut scan.limit, false),
+            GraphRead::ScanWords { limit, .. } | GraphRead::ScanValues { limit, .. } => {
+                (limit, false)
+            }
+            GraphRead::ListIn { limit, .. }
+            | GraphRead::ListIndexEntries { limit, .. }
+            | GraphRead::ListPrefixMatches { limit, .. } => {
+                // Of these the engine reads a little first, and then ever more.
+                *limit = (*limit).max(LISTED);
+                (limit, false)
+            }
+            _ => return read,
+        };
+        // Scans that go on grow, so that a long list takes few waves: those with nodes twofold, others fourfold.
+        if known > 0 {
+            let more = if rows { known } else { known.saturating_mul(3) };
+            *limit = (*limit).max(more).max(READ_ON);
+        }
+        read
+    }
+
+    /// Notes a read as it is made.
+    pub(super) fn note(&mut self, read: GraphRead) {
+        if let GraphRead::Node { gid, depth } = read {
+            let noted = self.nodes.entry(gid).or_insert(depth);
+            *noted = (*noted).max(depth);
+            return;
+        }
+        if let GraphRead::Alias(key) = &read
+            && alias::user_of_heir(key).is_some_and(|user| self.nodes.contains_key(&user))
+        {
+            // An heir is looked for once it is known that the user is gone.
+            return;
+        }
+        if !self.is_exact
+            && let Some(wanted) = rows_wanted(&read)
+        {
+            // Lists that are read one after the other would all be read in this wave: the later ones wait.
+            if self.rows >= WAVE_ROWS && wanted < usize::MAX >> 1 {
+                return;
+            }
+            self.rows = self.rows.saturating_add(wanted.min(WAVE_ROWS / 8));
+        }
+        self.push(read);
+    }
+
+    fn push(&mut self, read: GraphRead) {
+        if self.seen.insert(read.clone()) {
+            self.reads.push(read);
+        }
+    }
+}
+
+/// Returns the number of rows that a scan asks for, if it reads their nodes.
+fn rows_wanted(read: &GraphRead) -> Option<usize> {
+    match read {
+        GraphRead::ScanIn { limit, depth, .. } | GraphRead::ScanWorkspace { limit, depth, .. } => {
+            (*depth > Depth::Edge).then_some(*limit)
+        }
+        GraphRead::ScanInOut { limit, .. } => Some(*limit),
+        _ => None,
+    }
+}
+
+/// Returns true if a read ends after some rows of a list. How many are wanted of a list may depend on those of the last
+/// one: where an attempt finds none, it wants as many of each, and these are the reads that a cache has.
+pub(super) const fn is_bounded(read: &GraphRead) -> bool {
+    match read {
+        GraphRead::ScanOut { limit, .. }
+        | GraphRead::ScanIn { limit, .. }
+        | GraphRead::ScanInOut { limit, .. }
+        | GraphRead::ListIn { limit, .. }
+        | GraphRead::ScanWorkspace { limit, .. }
+        | GraphRead::ScanValues { limit, .. }
+        | GraphRead::ListIndexEntries { limit, .. }
+        | GraphRead::ListPrefixMatches { limit, .. }
+        | GraphRead::ScanWords { limit, .. } => *limit < usize::MAX >> 1,
+        GraphRead::ScanIndexEntries(_) => true,
+        _ => false,
+    }
+}
