@@ -107,7 +107,7 @@ impl Stamp {
             return;
         }
         match &self.touched {
-            Some(touched) => cache.catch_up(since, self.seq, touched.iter().copied()),
+            Some(touched) => cache.invalidate_to(since, self.seq, touched.iter().copied()),
             None if self.seq > cache.seq() => cache.clear(self.seq),
             None => {}
         }

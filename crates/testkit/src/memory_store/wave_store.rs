@@ -265,7 +265,7 @@ impl WaveStore {
             state.unlearned.extend(&writes.touched);
             return;
         }
-        self.catch_up(writes.base, state);
+        self.invalidate_cache(writes.base, state);
         if self.options.fault == Some(WaveFault::CacheWithoutEdges) {
             writes.edges.clear();
         }
@@ -309,8 +309,8 @@ impl WaveStore {
         Ok(())
     }
 
-    /// Brings the cache to the state after a commit. In a database this is a part of the first wave.
-    fn catch_up(&self, seq: Seq, state: &mut WaveState) {
+    /// Invalidates what the commits up to one have touched in the cache. In a database this is a part of the first wave.
+    fn invalidate_cache(&self, seq: Seq, state: &mut WaveState) {
         let bytes = state.cache_bytes.unwrap_or(self.options.cache_bytes);
         if bytes == 0 {
             return;
@@ -320,7 +320,7 @@ impl WaveStore {
             .cache
             .get_or_insert_with(|| FactCache::new(bytes, seq));
         let is_stale = self.options.fault == Some(WaveFault::StaleCache);
-        cache.catch_up(cache.seq(), seq, touched.into_iter().filter(|_| !is_stale));
+        cache.invalidate_to(cache.seq(), seq, touched.into_iter().filter(|_| !is_stale));
     }
 
     fn load_in_waves(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
@@ -328,7 +328,7 @@ impl WaveStore {
         let graph = &mut *self.store.state();
         let guesses = self.guesses(load_guesses(want, true), &state);
         let mut facts = Facts::at(graph.seq()?);
-        self.catch_up(facts.seq(), &mut state);
+        self.invalidate_cache(facts.seq(), &mut state);
         let mut wave = fill(&mut facts, guesses, &mut state)?;
         let mut count = WaveCount {
             work: WaveWork::Load,

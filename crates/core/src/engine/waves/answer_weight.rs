@@ -7,7 +7,7 @@ use crate::search::IndexEntry;
 use std::sync::Arc;
 
 /// Bytes that an entry takes beside its answer: its read, its keys and their places in the tables.
-pub(super) const ENTRY: usize = 256;
+pub(super) const ENTRY_BYTES: usize = 256;
 
 /// Returns the bytes that a node takes.
 pub(super) fn weight_of(node: &Arc<Node>) -> usize {

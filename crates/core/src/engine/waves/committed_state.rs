@@ -1,5 +1,5 @@
 //! State of the graph after commits, as the store that made them knows it.
-use super::answer_weight::{ENTRY, weight_of};
+use super::answer_weight::{ENTRY_BYTES, weight_of};
 use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
@@ -28,7 +28,7 @@ pub(super) struct CommittedState {
 
 impl CommittedState {
     pub(super) fn new(facts: Facts, writes: GraphWrites) -> Self {
-        let touched = writes.touched.len() * ENTRY;
+        let touched = writes.touched.len() * ENTRY_BYTES;
         let written = writes
             .nodes
             .values()

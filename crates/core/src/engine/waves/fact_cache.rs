@@ -1,5 +1,5 @@
 //! Cache of answers between requests, exact at one commit.
-use super::answer_weight::{ENTRY, weight};
+use super::answer_weight::{ENTRY_BYTES, weight};
 use super::committed_state::CommittedState;
 use super::fact_key::FactKey;
 use super::facts::Facts;
@@ -23,19 +23,19 @@ const COMMITTED_MAX: usize = 16;
 
 /// Answers that were kept between two turns of the cache.
 #[derive(Debug, Default)]
-struct Generation {
+struct AnswerGeneration {
     answers: FxHashMap<Arc<GraphRead>, (GraphAnswer, usize)>,
     /// Reads that depend on a key. Some may be gone.
     by_key: FxHashMap<FactKey, Vec<Arc<GraphRead>>>,
     bytes: usize,
 }
 
-impl Generation {
+impl AnswerGeneration {
     fn forget(&mut self, key: FactKey) {
         for read in self.by_key.remove(&key).into_iter().flatten() {
             if let Some((answer, bytes)) = self.answers.remove(&read) {
                 // The other keys of the read still have it.
-                let mut left = ENTRY / 2;
+                let mut left = ENTRY_BYTES / 2;
                 read.keys(&answer, &mut |_| left += size_of::<Arc<GraphRead>>());
                 self.bytes -= bytes - left.min(bytes);
             }
@@ -47,7 +47,7 @@ impl Generation {
 ///
 /// It takes three rules to keep it exact. A store reads the number of the last commit, and the
 /// [keys](super::GraphWrites::touched) that the commits since the cache's state have touched, before it takes anything
-/// from the cache for a request, and has it [catch up](FactCache::catch_up). It gives the cache answers with the commit
+/// from the cache for a request, and has it [invalidate](FactCache::invalidate_to) what was touched. It gives the cache answers with the commit
 /// of the state that they were read from. And it takes answers for facts of just that state.
 ///
 /// Of the answers that were not used for longest, half the cache is given up at once.
@@ -56,30 +56,30 @@ impl Generation {
 #[derive(Debug)]
 pub struct FactCache {
     seq: Seq,
-    young: Generation,
-    old: Generation,
+    young: AnswerGeneration,
+    old: AnswerGeneration,
     viewers: ViewerCache,
     /// States after the last commits, oldest first.
     committed: VecDeque<CommittedState>,
     /// Most bytes of all.
-    bytes: usize,
+    bytes_max: usize,
     /// Most bytes of a generation.
-    most: usize,
+    generation_bytes_max: usize,
 }
 
 impl FactCache {
-    /// Returns an empty cache of about this many bytes, at the state after a commit.
+    /// Returns an empty cache of about this many bytes at most, at the state after a commit.
     #[must_use]
-    pub fn new(bytes: usize, seq: Seq) -> Self {
+    pub fn new(bytes_max: usize, seq: Seq) -> Self {
         Self {
             seq,
-            young: Generation::default(),
-            old: Generation::default(),
+            young: AnswerGeneration::default(),
+            old: AnswerGeneration::default(),
             viewers: ViewerCache::default(),
             committed: VecDeque::new(),
-            bytes,
+            bytes_max,
             // A tenth is left for viewers, and another one for the states after commits.
-            most: bytes / 5 * 2,
+            generation_bytes_max: bytes_max / 5 * 2,
         }
     }
 
@@ -92,7 +92,7 @@ impl FactCache {
     /// Returns true if answers can be kept.
     #[must_use]
     pub const fn has_room(&self) -> bool {
-        self.most > 0
+        self.generation_bytes_max > 0
     }
 
     /// Returns the number of bytes that the answers take, as far as they are counted.
@@ -103,12 +103,18 @@ impl FactCache {
 
     /// Forgets everything, and goes on at the state after a commit.
     pub fn clear(&mut self, seq: Seq) {
-        *self = Self::new(self.bytes, seq);
+        *self = Self::new(self.bytes_max, seq);
     }
 
-    /// Goes on to the state after the commit `seq`. `touched` are the keys that the commits after `since` touched. If
-    /// the cache is at an earlier state than `since`, it forgets everything; at a later one than `seq`, it stays there.
-    pub fn catch_up(&mut self, since: Seq, seq: Seq, touched: impl IntoIterator<Item = FactKey>) {
+    /// Invalidates what the commits up to `seq`, by this node or another, have touched, and goes on to the state after
+    /// them. `touched` are the keys that the commits after `since` touched. If the cache is at an earlier state than
+    /// `since`, it forgets everything; at a later one than `seq`, it stays there.
+    pub fn invalidate_to(
+        &mut self,
+        since: Seq,
+        seq: Seq,
+        touched: impl IntoIterator<Item = FactKey>,
+    ) {
         if seq <= self.seq {
             return;
         }
@@ -132,7 +138,7 @@ impl FactCache {
     /// writes were found from, and of the state that they were applied to.
     pub fn commit(&mut self, facts: Facts, writes: GraphWrites) {
         let (since, seq) = (writes.base, writes.last_seq());
-        self.catch_up(since, seq, writes.touched.iter().copied());
+        self.invalidate_to(since, seq, writes.touched.iter().copied());
         if self.seq != seq || since != facts.seq() {
             return;
         }
@@ -143,7 +149,7 @@ impl FactCache {
     /// Drops the oldest states after commits as long as there are too many, or they take more than their room. Where the
     /// lists that they changed begin and end is still known after that.
     fn drop_committed(&mut self) {
-        while self.committed.len() > COMMITTED_MAX || self.committed_bytes() > self.bytes / 10 {
+        while self.committed.len() > COMMITTED_MAX || self.committed_bytes() > self.bytes_max / 10 {
             let Some(mut state) = self.committed.pop_front() else {
                 return;
             };
@@ -165,9 +171,9 @@ impl FactCache {
         if seq != self.seq || matches!(read, GraphRead::AppName(_)) {
             return;
         }
-        let bytes = ENTRY + weight(answer);
+        let bytes = ENTRY_BYTES + weight(answer);
         // One answer must not push out all others.
-        if bytes <= self.most / 4 {
+        if bytes <= self.generation_bytes_max / 4 {
             self.insert(Arc::new(read.clone()), answer.clone(), bytes);
         }
         // Nodes that were read along answer for themselves: other edges lead to them, too.
@@ -197,8 +203,8 @@ impl FactCache {
             return;
         }
         let answer = GraphAnswer::Node(Some(Arc::clone(node)));
-        let bytes = ENTRY + weight(&answer);
-        if bytes <= self.most / 4 {
+        let bytes = ENTRY_BYTES + weight(&answer);
+        if bytes <= self.generation_bytes_max / 4 {
             self.insert(Arc::new(GraphRead::Node { gid, depth }), answer, bytes);
         }
     }
@@ -207,7 +213,7 @@ impl FactCache {
         if self.young.answers.contains_key(&read) {
             return;
         }
-        if self.young.bytes + bytes > self.most {
+        if self.young.bytes + bytes > self.generation_bytes_max {
             self.old = std::mem::take(&mut self.young);
         }
         let by_key = &mut self.young.by_key;
@@ -235,7 +241,8 @@ impl FactCache {
     ) {
         if seq == self.seq {
             let viewer = Arc::clone(viewer);
-            self.viewers.keep(key, viewer, depends_on, self.bytes / 10);
+            self.viewers
+                .keep(key, viewer, depends_on, self.bytes_max / 10);
         }
     }
 
@@ -315,8 +322,8 @@ mod tests {
         Begin(usize),
         /// A request gives the cache what it read of a list, perhaps long ago.
         Keep(usize, u64),
-        /// The cache catches up.
-        CatchUp,
+        /// The cache invalidates what was touched.
+        Invalidate,
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -324,7 +331,7 @@ mod tests {
             2 => (1..4u64).prop_map(Step::Commit),
             2 => (0..3usize).prop_map(Step::Begin),
             4 => (0..3usize, 1..4u64).prop_map(|(reader, list)| Step::Keep(reader, list)),
-            2 => Just(Step::CatchUp),
+            2 => Just(Step::Invalidate),
         ];
         prop::collection::vec(step, 1..40)
     }
@@ -341,7 +348,7 @@ mod tests {
         /// Answers are kept as if they were read just now.
         LateAnswers,
         /// The cache goes on without a look at what was touched.
-        NoCatchUp,
+        NoInvalidation,
     }
 
     fn run(steps: &[Step], bytes: usize, fault: Fault) -> Result<(), String> {
@@ -364,13 +371,13 @@ mod tests {
                     };
                     cache.keep(seq, &of(list).0, &GraphAnswer::Count(counts[list as usize]));
                 }
-                Step::CatchUp => {
+                Step::Invalidate => {
                     let since = cache.seq();
                     let touched = match fault {
-                        Fault::NoCatchUp => &[],
+                        Fault::NoInvalidation => &[],
                         _ => &log[since as usize..],
                     };
-                    cache.catch_up(since, log.len() as Seq, touched.iter().copied());
+                    cache.invalidate_to(since, log.len() as Seq, touched.iter().copied());
                     for list in 1..4 {
                         let count = GraphAnswer::Count(counts[list as usize]);
                         let kept = cache.get(&of(list).0);
@@ -396,8 +403,8 @@ mod tests {
     }
 
     #[test]
-    fn late_answers_and_a_cache_that_does_not_catch_up_are_noticed() {
-        for fault in [Fault::LateAnswers, Fault::NoCatchUp] {
+    fn late_answers_and_a_cache_that_does_not_invalidate_are_noticed() {
+        for fault in [Fault::LateAnswers, Fault::NoInvalidation] {
             let mut runner = TestRunner::deterministic();
             let noticed = runner.run(&steps(), |steps| {
                 run(&steps, 100_000, fault).map_err(TestCaseError::fail)
@@ -419,12 +426,12 @@ mod tests {
         };
         let values = (2..20).map(|number| (IndexKey::Number(7.0), node(number)));
         let answer = GraphAnswer::Values(values.collect());
-        let bytes = 100 * ENTRY;
+        let bytes = 100 * ENTRY_BYTES;
         let mut cache = FactCache::new(bytes, 0);
         for seq in 0..10_000 {
             cache.keep(seq, &read, &answer);
             assert!(cache.get(&read).is_some());
-            cache.catch_up(seq, seq + 1, [FactKey::node(node(2))]);
+            cache.invalidate_to(seq, seq + 1, [FactKey::node(node(2))]);
             let kept =
                 [&cache.young, &cache.old].map(|one| one.by_key.values().map(Vec::len).sum());
             assert!(kept.iter().sum::<usize>() * size_of::<Arc<GraphRead>>() <= bytes);
@@ -433,7 +440,7 @@ mod tests {
 
     #[test]
     fn what_is_used_stays_and_a_gap_clears() {
-        let mut cache = FactCache::new(5 * 4 * ENTRY, 0);
+        let mut cache = FactCache::new(5 * 4 * ENTRY_BYTES, 0);
         let answer = GraphAnswer::Count(1);
         cache.keep(0, &of(1).0, &answer);
         for list in 2..40 {
@@ -442,9 +449,9 @@ mod tests {
         }
         assert_eq!(cache.get(&of(2).0), None, "it was not used for long");
         // Nobody knows what the commits between 0 and 5 touched.
-        cache.catch_up(5, 7, []);
+        cache.invalidate_to(5, 7, []);
         assert_eq!((cache.get(&of(1).0), cache.seq()), (None, 7));
-        cache.catch_up(0, 3, [of(1).1]);
+        cache.invalidate_to(0, 3, [of(1).1]);
         assert_eq!(cache.seq(), 7);
     }
 }

@@ -1,6 +1,6 @@
 //! Adding answers to facts.
 use super::{Facts, KnownBand, directed, ordered, whole, without_bounds};
-use crate::engine::waves::answer_weight::{ENTRY, weight};
+use crate::engine::waves::answer_weight::{ENTRY_BYTES, weight};
 use crate::engine::waves::graph_read::{GraphAnswer, GraphRead};
 use crate::engine::waves::known_ranges::KnownRanges;
 use crate::graph_store_error::GraphStoreError;
@@ -19,7 +19,7 @@ impl Facts {
     pub fn insert(&mut self, read: &GraphRead, answer: GraphAnswer) -> Result<(), GraphStoreError> {
         use GraphAnswer as A;
         use GraphRead as R;
-        self.bytes += ENTRY + weight(&answer);
+        self.bytes += ENTRY_BYTES + weight(&answer);
         match (read, answer) {
             (R::Alias(key), A::Gid(gid)) => {
                 self.aliases.insert(key.clone(), gid);
