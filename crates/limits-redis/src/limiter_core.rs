@@ -1,4 +1,4 @@
-//! The decision: asks the server, and decides alone when it does not answer.
+//! Admission in Redis, and by this node's part of each limit when Redis does not answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -42,7 +42,7 @@ impl LimiterCore {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the time of a call: that of the server, unless this process has a clock of its own.
+    /// Returns the time of a call: that of Redis, unless this process has a clock of its own.
     pub(crate) fn time(&self, now: SystemTime) -> CallTime {
         let since = || now.duration_since(UNIX_EPOCH).unwrap_or_default();
         self.local_time
@@ -212,7 +212,7 @@ pub(crate) async fn send_ends(core: Arc<LimiterCore>, mut ends: Receiver<Settlem
 /// Number of probes without an answer after which a connection is given up.
 const SILENT_PROBES: u32 = 5;
 
-/// Looks after the breaker: while it is open, the server is asked now and then, and connected to anew if need be.
+/// Looks after the breaker: while it is open, Redis is asked now and then, and connected to anew if need be.
 pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
     let mut unanswered = 0;
     let mut turns = tokio::time::interval(interval);
@@ -225,7 +225,7 @@ pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
         if !core.link.is_open() && core.link.connect(&core.protocol).await.is_err() {
             continue;
         }
-        // A server that answers but takes no changes, because it has no memory left, say, would fail each decision.
+        // A Redis that answers but takes no changes, because it has no memory left, say, would fail each decision.
         let asked = core.link.call(core.protocol.trial());
         match tokio::time::timeout(core.timeout, asked).await {
             Ok(Ok(_)) => {

@@ -1,4 +1,4 @@
-//! The limiter: asks the server, and decides alone when it does not answer.
+//! `RedisLimiter`: the public type, its connection and its tasks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,9 +35,9 @@ pub struct RedisLimiter {
 }
 
 impl RedisLimiter {
-    /// Connects to the server, gives it the functions and tries them. Also returns what is worth a warning. For a minute
-    /// after the first process came to the server, each process decides besides with its part of each quota: another
-    /// server may have been there before, and may have known more.
+    /// Connects to Redis, gives it the functions and tries them. Also returns what is worth a warning. For a minute
+    /// after the first process came to this Redis, each process decides besides with its part of each quota: another
+    /// Redis may have been there before, and may have known more.
     ///
     /// # Errors
     /// A [`ConnectError`] that says what to do.
@@ -85,7 +85,7 @@ impl RedisLimiter {
         self.core.processes.store(processes.max(1), Relaxed);
     }
 
-    /// Returns the address of the server, without user and password.
+    /// Returns the address of Redis, without user and password.
     #[must_use]
     pub fn server(&self) -> &str {
         self.core.link.server()
@@ -94,7 +94,7 @@ impl RedisLimiter {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the breaker measures the time of its own calls; decisions are made at the time of the server"
+    reason = "the breaker measures the time of its own calls; decisions are made at the time of Redis"
 )]
 fn now() -> Instant {
     Instant::now()
