@@ -149,9 +149,9 @@ impl DeliveryState {
         self.failing_since.map(|since| since + DELETE_AFTER)
     }
 
-    /// Returns the webhook after an acknowledged delivery of everything up to a position.
+    /// Returns the delivery state after an acknowledged delivery of everything up to a position.
     #[must_use]
-    pub fn succeeded(&self, now: SystemTime, position: JournalPosition) -> Self {
+    pub fn after_success(&self, now: SystemTime, position: JournalPosition) -> Self {
         Self {
             position: position.max(self.position),
             last_success_at: Some(now),
@@ -162,11 +162,12 @@ impl DeliveryState {
         }
     }
 
-    /// Returns the webhook after a failed delivery, with the time of its retry; `None` when it was one too many. `wait` is the time
-    /// that the target asked for, at most an hour. `random` spreads retries over the second half of
-    /// their wait, so that targets that failed together are not called together.
+    /// Returns the delivery state after a failure, with the time of the next retry (back-off); `None` if deliveries have
+    /// failed for so long that the webhook is deleted. `wait` is the time that the target asked for, at most an hour.
+    /// `random` spreads retries over the second half of their wait, so that targets that failed together are not called
+    /// together.
     #[must_use]
-    pub fn failed(
+    pub fn after_failure(
         &self,
         now: SystemTime,
         reason: &str,
@@ -209,7 +210,7 @@ mod tests {
     fn a_target_that_never_answers_is_given_up_after_a_day() {
         for random in [0, 500, 999] {
             let (mut now, mut state, mut attempts) = (start(), DeliveryState::default(), 0);
-            while let Some(next) = state.failed(now, "refused", None, random) {
+            while let Some(next) = state.after_failure(now, "refused", None, random) {
                 attempts += 1;
                 assert_eq!(next.retries, attempts);
                 assert_eq!(next.deletion_at(), Some(start() + DELETE_AFTER));
@@ -225,17 +226,17 @@ mod tests {
     #[test]
     fn a_success_ends_the_failure() {
         let failed = DeliveryState::default()
-            .failed(start(), "503", None, 0)
+            .after_failure(start(), "503", None, 0)
             .unwrap();
         let at = JournalPosition { seq: 9, facts: 2 };
-        let good = failed.succeeded(start() + HOUR, at);
+        let good = failed.after_success(start() + HOUR, at);
         assert_eq!(
             (good.retries, good.next_attempt_at, good.deletion_at()),
             (0, None, None)
         );
         assert_eq!(good.position, at);
         assert_eq!(good.last_failure_content, "503", "it stays to be read");
-        let back = good.succeeded(start(), JournalPosition::default());
+        let back = good.after_success(start(), JournalPosition::default());
         assert_eq!(back.position, at, "a position never goes back by a success");
     }
 
@@ -264,7 +265,7 @@ mod tests {
     fn what_the_target_asks_for_is_granted_up_to_an_hour() {
         let wait = |wait| {
             let state = DeliveryState::default()
-                .failed(start(), "429", Some(wait), 0)
+                .after_failure(start(), "429", Some(wait), 0)
                 .unwrap();
             state
                 .next_attempt_at
@@ -294,10 +295,12 @@ mod tests {
             state: DeliveryState::default(),
         };
         assert_eq!(hook.due(false), start());
-        hook.state = hook.state.succeeded(start(), JournalPosition::default());
+        hook.state = hook
+            .state
+            .after_success(start(), JournalPosition::default());
         assert_eq!(hook.due(false), start() + HEARTBEAT);
         assert_eq!(hook.due(true), SystemTime::UNIX_EPOCH, "events do not wait");
-        hook.state = hook.state.failed(start(), "x", None, 0).unwrap();
+        hook.state = hook.state.after_failure(start(), "x", None, 0).unwrap();
         assert_eq!(
             hook.due(true),
             hook.due(false),

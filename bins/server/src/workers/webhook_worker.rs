@@ -123,15 +123,15 @@ impl DeliveryWorker {
                 }
             }
             while under_way.len() < workers
-                && let Some(taken) = api.take_delivery()
+                && let Some(attempt) = api.take_delivery()
             {
                 let api = Arc::clone(&api);
                 // The request may take long to put together; the sending itself comes back here.
-                let flow = OffloadFlow::Webhook(taken.webhook());
+                let flow = OffloadFlow::Webhook(attempt.webhook());
                 under_way.spawn(offload.offloaded(flow, None, |watch| {
-                    let span = tracing::error_span!("delivery", webhook = taken.webhook());
+                    let span = tracing::error_span!("delivery", webhook = attempt.webhook());
                     let delivery = async move {
-                        let delivered = api.deliver_interruptible(&taken, Some(watch)).await;
+                        let delivered = api.deliver_interruptible(&attempt, Some(watch)).await;
                         if let Err(error) = delivered {
                             tracing::error!(reason = error.to_string(), "a delivery was not noted");
                         }

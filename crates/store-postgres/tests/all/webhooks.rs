@@ -151,7 +151,7 @@ fn one_result_of_an_attempt_counts_on_two_nodes() {
     for round in 1..=10 {
         let from = block_on(other.get(10)).unwrap().unwrap().state;
         let odd = format!("round {round}\0");
-        let to = from.failed(at(round), &odd, None, 0);
+        let to = from.after_failure(at(round), &odd, None, 0);
         let change = DeliveryStateChange {
             from: from.clone(),
             to,

@@ -18,8 +18,8 @@ use workgraph_webhooks::{
     DeliveryStateChange, Target, TargetReply, Webhook,
 };
 
-/// Commits that are read at once when looking for the webhooks that they concern.
-const READ: usize = 500;
+/// Most commits that are read at once when looking for the webhooks that they concern.
+const READ_COMMITS_MAX: usize = 500;
 /// Header with the stable ids of the events in a delivery. It is sent, with the number of the attempt, only if the
 /// operator switched it on.
 const EVENT_IDS_HEADER: &str = "X-Workgraph-Event-Ids";
@@ -45,13 +45,13 @@ impl Api {
                 }
                 scheduler.scanned
             };
-            let events = self.graph.journal_entries(after, READ).await?;
+            let events = self.graph.journal_entries(after, READ_COMMITS_MAX).await?;
             let mut scheduler = service.scheduler.lock();
             let count = events.len();
             for event in events {
                 scheduler.note_commit(event);
             }
-            if count < READ {
+            if count < READ_COMMITS_MAX {
                 return Ok(());
             }
         }
@@ -80,8 +80,8 @@ impl Api {
     ///
     /// # Errors
     /// Fails when a store fails: the attempt counts as not made, and is made again when its lease ends.
-    pub async fn deliver(&self, taken: &DeliveryAttempt) -> Result<(), BackgroundError> {
-        self.deliver_interruptible(taken, None).await
+    pub async fn deliver(&self, attempt: &DeliveryAttempt) -> Result<(), BackgroundError> {
+        self.deliver_interruptible(attempt, None).await
     }
 
     /// Carries out an attempt, as [`deliver`](Self::deliver) does, with an interrupt for the work on its body. When
@@ -91,27 +91,27 @@ impl Api {
     /// Fails as `deliver` does; also when the work was abandoned, or took too long for a single event.
     pub async fn deliver_interruptible(
         &self,
-        taken: &DeliveryAttempt,
+        attempt: &DeliveryAttempt,
         interrupt: MaybeInterrupt,
     ) -> Result<(), BackgroundError> {
         let Some(service) = self.webhooks.get() else {
             return Ok(());
         };
-        let webhook = &taken.webhook;
-        let standing = service.store.delivery_permission(webhook.id).await?;
-        if standing == DeliveryPermission::Deleted {
+        let webhook = &attempt.webhook;
+        let permission = service.store.delivery_permission(webhook.id).await?;
+        if permission == DeliveryPermission::Deleted {
             service.scheduler.lock().remove(webhook.id);
             return Ok(());
         }
         let from = webhook.state.position;
-        let batch = if taken.waiting {
-            let narrowed = taken.halvings;
-            let batch = self.batch(webhook, standing, (from, None), narrowed, &interrupt);
+        let batch = if attempt.waiting {
+            let narrowed = attempt.halvings;
+            let batch = self.batch(webhook, permission, (from, None), narrowed, &interrupt);
             match batch.await {
                 Err(failure)
                     if failure.is_deadline_exceeded() && DELIVERY_EVENTS_MAX >> narrowed > 1 =>
                 {
-                    service.scheduler.lock().retry_smaller(taken);
+                    service.scheduler.lock().retry_smaller(attempt);
                     return Ok(());
                 }
                 batch => {
@@ -125,32 +125,32 @@ impl Api {
             // The owner may not see these events; there is nothing to send.
             let mut state = webhook.state.clone();
             state.position = state.position.max(batch.end_position);
-            service.scheduler.lock().settle(taken, state, false);
+            service.scheduler.lock().settle(attempt, state, false);
             return Ok(());
         }
-        if !service.scheduler.lock().renew(taken, self.clock.now()) {
+        if !service.scheduler.lock().renew(attempt, self.clock.now()) {
             // The work took longer than the lease, and another attempt holds the webhook by now.
             return Ok(());
         }
         if !service.may_attempt(self.clock.now()) {
             // The work took so long that another node could take over before the reply.
-            service.scheduler.lock().release(taken);
+            service.scheduler.lock().release(attempt);
             return Ok(());
         }
         let to = batch.end_position;
-        let (outcome, mut line) = self.attempt(service, webhook, batch).await;
+        let (outcome, mut log_entry) = self.attempt(service, webhook, batch).await;
         let now = self.clock.now();
-        line.from = from;
+        log_entry.from = from;
         let next = match &outcome {
-            Ok(_) => Some(webhook.state.succeeded(now, to)),
+            Ok(_) => Some(webhook.state.after_success(now, to)),
             Err((reason, wait)) => {
                 let mut random = [0; 8];
                 self.entropy.fill(&mut random)?;
                 let random = u64::from_le_bytes(random);
-                webhook.state.failed(now, reason, *wait, random)
+                webhook.state.after_failure(now, reason, *wait, random)
             }
         };
-        if !service.scheduler.lock().holds(taken) {
+        if !service.scheduler.lock().holds(attempt) {
             // Another attempt holds the webhook by now.
             return Ok(());
         }
@@ -158,13 +158,13 @@ impl Api {
             from: webhook.state.clone(),
             to: next.clone(),
         };
-        let logged = next.is_some().then(|| line.clone());
+        let logged = next.is_some().then(|| log_entry.clone());
         let record = service
             .store
             .record_attempt(webhook.id, Some(change), logged);
         match (record.await?, next) {
             (AttemptRecord::Stored, Some(state)) => {
-                service.scheduler.lock().settle(taken, state, true);
+                service.scheduler.lock().settle(attempt, state, true);
             }
             (AttemptRecord::Stored, None) => {
                 tracing::info!(
@@ -178,7 +178,7 @@ impl Api {
                 // Another node made an attempt meanwhile. This one was made, too, and stands in the log.
                 service
                     .store
-                    .record_attempt(webhook.id, None, Some(line))
+                    .record_attempt(webhook.id, None, Some(log_entry))
                     .await?;
                 service.reload_webhook(webhook.id).await?;
             }
@@ -186,7 +186,7 @@ impl Api {
         Ok(())
     }
 
-    /// Sends a batch. Returns the reason of a failure with the wait that the target asks for, and the line for the log.
+    /// Sends a batch. Returns the reason of a failure with the wait that the target asks for, and the entry for the log.
     async fn attempt(
         &self,
         service: &WebhookService,
@@ -194,7 +194,7 @@ impl Api {
         batch: DeliveryBatch,
     ) -> (Result<(), (String, Option<Duration>)>, DeliveryLogEntry) {
         let number = webhook.state.retries.saturating_add(1);
-        let mut line = DeliveryLogEntry {
+        let mut log_entry = DeliveryLogEntry {
             id: 0,
             webhook: webhook.id,
             sent_at: self.clock.now(),
@@ -213,22 +213,22 @@ impl Api {
         let answer = match Target::parse(&webhook.target) {
             None => Err(DeliveryError::NotAllowed),
             Some(target) => {
-                let attempt = DeliveryRequest {
+                let request = DeliveryRequest {
                     target,
                     headers,
                     body: Bytes::from(batch.body),
                     timeout: TIMEOUT,
                 };
-                service.client.post(attempt).await
+                service.client.post(request).await
             }
         };
         let outcome = match answer {
             Ok(TargetReply { status, .. }) if is_success(status) => {
-                line.status = Some(status);
+                log_entry.status = Some(status);
                 Ok(())
             }
             Ok(reply) => {
-                line.status = Some(reply.status);
+                log_entry.status = Some(reply.status);
                 let reason = if reply.content.trim().is_empty() {
                     format!("HTTP {}", reply.status)
                 } else {
@@ -239,9 +239,9 @@ impl Api {
             Err(failed) => Err((failed.to_string(), None)),
         };
         if let Err((reason, _)) = &outcome {
-            line.error = reason.chars().take(200).collect();
+            log_entry.error = reason.chars().take(200).collect();
         }
-        (outcome, line)
+        (outcome, log_entry)
     }
 
     /// Sends the events of a logged delivery once more, apart from the events that wait.
@@ -250,18 +250,18 @@ impl Api {
     /// Fails with the reason: there is no such delivery, an attempt is under way, or the target failed.
     pub async fn redeliver(&self, id: u64, delivery: u64) -> Result<u32, RedeliveryError> {
         let service = self.webhooks.get().ok_or(RedeliveryError::NoWebhooks)?;
-        let standing = service.store.delivery_permission(id).await?;
-        match standing {
+        let permission = service.store.delivery_permission(id).await?;
+        match permission {
             DeliveryPermission::Deleted => return Err(RedeliveryError::NoWebhook(id)),
             DeliveryPermission::Suspended => return Err(RedeliveryError::Suspended(id)),
             DeliveryPermission::Active => {}
         }
         let log = service.store.deliveries(id, 10_000).await?;
-        let line = log.iter().find(|d| d.id == delivery);
-        let line = line.ok_or(RedeliveryError::NoDelivery(delivery))?;
+        let log_entry = log.iter().find(|d| d.id == delivery);
+        let log_entry = log_entry.ok_or(RedeliveryError::NoDelivery(delivery))?;
         let webhook = service.store.get(id).await?;
         let webhook = webhook.ok_or(RedeliveryError::NoWebhook(id))?;
-        let taken = {
+        let attempt = {
             let (mut scheduler, now) = (service.scheduler.lock(), self.clock.now());
             if scheduler.is_leased(id, now) {
                 return Err(RedeliveryError::UnderWay);
@@ -269,24 +269,25 @@ impl Api {
             // A webhook that another node makes the attempts for may be unknown here.
             scheduler.lease(id, now)
         };
-        let span = (line.from, Some(line.to));
-        let batch = self.batch(&webhook, standing, span, 0, &None).await;
+        let span = (log_entry.from, Some(log_entry.to));
+        let batch = self.batch(&webhook, permission, span, 0, &None).await;
         let outcome = match batch {
             Ok(batch) if batch.count > 0 => {
                 let (outcome, mut again) = self.attempt(service, &webhook, batch).await;
-                (again.from, again.to) = (line.from, line.to);
+                (again.from, again.to) = (log_entry.from, log_entry.to);
                 let events = again.events;
                 // The position and the failures of the webhook stay as they are.
-                let kept = service.store.record_attempt(id, None, Some(again)).await;
+                let recorded = service.store.record_attempt(id, None, Some(again)).await;
                 let acknowledged = outcome.map_err(|(reason, _)| RedeliveryError::Target(reason));
-                kept.map_err(RedeliveryError::from)
+                recorded
+                    .map_err(RedeliveryError::from)
                     .and_then(|_| acknowledged.map(|()| events))
             }
             Ok(_) => Err(RedeliveryError::EventsGone),
             Err(failure) => Err(BackgroundError::DeliveryBody(Box::new(failure)).into()),
         };
-        if let Some(taken) = taken {
-            service.scheduler.lock().release(&taken);
+        if let Some(attempt) = attempt {
+            service.scheduler.lock().release(&attempt);
         }
         outcome
     }

@@ -17,7 +17,7 @@ use workgraph_webhooks::{DeliveryPermission, JournalPosition, Webhook};
 /// The most events of one delivery.
 pub(crate) const DELIVERY_EVENTS_MAX: usize = 100;
 /// The most commits that are read for one delivery.
-const SCAN: usize = 50_000;
+const SCANNED_COMMITS_MAX: usize = 50_000;
 
 /// The events of a delivery.
 pub(crate) struct DeliveryBatch {
@@ -65,7 +65,7 @@ impl Api {
     pub(crate) async fn batch(
         &self,
         webhook: &Webhook,
-        standing: DeliveryPermission,
+        permission: DeliveryPermission,
         (after, end): (JournalPosition, Option<JournalPosition>),
         narrowed: u32,
         interrupt: &MaybeInterrupt,
@@ -77,13 +77,13 @@ impl Api {
             about: at,
             after: after.seq,
             limit: DELIVERY_EVENTS_MAX + 1,
-            scan: SCAN >> narrowed,
+            scan: SCANNED_COMMITS_MAX >> narrowed,
         };
         let fed = self.watched_commits(webhook, ask, interrupt).await?;
         let mut most = (DELIVERY_EVENTS_MAX >> narrowed).max(1);
         loop {
             let of = (webhook, at, user, interrupt);
-            let batch = self.at_most(most, of, standing, (after, end), &fed).await;
+            let batch = self.at_most(most, of, permission, (after, end), &fed).await;
             match batch {
                 // Fewer events at a time; an event that fits in no delivery is left out, so that the webhook does not
                 // stop.
@@ -99,7 +99,7 @@ impl Api {
         &self,
         most: usize,
         (webhook, at, user, interrupt): (&Webhook, Gid, Gid, &MaybeInterrupt),
-        standing: DeliveryPermission,
+        permission: DeliveryPermission,
         (after, end): (JournalPosition, Option<JournalPosition>),
         (events, upto): &(Vec<Arc<JournalEntry>>, u64),
     ) -> Result<DeliveryBatch, ApiError> {
@@ -120,7 +120,7 @@ impl Api {
                 facts: if *upto > after.seq { 0 } else { after.facts },
             },
         };
-        if standing != DeliveryPermission::Active || some.is_empty() {
+        if permission != DeliveryPermission::Active || some.is_empty() {
             return Ok(DeliveryBatch::empty(to));
         }
         if most == 0 {

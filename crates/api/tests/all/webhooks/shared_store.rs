@@ -101,7 +101,9 @@ fn a_result_that_another_node_overtook_changes_nothing_and_is_logged() {
         // The other node fails twice in the meantime.
         let mut stored = world.run(world.hooks.get(id)).unwrap().unwrap().state;
         for _ in 0..2 {
-            let next = stored.failed(world.clock.0.now(), "503", None, 0).unwrap();
+            let next = stored
+                .after_failure(world.clock.0.now(), "503", None, 0)
+                .unwrap();
             let change = DeliveryStateChange {
                 from: stored,
                 to: Some(next.clone()),

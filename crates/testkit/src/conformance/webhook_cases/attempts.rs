@@ -34,7 +34,9 @@ pub(super) async fn late_results(store: &dyn WebhookStore) -> Result<(), GraphSt
         let line = to.map(|_| line.clone());
         store.record_attempt(20, Some(change), line).await
     };
-    let failed = begin.failed(at(2), "refused", None, 0).unwrap_or_default();
+    let failed = begin
+        .after_failure(at(2), "refused", None, 0)
+        .unwrap_or_default();
     same(
         &record(&begin, Some(&failed)).await?,
         &AttemptRecord::Stored,
@@ -47,9 +49,9 @@ pub(super) async fn late_results(store: &dyn WebhookStore) -> Result<(), GraphSt
     )?;
     let to = |seq, facts| JournalPosition { seq, facts };
     let here = begin.position.seq;
-    let good = failed.succeeded(at(3), to(here + 4, 2));
+    let good = failed.after_success(at(3), to(here + 4, 2));
     same(
-        &record(&begin, Some(&begin.succeeded(at(3), to(here + 9, 0)))).await?,
+        &record(&begin, Some(&begin.after_success(at(3), to(here + 9, 0)))).await?,
         &AttemptRecord::Changed,
         "not even a success",
     )?;
@@ -60,7 +62,7 @@ pub(super) async fn late_results(store: &dyn WebhookStore) -> Result<(), GraphSt
     )?;
     for position in [to(here + 3, 9), to(here + 4, 1)] {
         same(
-            &record(&begin, Some(&begin.succeeded(at(4), position))).await?,
+            &record(&begin, Some(&begin.after_success(at(4), position))).await?,
             &AttemptRecord::Changed,
             "a position never moves back",
         )?;
@@ -77,7 +79,7 @@ pub(super) async fn late_results(store: &dyn WebhookStore) -> Result<(), GraphSt
     )?;
     same(&store.deliveries(20, 9).await?.len(), &2, "nor in the log")?;
     store.advance_positions(vec![20], here + 6).await?;
-    let next = good.succeeded(at(5), to(here + 8, 0));
+    let next = good.after_success(at(5), to(here + 8, 0));
     same(
         &record(&good, Some(&next)).await?,
         &AttemptRecord::Stored,
