@@ -103,9 +103,9 @@ pub(crate) fn events_after<'e>(
         } else {
             0
         };
-        let facts = event.change_records.iter().enumerate().skip(skip);
-        facts.filter_map(move |(i, fact)| {
-            let said = render_event(fact).filter(|_| event.is_heard_at(fact, at))?;
+        let changes = event.change_records.iter().enumerate().skip(skip);
+        changes.filter_map(move |(i, change)| {
+            let said = render_event(change).filter(|_| event.is_heard_at(change, at))?;
             let then = if i + 1 == event.change_records.len() {
                 EventPosition {
                     seq: event.seq,
@@ -119,7 +119,7 @@ pub(crate) fn events_after<'e>(
             };
             Some(PositionedEvent {
                 event,
-                change: fact,
+                change,
                 summary: said,
                 index: i,
                 next_position: then,

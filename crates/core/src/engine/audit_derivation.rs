@@ -14,8 +14,8 @@ use crate::storage::{ChangeAction, ChangeRecord, Changes, NodeWrite};
 use std::borrow::Cow;
 
 /// Returns the kind of audit event that a change record is, or `None`, as for most.
-fn event_kind_of(fact: &ChangeRecord) -> Option<AuditEventKind> {
-    Some(match (fact.ty, &fact.action) {
+fn event_kind_of(change: &ChangeRecord) -> Option<AuditEventKind> {
+    Some(match (change.ty, &change.action) {
         (Type::Task, ChangeAction::Deleted) => event_kinds::TASK_DELETED,
         (Type::Project, ChangeAction::Deleted) => event_kinds::PROJECT_DELETED,
         (Type::Team, ChangeAction::Deleted) => event_kinds::TEAM_DELETED,
@@ -58,7 +58,7 @@ pub fn has_audit_rows(changes: &Changes) -> bool {
         || changes
             .change_records
             .iter()
-            .any(|fact| event_kind_of(fact).is_some())
+            .any(|change| event_kind_of(change).is_some())
 }
 
 /// Returns the value, in a node, of the setting that an event kind is about.
@@ -90,8 +90,8 @@ impl<'c> AuditCollector<'c> {
     ) -> Result<Self, GraphStoreError> {
         let rows = Vec::new();
         let mut all = Self { changes, rows };
-        for fact in &changes.change_records {
-            all.add_change_record(txn, fact)?;
+        for change in &changes.change_records {
+            all.add_change_record(txn, change)?;
         }
         for entry in &changes.audit_entries {
             all.add(txn, entry)?;
@@ -103,12 +103,12 @@ impl<'c> AuditCollector<'c> {
     pub(crate) fn add_change_record(
         &mut self,
         txn: &mut dyn Transaction,
-        fact: &ChangeRecord,
+        change: &ChangeRecord,
     ) -> Result<(), GraphStoreError> {
-        let Some(kind) = event_kind_of(fact) else {
+        let Some(kind) = event_kind_of(change) else {
             return Ok(());
         };
-        match self.audit_entry(txn, kind, fact)? {
+        match self.audit_entry(txn, kind, change)? {
             Some(entry) => self.add(txn, &entry),
             None => Ok(()),
         }
@@ -151,10 +151,10 @@ impl<'c> AuditCollector<'c> {
         &self,
         txn: &mut dyn Transaction,
         kind: AuditEventKind,
-        fact: &ChangeRecord,
+        change: &ChangeRecord,
     ) -> Result<Option<AuditEntry>, GraphStoreError> {
         let puts = &self.changes.node_writes;
-        let Some(node) = find(txn, puts, fact.gid)? else {
+        let Some(node) = find(txn, puts, change.gid)? else {
             return Ok(None);
         };
         let workspace = if node.ty == Type::Workspace {
@@ -165,7 +165,7 @@ impl<'c> AuditCollector<'c> {
         let Some(workspace) = workspace else {
             return Ok(None);
         };
-        let added = matches!(fact.action, ChangeAction::Added { .. });
+        let added = matches!(change.action, ChangeAction::Added { .. });
         let user = node.get(membership::USER);
         Ok(match kind {
             event_kinds::STORY_DELETED if story::is_comment(&node) => Some(AuditEntry::new(
@@ -201,7 +201,7 @@ impl<'c> AuditCollector<'c> {
             event_kinds::DEPROVISIONED => user.map(|user| AuditEntry::new(kind, workspace, user)),
             _ => {
                 let entry = AuditEntry::new(kind, workspace, user.unwrap_or(node.gid));
-                let was = txn.node(fact.gid, Depth::Full)?;
+                let was = txn.node(change.gid, Depth::Full)?;
                 let old = was.and_then(|was| setting(kind, &was));
                 Some(entry.details(old, setting(kind, &node)))
             }

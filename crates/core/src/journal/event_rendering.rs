@@ -33,26 +33,26 @@ pub struct FieldChange {
 
 /// Returns the event of a change record, or `None` if it has none.
 #[must_use]
-pub fn render_event(fact: &ChangeRecord) -> Option<RenderedEvent> {
+pub fn render_event(change: &ChangeRecord) -> Option<RenderedEvent> {
     let plain = |action, parent| RenderedEvent {
         action,
         parent,
         change: None,
     };
-    Some(match fact.action {
+    Some(match change.action {
         // Jobs are visible to their creator only, who reads them by gid.
-        _ if fact.ty == Type::Job => return None,
+        _ if change.ty == Type::Job => return None,
         ChangeAction::Added { parent } => plain("added", parent),
         ChangeAction::Removed { parent } => plain("removed", Some(parent)),
         // The deletion of a comment is an event as its removal from the task.
-        ChangeAction::Deleted if fact.ty == Type::Story => return None,
+        ChangeAction::Deleted if change.ty == Type::Story => return None,
         ChangeAction::Deleted => plain("deleted", None),
         ChangeAction::Changed {
             field,
             added,
             removed,
         } => {
-            let one = resource(fact.ty)
+            let one = resource(change.ty)
                 .field(field)
                 // A changed custom field is named by its definition, whose value is another one.
                 .is_some_and(|d| {
@@ -87,16 +87,17 @@ impl JournalEntry {
 
     /// Returns true if a change record of this commit is an event of the node `at`.
     #[must_use]
-    pub fn is_heard_at(&self, fact: &ChangeRecord, at: Gid) -> bool {
-        if fact.gid == at {
+    pub fn is_heard_at(&self, change: &ChangeRecord, at: Gid) -> bool {
+        if change.gid == at {
             return true;
         }
-        let parent = match fact.action {
+        let parent = match change.action {
             ChangeAction::Added { parent } => parent,
             ChangeAction::Removed { parent } => Some(parent),
             _ => None,
         };
-        self.leads(fact.gid, at, 0) || parent.is_some_and(|gid| gid == at || self.leads(gid, at, 0))
+        self.leads(change.gid, at, 0)
+            || parent.is_some_and(|gid| gid == at || self.leads(gid, at, 0))
     }
 
     /// Returns true if a node is in another, directly or not.
@@ -114,28 +115,28 @@ impl JournalEntry {
     /// Returns a change record as a node of type [`Type::Event`] with this gid, with the fields of
     /// [`crate::model::resources::event`].
     #[must_use]
-    pub fn event_node(&self, gid: Gid, fact: &ChangeRecord, said: &RenderedEvent) -> Node {
+    pub fn event_node(&self, gid: Gid, change: &ChangeRecord, said: &RenderedEvent) -> Node {
         use std::fmt::Write;
         let link = |gid: Option<Gid>| gid.map_or_else(|| "null".to_owned(), |g| format!("\"{g}\""));
         let mut body = format!(
             "{{\"user\":{},\"resource\":\"{}\",\"type\":\"{}\",\"action\":\"{}\",\"parent\":{},\"created_at\":\"{}\"",
             link(self.actor),
-            fact.gid,
-            resource(fact.ty).name,
+            change.gid,
+            resource(change.ty).name,
             said.action,
             link(said.parent),
             self.time
         );
-        if let Some(change) = &said.change {
-            let field = crate::model::node::json_string(change.field);
+        if let Some(field_change) = &said.change {
+            let field = crate::model::node::json_string(field_change.field);
             // Writing to a String cannot fail.
             let _ = write!(
                 body,
                 ",\"change\":{{\"field\":{field},\"action\":\"{}\"",
-                change.action
+                field_change.action
             );
-            if let Some(value) = change.value {
-                let name = match change.action {
+            if let Some(value) = field_change.value {
+                let name = match field_change.action {
                     "added" => "added_value",
                     "removed" => "removed_value",
                     _ => "new_value",
@@ -199,19 +200,19 @@ mod tests {
         }
     }
 
-    fn event(fact: ChangeRecord, nodes: Vec<NodeContext>) -> JournalEntry {
+    fn event(change: ChangeRecord, nodes: Vec<NodeContext>) -> JournalEntry {
         JournalEntry {
             seq: 1,
             time: Time::from_millis(1_768_469_400_000),
             actor: Some(gid(2)),
-            change_records: vec![fact],
+            change_records: vec![change],
             node_contexts: nodes,
         }
     }
 
     #[test]
     fn a_comment_is_heard_in_its_task_the_parents_and_their_projects() {
-        let fact = ChangeRecord {
+        let change = ChangeRecord {
             gid: gid(50),
             ty: Type::Story,
             action: ChangeAction::Added {
@@ -224,22 +225,22 @@ mod tests {
             about(30, Type::Task, &[1, 20]),
             about(20, Type::Project, &[]),
         ];
-        let event = event(fact.clone(), nodes);
+        let event = event(change.clone(), nodes);
         for at in [50, 40, 30, 20, 1] {
-            assert!(event.is_heard_at(&fact, gid(at)), "{at}");
+            assert!(event.is_heard_at(&change, gid(at)), "{at}");
         }
-        assert!(!event.is_heard_at(&fact, gid(21)));
+        assert!(!event.is_heard_at(&change, gid(21)));
     }
 
     #[test]
     fn a_removal_is_heard_where_the_node_was() {
-        let fact = ChangeRecord {
+        let change = ChangeRecord {
             gid: gid(40),
             ty: Type::Task,
             action: ChangeAction::Removed { parent: gid(20) },
         };
-        let event = event(fact.clone(), vec![about(40, Type::Task, &[1])]);
-        assert!(event.is_heard_at(&fact, gid(20)));
+        let event = event(change.clone(), vec![about(40, Type::Task, &[1])]);
+        assert!(event.is_heard_at(&change, gid(20)));
     }
 
     #[test]
@@ -250,12 +251,12 @@ mod tests {
                 added,
                 removed,
             };
-            let fact = ChangeRecord {
+            let change = ChangeRecord {
                 gid: gid(40),
                 ty: Type::Task,
                 action,
             };
-            render_event(&fact).unwrap().change.unwrap()
+            render_event(&change).unwrap().change.unwrap()
         };
         let (to, none) = (Some(gid(2)), None);
         let change = |field, action, value| FieldChange {
@@ -278,12 +279,12 @@ mod tests {
 
     #[test]
     fn a_row_with_a_loop_ends() {
-        let fact = ChangeRecord {
+        let change = ChangeRecord {
             gid: gid(40),
             ty: Type::Task,
             action: ChangeAction::Deleted,
         };
-        let event = event(fact.clone(), vec![about(40, Type::Task, &[40, 40])]);
-        assert!(!event.is_heard_at(&fact, gid(9)));
+        let event = event(change.clone(), vec![about(40, Type::Task, &[40, 40])]);
+        assert!(!event.is_heard_at(&change, gid(9)));
     }
 }

@@ -48,11 +48,11 @@ impl<'c> ContextCollector<'c> {
     pub(crate) fn finish(
         mut self,
         txn: &mut dyn Transaction,
-        facts: &[ChangeRecord],
+        change_records: &[ChangeRecord],
     ) -> Result<Vec<NodeContext>, GraphStoreError> {
-        for fact in facts {
-            self.record_subject(txn, fact.gid, fact.ty)?;
-            let mentioned = match fact.action {
+        for change in change_records {
+            self.record_subject(txn, change.gid, change.ty)?;
+            let mentioned = match change.action {
                 ChangeAction::Added { parent } => [parent, None],
                 ChangeAction::Removed { parent } => [Some(parent), None],
                 ChangeAction::Changed { added, removed, .. } => [added, removed],

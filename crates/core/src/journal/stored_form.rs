@@ -13,15 +13,15 @@ use std::sync::{Mutex, PoisonError};
 
 /// Returns the stored form of change records.
 #[must_use]
-pub fn write(facts: &[ChangeRecord]) -> String {
-    let all: Vec<Value> = facts.iter().map(one).collect();
+pub fn write(change_records: &[ChangeRecord]) -> String {
+    let all: Vec<Value> = change_records.iter().map(row_of).collect();
     Value::from(all).to_string()
 }
 
-fn one(fact: &ChangeRecord) -> Value {
-    let (gid, ty) = (fact.gid.get(), fact.ty as u8);
+fn row_of(change: &ChangeRecord) -> Value {
+    let (gid, ty) = (change.gid.get(), change.ty as u8);
     let number = |g: &Option<Gid>| g.map(Gid::get);
-    match &fact.action {
+    match &change.action {
         ChangeAction::Added { parent } => json!([gid, ty, "a", number(parent)]),
         ChangeAction::Removed { parent } => json!([gid, ty, "r", parent.get()]),
         ChangeAction::Changed {
@@ -83,10 +83,10 @@ pub fn read_nodes(text: &str) -> Option<Vec<NodeContext>> {
 #[must_use]
 pub fn read(text: &str) -> Option<Vec<ChangeRecord>> {
     let all: Vec<Vec<Value>> = serde_json::from_str(text).ok()?;
-    all.iter().map(|row| fact(row)).collect()
+    all.iter().map(|row| change_of(row)).collect()
 }
 
-fn fact(row: &[Value]) -> Option<ChangeRecord> {
+fn change_of(row: &[Value]) -> Option<ChangeRecord> {
     let maybe = |v: &Value| match v {
         Value::Null => Some(None),
         v => Gid::new(v.as_u64()?).map(Some),

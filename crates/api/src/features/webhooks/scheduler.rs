@@ -16,13 +16,13 @@ use workgraph_webhooks::{DeliveryState, EventSummary, JournalPosition, Webhook};
 /// Returns the part of a change record that filters can test.
 pub(crate) fn occurrence<'e>(
     event: &'e JournalEntry,
-    fact: &ChangeRecord,
+    change: &ChangeRecord,
     said: &RenderedEvent,
 ) -> EventSummary<'e> {
     EventSummary {
-        resource_type: resource(fact.ty).name,
+        resource_type: resource(change.ty).name,
         resource_subtype: event
-            .context_of(fact.gid)
+            .context_of(change.gid)
             .and_then(|a| a.subtype.as_deref()),
         action: said.action,
         field: said.change.map(|c| c.field),
@@ -191,9 +191,9 @@ impl DeliveryScheduler {
             let heard = event
                 .change_records
                 .iter()
-                .filter(|fact| event.is_heard_at(fact, at));
+                .filter(|change| event.is_heard_at(change, at));
             let heard: Vec<EventSummary<'_>> = heard
-                .filter_map(|fact| Some(occurrence(&event, fact, &render_event(fact)?)))
+                .filter_map(|change| Some(occurrence(&event, change, &render_event(change)?)))
                 .collect();
             for id in self.by_resource.get(&at.get()).into_iter().flatten() {
                 if let Some(entry) = self.entries.get_mut(id)
@@ -222,14 +222,14 @@ impl DeliveryScheduler {
         let lease = self.leases;
         let entry = self.entries.get_mut(&id)?;
         entry.lease = lease;
-        let taken = DeliveryAttempt {
+        let attempt = DeliveryAttempt {
             webhook: entry.webhook.clone(),
             waiting: entry.waiting(),
             lease,
             halvings: entry.halvings,
         };
         self.plan(id, now + LEASE);
-        Some(taken)
+        Some(attempt)
     }
 
     /// Returns true if an attempt is under way.
@@ -239,41 +239,41 @@ impl DeliveryScheduler {
     }
 
     /// Renews the lease of an attempt; returns false if the attempt no longer holds its webhook.
-    pub(crate) fn renew(&mut self, taken: &DeliveryAttempt, now: SystemTime) -> bool {
-        let holds = self.holds(taken);
+    pub(crate) fn renew(&mut self, attempt: &DeliveryAttempt, now: SystemTime) -> bool {
+        let holds = self.holds(attempt);
         if holds {
-            self.plan(taken.webhook.id, now + LEASE);
+            self.plan(attempt.webhook.id, now + LEASE);
         }
         holds
     }
 
     /// Returns true if an attempt still holds its webhook.
-    pub(crate) fn holds(&self, taken: &DeliveryAttempt) -> bool {
-        let entry = self.entries.get(&taken.webhook.id);
-        entry.is_some_and(|e| e.lease == taken.lease)
+    pub(crate) fn holds(&self, attempt: &DeliveryAttempt) -> bool {
+        let entry = self.entries.get(&attempt.webhook.id);
+        entry.is_some_and(|e| e.lease == attempt.lease)
     }
 
     /// Ends an attempt that sent nothing. The next one is due at the same time as this one would be now, and is half as
     /// large.
-    pub(crate) fn retry_smaller(&mut self, taken: &DeliveryAttempt) {
-        if !self.holds(taken) {
+    pub(crate) fn retry_smaller(&mut self, attempt: &DeliveryAttempt) {
+        if !self.holds(attempt) {
             return;
         }
-        let id = taken.webhook.id;
+        let id = attempt.webhook.id;
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.lease = 0;
-            entry.halvings = taken.halvings + 1;
+            entry.halvings = attempt.halvings + 1;
             let due = entry.webhook.due(entry.waiting());
             self.plan(id, due);
         }
     }
 
     /// Ends an attempt that changed nothing. The next one is due when this one was.
-    pub(crate) fn release(&mut self, taken: &DeliveryAttempt) {
-        if !self.holds(taken) {
+    pub(crate) fn release(&mut self, attempt: &DeliveryAttempt) {
+        if !self.holds(attempt) {
             return;
         }
-        let id = taken.webhook.id;
+        let id = attempt.webhook.id;
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.lease = 0;
             let due = entry.webhook.due(entry.waiting());
@@ -307,14 +307,14 @@ impl DeliveryScheduler {
     }
 
     /// Ends an attempt. `saved` is true if the store has the state, too.
-    pub(crate) fn settle(&mut self, taken: &DeliveryAttempt, state: DeliveryState, saved: bool) {
-        if !self.holds(taken) {
+    pub(crate) fn settle(&mut self, attempt: &DeliveryAttempt, state: DeliveryState, saved: bool) {
+        if !self.holds(attempt) {
             return;
         }
-        let id = taken.webhook.id;
+        let id = attempt.webhook.id;
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.lease = 0;
-            entry.halvings = taken.halvings.saturating_sub(1);
+            entry.halvings = attempt.halvings.saturating_sub(1);
             if saved {
                 entry.stored_position = state.position.seq;
             }
