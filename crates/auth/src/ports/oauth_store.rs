@@ -141,7 +141,7 @@ pub trait OAuthStore: TokenStore {
 
     /// Stores an access token issued for the refresh token of this id, if that is live at `now` and of the same user,
     /// app and grant; returns it as its context leaves it, or `None` if nothing was stored. `Conflict` if its id or
-    /// digest is taken.
+    /// digest is taken. The refresh token is not rotated: it stays live, and using it again is no replay.
     async fn refresh(
         &self,
         refresh: u64,
