@@ -163,7 +163,7 @@ async fn run_action(
         .into());
     }
     // An action sees what those before it did.
-    let authorized = authorize(found.row(), authentication)?.beginning_later();
+    let authorized = authorize(found.row(), authentication)?.without_known_commit();
     let sent = OperationInput::Action(action);
     api.dispatch(sent, &found.parameters, authorized, caller, budget)
         .await

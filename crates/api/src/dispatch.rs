@@ -34,10 +34,11 @@ impl Api {
     ) -> Result<CostedResponse, ApiError> {
         let operation = authorized.operation();
         // The version is read before the load: the loaded data has this version, or a newer one.
-        let kept = (matches!(operation.handler, Handler::Get(_)) && !operation.time_dependent)
+        let cacheable_version = (matches!(operation.handler, Handler::Get(_))
+            && !operation.time_dependent)
             .then(|| self.graph.version().or(authorized.last_commit()));
         let key = response_cache_key(authorized.grant(), sent.path(), sent.query())?;
-        if let Some(Some(version)) = kept
+        if let Some(Some(version)) = cacheable_version
             && let Some(again) = self.caches.responses.get(&key, version)
         {
             budget.consume(again.body.len());
@@ -47,7 +48,7 @@ impl Api {
         let by = (authorized, caller, key.viewer);
         let answered = Box::pin(self.execute_uncached(sent, parameters, by, budget)).await?;
         budget.consume(answered.reply.body.len());
-        if let Some(Some(version)) = kept {
+        if let Some(Some(version)) = cacheable_version {
             let (row, body) = (authorized.row(), &answered.reply.body);
             self.caches
                 .responses

@@ -85,9 +85,9 @@ impl<'g> AuthorizedOperation<'g> {
         self.last_commit
     }
 
-    /// Returns the same for work that may begin long after the token was looked up, or after other writes of the request:
-    /// it sees the last commit.
-    pub(crate) const fn beginning_later(self) -> Self {
+    /// Returns the same without a known commit, for work that may begin long after the token was looked up, or after other
+    /// writes of the request: it sees the last commit.
+    pub(crate) const fn without_known_commit(self) -> Self {
         Self {
             last_commit: None,
             ..self
@@ -106,15 +106,16 @@ impl Api {
         headers: &[String],
         token_cache: Option<&ConnectionTokenCache>,
     ) -> Result<Authentication, ApiError> {
-        let authenticated = self.authenticate_known(headers, token_cache).await;
+        let authenticated = self.authenticate_or_identify(headers, token_cache).await;
         authenticated.map_err(|refused| refused.error)
     }
 
-    /// Checks the token of a request, as [`authenticate`](Self::authenticate) does.
+    /// Checks the token of a request, as [`authenticate`](Self::authenticate) does, and identifies one that it refuses: the
+    /// error names the token if it is stored, though it was revoked or is expired.
     ///
     /// # Errors
-    /// Fails when there is no valid token, or the store fails. The error has the token if it is known.
-    pub(crate) async fn authenticate_known(
+    /// Fails when there is no valid token, or the store fails.
+    pub(crate) async fn authenticate_or_identify(
         &self,
         headers: &[String],
         token_cache: Option<&ConnectionTokenCache>,

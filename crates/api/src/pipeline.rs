@@ -88,7 +88,7 @@ impl Api {
         let (headers, cache) = (&request.authorization, origin.token_cache);
         let authenticated = match shared {
             None => {
-                let authenticated = self.authenticate_known(headers, cache).await;
+                let authenticated = self.authenticate_or_identify(headers, cache).await;
                 authenticated.map(|authentication| (authentication, None))
             }
             Some(shared) => {
@@ -118,7 +118,7 @@ impl Api {
         };
         let budget = ResponseBudget::new(self.settings.reply_max);
         if let Some(body) = upload {
-            let by = (authorized.beginning_later(), origin.caller);
+            let by = (authorized.without_known_commit(), origin.caller);
             return Box::pin(self.upload_and_dispatch(request, body, found, by, &budget)).await;
         }
         self.dispatch(

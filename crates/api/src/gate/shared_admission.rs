@@ -45,7 +45,7 @@ impl Api {
         (operation, number): NumberedOperation,
     ) -> Result<(Authentication, Option<EarlyAnswer>), RefusedToken> {
         if self.tokens.version().is_some() {
-            let authentication = self.authenticate_known(headers, token_cache).await?;
+            let authentication = self.authenticate_or_identify(headers, token_cache).await?;
             return Ok((authentication, None));
         }
         let digest = bearer(headers).ok().and_then(token_digest);
@@ -59,7 +59,7 @@ impl Api {
             Some(EarlyAnswer { token, admitted })
         };
         let (authenticated, early) =
-            join(self.authenticate_known(headers, token_cache), asked).await;
+            join(self.authenticate_or_identify(headers, token_cache), asked).await;
         match (&authenticated, key) {
             (Ok(found), _) => {
                 let token = LimitedToken::of(&found.grant);
