@@ -259,7 +259,7 @@ impl Api {
     /// Returns at most `most` jobs that have not ended, from the head of the queue, each with its queue and the time
     /// from which it may be claimed.
     async fn waiting(&self, most: usize) -> Result<Vec<(Gid, Gid, Time)>, BackgroundError> {
-        let want = system_query().into(jobs::queue(), rel::QUEUE, most);
+        let want = system_query().incoming_edges(jobs::queue(), rel::QUEUE, most);
         let view = self.graph.load(&want).await?;
         let Some(queue) = view.resolve(&jobs::queue()) else {
             return Ok(Vec::new());

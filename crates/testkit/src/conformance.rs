@@ -93,7 +93,7 @@ cases! {
     "a commit that fails leaves nothing in the audit log" => audit_cases::all_or_nothing,
     "the audit log is read by any conditions together, in its order" => audit_cases::filtered,
     "changed memberships count from the next load on" => access_cases::next_load,
-    "a user who is gone is known to no guest from the next load on" => access_cases::gone_acquaintance,
+    "a user who is gone is known to no guest from the next load on" => access_cases::gone_known_user,
     "only teams and projects have members" => access_cases::no_team,
     "a service account has one workspace" => access_cases::service,
     "of two writers of one version one wins" => race_cases::one_version,
@@ -177,7 +177,9 @@ impl<'a> StoreScene<'a> {
 
     /// Returns the sources of edges into a node, in list order.
     async fn sources(&self, gid: Gid, rel: Relation) -> Result<Vec<Gid>, GraphStoreError> {
-        let view = self.load(self.want().into(gid, rel, 10_000)).await?;
+        let view = self
+            .load(self.want().incoming_edges(gid, rel, 10_000))
+            .await?;
         Ok(view.sources(gid, rel).iter().map(|e| e.src).collect())
     }
 

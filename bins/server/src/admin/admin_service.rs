@@ -168,7 +168,8 @@ impl AdminService {
     pub(crate) async fn members(&self, workspace: Gid) -> Result<Vec<Gid>> {
         let view = self.read(|want| {
             let at = want.add_ref(workspace);
-            want.into.push((at, rel::WORKSPACES, usize::MAX >> 1));
+            want.incoming_edges
+                .push((at, rel::WORKSPACES, usize::MAX >> 1));
         });
         Ok(view
             .await?

@@ -178,7 +178,8 @@ async fn of_users(service: &AdminService, what: UserCommand) -> Result<Value> {
             let workspace_node = service.node(Type::Workspace, &workspace).await?.gid;
             let view = service.read(|want| {
                 let at = want.add_ref(workspace_node);
-                want.into.push((at, rel::WORKSPACES, usize::MAX >> 1));
+                want.incoming_edges
+                    .push((at, rel::WORKSPACES, usize::MAX >> 1));
             });
             let view = view.await?;
             let edges = view.sources(workspace_node, rel::WORKSPACES);

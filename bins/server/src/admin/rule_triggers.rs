@@ -27,7 +27,8 @@ pub(crate) async fn run(service: &AdminService, what: RuleTriggerCommand) -> Res
             let project = service.node(Type::Project, &project).await?.gid;
             let view = service.read(|want| {
                 let at = want.add_ref(project);
-                want.into.push((at, rel::RULE_TRIGGER_OF, usize::MAX >> 1));
+                want.incoming_edges
+                    .push((at, rel::RULE_TRIGGER_OF, usize::MAX >> 1));
             });
             let view = view.await?;
             let edges = view.sources(project, rel::RULE_TRIGGER_OF).iter();

@@ -197,7 +197,7 @@ impl Api {
             service: None,
         };
         let view = self
-            .read(&ReadQuery::of(key).into(person, rel, LISTED))
+            .read(&ReadQuery::of(key).incoming_edges(person, rel, LISTED))
             .await?;
         let edges = view.sources(person, rel).iter();
         Ok(edges.filter_map(Invitation::of).collect())

@@ -434,7 +434,7 @@ async fn edges(
         user: to,
         service: None,
     };
-    let want = ReadQuery::of(key).into(to, rel, 10_000);
+    let want = ReadQuery::of(key).incoming_edges(to, rel, 10_000);
     store.load(&want).await.unwrap().sources(to, rel).len()
 }
 

@@ -19,7 +19,8 @@ pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 #[must_use]
 pub fn template_deletion_needs(want: ReadQuery, template: impl Into<NodeRef>) -> ReadQuery {
     const ALL: usize = usize::MAX >> 1;
-    want.into(template, rel::SECTION_OF, ALL).node(queue())
+    want.incoming_edges(template, rel::SECTION_OF, ALL)
+        .node(queue())
 }
 
 /// Deletes a template and puts its sections into the queue, so that the tasks in them are removed soon.
@@ -40,16 +41,16 @@ pub fn delete_template(work: &mut ChangeBuilder<'_>, view: &ReadView, template: 
 /// Adds the job or section whose cleanup step is due first.
 #[must_use]
 pub fn cleanup_due(want: ReadQuery) -> ReadQuery {
-    want.into(queue(), rel::ENDED, 1)
+    want.incoming_edges(queue(), rel::ENDED, 1)
 }
 
 /// Adds the leftovers of a job, or the tasks in a section.
 #[must_use]
 pub fn leftovers(want: ReadQuery, job: Gid) -> ReadQuery {
     want.node(job)
-        .into(job, rel::COPIED, STEP_OBJECTS)
-        .into(job, rel::TO_NUMBER, STEP_OBJECTS)
-        .into(job, rel::SECTION, STEP_OBJECTS)
+        .incoming_edges(job, rel::COPIED, STEP_OBJECTS)
+        .incoming_edges(job, rel::TO_NUMBER, STEP_OBJECTS)
+        .incoming_edges(job, rel::SECTION, STEP_OBJECTS)
 }
 
 /// Returns the changes of the next cleanup step of a job, from its edge to the queue and its

@@ -174,7 +174,7 @@ pub struct JobRequester {
 /// Adds what starting a job must read.
 #[must_use]
 pub fn start_needs(want: ReadQuery, by: JobRequester) -> ReadQuery {
-    want.into(by.viewer.user, rel::ACTIVE, by.max_running as usize)
+    want.incoming_edges(by.viewer.user, rel::ACTIVE, by.max_running as usize)
         .node(queue())
 }
 

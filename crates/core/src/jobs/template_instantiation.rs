@@ -109,12 +109,12 @@ impl TemplateInstantiation {
             }
             let projects = view.links(task, rel::SECTION).iter().filter_map(|e| e.aux);
             for project in projects {
-                want = want.into(project, rel::FIELD_ON, FIELDS_MAX);
+                want = want.incoming_edges(project, rel::FIELD_ON, FIELDS_MAX);
             }
             for (project, section) in said.memberships() {
-                want =
-                    want.into(project, rel::SECTION_OF, 1)
-                        .into(project, rel::FIELD_ON, FIELDS_MAX);
+                want = want
+                    .incoming_edges(project, rel::SECTION_OF, 1)
+                    .incoming_edges(project, rel::FIELD_ON, FIELDS_MAX);
                 if let Some(section) = section {
                     want = want.edge(section, rel::SECTION_OF, project);
                 }

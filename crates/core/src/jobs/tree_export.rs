@@ -170,7 +170,7 @@ impl TreeExport {
         for row in &view.rows.gids {
             for list in lists(self.ty, Type::Task) {
                 if let ExportedListSource::Edges(rel, ..) = list.of {
-                    want = want.into(*row, rel, 1);
+                    want = want.incoming_edges(*row, rel, 1);
                 }
             }
             if self.ty == Type::Team {

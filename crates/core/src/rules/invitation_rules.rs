@@ -231,7 +231,7 @@ pub fn remaining_needs(it: &Invitation) -> ReadQuery {
     let workspace = want.add_ref(it.workspace);
     let user = want.add_ref(it.invited);
     for rel in HELD.iter().map(|h| h.0).chain(FOLLOWED) {
-        want.into.push((user, rel, EDGES));
+        want.incoming_edges.push((user, rel, EDGES));
     }
     let query = |ty| SearchQuery {
         ty,
@@ -257,7 +257,7 @@ pub fn remaining_in_full(it: &Invitation, found: &ReadView) -> ReadQuery {
     for gid in &found.rows.gids {
         want = want.edges(*gid, rel::MY_TASKS);
     }
-    want = want.into(it.list(it.person), rel::SECTION_OF, 1);
+    want = want.incoming_edges(it.list(it.person), rel::SECTION_OF, 1);
     for (rel, _) in HELD {
         for edge in found.sources(it.invited, rel) {
             want = want.edge(edge.src, rel, it.invited);

@@ -90,7 +90,7 @@ pub struct EdgesOnDays {
     pub limit: usize,
 }
 
-/// Everything that a request needs from the store, read from one snapshot in one trip.
+/// Everything that a request needs from the store, asked for at once. The answer is true of one commit.
 #[derive(Clone, Debug)]
 pub struct ReadQuery {
     /// User or service account of the request.
@@ -104,7 +104,7 @@ pub struct ReadQuery {
     /// For rules: edges from the node references (by index).
     pub out: Vec<(usize, Relation)>,
     /// For rules: edges into the node references (by index), at most this many.
-    pub into: Vec<(usize, Relation, usize)>,
+    pub incoming_edges: Vec<(usize, Relation, usize)>,
     /// For rules: edges with days as ranks into the node references, and their sources in full.
     pub on_days: Vec<EdgesOnDays>,
     /// For rules: one edge between two node references (by index), if it exists.
@@ -150,7 +150,7 @@ impl ReadQuery {
             allowed_workspaces: None,
             node_refs: Vec::new(),
             out: Vec::new(),
-            into: Vec::new(),
+            incoming_edges: Vec::new(),
             on_days: Vec::new(),
             linked: Vec::new(),
             ancestors: Vec::new(),
@@ -191,11 +191,11 @@ impl ReadQuery {
         self.out.push((at, rel));
         self
     }
-    /// Adds the first edges of a relation that end at a node.
+    /// Adds the incoming edges of a node: the first ones of a relation that end there, in list order.
     #[must_use]
-    pub fn into(mut self, node: impl Into<NodeRef>, rel: Relation, limit: usize) -> Self {
+    pub fn incoming_edges(mut self, node: impl Into<NodeRef>, rel: Relation, limit: usize) -> Self {
         let at = self.add_ref(node);
-        self.into.push((at, rel, limit));
+        self.incoming_edges.push((at, rel, limit));
         self
     }
     /// Adds the first edges of a relation that end at a node, from the day that another node has under the first key to

@@ -217,7 +217,7 @@ fn add_needs<P: PathNode>(
 ) -> Result<ReadQuery, DomainError> {
     let container = input.container.node;
     let want = jobs::start_needs(call.read_query(), call.job_requester());
-    let mut want = want.into(container, rel::FIELD_ON, FIELDS_MAX);
+    let mut want = want.incoming_edges(container, rel::FIELD_ON, FIELDS_MAX);
     if let AddedField::Existing(field) = &input.field {
         want.add_ref(field.node);
         want.add_ref(

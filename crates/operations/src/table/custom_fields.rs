@@ -289,7 +289,7 @@ fn needs(call: &RequestContext<'_>, input: &UpdateCustomField) -> Result<ReadQue
     let field = input.field.node_ref();
     let want = call.read_query().node(field.clone());
     Ok(if input.options.is_some() {
-        want.into(field, rel::OPTION_OF, OPTIONS_MAX)
+        want.incoming_edges(field, rel::OPTION_OF, OPTIONS_MAX)
     } else {
         want
     })

@@ -137,11 +137,11 @@ fn dependency_needs<const FORWARD: bool>(
     let on = input.task.node;
     let most = DEPENDENCIES_MAX + 1;
     let mut want = call.read_query().edges(on, rel::DEPENDS);
-    want = want.into(on, rel::DEPENDS, most);
+    want = want.incoming_edges(on, rel::DEPENDS, most);
     for other in &input.others {
         want = want
             .edges(other.node, rel::DEPENDS)
-            .into(other.node, rel::DEPENDS, most);
+            .incoming_edges(other.node, rel::DEPENDS, most);
     }
     Ok(want)
 }

@@ -32,7 +32,7 @@ pub(super) fn option_needs(
     let field = input.field.node_ref();
     let mut want = call
         .read_query()
-        .into(field.clone(), rel::OPTION_OF, OPTIONS_MAX + 1);
+        .incoming_edges(field.clone(), rel::OPTION_OF, OPTIONS_MAX + 1);
     if let Some(neighbour) = input.position.position.neighbour() {
         want = want.edge(neighbour, rel::OPTION_OF, field);
     }
@@ -145,7 +145,7 @@ pub(super) fn change_option_needs(
     Ok(call
         .read_query()
         .node(option)
-        .into(field, rel::OPTION_OF, OPTIONS_MAX))
+        .incoming_edges(field, rel::OPTION_OF, OPTIONS_MAX))
 }
 
 pub(super) fn change_option(

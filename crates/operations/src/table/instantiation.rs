@@ -128,7 +128,7 @@ fn task_needs(
 ) -> Result<ReadQuery, DomainError> {
     let template = input.template.node;
     let want = jobs::start_needs(call.read_query(), call.job_requester()).node(template);
-    Ok(want.into(project_of(template), rel::SECTION_OF, 1))
+    Ok(want.incoming_edges(project_of(template), rel::SECTION_OF, 1))
 }
 
 fn instantiate_task(

@@ -32,7 +32,7 @@ pub(super) fn needs(
     let on = input.task.node_ref();
     let mut want = call
         .read_query()
-        .into(list.node, rel::SECTION_OF, 1)
+        .incoming_edges(list.node, rel::SECTION_OF, 1)
         .edges(on.clone(), rel::MY_TASKS)
         .edge(on.clone(), rel::FOLLOWERS, call.user_gid());
     if let Some(neighbour) = input.position.neighbour() {

@@ -68,8 +68,11 @@ pub(super) fn needs(
     input: &ExportResources,
 ) -> Result<ReadQuery, DomainError> {
     let workspace = input.workspace.node;
-    let mut want =
-        jobs::start_needs(call.read_query(), call.job_requester()).into(workspace, rel::EXPORTS, 1);
+    let mut want = jobs::start_needs(call.read_query(), call.job_requester()).incoming_edges(
+        workspace,
+        rel::EXPORTS,
+        1,
+    );
     let filters = input
         .parts
         .iter()

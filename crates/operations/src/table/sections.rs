@@ -312,9 +312,9 @@ fn delete_section_needs(
     let container = section.clone().of(LinkSelector::FirstEdge(rel::SECTION_OF));
     Ok(call
         .read_query()
-        .into(section.clone(), rel::SECTION, 1)
-        .into(section, rel::MY_TASKS, 1)
-        .into(container, rel::SECTION_OF, 2))
+        .incoming_edges(section.clone(), rel::SECTION, 1)
+        .incoming_edges(section, rel::MY_TASKS, 1)
+        .incoming_edges(container, rel::SECTION_OF, 2))
 }
 
 /// Deletes a section. It must be empty, and not the last one.

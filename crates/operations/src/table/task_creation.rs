@@ -37,10 +37,10 @@ pub(super) fn create_needs(
             Some(section) => want
                 .node(spot.project)
                 .edge(section, rel::SECTION_OF, spot.project),
-            None => want.into(spot.project, rel::SECTION_OF, 1),
+            None => want.incoming_edges(spot.project, rel::SECTION_OF, 1),
         };
         if inputs.has("custom_fields") {
-            want = want.into(spot.project, rel::FIELD_ON, FIELDS_MAX);
+            want = want.incoming_edges(spot.project, rel::FIELD_ON, FIELDS_MAX);
         }
     }
     for tag in &input.tags {
@@ -67,7 +67,7 @@ pub(super) fn add_node_refs(
         };
         want = want
             .edges(assignee, rel::WORKSPACES)
-            .into(list, rel::SECTION_OF, 1);
+            .incoming_edges(list, rel::SECTION_OF, 1);
     }
     if let Some(InputValue::Ref(section)) = inputs.get("assignee_section") {
         want.add_ref(parse_gid("assignee_section", section)?);

@@ -251,10 +251,10 @@ fn put(
 
 fn project_needs(call: &RequestContext<'_>, input: &AddProject) -> Result<ReadQuery, DomainError> {
     let (on, project) = (input.task.node, input.project.node);
-    let mut want = call
-        .read_query()
-        .edges(on, rel::SECTION)
-        .into(project, rel::SECTION_OF, 1000);
+    let mut want =
+        call.read_query()
+            .edges(on, rel::SECTION)
+            .incoming_edges(project, rel::SECTION_OF, 1000);
     if let Some(section) = input.section {
         want = want.edge(section, rel::SECTION_OF, project);
     }

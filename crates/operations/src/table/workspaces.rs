@@ -249,8 +249,8 @@ fn user_needs(call: &RequestContext<'_>, input: &WorkspaceUser) -> Result<ReadQu
         .node(workspace)
         .node(seat)
         .edges(user.clone(), rel::WORKSPACES)
-        .into(user.clone(), rel::TEAM_MEMBERS, 10_000)
-        .into(user, rel::MEMBERS, 10_000))
+        .incoming_edges(user.clone(), rel::TEAM_MEMBERS, 10_000)
+        .incoming_edges(user, rel::MEMBERS, 10_000))
 }
 
 /// Returns the user that an address or gid names, even if the caller does not know the user.

@@ -61,7 +61,9 @@ pub(super) async fn both_ends(store: &dyn GraphStore) -> Result<(), GraphStoreFa
         view.link(*b, rel::TAGS, *a).is_none(),
         "an edge has a direction",
     )?;
-    let two = scene.load(scene.want().into(*a, rel::DEPENDS, 2)).await?;
+    let two = scene
+        .load(scene.want().incoming_edges(*a, rel::DEPENDS, 2))
+        .await?;
     same(
         &two.sources(*a, rel::DEPENDS).len(),
         &2,
@@ -91,7 +93,7 @@ pub(super) async fn replaced(store: &dyn GraphStore) -> Result<(), GraphStoreFai
             scene
                 .want()
                 .edges(*a, rel::MEMBERS)
-                .into(*b, rel::MEMBERS, 9),
+                .incoming_edges(*b, rel::MEMBERS, 9),
         )
         .await?;
     let parts = |e: &workgraph_core::storage::Edge| (e.rank, e.seq, e.aux);

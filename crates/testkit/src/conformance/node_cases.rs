@@ -56,7 +56,9 @@ pub(super) async fn absent(store: &dyn GraphStore) -> Result<(), GraphStoreFailu
     let name = NodeRef::Alias("email:nobody@example.com".into());
     let mut want = scene.want().node(scene.acme).node(name.clone());
     for gid in &never {
-        want = want.edges(*gid, rel::FOLLOWERS).into(*gid, rel::SECTION, 5);
+        want = want
+            .edges(*gid, rel::FOLLOWERS)
+            .incoming_edges(*gid, rel::SECTION, 5);
     }
     let view = scene.load(want).await?;
     same(
@@ -243,7 +245,10 @@ pub(super) async fn all_or_nothing(store: &dyn GraphStore) -> Result<(), GraphSt
         .node(other)
         .node(free.clone());
     let view = scene
-        .load(want.edges(other, rel::DEPENDS).into(kept, rel::PARENT, 5))
+        .load(
+            want.edges(other, rel::DEPENDS)
+                .incoming_edges(kept, rel::PARENT, 5),
+        )
         .await?;
     same(
         &view.node(kept).map(|n| (n.version, n.title())),
@@ -344,7 +349,10 @@ pub(super) async fn made_and_trashed(store: &dyn GraphStore) -> Result<(), Graph
             && view.node(task).is_none()
             && view.sources(section, rel::SECTION).is_empty()
     };
-    let want = scene.want().node(task).into(section, rel::SECTION, 5);
+    let want = scene
+        .want()
+        .node(task)
+        .incoming_edges(section, rel::SECTION, 5);
     ensure(
         gone(&scene.load(want.clone()).await?),
         "a node that is made and trashed by one change set is gone",

@@ -82,7 +82,7 @@ pub(super) async fn numbers(store: &dyn GraphStore) -> Result<(), GraphStoreFail
             .link(*e, rel::DEPENDS, *dst, ListPosition::NextRank, None);
     }
     scene.commit().await?;
-    let want = scene.want().into(*counter, rel::DEPENDS, 10);
+    let want = scene.want().incoming_edges(*counter, rel::DEPENDS, 10);
     let view = scene.load(want).await?;
     let edges = view.sources(*counter, rel::DEPENDS).iter();
     let found: Vec<_> = edges.map(|edge| (edge.src, edge.rank)).collect();

@@ -123,7 +123,7 @@ fn want(world: &ModelWorld, look: &Observation) -> ReadQuery {
     let mut all = Vec::new();
     for (node, with) in &look.nodes {
         let node = world.pick(*node);
-        want = want.edges(node.gid, relation(*with)).into(
+        want = want.edges(node.gid, relation(*with)).incoming_edges(
             node.gid,
             relation(*with),
             usize::from(with % 6),

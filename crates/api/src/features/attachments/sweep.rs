@@ -118,7 +118,7 @@ impl Api {
     /// Returns true if a copy of an attachment owns the file.
     async fn is_owned_by_copy(&self, file: Gid) -> Result<bool, GraphStoreError> {
         let shared = NodeRef::Alias(alias::shared_file(file));
-        let query = system_query().into(shared.clone(), rel::FILE_COPIES, COPIES_MAX);
+        let query = system_query().incoming_edges(shared.clone(), rel::FILE_COPIES, COPIES_MAX);
         let view = self.graph.load(&query).await?;
         let Some(shared) = view.resolve(&shared) else {
             return Ok(false);

@@ -65,7 +65,7 @@ pub(super) async fn active(store: &dyn GraphStore, user: Gid) -> usize {
         service: None,
     };
     let view = store
-        .load(&ReadQuery::of(key).into(user, rel::ACTIVE, 100))
+        .load(&ReadQuery::of(key).incoming_edges(user, rel::ACTIVE, 100))
         .await
         .unwrap();
     view.sources(user, rel::ACTIVE).len()

@@ -386,7 +386,7 @@ fn accepting_goes_on_where_it_was_cut_short() {
             user: it.person,
             service: None,
         };
-        let left = ReadQuery::of(key).into(it.person, rel::ACCEPTED, 10);
+        let left = ReadQuery::of(key).incoming_edges(it.person, rel::ACCEPTED, 10);
         let left = world.run(world.graph.load(&left)).unwrap();
         assert!(left.sources(it.person, rel::ACCEPTED).is_empty());
     }

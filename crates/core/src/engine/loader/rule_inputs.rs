@@ -125,7 +125,7 @@ impl Loader<'_> {
                 self.band(gid, *rel, *rel, Depth::Head)?;
             }
         }
-        for (at, rel, limit) in &want.into {
+        for (at, rel, limit) in &want.incoming_edges {
             if let Some(gid) = self.found(*at) {
                 self.ins(gid, *rel, *limit, Depth::Head)?;
             }

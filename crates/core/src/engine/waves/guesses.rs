@@ -150,7 +150,7 @@ fn around(want: &ReadQuery, at: usize, gid: Gid, reads: &mut Vec<GraphRead>) {
         hi,
         depth: Depth::Head,
     }));
-    for (_, rel, limit) in want.into.iter().filter(|(of, ..)| *of == at) {
+    for (_, rel, limit) in want.incoming_edges.iter().filter(|(of, ..)| *of == at) {
         reads.push(GraphRead::ScanIn {
             dst: gid,
             rel: *rel,

@@ -158,7 +158,7 @@ impl Duplication {
                         want = want.edge(row, rel::COPIED, job);
                         want = want.edge(edge.dst, rel::COPIED, job);
                         if self.kind == CopyKind::Task {
-                            want = want.edges(edge.dst, rel::DEPENDS).into(
+                            want = want.edges(edge.dst, rel::DEPENDS).incoming_edges(
                                 edge.dst,
                                 rel::DEPENDS,
                                 TIES_MAX,
@@ -179,8 +179,11 @@ impl Duplication {
         let Some(user) = view.node(row).and_then(|n| self.assignee(n)) else {
             return want;
         };
-        want.edges(user, rel::WORKSPACES)
-            .into(list_of(user, self.copy), rel::SECTION_OF, 1)
+        want.edges(user, rel::WORKSPACES).incoming_edges(
+            list_of(user, self.copy),
+            rel::SECTION_OF,
+            1,
+        )
     }
 
     /// Returns the assignee of the copy.
@@ -221,7 +224,7 @@ pub fn root(mut want: ReadQuery, old: &NodeRef) -> ReadQuery {
         within_workspace_of: Box::new(old.clone()),
     };
     want.edges(assignee, rel::WORKSPACES)
-        .into(list, rel::SECTION_OF, 1)
+        .incoming_edges(list, rel::SECTION_OF, 1)
         .edges(old.clone(), rel::PARENT)
         .node(old.clone().of(LinkSelector::FirstEdge(rel::PARENT)))
 }

@@ -47,7 +47,7 @@ pub(super) fn naming_fields() -> impl Iterator<Item = NamingField> {
 pub fn listed(it: &Invitation) -> ReadQuery {
     let want = ReadQuery::of(it.reader()).node(it.invited);
     naming_fields().fold(want, |want, field| {
-        want.into(it.invited, field.rel, RECORDS)
+        want.incoming_edges(it.invited, field.rel, RECORDS)
     })
 }
 

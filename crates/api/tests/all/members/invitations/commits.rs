@@ -65,7 +65,7 @@ fn declining_takes_back_more_than_fits_one_commit() {
             service: Some(it.workspace),
         };
         let mut want = ReadQuery::of(key).node(it.invited);
-        want = want.into(it.person, rel::DECLINED, 1);
+        want = want.incoming_edges(it.person, rel::DECLINED, 1);
         want.node_refs.extend(
             tasks
                 .iter()
