@@ -10,6 +10,7 @@ pub mod custom_field_settings;
 pub mod custom_fields;
 pub mod custom_ids;
 pub mod custom_types;
+mod default_section;
 pub mod dependencies;
 mod enum_options;
 pub mod events;

@@ -2,6 +2,7 @@
 pub(super) mod inputs;
 
 use self::inputs::{CreateTask, PROJECTS, ProjectPlacement};
+use super::default_section::default_section_of_new_task;
 use super::likes;
 use super::named_users::named_member;
 use super::subtask_depth::require_subtask_depth;
@@ -179,13 +180,6 @@ pub(super) fn create_task(
     Ok(Decision::about(work.changes, on))
 }
 
-/// Returns the section of a project that a task gets when none is named: the first one.
-fn default_section(view: &ReadView, project: Gid) -> Result<Gid, DomainError> {
-    let first = view.sources(project, rel::SECTION_OF).first();
-    let first = first.map(|edge| edge.src);
-    first.ok_or_else(|| DomainError::field("projects", "The project has no section"))
-}
-
 /// Adds a new task to a project: to the named section, or by default to the end of the first section.
 fn add_to_project(
     view: &ReadView,
@@ -202,7 +196,7 @@ fn add_to_project(
             ));
         }
         Some(section) => section,
-        None => default_section(view, spot.project)?,
+        None => default_section_of_new_task(view, spot.project)?,
     };
     work.require_live(section);
     work.link(

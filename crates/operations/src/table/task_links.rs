@@ -1,4 +1,5 @@
 //! Links of a task: projects, sections, tags, followers, dependencies, its parent.
+use super::default_section::default_section_of_added_task;
 use super::list_position::InsertPosition;
 use super::my_tasks;
 use super::named_users::{leaver, named_member};
@@ -291,7 +292,9 @@ fn add_project(
             .find(|e| e.aux == Some(project.gid))
             .map(|e| e.dst),
         (None, InsertPosition::First) => sections.first().map(|e| e.src),
-        (None, InsertPosition::Last | InsertPosition::None) => sections.last().map(|e| e.src),
+        (None, InsertPosition::Last | InsertPosition::None) => {
+            default_section_of_added_task(view, project.gid)
+        }
     };
     let Some(section) = section else {
         return Err(DomainError::invalid(
