@@ -5,7 +5,7 @@ mod viewer;
 
 pub use access_lookup::AccessLookup;
 pub use level::Level;
-pub use viewer::{Acquaintances, Role, Viewer, WorkspaceMembership};
+pub use viewer::{Role, UsersKnownToGuest, Viewer, WorkspaceMembership};
 
 use crate::graph_store_error::GraphStoreError;
 use crate::model::custom_field_values::gids;
@@ -225,7 +225,7 @@ fn user(
     }
     for seat in seats {
         // A user known to a guest of one workspace is not known to them from another.
-        let known = viewer.acquaintances.get(&seat.dst);
+        let known = viewer.known_users.get(&seat.dst);
         if let Some(known) = known.filter(|_| viewer.membership(seat.dst).is_some())
             && known.include(node.gid, facts)?
         {

@@ -37,7 +37,7 @@ pub struct WorkspaceMembership {
 /// Users that a guest knows in one workspace: those in the projects and teams that the guest is in. Members of small
 /// projects and teams are listed here; for larger ones the store is asked if a user is a member.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Acquaintances {
+pub struct UsersKnownToGuest {
     /// Members of small projects and teams.
     pub users: FxHashSet<Gid>,
     /// Projects with more members.
@@ -46,7 +46,7 @@ pub struct Acquaintances {
     pub teams: Vec<Gid>,
 }
 
-impl Acquaintances {
+impl UsersKnownToGuest {
     /// Returns true if the guest knows a user.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ pub struct Viewer {
     /// that is given in this way.
     pub shared_levels: FxHashMap<Gid, Level>,
     /// Users that the viewer knows in the workspaces where the viewer is a guest, by workspace.
-    pub acquaintances: FxHashMap<Gid, Acquaintances>,
+    pub known_users: FxHashMap<Gid, UsersKnownToGuest>,
 }
 
 impl Viewer {
@@ -111,7 +111,7 @@ impl Viewer {
             excluded_workspaces: Vec::new(),
             teams: FxHashMap::default(),
             shared_levels: FxHashMap::default(),
-            acquaintances: FxHashMap::default(),
+            known_users: FxHashMap::default(),
         }
     }
     /// Returns true if the viewer belongs to a workspace that is not in `reach`.

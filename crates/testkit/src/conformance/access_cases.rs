@@ -152,7 +152,7 @@ pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), GraphStoreFa
 }
 
 /// A case found by a random history: viewers are not computed anew when such a node comes or goes.
-pub(super) async fn gone_acquaintance(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+pub(super) async fn gone_known_user(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let gus = scene.fixture.member(scene.acme, "Gus", Role::Guest);
     let bob = scene.fixture.member(scene.acme, "Bob", Role::Member);
@@ -167,8 +167,8 @@ pub(super) async fn gone_acquaintance(store: &dyn GraphStore) -> Result<(), Grap
     scene.commit().await?;
     let known = async |scene: &StoreScene<'_>| {
         let view = scene.load(scene.want_of(gus)).await?;
-        let acquaintances = view.viewer.acquaintances.get(&scene.acme);
-        Ok::<_, GraphStoreFailure>(acquaintances.is_some_and(|known| known.users.contains(&bob)))
+        let known_users = view.viewer.known_users.get(&scene.acme);
+        Ok::<_, GraphStoreFailure>(known_users.is_some_and(|known| known.users.contains(&bob)))
     };
     same(
         &known(&scene).await?,

@@ -154,7 +154,7 @@ fn held(world: &World) -> usize {
         service: None,
     };
     let view = world.run(world.graph.load(&ReadQuery::of(key))).unwrap();
-    let known = view.viewer.acquaintances.values();
+    let known = view.viewer.known_users.values();
     known.map(|known| known.users.len()).sum()
 }
 

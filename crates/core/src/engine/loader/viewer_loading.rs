@@ -1,5 +1,5 @@
 //! Computes a viewer from the user's memberships.
-use crate::access::{Acquaintances, Level, Role, Viewer, WorkspaceMembership};
+use crate::access::{Level, Role, UsersKnownToGuest, Viewer, WorkspaceMembership};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::Edge;
 use crate::model::gid::Gid;
@@ -65,7 +65,7 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, GraphSt
     }
     viewer.shared_levels = shared;
     if viewer.memberships.iter().any(|s| s.role == Role::Guest) {
-        viewer.acquaintances = acquaintances(snap, &viewer)?;
+        viewer.known_users = known_users(snap, &viewer)?;
     }
     Ok(viewer)
 }
@@ -77,11 +77,11 @@ const USERS_HELD: usize = 2_048;
 
 /// Finds the users that a guest knows, in the workspaces where the viewer is a guest. A viewer is cached, and computed
 /// again after each change of a membership, so it does not list the members of large projects and teams.
-fn acquaintances(
+fn known_users(
     snap: &mut dyn Snapshot,
     viewer: &Viewer,
-) -> Result<FxHashMap<Gid, Acquaintances>, GraphStoreError> {
-    let mut found: FxHashMap<Gid, Acquaintances> = FxHashMap::default();
+) -> Result<FxHashMap<Gid, UsersKnownToGuest>, GraphStoreError> {
+    let mut found: FxHashMap<Gid, UsersKnownToGuest> = FxHashMap::default();
     let mut room = USERS_HELD;
     let mut teams: Vec<Gid> = viewer.teams.keys().copied().collect();
     let mut projects: Vec<Gid> = viewer.shared_levels.keys().copied().collect();
