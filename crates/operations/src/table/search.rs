@@ -39,7 +39,7 @@ pub static SEARCH: &[Operation] = &[
 const PREMIUM: &str = "Search is only available to premium users.";
 
 /// The most matches of one request, and their number if the request has no `limit`.
-const MOST: usize = 100;
+const MATCHES_MAX: usize = 100;
 
 fn tasks(call: &RequestContext<'_>, input: &TaskSearch) -> Result<SearchRequest, DomainError> {
     Ok(describe(call, &input.0))
@@ -63,7 +63,7 @@ fn describe(call: &RequestContext<'_>, input: &SearchInput) -> SearchRequest {
     want.search = Some(Search {
         workspace,
         queries: query.into_iter().collect(),
-        limit: call.options.limit.map_or(MOST, usize::from),
+        limit: call.options.limit.map_or(MATCHES_MAX, usize::from),
         cap: call.settings.candidates(),
         effort: SearchEffort::USUAL,
     });

@@ -12,39 +12,39 @@ pub(super) struct Filter {
 /// The kind of condition that a filter sets on matches.
 #[derive(Clone, Copy)]
 pub(super) enum FilterKind {
-    /// They have all of its words.
+    /// Accepts matches that have all words of the filter.
     Words,
-    /// They have this subtype.
+    /// Accepts matches that have this subtype.
     Subtype,
-    /// They have links to its nodes.
+    /// Accepts matches that have links to the nodes of the filter.
     Links(SearchLink, Quantifier),
-    /// They have a day, or an instant of a day in UTC, that compares so with its day.
+    /// Accepts matches whose day, or instant of a day in UTC, compares so with the day of the filter.
     Day(IndexColumn, Comparison),
-    /// They have an instant that compares so with its instant.
+    /// Accepts matches whose instant compares so with the instant of the filter.
     Instant(IndexColumn, Comparison),
-    /// The condition for true and for false; `None` if all nodes meet it.
+    /// Accepts matches that meet the condition for true or for false; `None` if all nodes meet it.
     Flag(fn(bool) -> Option<Clause<usize>>),
 }
 
 /// Number of the named nodes to which a match is linked.
 #[derive(Clone, Copy)]
 pub(super) enum Quantifier {
-    /// At least one.
+    /// Matches that are linked to at least one of them.
     Any,
-    /// Each of them.
+    /// Matches that are linked to each of them.
     All,
-    /// None of them.
+    /// Matches that are linked to none of them.
     Not,
 }
 
 /// Comparison of a match with the value of a filter.
 #[derive(Clone, Copy)]
 pub(super) enum Comparison {
-    /// It has that value.
+    /// Matches whose field has that value.
     Is,
-    /// It has a smaller value.
+    /// Matches whose field has a smaller value.
     Before,
-    /// It has a greater value.
+    /// Matches whose field has a greater value.
     After,
 }
 
