@@ -1,6 +1,6 @@
-//! New secrets between the form that made them and the page that shows them.
+//! New secrets carried in a sealed cookie, from the reply to the form that made one to the page that shows it.
 //!
-//! The browser carries one as a sealed cookie that only its own session opens, so that any node can show it.
+//! Only the session of the browser opens the cookie, and any node can show the secret.
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;

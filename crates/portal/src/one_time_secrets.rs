@@ -1,4 +1,5 @@
-//! New secrets, from the write that made them to the one page that shows them.
+//! New secrets kept in the memory of this node, within one request: until they go into the cookie of the reply, or onto
+//! the page that shows them.
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +12,7 @@ use crate::pages::SecretKind;
 /// Time that a secret waits to be shown.
 pub(super) const SHOWING_LIFETIME: Duration = Duration::from_secs(300);
 /// Most secrets that wait; beyond it the oldest goes.
-const MOST: usize = 1000;
+const SECRETS_MAX: usize = 1000;
 
 type OneTimeSecret = (SystemTime, SecretKind, String, Secret);
 
@@ -31,7 +32,7 @@ impl OneTimeSecrets {
     ) {
         let mut entries = self.0.lock();
         entries.retain(|_, entry| fresh(entry, now));
-        if entries.len() >= MOST {
+        if entries.len() >= SECRETS_MAX {
             let oldest = entries
                 .iter()
                 .min_by_key(|(_, entry)| entry.0)
@@ -97,14 +98,14 @@ mod tests {
     #[test]
     fn the_drawer_does_not_grow_without_end() {
         let (drawer, now) = (OneTimeSecrets::default(), UNIX_EPOCH);
-        for n in 0..u32::try_from(MOST).unwrap() + 5 {
+        for n in 0..u32::try_from(SECRETS_MAX).unwrap() + 5 {
             put(
                 &drawer,
                 &n.to_string(),
                 now + Duration::from_millis(n.into()),
             );
         }
-        assert_eq!(drawer.0.lock().len(), MOST);
+        assert_eq!(drawer.0.lock().len(), SECRETS_MAX);
         assert!(
             drawer
                 .take(&SecretDigest::of("4"), now + Duration::from_secs(5))
