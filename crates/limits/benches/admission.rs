@@ -1,10 +1,5 @@
 //! One admission over all limits beside `governor`'s check, in the same run; the ratios are printed at the end.
 
-#![allow(
-    missing_docs,
-    reason = "criterion makes a function without documentation"
-)]
-
 use std::cell::RefCell;
 use std::hint::black_box;
 use std::num::NonZeroU32;
