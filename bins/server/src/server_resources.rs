@@ -80,7 +80,7 @@ impl ServerResources {
             let shared = shared.context("the store is a database that can't be used")?;
             let node = Arc::new(shared.node);
             let renewing = Arc::clone(&node);
-            tokio::spawn(async move { renewing.renew().await });
+            tokio::spawn(async move { renewing.renew_node_number().await });
             (shared.storage, shared.values, shared.keys, Some(node))
         };
         Ok(Self {

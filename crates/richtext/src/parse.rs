@@ -278,8 +278,8 @@ fn problem(error: &Error) -> String {
 
 /// Returns user input for a message, cut short.
 fn shorten(text: &str) -> String {
-    const MOST: usize = 100;
-    let mut short: String = text.chars().take(MOST).collect();
+    const CHARS_MAX: usize = 100;
+    let mut short: String = text.chars().take(CHARS_MAX).collect();
     if short.len() < text.len() {
         short.push('…');
     }

@@ -29,8 +29,8 @@ const CLOCK_DIFFERENCE_MAX: Duration = Duration::from_secs(2);
 /// Name and content of the shared value that shows whether a node has the keys of the others.
 pub(crate) const PROOF: &str = "proof-of-keys";
 const PROOF_TEXT: &str = "workgraph";
-/// Longest wait for the database at the end.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Longest wait for the database when this node leaves.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Node of a shared database.
 pub(crate) struct PostgresNode {
@@ -275,7 +275,7 @@ pub(crate) fn is_proof(keys: &KeyRing, sealed: &str) -> bool {
 
 impl PostgresNode {
     /// Renews the lease on this node's number, and counts the nodes, for as long as the server runs.
-    pub(crate) async fn renew(&self) {
+    pub(crate) async fn renew_node_number(&self) {
         let mut parts = QuotaParts::new(self.nodes_least);
         let mut ticks = interval(NODE_NUMBER_RENEWAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -334,7 +334,7 @@ impl PostgresNode {
             }
             Ok::<_, anyhow::Error>(self.node_number.leave(&self.database).await?)
         };
-        match timeout(FAREWELL, leave).await {
+        match timeout(LEAVE_TIMEOUT, leave).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::warn!(reason = format!("{error:#}"), "leases end by themselves")

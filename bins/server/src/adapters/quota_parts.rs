@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use workgraph_store_postgres::server_nodes::node_number::{NODE_NUMBER_LEASE, NODE_NUMBER_MEMORY};
 
 /// Parts so many that each is the least there is: one for each limit.
-const MOST: u32 = u32::MAX;
+const PARTS_MAX: u32 = u32::MAX;
 
 /// Number of parts into which limits are divided, so that all parts together are never more than the whole.
 ///
@@ -44,12 +44,12 @@ impl QuotaParts {
     /// Returns the number of parts at a time.
     pub(crate) fn at(&self, now: Instant) -> u32 {
         let (Some(parts), Some(since)) = (self.latest(now), self.counted_since) else {
-            return MOST;
+            return PARTS_MAX;
         };
         // The others have made room for as many as the settings say.
         let is_settled =
             parts == self.least || now.saturating_duration_since(since) >= Self::SETTLED;
-        if is_settled { parts } else { MOST }
+        if is_settled { parts } else { PARTS_MAX }
     }
 
     /// Returns the latest count, unless the others may have forgotten this node since.

@@ -11,7 +11,7 @@ use workgraph_limits::shared_limiter::SharedMode;
 use workgraph_limits_redis::{RedisLimiter, RedisLimiterSettings};
 
 /// Time between two looks at the way in which decisions are made.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Connects to the server of the limits, if one is set.
 ///
@@ -60,7 +60,7 @@ pub(crate) fn follow_nodes(limiter: &Arc<RedisLimiter>, mut parts: watch::Receiv
 
 /// Logs each change of the way in which decisions are made.
 async fn log_changes(limiter: Arc<RedisLimiter>) {
-    let mut looks = tokio::time::interval(LOOK);
+    let mut looks = tokio::time::interval(LOOK_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last = SharedMode::Exact;
     loop {

@@ -29,7 +29,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::storage::SharedWork;
 
 /// Time between two looks for rows to sign.
-const LOOK: Duration = Duration::from_secs(60);
+const LOOK_INTERVAL: Duration = Duration::from_secs(60);
 /// Looks after which all new rows are signed: once an hour.
 const HOURLY: u32 = 60;
 
@@ -134,7 +134,7 @@ impl AuditSigner {
 
     /// Signs and prunes the log for as long as the server runs.
     pub(crate) async fn run(&self) {
-        let mut looks = tokio::time::interval(LOOK);
+        let mut looks = tokio::time::interval(LOOK_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         for look in 0.. {
             looks.tick().await;

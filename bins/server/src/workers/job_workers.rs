@@ -18,9 +18,9 @@ const WORKERS: usize = 2;
 /// Wait of a worker after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Longest sleep of a worker without a job.
-const NAP: Duration = Duration::from_secs(10);
+const SLEEP_MAX: Duration = Duration::from_secs(10);
 /// Longest sleep where other nodes start jobs, too, of which this process hears nothing.
-const SHARED_NAP: Duration = Duration::from_secs(1);
+const SHARED_SLEEP_MAX: Duration = Duration::from_secs(1);
 
 /// Time that a worker has for its present step when the server stops.
 const LAST_STEP: Duration = Duration::from_secs(5);
@@ -60,7 +60,11 @@ pub(crate) async fn start(
         let released = api.release_dead_leases().await;
         released.context("the jobs of the process before this one can't be released")?;
     }
-    let nap = if is_shared { SHARED_NAP } else { NAP };
+    let sleep_max = if is_shared {
+        SHARED_SLEEP_MAX
+    } else {
+        SLEEP_MAX
+    };
     let wake = Arc::new(Notify::new());
     let ring = Arc::clone(&wake);
     api.set_job_notifier(move || ring.notify_one());
@@ -73,7 +77,7 @@ pub(crate) async fn start(
             metrics: Arc::clone(metrics),
             wake: Arc::clone(&wake),
             offload: Arc::clone(offload),
-            nap,
+            sleep_max,
             stopped: stopped.clone(),
         };
         tasks.push(tokio::spawn(async move { worker.run().await }));
@@ -88,7 +92,7 @@ struct JobWorker {
     wake: Arc<Notify>,
     offload: Arc<Offload>,
     /// Longest sleep without a job.
-    nap: Duration,
+    sleep_max: Duration,
     stopped: watch::Receiver<bool>,
 }
 
@@ -100,12 +104,12 @@ impl JobWorker {
                 Ok(NextJob::Later(at)) => {
                     let until =
                         at.and_then(|t| t.to_system().duration_since(self.clock.now()).ok());
-                    let nap = until.map_or(self.nap, |wait| {
-                        wait.clamp(Duration::from_millis(1), self.nap)
+                    let sleep_max = until.map_or(self.sleep_max, |wait| {
+                        wait.clamp(Duration::from_millis(1), self.sleep_max)
                     });
                     // Each of these events may bring a job.
                     tokio::select! {
-                        _ = tokio::time::timeout(nap, self.wake.notified()) => {}
+                        _ = tokio::time::timeout(sleep_max, self.wake.notified()) => {}
                         _ = self.stopped.wait_for(|stopped| *stopped) => {}
                     }
                 }

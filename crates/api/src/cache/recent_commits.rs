@@ -5,7 +5,7 @@ use workgraph_core::Gid;
 use workgraph_core::storage::{EventQuery, JournalEntry};
 
 /// The most change records that are kept; ten take some kilobytes.
-const MOST: usize = 10_000;
+const CHANGE_RECORDS_MAX: usize = 10_000;
 
 /// The end of the journal as far as it was read, without gaps.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct RecentCommits {
 
 impl Default for RecentCommits {
     fn default() -> Self {
-        Self::new(MOST)
+        Self::new(CHANGE_RECORDS_MAX)
     }
 }
 
@@ -154,11 +154,11 @@ mod tests {
     fn there_are_so_many_facts_and_no_more() {
         let mut recent = RecentCommits::default();
         for seq in 1..=4 {
-            recent.put(event(seq, 10, MOST / 3));
+            recent.put(event(seq, 10, CHANGE_RECORDS_MAX / 3));
         }
         assert_eq!(found(&recent, 1, 0, 9), None);
         assert_eq!(found(&recent, 1, 1, 9), Some((vec![2, 3, 4], 4)));
-        recent.put(event(5, 10, MOST + 1));
+        recent.put(event(5, 10, CHANGE_RECORDS_MAX + 1));
         assert_eq!(found(&recent, 1, 4, 9), None, "too much on its own");
     }
 }

@@ -22,7 +22,7 @@ const SHARDS: usize = 64;
 /// Requests that each shard remembers to have been sent once.
 const CANDIDATES: usize = 256;
 /// Bytes of an entry beside its text, about: the entry and its place in the map.
-const ENTRY: usize = 192;
+const ENTRY_BYTES: usize = 192;
 
 /// The inputs on which a reply depends.
 #[derive(Clone, Copy, Hash)]
@@ -149,7 +149,7 @@ impl ResponseCacheEntry {
     }
 
     const fn bytes(&self) -> usize {
-        ENTRY + self.text.len()
+        ENTRY_BYTES + self.text.len()
     }
 
     /// Returns the body, if this is the reply to the request.

@@ -13,7 +13,7 @@ use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
 /// Most nodes in the hot cache; when there are more, all are dropped.
-const MOST: usize = 256;
+const NODES_MAX: usize = 256;
 /// Most bytes of a part that is copied; larger parts stay in the shared cache only.
 const PART_MAX: usize = 4 << 10;
 /// Number of slots for parts that were met once.
@@ -69,7 +69,7 @@ impl HotCache {
         if std::mem::replace(met, key) != key {
             return;
         }
-        if self.entries.len() >= MOST {
+        if self.entries.len() >= NODES_MAX {
             self.entries.clear();
         }
         *P::hot_slot(self.entries.entry(gid).or_default()) = Some(part.deep_copy());
@@ -115,11 +115,11 @@ mod tests {
     fn there_are_few_of_them_and_they_are_small() {
         let mut hot = HotCache::default();
         let large = node(1, PART_MAX);
-        for number in 1..=MOST as u64 + 9 {
+        for number in 1..=NODES_MAX as u64 + 9 {
             let small = node(number, 9);
             hot.record_access(small.gid, &small);
             hot.record_access(small.gid, &small);
-            assert!(hot.entries.len() <= MOST);
+            assert!(hot.entries.len() <= NODES_MAX);
         }
         hot.clear();
         hot.record_access(large.gid, &large);

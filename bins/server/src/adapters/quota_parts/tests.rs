@@ -18,13 +18,13 @@ fn start() -> Instant {
 fn the_settings_hold_at_once_and_more_nodes_wait_for_their_part() {
     let begun = start();
     let mut one = QuotaParts::new(3);
-    assert_eq!(one.at(begun), MOST);
+    assert_eq!(one.at(begun), PARTS_MAX);
     one.count(1, begun);
     assert_eq!(one.at(begun), 3, "as many as the settings say");
     one.count(4, after(begun, 5));
-    assert_eq!(one.at(after(begun, 5)), MOST, "it may be the fourth");
+    assert_eq!(one.at(after(begun, 5)), PARTS_MAX, "it may be the fourth");
     let mut seconds = 5;
-    while one.at(after(begun, seconds)) == MOST {
+    while one.at(after(begun, seconds)) == PARTS_MAX {
         seconds += 1;
         if seconds % 5 == 0 {
             one.count(4, after(begun, seconds));
@@ -35,7 +35,7 @@ fn the_settings_hold_at_once_and_more_nodes_wait_for_their_part() {
     one.count(7, after(begun, seconds));
     assert_eq!(one.at(after(begun, seconds)), 7, "others have joined");
     assert_eq!(one.at(after(begun, seconds + 29)), 7);
-    assert_eq!(one.at(after(begun, seconds + 30)), MOST, "forgotten");
+    assert_eq!(one.at(after(begun, seconds + 30)), PARTS_MAX, "forgotten");
     one.count(2, after(begun, seconds + 40));
     assert_eq!(one.at(after(begun, seconds + 40)), 3);
 }
@@ -141,7 +141,7 @@ fn nodes_that_are_less_careful_have_more_than_the_whole() {
         let shares = (1..=40).map(|seed| largest_share(seed, memory, parts_of));
         shares.fold(0.0, f64::max)
     };
-    let hasty = worst(memory, |parts, now| parts.latest(now).unwrap_or(MOST));
+    let hasty = worst(memory, |parts, now| parts.latest(now).unwrap_or(PARTS_MAX));
     let stubborn = worst(memory, |parts, now| {
         match (parts.latest(now), parts.counted) {
             (None, Some((count, _))) => count,

@@ -20,7 +20,7 @@ use workgraph_webhooks::{DeliveryError, DeliveryRequest, Target, TargetReply};
 /// after which servers close idle connections.
 const LIFE: Duration = Duration::from_secs(4);
 /// Most idle connections that are kept.
-const MOST: usize = 64;
+const IDLE_CONNECTIONS_MAX: usize = 64;
 /// Bytes of an answer that are read.
 const READ_MAX: usize = 64 << 10;
 /// Bytes of an answer that are kept.
@@ -190,7 +190,7 @@ impl IdleConnections {
             count += lines.len();
             !lines.is_empty()
         });
-        if count < MOST {
+        if count < IDLE_CONNECTIONS_MAX {
             all.entry(party(target)).or_default().push(line);
         }
     }

@@ -41,9 +41,9 @@ enum EdgeSlice {
 }
 
 /// Bytes that an entry takes, roughly, besides its text and edges: the table is at least half full.
-const ENTRY: usize = 2 * (size_of::<GenerationEntry>() + size_of::<Gid>());
+const ENTRY_BYTES: usize = 2 * (size_of::<GenerationEntry>() + size_of::<Gid>());
 /// Bytes that an index entry takes, roughly.
-const INDEX_ENTRY: usize = 2 * (size_of::<(StateNumber, IndexEntry)>() + size_of::<Gid>());
+const INDEX_ENTRY_BYTES: usize = 2 * (size_of::<(StateNumber, IndexEntry)>() + size_of::<Gid>());
 
 /// Cached parts of many nodes.
 #[derive(Debug, Default)]
@@ -58,10 +58,10 @@ pub(crate) struct Generation {
 impl Generation {
     /// Returns about how many bytes are in use.
     pub(super) fn bytes(&self) -> usize {
-        self.index.len() * ENTRY
+        self.index.len() * ENTRY_BYTES
             + self.texts.len()
             + size_of_val(&*self.edges)
-            + self.index_entries.len() * INDEX_ENTRY
+            + self.index_entries.len() * INDEX_ENTRY_BYTES
     }
 
     /// Forgets everything, but keeps the allocated memory.
