@@ -1,137 +1,15 @@
 //! Attachments: uploads in pieces, what is left of those that fail, and the sweep of files without an owner.
+mod blobs;
+mod pieces;
+
+pub(crate) use self::blobs::Blobs;
+pub(crate) use self::pieces::Pieces;
 use crate::world::{Answer, KINDS, Kind, World};
-use async_trait::async_trait;
-use bytes::Bytes;
 use serde_json::json;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::Duration;
-use workgraph_api::ports::blob_store::{
-    BlobReader, BlobStore, BlobStoreError, BlobWriter, shard_of,
-};
-use workgraph_api::ports::body_source::{BodyReadError, BodySource};
+use workgraph_api::ports::body_source::BodyReadError;
 use workgraph_api::{ApiRequest, ApiSettings};
 use workgraph_core::Gid;
-
-/// Files in memory.
-#[derive(Debug, Default)]
-pub(crate) struct Blobs(Arc<Mutex<BlobState>>);
-
-#[derive(Clone, Debug, Default)]
-struct BlobState {
-    /// Whole files.
-    files: BTreeMap<Gid, Vec<u8>>,
-    /// Longest piece that was written at once.
-    widest: usize,
-    /// Number of the call that fails, counted down.
-    fails_in: Option<u32>,
-}
-
-impl BlobState {
-    fn fails(&mut self) -> Result<(), BlobStoreError> {
-        self.fails_in = match self.fails_in {
-            Some(0) => return Err(BlobStoreError("no space left".to_owned())),
-            left => left.map(|left| left - 1),
-        };
-        Ok(())
-    }
-}
-
-impl Blobs {
-    pub(crate) fn copy(&self) -> Self {
-        Self(Arc::new(Mutex::new(self.0.lock().unwrap().clone())))
-    }
-    pub(crate) fn files(&self) -> Vec<Gid> {
-        self.0.lock().unwrap().files.keys().copied().collect()
-    }
-    fn text(&self, file: &str) -> String {
-        let file = Gid::parse(file).unwrap();
-        let state = self.0.lock().unwrap();
-        String::from_utf8(state.files[&file].clone()).unwrap()
-    }
-    fn fail_in(&self, calls: Option<u32>) {
-        self.0.lock().unwrap().fails_in = calls;
-    }
-}
-
-struct Writer {
-    file: Gid,
-    bytes: Vec<u8>,
-    all: Arc<Mutex<BlobState>>,
-}
-
-#[async_trait]
-impl BlobStore for Blobs {
-    async fn create(&self, file: Gid) -> Result<Box<dyn BlobWriter>, BlobStoreError> {
-        self.0.lock().unwrap().fails()?;
-        let (bytes, all) = (Vec::new(), Arc::clone(&self.0));
-        Ok(Box::new(Writer { file, bytes, all }))
-    }
-    async fn open(
-        &self,
-        _: Gid,
-        _: u64,
-    ) -> Result<Option<(Box<dyn BlobReader>, u64)>, BlobStoreError> {
-        Ok(None)
-    }
-    async fn remove(&self, file: Gid) -> Result<(), BlobStoreError> {
-        let mut state = self.0.lock().unwrap();
-        state.fails()?;
-        state.files.remove(&file);
-        Ok(())
-    }
-    async fn list(&self, shard: u8) -> Result<Vec<Gid>, BlobStoreError> {
-        let state = self.0.lock().unwrap();
-        let files = state.files.keys().copied();
-        Ok(files.filter(|file| shard_of(*file) == shard).collect())
-    }
-}
-
-#[async_trait]
-impl BlobWriter for Writer {
-    async fn write(&mut self, bytes: Bytes) -> Result<(), BlobStoreError> {
-        let mut state = self.all.lock().unwrap();
-        state.fails()?;
-        state.widest = state.widest.max(bytes.len());
-        self.bytes.extend_from_slice(&bytes);
-        Ok(())
-    }
-    async fn finish(self: Box<Self>) -> Result<(), BlobStoreError> {
-        let mut state = self.all.lock().unwrap();
-        // A file can be there although its end is not known.
-        state.files.insert(self.file, self.bytes);
-        state.fails()
-    }
-}
-
-/// Body of a request, in pieces.
-pub(crate) struct Pieces {
-    left: Bytes,
-    size: usize,
-    /// Error at the end.
-    end: Option<BodyReadError>,
-}
-
-impl Pieces {
-    pub(crate) fn of(body: &Bytes) -> Self {
-        Self {
-            left: body.clone(),
-            size: 16 << 10,
-            end: None,
-        }
-    }
-}
-
-impl BodySource for Pieces {
-    fn poll_bytes(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyReadError>>> {
-        if self.left.is_empty() {
-            return Poll::Ready(self.end.map(Err));
-        }
-        let size = self.size.min(self.left.len());
-        Poll::Ready(Some(Ok(self.left.split_to(size))))
-    }
-}
 
 const KIND: &str = "multipart/form-data; boundary=AaB03x";
 
@@ -200,7 +78,7 @@ fn a_large_file_is_passed_on_in_pieces() {
     let request = upload(&world, &[parent(&world), file_part("a.bin", &content)]);
     let answer = sent(&world, &request, 16 << 10, None);
     assert_eq!(answer.json["data"]["size"], 4 << 20, "{}", answer.text);
-    let widest = world.blobs.0.lock().unwrap().widest;
+    let widest = world.blobs.widest();
     assert!(widest <= 64 << 10, "{widest}");
 }
 
@@ -427,13 +305,7 @@ fn a_sweep_removes_the_files_that_nothing_owns_any_more() {
         let on_subtask = attach("water_buds");
         let on_project = attach("moss");
         let nobodys = Gid::new(5_000_000_000_000_001).unwrap();
-        world
-            .blobs
-            .0
-            .lock()
-            .unwrap()
-            .files
-            .insert(nobodys, Vec::new());
+        world.blobs.put_empty(nobodys);
         let sweep_from = |age| world.run(world.api.sweep_attachment_files(age)).unwrap();
         let sweep = || sweep_from(Duration::ZERO);
         let day = Duration::from_secs(86_400);

@@ -1,7 +1,11 @@
 //! Every page in its possible states.
+// With its path, since another test includes this file by its own.
+#[path = "gallery/request_pages.rs"]
+mod request_pages;
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_api::request_inspector::{RecordedBodies, RecordedRequest};
+use self::request_pages::{request, requests, requests_off};
 use workgraph_auth::tokens::scope::SCOPES;
 use workgraph_auth::{RegisteredScopes, ScopeSet};
 use workgraph_portal::console::InvitationSummary;
@@ -9,10 +13,9 @@ use workgraph_portal::pages::{
     AccountPage, AppForm, AppPage, AppRow, AppValues, AppsPage, AuthorizedAppRow,
     AuthorizedAppsPage, ConsentPage, ConsentRequest, ErrorInterstitialPage, ErrorPage,
     FormPostPage, FormProblem, HtmlPage, InstalledApp, InstalledAppsPage, OutOfBandPage,
-    PageChrome, RecordingState, RequestOwnerChoice, RequestPage, RequestRow, RequestSearch,
-    RequestsPage, SecretKind, SecretPage, ServiceAccountForm, ServiceAccountRow,
-    ServiceAccountsPage, SessionRow, SignInPage, SignOutPage, SignedInUser, TokenForm, TokenRow,
-    TokensPage, WorkspaceApps, WorkspaceChoice, WorkspaceServiceAccounts,
+    PageChrome, SecretKind, SecretPage, ServiceAccountForm, ServiceAccountRow, ServiceAccountsPage,
+    SessionRow, SignInPage, SignOutPage, SignedInUser, TokenForm, TokenRow, TokensPage,
+    WorkspaceApps, WorkspaceChoice, WorkspaceServiceAccounts,
 };
 
 const CSRF: &str = "c4PUxbp1Fh4Hnd0pRKzjJUP9Vx3XNn8Ebv3Nw9w5c2g";
@@ -452,79 +455,4 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         ("requests_off", requests_off(frame)),
         ("request", request(frame, text)),
     ]
-}
-
-/// Returns a request with this text wherever a client's text is.
-fn recorded(text: &str, n: u16) -> RequestRow {
-    RequestRow {
-        owner: text.to_owned(),
-        request: RecordedRequest {
-            id: "0a1b2c3d4e5f-1f-10".into(),
-            at: now(),
-            duration: Duration::from_micros(1_234),
-            token: 7,
-            user: 1,
-            method: "POST",
-            path: format!("/tasks/{text}").into(),
-            query: format!("opt_fields={text}").into(),
-            operation: "createTask",
-            status: 200 + 100 * n,
-            cost: 3,
-            limits: Some(workgraph_limits::RemainingLimits {
-                standard: 149,
-                standard_limit: 150,
-                search: 60,
-                search_limit: 60,
-                credits: Some((-7, 600_000)),
-            }),
-            error: (n > 1).then(|| text.into()),
-            bodies: Some(RecordedBodies {
-                request: format!("{{\"name\": \"{text}\"}}").into(),
-                response: "".into(),
-            }),
-        },
-    }
-}
-
-fn requests(frame: PageChrome<'_>, text: &str) -> HtmlPage {
-    let rows: Vec<RequestRow> = (0..50).map(|n| recorded(text, n % 4)).collect();
-    RequestsPage {
-        frame,
-        is_on: true,
-        owners: &[RequestOwnerChoice {
-            key: "tokens".to_owned(),
-            name: text.to_owned(),
-        }],
-        search: &RequestSearch {
-            owner: "tokens".to_owned(),
-            operation: text.to_owned(),
-            ..RequestSearch::default()
-        },
-        recording: RecordingState::Until(now()),
-        requests: &rows,
-        most: 50,
-    }
-    .page()
-}
-
-fn requests_off(frame: PageChrome<'_>) -> HtmlPage {
-    RequestsPage {
-        frame,
-        is_on: false,
-        owners: &[],
-        search: &RequestSearch::default(),
-        recording: RecordingState::NoOwner,
-        requests: &[],
-        most: 50,
-    }
-    .page()
-}
-
-fn request(frame: PageChrome<'_>, text: &str) -> HtmlPage {
-    RequestPage {
-        frame,
-        row: &recorded(text, 2),
-        base_url: "https://work.example/api/1.0",
-    }
-    .page()
 }

@@ -1,16 +1,15 @@
 //! A shared project among hidden objects. Objects that only ada sees have names with HIDDEN, and those that guests do
 //! not see have names with MEMBERS.
+mod direct_commits;
+mod records;
+
+use self::direct_commits::{custom_types, task_template};
+use self::records::{goals, project_records, records};
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
-use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::model::resources::task_template;
-use workgraph_core::model::time::Time;
-use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
-use workgraph_core::storage::ListPosition;
-use workgraph_core::storage::change_builder::ChangeBuilder;
 
 /// Names that only ada may find.
 pub(crate) const HIDDEN: &[&str] = &[
@@ -436,90 +435,6 @@ fn jobs(world: &mut World) {
     makes(world, "h_hook", "/webhooks", hook);
 }
 
-/// Makes a record of each plain family in hidden nodes, and those that the samples name.
-fn records(world: &mut World) {
-    let orchid = gid(world, "orchid");
-    let category = json!({"name": "MEMBERS-category", "workspace": orchid});
-    let category = makes(world, "m_category", "/time_tracking_categories", category);
-    for (name, task, text) in [
-        ("h_time", "h_task", "HIDDEN-time"),
-        ("s_time", "shared", ""),
-    ] {
-        let at = format!("/tasks/{}/time_tracking_entries", gid(world, task));
-        let data = json!({"duration_minutes": 30, "description": text, "categories": [category]});
-        makes(world, name, &at, data);
-    }
-}
-
-/// Makes records of projects, and days on which a user is out of office.
-fn project_records(world: &mut World) {
-    let (orchid, mel) = (gid(world, "orchid"), gid(world, "mel"));
-    for (prefix, project, title) in [
-        ("h", "h_project", "HIDDEN-brief"),
-        ("m", "m_project", "MEMBERS-brief"),
-    ] {
-        let project = gid(world, project);
-        let at = format!("/projects/{project}/project_briefs");
-        let brief = json!({"title": title, "html_text": links(world)});
-        makes(world, &format!("{prefix}_brief"), &at, brief);
-        let days = json!({"parent": project, "assignee": mel, "start_date": "2026-03-02",
-            "end_date": "2026-03-06"});
-        makes(world, &format!("{prefix}_allocation"), "/allocations", days);
-        let rate = json!({"parent": project, "resource": mel, "rate": 80});
-        makes(world, &format!("{prefix}_rate"), "/rates", rate);
-        let budget = json!({"parent": project, "budget_type": "cost"});
-        makes(world, &format!("{prefix}_budget"), "/budgets", budget);
-    }
-    let days = json!({"workspace": orchid, "user": mel, "start_date": "2026-03-02",
-        "end_date": "2026-03-06"});
-    makes(world, "m_ooo", "/ooo_entries", days);
-    let week = json!({"workspace": orchid, "user": gid(world, "ada"), "start_date": "2026-03-02",
-        "end_date": "2026-03-08"});
-    makes(world, "h_week", "/timesheet_approval_statuses", week);
-    let role = json!({"workspace": orchid, "name": "HIDDEN-role", "description": "HIDDEN-duties",
-        "base_role_type": "guest"});
-    makes(world, "h_role", "/roles", role);
-    let wish = json!({"target": gid(world, "h_project"), "message": "HIDDEN-asks"});
-    let wish = ok(world.post("vic", "/access_requests", wish)).gid();
-    let wish = Gid::parse(&wish).unwrap();
-    world.names.insert("h_access".to_owned(), wish);
-}
-
-/// Makes a hidden goal, one that members see, and one that its guest sees, too; each has links to hidden objects.
-fn goals(world: &mut World) {
-    let (orchid, html) = (gid(world, "orchid"), links(world));
-    for (prefix, title, privacy) in [
-        ("h", "HIDDEN-goal", "members_only"),
-        ("m", "MEMBERS-goal", "public_to_workspace"),
-        ("s", "Aim", "public_to_workspace"),
-    ] {
-        let data = json!({"workspace": orchid, "name": title, "privacy_setting": privacy,
-            "html_notes": html});
-        let goal = makes(world, &format!("{prefix}_goal"), "/goals", data);
-        let member = if prefix == "s" { "gus" } else { "mel" };
-        let seat = json!({"parent": goal, "member": gid(world, member)});
-        makes(world, &format!("{prefix}_goal_seat"), "/memberships", seat);
-        let status = json!({"parent": goal, "title": title, "html_text": html,
-            "status_type": "at_risk"});
-        let name = format!("{prefix}_goal_status");
-        makes(world, &name, "/status_updates", status);
-        let story = json!({ "html_text": html });
-        let at = format!("/goals/{goal}/stories");
-        makes(world, &format!("{prefix}_goal_story"), &at, story);
-    }
-    for (supporter, goal) in [
-        ("meadow", "s_goal"),
-        ("h_project", "s_goal"),
-        ("h_goal", "s_goal"),
-        ("s_goal", "m_goal"),
-        ("meadow", "h_goal"),
-    ] {
-        let at = format!("/goals/{}/addSupportingRelationship", gid(world, goal));
-        let data = json!({"supporting_resource": gid(world, supporter)});
-        makes(world, &format!("{supporter}_supports_{goal}"), &at, data);
-    }
-}
-
 /// Makes exports of ada's, and gives a user a membership in a custom field.
 fn exports(world: &mut World) {
     let parts = json!([{"resource_type": "team"}]);
@@ -544,52 +459,4 @@ fn exports(world: &mut World) {
     }
     let membership = json!({"parent": gid(world, "h_text"), "member": gid(world, "mel"), "access_level": "user"});
     makes(world, "mel_in_h_text", "/memberships", membership);
-}
-
-/// Adds custom types to a hidden project and to one of the members; no operation can create one.
-fn custom_types(world: &mut World) {
-    let orchid = world.gid("orchid");
-    let now = Time::from_system(world.now());
-    for (name, project, title) in [
-        ("h_type", "h_project", "HIDDEN-type"),
-        ("m_type", "m_project", "MEMBERS-type"),
-    ] {
-        let project = world.gid(project);
-        let (made, status, changes) = {
-            let generate_gid = || world.api.next_gid();
-            let mut work = ChangeBuilder::new(None, now, &generate_gid);
-            let statuses = [format!("{title}:incomplete"), format!("{title}:complete")];
-            let statuses = statuses.map(|status| NewStatus::parse(&status).unwrap());
-            let made = create_custom_type(&mut work, orchid, &[project], title, &statuses);
-            let status = work.changes.node_writes[0].node.gid;
-            (made.unwrap(), status, work.changes)
-        };
-        world.run(world.graph.commit(changes)).unwrap();
-        world.names.insert(name.to_owned(), made);
-        world.names.insert(format!("{name}_status"), status);
-    }
-}
-
-/// Adds a task template in a hidden project; no operation can create one.
-fn task_template(world: &mut World) {
-    let (ada, orchid) = (world.gid("ada"), world.gid("orchid"));
-    let project = world.gid("h_project");
-    let now = Time::from_system(world.now());
-    let (made, changes) = {
-        let generate_gid = || world.api.next_gid();
-        let mut work = ChangeBuilder::new(Some(ada), now, &generate_gid);
-        let mut draft = work.draft(Type::TaskTemplate, Some(orchid));
-        draft.set(task_template::NAME, "HIDDEN-weeding");
-        draft.set(task_template::PROJECT, project);
-        draft.set(task_template::CREATED_BY, ada);
-        draft.set(task_template::CREATED_AT, now);
-        let recipe =
-            r#"{"name":"HIDDEN-weeding","task_resource_subtype":"default_task","description":""}"#;
-        draft.set(task_template::TEMPLATE, recipe.to_owned());
-        let made = work.create(&draft, Some(orchid));
-        work.link(made, rel::TEMPLATE_OF, project, ListPosition::Rank(0), None);
-        (made, work.changes)
-    };
-    world.run(world.graph.commit(changes)).unwrap();
-    world.names.insert("h_weeding".to_owned(), made);
 }
