@@ -1,4 +1,4 @@
-//! Result of a [`ReadQuery`](super::ReadQuery): nodes, edges and levels from one snapshot.
+//! Result of a [`ReadQuery`](super::ReadQuery): nodes, edges and levels, true of one commit.
 use super::{Edge, NodeRef, PageRows, Seq};
 use crate::access::{Level, Viewer};
 use crate::interrupt::MaybeInterrupt;
@@ -8,7 +8,7 @@ use crate::model::registry::Relation;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 
-/// Result of a read query: nodes, edges and levels from one snapshot.
+/// Result of a read query: nodes, edges and levels, true of one commit.
 #[derive(Clone, Debug)]
 pub struct ReadView {
     /// User or service account of the request.
