@@ -14,8 +14,8 @@ pub(super) fn default_section_of_new_task(
     first.ok_or_else(|| DomainError::field("projects", "The project has no section"))
 }
 
-/// Returns the section of a project that a task gets when it is added there, and no section and no other task is named:
-/// the last one.
+/// Returns the section of a project that a task gets when it is added there, without a section and without a position or
+/// at the end: the last one.
 pub(super) fn default_section_of_added_task(view: &ReadView, project: Gid) -> Option<Gid> {
     let last = view.sources(project, rel::SECTION_OF).last();
     last.map(|edge| edge.src)
