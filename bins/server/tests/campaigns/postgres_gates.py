@@ -84,12 +84,15 @@ class Campaign:
         self.cold.ask("GET", f"/tasks/{task}")
         ask = self.cold.ask
         _, first = statements.of(lambda: ask("GET", f"/tasks/{task}"))
-        opening = [one for one in first if "FROM token" in one[1] or "LEFT JOIN (SELECT seq, touched" in one[1]]
+        # Waves end with the journal, too: the first look into it is that of the token.
+        found = [[at for at, one in enumerate(first) if part in one[1]] for part in ("FROM token", "LEFT JOIN (SELECT seq, touched")]
+        own = sorted(at[0] for at in found if at)
+        opening = [first[at] for at in own]
         token = hot = PLUS.format("\n".join(inlined(text, values, {}) for _, text, values in opening))
         if not any("touched" in text for _, text, _ in opening):
             hot = hot.replace("\\endpipeline", "SELECT s.seq, j.seq, j.touched FROM store_state s LEFT JOIN (SELECT seq, touched FROM journal "
                               "WHERE seq > 1000000 ORDER BY seq LIMIT 1000) j ON true;\n\\endpipeline")
-        rest = [one for one in first if one not in opening]
+        rest = [one for at, one in enumerate(first) if at not in own]
         known = {me, task, str(2**63 - 1), str(2**63)}
         split = next((at for at, (_, _, values) in enumerate(rest) if set(re.findall(r"\d{14,}", " ".join(values))) - known), len(rest))
         waves = [PLUS.format("\n".join(inlined(text, values, {task: ":gid"}) for _, text, values in part)) for part in (rest[:split], rest[split:]) if part]
