@@ -188,11 +188,9 @@ impl Database {
             }
             match done {
                 Ok(view) => Ok(view),
-                Err(LoadError::Store(GraphStoreError::Interrupted(reason)))
-                    if reason == InterruptReason::AllowanceSpent =>
-                {
-                    Ok(None)
-                }
+                Err(LoadError::Store(GraphStoreError::Interrupted(
+                    InterruptReason::AllowanceSpent,
+                ))) => Ok(None),
                 Err(LoadError::Store(error)) => Err(error),
                 Err(LoadError::Database(error)) => Err(error.into()),
             }
