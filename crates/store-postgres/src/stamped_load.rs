@@ -209,11 +209,12 @@ impl Database {
         let interrupt = query.interrupt.take();
         query.interrupt = Some(StepBudget::of(&interrupt));
         let guesses = guesses(&query, cache);
-        let (seq, mut wave) = {
+        let (seq, kept, mut wave) = {
             let mut cache = cache.lock();
-            let lacking = guesses.into_iter().filter(|read| cache.get(read).is_none());
-            let lacking: Vec<GraphRead> = lacking.collect();
-            (cache.seq(), lacking)
+            let guesses = guesses.into_iter();
+            let (kept, lacking): (Vec<_>, Vec<_>) =
+                guesses.partition(|read| cache.get(read).is_some());
+            (cache.seq(), kept, lacking)
         };
         let mut state = LoadState::at(seq);
         let mut cache_at = CacheAt::new(cache, seq);
@@ -226,6 +227,10 @@ impl Database {
                 let mut cache = cache.lock();
                 stamp.apply(since, &mut cache);
                 state.add(wave, answers, &stamp, &mut cache)?;
+                if *trips == 1 || stamp.seq() != since {
+                    // A guess answers narrower reads, too. What was touched just now is read if an attempt lacks it.
+                    cache.fill(&mut state.facts, kept.clone())?;
+                }
             }
             if stamp.seq() != since {
                 cache_at = CacheAt::new(cache, stamp.seq());
