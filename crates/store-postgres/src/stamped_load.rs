@@ -6,8 +6,8 @@
 //!                 the stamp: now at 9; 8 and 9 touched these keys        they are the facts; the others are lacking
 //! ```
 //!
-//! What no commit between two states has touched is the same in both, and in each between them. So nothing needs a
-//! snapshot that is begun and ended, which would be two more statements for each load, and a trip more for its connection.
+//! A key that no commit between two states has touched has the same value in both, and in each between them. So nothing needs
+//! a snapshot that is begun and ended, which would be two more statements for each load, and a trip more for its connection.
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::params::{Param, params};
