@@ -15,7 +15,9 @@ use crate::reader::OpenConnection;
 use crate::statement_pipeline::pipeline_all;
 use crate::transaction::{PgTransaction, wait_for};
 use crate::wave_statements::{JoinedReads, Wave};
-use crate::waves::{CacheAt, Stamp, TOUCHED_SINCE, guesses, loaded, touched_since_params};
+use crate::waves::{
+    ATTEMPTS_MAX, CacheAt, Stamp, TOUCHED_SINCE, guesses, loaded, touched_since_params,
+};
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -149,7 +151,7 @@ impl PgTransaction<'_> {
     }
 
     /// Returns the answers and the stamp that are made of the rows of a wave.
-    fn found_before(
+    fn answers_from_rows(
         mut self,
         wave: Wave,
         reads: &[GraphRead],
@@ -218,6 +220,7 @@ impl Database {
         };
         let mut state = LoadState::at(seq);
         let mut cache_at = CacheAt::new(cache, seq);
+        let mut attempts = 0;
         while *trips < WAVES_MAX as u32 {
             *trips += 1;
             let since = state.facts.seq();
@@ -236,6 +239,10 @@ impl Database {
                 cache_at = CacheAt::new(cache, stamp.seq());
             }
             wave = loop {
+                if attempts == ATTEMPTS_MAX {
+                    return Ok(None);
+                }
+                attempts += 1;
                 let lacking = match loaded(&mut state.facts, &query, &cache_at) {
                     Ok(view) => return Ok(Some(view?)),
                     Err(reads) => reads,
@@ -268,7 +275,7 @@ impl Database {
             .collect();
         let sent = pipeline_all(connection, None, &statements, None);
         let rows = joined.split(wait_for(sent, deadline, interrupt).await??)?;
-        Ok(noting().found_before(Wave { rows, ..noted }, wave, since)?)
+        Ok(noting().answers_from_rows(Wave { rows, ..noted }, wave, since)?)
     }
 }
 

@@ -23,7 +23,7 @@ use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView, Seq, ViewerKey};
 
 /// Most attempts of one load, with facts from trips or from the cache.
-const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
+pub(crate) const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
 /// Most commits of which the touched keys are read; a cache that is further behind starts anew.
 const TOUCHED_COMMITS_MAX: usize = 1_000;
 /// The last commit, and the keys that commits after one touched, of one state.
