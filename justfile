@@ -37,6 +37,11 @@ screenshots:
 bench *flags:
     cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- run {{flags}}
 
+# Write the order in which functions lie in a shipped binary: needs valgrind, and some minutes
+link-order:
+    cargo build --profile dist -p workgraph-server
+    WORKGRAPH_BIN=target/dist/workgraph python3 bins/server/tests/campaigns/link_order.py bins/server/link-order.txt
+
 # The server of an earlier commit and this one beside each other, row by row in short turns
 bench-against FROM *flags:
     git worktree add --force --detach target/against {{FROM}}
