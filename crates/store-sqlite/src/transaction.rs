@@ -24,7 +24,8 @@ pub(crate) struct SqliteTransaction<'c> {
     names: Vec<Sql>,
     /// True if the transaction only reads, so that the rows it reads do not change while it lasts.
     pub(crate) reading: bool,
-    /// Last commit that a reading transaction shows, once it was read.
+    /// Last commit that the transaction shows: of one that reads, once it was read; of one that writes, once it has
+    /// made a commit.
     pub(crate) last: Option<Seq>,
     /// Caches at the state that a reading transaction shows, or at the state before a writing one: then they are valid
     /// for nodes that it has not written.

@@ -245,7 +245,7 @@ fn transact(
             let outdated = &mut session.invalidations;
             (outdated.viewers, outdated.tokens) = (before.0, before.1);
             session.pending.truncate(before.2);
-            (session.floor, session.audited) = (None, None);
+            (session.floor, session.audited, session.last) = (None, None, None);
         }
         if savepoints {
             run(&mut session, Sql::Release)?;

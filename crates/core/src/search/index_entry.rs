@@ -1,4 +1,5 @@
 //! Index entries: data that a store keeps beside a node so that search need not read the node.
+use crate::model::body_reader::BodyReader;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::Type;
@@ -153,34 +154,35 @@ impl IndexEntry {
             likes: 0,
             words_hash: text.hash(),
         };
+        let mut body = BodyReader::new(&node.body);
         match node.ty {
             Type::Task => {
-                let at = millis(node.get(task::DUE_AT));
-                let subtype = node.get(task::SUBTYPE);
+                let at = millis(body.get(task::DUE_AT));
+                let subtype = body.get(task::SUBTYPE);
                 let position = |word: &str| task::SUBTYPES.iter().position(|s| *s == word);
-                entry.created = millis(node.get(task::CREATED_AT)).unwrap_or(0);
-                entry.modified = millis(node.get(task::MODIFIED_AT)).unwrap_or(0);
-                entry.completed = millis(node.get(task::COMPLETED_AT));
-                entry.due = at.or_else(|| midnight(node.get(task::DUE_ON)));
+                entry.created = millis(body.get(task::CREATED_AT)).unwrap_or(0);
+                entry.modified = millis(body.get(task::MODIFIED_AT)).unwrap_or(0);
+                entry.completed = millis(body.get(task::COMPLETED_AT));
+                entry.due = at.or_else(|| midnight(body.get(task::DUE_ON)));
                 entry.due_at_instant = at.is_some();
-                entry.start = midnight(node.get(task::START_ON));
-                entry.responsible = node.get(task::ASSIGNEE);
-                entry.creator = node.get(task::CREATED_BY);
-                entry.assigner = node.get(task::ASSIGNED_BY);
-                entry.is_completed = node.get(task::COMPLETED);
+                entry.start = midnight(body.get(task::START_ON));
+                entry.responsible = body.get(task::ASSIGNEE);
+                entry.creator = body.get(task::CREATED_BY);
+                entry.assigner = body.get(task::ASSIGNED_BY);
+                entry.is_completed = body.get(task::COMPLETED);
                 entry.subtype = subtype.as_deref().and_then(position).unwrap_or(0) as u8;
             }
             Type::Project => {
-                entry.created = millis(node.get(project::CREATED_AT)).unwrap_or(0);
-                entry.modified = millis(node.get(project::MODIFIED_AT)).unwrap_or(0);
-                entry.completed = millis(node.get(project::COMPLETED_AT));
-                entry.due = midnight(node.get(project::DUE_ON));
-                entry.start = midnight(node.get(project::START_ON));
-                entry.responsible = node.get(project::OWNER);
-                entry.creator = node.get(project::CREATED_BY);
-                entry.is_completed = node.get(project::COMPLETED);
+                entry.created = millis(body.get(project::CREATED_AT)).unwrap_or(0);
+                entry.modified = millis(body.get(project::MODIFIED_AT)).unwrap_or(0);
+                entry.completed = millis(body.get(project::COMPLETED_AT));
+                entry.due = midnight(body.get(project::DUE_ON));
+                entry.start = midnight(body.get(project::START_ON));
+                entry.responsible = body.get(project::OWNER);
+                entry.creator = body.get(project::CREATED_BY);
+                entry.is_completed = body.get(project::COMPLETED);
             }
-            Type::Goal => entry.responsible = node.get(goal::OWNER),
+            Type::Goal => entry.responsible = body.get(goal::OWNER),
             _ => {}
         }
         entry

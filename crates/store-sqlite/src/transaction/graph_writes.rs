@@ -143,7 +143,9 @@ impl Transaction for SqliteTransaction<'_> {
             facts,
             stored_form::write_nodes(&event.node_contexts),
         );
-        self.run(Sql::Append, params).map(drop).map_err(failed)
+        self.run(Sql::Append, params).map_err(failed)?;
+        self.last = Some(event.seq);
+        Ok(())
     }
 
     fn append_audit_row(&mut self, row: AuditRow) -> Result<(), GraphStoreError> {

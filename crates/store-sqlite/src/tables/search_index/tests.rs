@@ -1,13 +1,16 @@
 //! Words are found as they were written last, also in older files that had no words.
-use super::rebuild::FORM_KEY;
+use super::rebuild::{FORM_KEY, agrees};
 use super::*;
 use crate::migrations::migrate;
 use rusqlite::Connection;
+use workgraph_core::engine::apply::apply;
 use workgraph_core::engine::update_entry;
 use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::task;
 use workgraph_core::search::WordQuery;
 use workgraph_core::storage::snapshot::Transaction;
+use workgraph_core::storage::{Changes, EdgeWrite, ListPosition, NodeWrite};
 
 fn found(conn: &Connection, text: &str) -> Vec<u64> {
     let words = WordQuery::new(text, false, false);
@@ -106,4 +109,50 @@ fn of_several_changes_the_last_counts() {
     ] {
         assert_eq!(found(&conn, text), expected, "{text}");
     }
+}
+
+/// Entries of new nodes are made from the changes alone; they are those that reading everything back would give.
+#[test]
+fn entries_of_new_nodes_show_the_edges_that_came_with_them() {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate(&conn).unwrap();
+    let gid = |number| Gid::new(number).unwrap();
+    let mut changes = Changes::default();
+    for number in [7, 8, 9, 10] {
+        let mut draft = Draft::new(Type::Task, gid(number), Some(gid(1)));
+        draft.set(task::NAME, "a new task");
+        changes.node_writes.push(NodeWrite {
+            node: draft.finish(),
+        });
+    }
+    for (src, rel, dst) in [
+        (8, rel::PARENT, 7),
+        (8, rel::LIKES, 3),
+        (8, rel::LIKES, 3),
+        (9, rel::DEPENDS, 8),
+    ] {
+        changes.edge_writes.push(EdgeWrite {
+            src: gid(src),
+            rel,
+            dst: gid(dst),
+            position: ListPosition::Rank(1),
+            aux: None,
+        });
+    }
+    let mut session = SqliteTransaction::new(&conn);
+    apply(&mut session, &changes).unwrap();
+    session.write_words().unwrap();
+    for put in &changes.node_writes {
+        assert!(agrees(&conn, &put.node).unwrap(), "{}", put.node.gid);
+    }
+    let mut of = |number| session.card_of(Some(gid(1)), Type::Task, gid(number));
+    let entries = [7, 8, 9, 10].map(|number| of(number).unwrap().unwrap());
+    let shown = entries.map(|e| (e.is_subtask, e.likes, e.is_blocked, e.is_blocking));
+    let expected = [
+        (false, 0, false, false),
+        (true, 1, false, true),
+        (false, 0, true, false),
+        (false, 0, false, false),
+    ];
+    assert_eq!(shown, expected);
 }
