@@ -80,8 +80,11 @@ pub(crate) struct CompareArgs {
     /// A data folder with the graph, which the older binary builds there if it is new; both work on copies.
     #[arg(long, value_name = "DIR")]
     pub(crate) graph: Option<PathBuf>,
-    /// Number of pairs of turns.
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=999))]
+    /// Number of times that both servers are started anew, on copies of the graph.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) starts: u32,
+    /// Number of pairs of turns after each start.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=999))]
     pub(crate) rounds: u32,
     /// Duration of a turn in seconds.
     #[arg(long, default_value_t = 0.25)]

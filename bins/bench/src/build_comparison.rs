@@ -36,71 +36,118 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
         only: Some("none".to_owned()),
         data: args.data.clone(),
     };
-    // The older one builds the graph: it could not open a folder of the newer one.
-    let folders = ["before", "now"].map(|name| scratch.0.join(name));
-    for folder in &folders {
-        fs::create_dir_all(folder)?;
-    }
-    let mut before = Bench::start(&common, &folders[0], &before)?;
-    let mut now = Bench::start(&common, &folders[1], &now)?;
-    println!("| row | before, us | now, us | before / now: median | mean |\n|---|---|---|---|---|");
-    for row in ROWS {
-        if args
-            .only
-            .as_deref()
-            .is_none_or(|only| row.name.contains(only))
-        {
-            println!("{}", compare(row, args, &mut before, &mut now)?);
+    let rows: Vec<_> = ROWS
+        .iter()
+        .filter(|row| {
+            args.only
+                .as_deref()
+                .is_none_or(|only| row.name.contains(only))
+        })
+        .collect();
+    let mut pairs: Vec<Pairs> = rows.iter().map(|_| Pairs::default()).collect();
+    for start in 0..args.starts {
+        let folders = ["before", "now"].map(|name| scratch.0.join(format!("{name}-{start}")));
+        for folder in &folders {
+            fs::create_dir_all(folder)?;
+        }
+        // The older one builds the graph: it could not open a folder of the newer one.
+        let mut before = Bench::start(&common, &folders[0], &before)?;
+        let mut now = Bench::start(&common, &folders[1], &now)?;
+        for (row, pairs) in rows.iter().zip(&mut pairs) {
+            pairs.measure(row, args, &mut before, &mut now)?;
+        }
+        before.stop()?;
+        now.stop()?;
+        for folder in &folders {
+            fs::remove_dir_all(folder)?;
         }
     }
-    before.stop()?;
-    now.stop()
+    println!(
+        "| row | before, us | now, us | before / now: median | mean | of each start |\n|---|---|---|---|---|---|"
+    );
+    for (row, pairs) in rows.iter().zip(&pairs) {
+        println!("| {} | {} |", row.name, pairs.shown());
+    }
+    Ok(())
 }
 
-/// Measures one row. Returns its line of the table.
-fn compare(
-    row: &'static BenchRow,
-    args: &CompareArgs,
-    before: &mut Bench<'_>,
-    now: &mut Bench<'_>,
-) -> Result<String> {
-    let jobs = (now.job(row)?, before.job(row));
-    let (now_job, before_job) = match jobs {
-        (now, Ok(before)) => (now, before),
-        (_, Err(reason)) => return Ok(format!("| {} | {reason:#} | | | |", row.name)),
-    };
-    let (Some(new), Some(old)) = (now.requests(&now_job)?, before.requests(&before_job)?) else {
-        return Ok(format!("| {} | not of requests alone | | | |", row.name));
-    };
-    now.fetch()?;
-    before.fetch()?;
-    let time = Duration::from_secs_f64(args.seconds);
-    let (mut figures, mut ratios) = ((Vec::new(), Vec::new()), Vec::new());
-    for round in 0..args.rounds {
-        let turn = |bench: &Bench<'_>, requests: &LoadRequests| -> Result<f64> {
-            let figure = measure::load(&bench.server, requests.connections, time, &requests.make)?;
-            if !figure.errors.is_empty() {
-                bail!("{}: {:?}", row.name, figure.errors);
+/// Figures of one row, of all starts.
+#[derive(Default)]
+struct Pairs {
+    before: Vec<f64>,
+    now: Vec<f64>,
+    /// Ratios of the pairs, by starts.
+    ratios: Vec<Vec<f64>>,
+    /// Reason for which the row can't be compared.
+    refused: Option<String>,
+}
+
+impl Pairs {
+    /// Measures the pairs of one start.
+    fn measure(
+        &mut self,
+        row: &'static BenchRow,
+        args: &CompareArgs,
+        before: &mut Bench<'_>,
+        now: &mut Bench<'_>,
+    ) -> Result<()> {
+        let jobs = (now.job(row)?, before.job(row));
+        let (now_job, before_job) = match jobs {
+            (now, Ok(before)) => (now, before),
+            (_, Err(reason)) => {
+                self.refused = Some(format!("{reason:#}"));
+                return Ok(());
             }
-            figure.cpu.context("no request was answered")
         };
-        // Sides take turns in going first.
-        let (old, new) = if round.is_multiple_of(2) {
-            let old = turn(before, &old)?;
-            (old, turn(now, &new)?)
-        } else {
-            let new = turn(now, &new)?;
-            (turn(before, &old)?, new)
+        let (Some(new), Some(old)) = (now.requests(&now_job)?, before.requests(&before_job)?)
+        else {
+            self.refused = Some("not of requests alone".to_owned());
+            return Ok(());
         };
-        figures.0.push(old);
-        figures.1.push(new);
-        ratios.push(old / new);
+        now.fetch()?;
+        before.fetch()?;
+        let time = Duration::from_secs_f64(args.seconds);
+        let mut ratios = Vec::new();
+        for round in 0..args.rounds {
+            let turn = |bench: &Bench<'_>, requests: &LoadRequests| -> Result<f64> {
+                let connections = requests.connections;
+                let figure = measure::load(&bench.server, connections, time, &requests.make)?;
+                if !figure.errors.is_empty() {
+                    bail!("{}: {:?}", row.name, figure.errors);
+                }
+                figure.cpu.context("no request was answered")
+            };
+            // Sides take turns in going first.
+            let (old, new) = if round.is_multiple_of(2) {
+                let old = turn(before, &old)?;
+                (old, turn(now, &new)?)
+            } else {
+                let new = turn(now, &new)?;
+                (turn(before, &old)?, new)
+            };
+            self.before.push(old);
+            self.now.push(new);
+            ratios.push(old / new);
+        }
+        self.ratios.push(ratios);
+        Ok(())
     }
-    let [old, new] = [figures.0, figures.1].map(|side| median(&side).unwrap_or_default());
-    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-    let middle = median(&ratios).unwrap_or_default();
-    Ok(format!(
-        "| {} | {old:.1} | {new:.1} | {middle:.3} | {mean:.3} |",
-        row.name
-    ))
+
+    /// Returns the cells of the table.
+    fn shown(&self) -> String {
+        if let Some(reason) = &self.refused {
+            return format!("{reason} | | | |");
+        }
+        let middle = |of: &[f64]| median(of).unwrap_or_default();
+        let all: Vec<f64> = self.ratios.iter().flatten().copied().collect();
+        let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+        let starts = self.ratios.iter().map(|of| format!("{:.2}", middle(of)));
+        format!(
+            "{:.1} | {:.1} | {:.3} | {mean:.3} | {}",
+            middle(&self.before),
+            middle(&self.now),
+            middle(&all),
+            starts.collect::<Vec<_>>().join(" ")
+        )
+    }
 }
