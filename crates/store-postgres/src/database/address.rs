@@ -40,13 +40,17 @@ impl Address {
                 // Certificates and names are always verified.
                 Some(("sslmode", "verify-ca" | "verify-full")) => {
                     says_mode = true;
-                    kept.push("sslmode=require");
+                    kept.push("sslmode=require".to_owned());
                 }
                 Some(("sslmode", _)) => {
                     says_mode = true;
-                    kept.push(pair);
+                    kept.push(pair.to_owned());
                 }
-                _ => kept.push(pair),
+                // The parser takes one host for each parameter; libpq, and people, write a list.
+                Some(("host", hosts)) => {
+                    kept.extend(hosts.split(',').map(|host| format!("host={host}")));
+                }
+                _ => kept.push(pair.to_owned()),
             }
         }
         let plain = format!("{base}?{}", kept.join("&"));
@@ -118,6 +122,24 @@ fn is_local(host: &Host) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_parameter_lists_several_hosts() {
+        for (url, shown) in [
+            (
+                "postgres://u@/w?host=db-1.example,db-2.example&port=5432,5433",
+                "db-1.example:5432,db-2.example:5433/w",
+            ),
+            (
+                "postgres:///w?host=/run/one,/run/two&user=u",
+                "/run/one,/run/two/w",
+            ),
+        ] {
+            let address = Address::parse(url).unwrap();
+            assert_eq!(address.config.get_hosts().len(), 2, "{url}");
+            assert_eq!(address.to_string(), shown);
+        }
+    }
 
     #[test]
     fn tls_is_required_off_this_machine_and_no_text_has_the_password() {
