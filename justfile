@@ -79,7 +79,7 @@ doc:
 
 # 1,000,000 random operations on PostgreSQL in both ways of reading, SQLite and the memory store, which must give equal answers
 differential operations="1000000":
-    WORKGRAPH_REQUIRE=postgres WORKGRAPH_DIFFERENTIAL_OPS={{operations}} cargo test --release -p workgraph-store-postgres --test all -- --ignored --nocapture a_million_operations
+    WORKGRAPH_REQUIRE=postgres WORKGRAPH_DIFFERENTIAL_OPS={{operations}} cargo test --release -p workgraph-store-postgres --test all -- --nocapture all_stores_give_equal_answers
 
 # The laws of the limiter over 100 million operations, 5 million for each
 laws:
@@ -88,7 +88,7 @@ laws:
 # The limits in Redis: half a million operations for each law, ten million beside those in process, and fifty outages
 limits-campaign operations="10000000" law="530000":
     WORKGRAPH_REDIS_LAW_OPS={{law}} cargo test --release -p workgraph-limits-redis --lib -- laws
-    WORKGRAPH_REDIS_CAMPAIGN_OPS={{operations}} cargo test --release -p workgraph-limits-redis --lib -- --ignored ten_million
+    WORKGRAPH_REDIS_CAMPAIGN_OPS={{operations}} cargo test --release -p workgraph-limits-redis --lib -- the_functions_give
     WORKGRAPH_OUTAGES=50 cargo test --release -p workgraph-limits-redis --lib -- outages
 
 # How long a decision of Redis takes, and how many there are in a second
@@ -107,7 +107,7 @@ hooks events="100000" kills="1000":
 # WORKGRAPH_CHAOS_MINUTES bound it further
 chaos histories="1000" seed="1" seconds="6" lanes="4":
     CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo build --release --target-dir target/chaos -p workgraph-server
-    WORKGRAPH_BIN={{justfile_directory()}}/target/chaos/release/workgraph WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_CHAOS_HISTORIES={{histories}} WORKGRAPH_CHAOS_SEED={{seed}} WORKGRAPH_CHAOS_SECONDS={{seconds}} WORKGRAPH_CHAOS_LANES={{lanes}} cargo test -p workgraph-server --test chaos -- --ignored --nocapture many_histories
+    WORKGRAPH_BIN={{justfile_directory()}}/target/chaos/release/workgraph WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_CHAOS_HISTORIES={{histories}} WORKGRAPH_CHAOS_SEED={{seed}} WORKGRAPH_CHAOS_SECONDS={{seconds}} WORKGRAPH_CHAOS_LANES={{lanes}} cargo test -p workgraph-server --test chaos -- --nocapture many_histories
 
 # Kill the server 1,000 times while jobs copy a project, and again while they export one
 kill-jobs points="1000" seed="1":
@@ -161,4 +161,4 @@ e2e-nodes *filters:
 
 # Nodes over a primary whose standby is promoted, and behind pgbouncer, which must be installed
 topologies:
-    cargo test -p workgraph-server --test e2e -- --ignored --nocapture topologies::
+    WORKGRAPH_REQUIRE=postgres,pgbouncer cargo test -p workgraph-server --test e2e -- --nocapture topologies::

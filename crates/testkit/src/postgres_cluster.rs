@@ -28,6 +28,26 @@ pub struct TestDatabase {
     name: String,
 }
 
+/// Returns true if a program that a test needs was found. Says that the test is skipped if not.
+///
+/// # Panics
+/// Panics if it was not found, and `WORKGRAPH_REQUIRE` names it.
+pub fn is_there(found: bool, program: &str) -> bool {
+    if !found {
+        let required = std::env::var("WORKGRAPH_REQUIRE").unwrap_or_default();
+        assert!(
+            !required.split(',').any(|name| name.trim() == program),
+            "WORKGRAPH_REQUIRE names {program}, which is not installed"
+        );
+        // Standard error itself: the test harness keeps what is printed by a test that passes.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: {program} IS NOT INSTALLED, AND NO WORKGRAPH_TEST_* NAMES ANOTHER ONE"
+        );
+    }
+    found
+}
+
 impl PostgresCluster {
     /// Returns the server of this process, which is started by the first call; `None` if there is none, which was
     /// printed then.
@@ -46,28 +66,13 @@ impl PostgresCluster {
                     _watcher,
                 });
             }
-            let Some(programs) = newest_programs() else {
-                let required = std::env::var("WORKGRAPH_REQUIRE").unwrap_or_default();
-                if required.split(',').any(|name| name.trim() == "postgres") {
-                    panic!(
-                        "WORKGRAPH_REQUIRE names postgres, but /usr/lib/postgresql has no server"
-                    );
-                }
-                return None;
-            };
+            let programs = newest_programs()?;
             match start(&programs) {
                 Ok(cluster) => Some(cluster),
                 Err(reason) => panic!("a PostgreSQL server for tests: {reason}"),
             }
         });
-        if shared.is_none() {
-            // Standard error itself: the test harness keeps what is printed by a test that passes.
-            let _ = writeln!(
-                std::io::stderr(),
-                "SKIPPED: THERE IS NO POSTGRESQL SERVER IN /usr/lib/postgresql AND NO WORKGRAPH_TEST_POSTGRES"
-            );
-        }
-        shared.as_ref()
+        is_there(shared.is_some(), "postgres").then_some(shared.as_ref())?
     }
 
     /// Makes an empty database.

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use workgraph_testkit::postgres_cluster::{newest_programs, ordinary_user};
+use workgraph_testkit::postgres_cluster::{is_there, newest_programs, ordinary_user};
 
 /// Longest wait for a server.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,9 +18,9 @@ pub(crate) struct PostgresServer {
     child: Option<Child>,
 }
 
-/// Returns true if there are programs of a server.
+/// Returns true if there are programs of a server. Says that the test is skipped if not, or panics where it must not be.
 pub(crate) fn is_installed() -> bool {
-    newest_programs().is_some()
+    is_there(newest_programs().is_some(), "postgres")
 }
 
 /// Returns a command of the server's programs, by an ordinary user.

@@ -163,13 +163,12 @@ fn a_store_that_keeps_trashed_nodes_is_noticed() {
     assert!(done.is_err());
 }
 
-/// The long form: `just differential`. Each history is that of PostgreSQL in waves, of PostgreSQL with a trip for each
+/// `just differential` makes a million operations. Each history is that of PostgreSQL in waves, of PostgreSQL with a trip for each
 /// read, and of SQLite; all must give the answers of the memory store.
 #[test]
-#[ignore = "takes an hour or so: just differential"]
-fn a_million_operations_give_equal_answers() {
+fn all_stores_give_equal_answers() {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
-    let wanted = number("WORKGRAPH_DIFFERENTIAL_OPS").unwrap_or(1_000_000);
+    let wanted = number("WORKGRAPH_DIFFERENTIAL_OPS").unwrap_or(2_000);
     let first_seed = number("WORKGRAPH_DIFFERENTIAL_SEED").unwrap_or(0);
     let done = AtomicUsize::new(0);
     std::thread::scope(|scope| {
