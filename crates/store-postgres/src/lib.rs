@@ -7,6 +7,7 @@ mod check;
 mod columns;
 mod database;
 mod database_error;
+mod deadline;
 mod graph;
 mod graph_statements;
 mod handle_actor;

@@ -1,6 +1,6 @@
 //! Interrupt of reads on threads of this store.
+use crate::deadline::Deadline;
 use std::sync::Arc;
-use tokio::time::Instant;
 use workgraph_core::{Interrupt, InterruptReason, MaybeInterrupt};
 
 /// Interrupt of work on a thread that no request waits for: it may take any number of steps there, until its deadline,
@@ -8,12 +8,12 @@ use workgraph_core::{Interrupt, InterruptReason, MaybeInterrupt};
 #[derive(Debug)]
 pub(crate) struct OwnThreadInterrupt {
     caller: Arc<dyn Interrupt>,
-    deadline: Instant,
+    deadline: Deadline,
 }
 
 impl OwnThreadInterrupt {
     /// Returns the interrupt of work for a caller, if that has one.
-    pub(crate) fn of(caller: &MaybeInterrupt, deadline: Instant) -> MaybeInterrupt {
+    pub(crate) fn of(caller: &MaybeInterrupt, deadline: Deadline) -> MaybeInterrupt {
         let caller = Arc::clone(caller.as_ref()?);
         Some(Arc::new(Self { caller, deadline }))
     }
@@ -23,11 +23,10 @@ impl Interrupt for OwnThreadInterrupt {
     fn check(&self, _: u32) -> Result<(), InterruptReason> {
         // The allowance of the caller is for the thread where its request began.
         self.caller.check(0)?;
-        if Instant::now() < self.deadline {
-            Ok(())
-        } else {
-            Err(InterruptReason::Deadline)
+        if self.deadline.has_passed() {
+            return Err(InterruptReason::Deadline);
         }
+        Ok(())
     }
 }
 
@@ -52,7 +51,7 @@ mod tests {
         }
     }
 
-    fn check(abandoned: bool, deadline: Instant) -> Result<(), InterruptReason> {
+    fn check(abandoned: bool, deadline: Deadline) -> Result<(), InterruptReason> {
         let caller: MaybeInterrupt = Some(Arc::new(Spent { abandoned }));
         OwnThreadInterrupt::of(&caller, deadline)
             .unwrap()
@@ -62,8 +61,7 @@ mod tests {
     /// S101.
     #[test]
     fn work_on_a_thread_of_its_own_is_stopped_by_time_or_its_caller_alone() {
-        let now = Instant::now();
-        let later = now + Duration::from_secs(3600);
+        let [now, later] = [0, 3600].map(|time| Deadline::after(Duration::from_secs(time)));
         assert_eq!(check(false, later), Ok(()));
         assert_eq!(check(false, now), Err(InterruptReason::Deadline));
         assert_eq!(check(true, later), Err(InterruptReason::Abandoned));

@@ -10,6 +10,7 @@
 //! a snapshot that is begun and ended, which would be two more statements for each load, and a trip more for its connection.
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
+use crate::deadline::Deadline;
 use crate::params::{Param, params};
 use crate::reader::OpenConnection;
 use crate::statement_pipeline::pipeline_all;
@@ -22,7 +23,6 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tokio::time::Instant;
 use workgraph_core::engine::waves::{FactCache, FactKey, Facts, GraphAnswer, GraphRead, WAVES_MAX};
 use workgraph_core::storage::{GraphStoreError, ReadQuery, ReadView, Seq};
 use workgraph_core::{Interrupt, InterruptReason, MaybeInterrupt};
@@ -207,7 +207,7 @@ impl Database {
         cache: &Mutex<FactCache>,
         trips: &mut u32,
     ) -> Result<Option<ReadView>, LoadError> {
-        let deadline = Instant::now() + self.options().read_timeout;
+        let deadline = Deadline::after(self.options().read_timeout);
         let interrupt = query.interrupt.take();
         query.interrupt = Some(StepBudget::of(&interrupt));
         let guesses = guesses(&query, cache);
@@ -262,7 +262,7 @@ impl Database {
         connection: &Connection,
         wave: &[GraphRead],
         since: Seq,
-        (deadline, interrupt): (Instant, &MaybeInterrupt),
+        (deadline, interrupt): (Deadline, &MaybeInterrupt),
     ) -> Result<(Vec<GraphAnswer>, Stamp), LoadError> {
         let noting = || PgTransaction::noting(connection, self.runtime());
         let noted = noting().noted(wave, since);

@@ -4,6 +4,7 @@
 //! waits there for the runtime that drives the connection.
 use crate::database::Connection;
 use crate::database_error::DatabaseError;
+use crate::deadline::Deadline;
 use crate::params::{OwnedParams, Param, Params};
 use crate::store_state::StoreState;
 use crate::wave_statements::{Read, Wave};
@@ -14,7 +15,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 use workgraph_core::storage::Seq;
@@ -32,7 +32,7 @@ pub(crate) struct PgTransaction<'c> {
     runtime: &'c Handle,
     /// Statement that begins the transaction, until it was sent: it goes along with the first one.
     begin: Option<&'static str>,
-    deadline: Instant,
+    deadline: Deadline,
     interrupt: MaybeInterrupt,
     /// Statements that were sent and not waited for, in order.
     pending: Vec<PendingStatement<'c>>,
@@ -64,7 +64,7 @@ impl<'c> PgTransaction<'c> {
             connection,
             runtime,
             begin: Some(begin),
-            deadline: Instant::now() + timeout,
+            deadline: Deadline::after(timeout),
             interrupt: None,
             pending: Vec::new(),
             wave: None,
@@ -315,7 +315,7 @@ impl<'c> PgTransaction<'c> {
 /// work is not known, and the connection is to be closed.
 pub(crate) async fn wait_for<T>(
     work: impl Future<Output = T>,
-    deadline: Instant,
+    deadline: Deadline,
     interrupt: &MaybeInterrupt,
 ) -> Result<T, DatabaseError> {
     let mut work = std::pin::pin!(work);
@@ -324,11 +324,10 @@ pub(crate) async fn wait_for<T>(
         return Ok(done);
     }
     loop {
-        let next = deadline.min(Instant::now() + CHECK_INTERVAL);
-        if let Ok(done) = tokio::time::timeout_at(next, work.as_mut()).await {
+        if let Some(done) = deadline.wait(CHECK_INTERVAL, work.as_mut()).await {
             return Ok(done);
         }
-        if Instant::now() >= deadline {
+        if deadline.has_passed() {
             return Err(match interrupt {
                 Some(_) => DatabaseError::Interrupted(InterruptReason::Deadline),
                 None => DatabaseError::TimedOut("it did not answer in time".into()),

@@ -9,6 +9,7 @@ use self::group_commit::CommittedGroup;
 use self::write_job::{DynWrite, PendingCommit, PendingWrite};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
+use crate::deadline::Deadline;
 use crate::reader::OpenConnection;
 use crate::store_state::AuditLogEnd;
 use crate::transaction::PgTransaction;
@@ -18,7 +19,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 use workgraph_core::engine::waves::FactCache;
 use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
@@ -326,7 +326,7 @@ impl WriterThread {
         mode: WriteMode,
         group_of_all: &mut Option<CommittedGroup>,
     ) -> Result<bool, DatabaseError> {
-        let begun = Instant::now();
+        let end = Deadline::after(BATCH_TIME);
         let mut keeps = false;
         while let Some(mut job) = waiting.pop_front() {
             if mode == WriteMode::Waves && job.changes().is_some() {
@@ -377,7 +377,7 @@ impl WriterThread {
                 transaction.send_command(UNDO);
                 transaction.flush()?;
             }
-            if begun.elapsed() >= BATCH_TIME {
+            if end.has_passed() {
                 break;
             }
         }

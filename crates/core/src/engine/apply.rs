@@ -95,7 +95,7 @@ pub(super) fn write(
         txn.put_values(entry.node, entry.field, &entry.keys)?;
     }
     for gid in nodes_to_index(changes) {
-        index_entries::update_written(txn, changes, gid)?;
+        index_entries::update_entry(txn, gid)?;
     }
     if viewers {
         txn.invalidate_viewers()?;

@@ -9,7 +9,6 @@ use crate::model::resources::custom_field;
 use crate::search::{IndexEntry, NodeWords, is_searchable};
 use crate::storage::custom_field_index::ValueIndexEntry;
 use crate::storage::snapshot::{Depth, Snapshot, Transaction};
-use crate::storage::{Changes, NodeWrite};
 
 /// Returns true if edges of this relation change the index entries of their ends.
 pub(crate) fn is_indexed_relation(of: Relation) -> bool {
@@ -50,38 +49,6 @@ pub fn update_entry(txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStor
     };
     let (entry, text) = build_entry(txn, &node)?;
     txn.put_index_entry(&entry, &text)
-}
-
-/// Writes the index entry of a node anew after changes to it or its edges were written, if it is live and searchable.
-///
-/// A new node is not read: its fields and edges are those that the changes give it.
-pub(super) fn update_written(
-    txn: &mut dyn Transaction,
-    changes: &Changes,
-    gid: Gid,
-) -> Result<(), GraphStoreError> {
-    let Some(node) = added(changes, gid) else {
-        return update_entry(txn, gid);
-    };
-    let is_linked = changes
-        .edge_writes
-        .iter()
-        .any(|link| is_indexed_relation(link.rel) && (link.src == gid || link.dst == gid));
-    let (entry, text) = if is_linked {
-        build_entry(txn, node)?
-    } else {
-        let text = NodeWords::of(node);
-        (IndexEntry::of(node, &text), text)
-    };
-    txn.put_index_entry(&entry, &text)
-}
-
-/// Returns a searchable node that the changes add, and do not trash again.
-fn added(changes: &Changes, gid: Gid) -> Option<&Node> {
-    let of_gid = |put: &&NodeWrite| put.node.gid == gid;
-    let node = &changes.node_writes.iter().rfind(of_gid)?.node;
-    let is_live = changes.trashed.is_empty();
-    (is_live && node.version == 1 && is_searchable(node.ty)).then_some(node)
 }
 
 /// Returns the keys of the values of custom fields that a task has. `head` returns the head of a field, live or not, and

@@ -1,6 +1,7 @@
 //! The storage port: loads, commits, the journal.
 use crate::columns::{bound, limit, maybe_gid, number};
 use crate::database_error::DatabaseError;
+use crate::deadline::Deadline;
 use crate::graph_statements as sql;
 use crate::own_thread_interrupt::OwnThreadInterrupt;
 use crate::params::{OwnedParams, Params};
@@ -9,7 +10,6 @@ use crate::transaction::PgTransaction;
 use crate::waves::load_from_cache;
 use async_trait::async_trait;
 use std::sync::Arc;
-use tokio::time::Instant;
 use tokio_postgres::Row;
 use workgraph_core::MaybeInterrupt;
 use workgraph_core::audit::{AuditQuery, AuditRow};
@@ -119,7 +119,7 @@ impl GraphStore for PostgresStore {
                 return Ok(view);
             }
         }
-        let deadline = Instant::now() + self.database.options().read_timeout;
+        let deadline = Deadline::after(self.database.options().read_timeout);
         query.interrupt = OwnThreadInterrupt::of(&interrupt, deadline);
         let read = move |transaction: &mut PgTransaction<'_>| match waves {
             true => transaction.load_in_waves(&query, &cache),

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use workgraph_core::engine::apply::apply;
 use workgraph_core::engine::update_entry;
 use workgraph_core::model::draft::Draft;
-use workgraph_core::model::registry::rel;
+use workgraph_core::model::registry::{Relation, rel};
 use workgraph_core::model::resources::task;
 use workgraph_core::search::WordQuery;
 use workgraph_core::storage::snapshot::Transaction;
@@ -83,14 +83,14 @@ fn of_several_changes_the_last_counts() {
     rebuild(&conn).unwrap();
     let mut session = SqliteTransaction::new(&conn);
     session.run(Sql::BeginImmediate, []).unwrap();
-    for (gid, name) in [
+    for (number, name) in [
         (7, "new"),
         (10, "first"),
         (7, "newer"),
         (10, "second"),
         (8, "gone"),
     ] {
-        let mut draft = Draft::new(Type::Task, Gid::new(gid).unwrap(), Gid::new(1));
+        let mut draft = Draft::new(Type::Task, gid(number), Gid::new(1));
         draft.set(task::NAME, name);
         let node = draft.finish();
         session.put_node(&node, 3).unwrap();
@@ -111,42 +111,50 @@ fn of_several_changes_the_last_counts() {
     }
 }
 
-/// Entries of new nodes are made from the changes alone; they are those that reading everything back would give.
+fn gid(number: u64) -> Gid {
+    Gid::new(number).unwrap()
+}
+
+/// Returns the first version of a task.
+fn new_task(number: u64) -> NodeWrite {
+    let mut draft = Draft::new(Type::Task, gid(number), Some(gid(1)));
+    draft.set(task::NAME, "a new task");
+    let node = draft.finish();
+    NodeWrite { node }
+}
+
+fn edge(src: u64, rel: Relation, dst: u64) -> EdgeWrite {
+    EdgeWrite {
+        src: gid(src),
+        rel,
+        dst: gid(dst),
+        position: ListPosition::Rank(1),
+        aux: None,
+    }
+}
+
 #[test]
 fn entries_of_new_nodes_show_the_edges_that_came_with_them() {
     let conn = Connection::open_in_memory().unwrap();
     migrate(&conn).unwrap();
-    let gid = |number| Gid::new(number).unwrap();
-    let mut changes = Changes::default();
-    for number in [7, 8, 9, 10] {
-        let mut draft = Draft::new(Type::Task, gid(number), Some(gid(1)));
-        draft.set(task::NAME, "a new task");
-        changes.node_writes.push(NodeWrite {
-            node: draft.finish(),
-        });
-    }
-    for (src, rel, dst) in [
-        (8, rel::PARENT, 7),
-        (8, rel::LIKES, 3),
-        (8, rel::LIKES, 3),
-        (9, rel::DEPENDS, 8),
-    ] {
-        changes.edge_writes.push(EdgeWrite {
-            src: gid(src),
-            rel,
-            dst: gid(dst),
-            position: ListPosition::Rank(1),
-            aux: None,
-        });
-    }
+    let changes = Changes {
+        node_writes: [7, 8, 9, 10].map(new_task).into(),
+        edge_writes: vec![
+            edge(8, rel::PARENT, 7),
+            edge(8, rel::LIKES, 3),
+            edge(8, rel::LIKES, 3),
+            edge(9, rel::DEPENDS, 8),
+        ],
+        ..Changes::default()
+    };
     let mut session = SqliteTransaction::new(&conn);
     apply(&mut session, &changes).unwrap();
     session.write_words().unwrap();
     for put in &changes.node_writes {
         assert!(agrees(&conn, &put.node).unwrap(), "{}", put.node.gid);
     }
-    let mut of = |number| session.card_of(Some(gid(1)), Type::Task, gid(number));
-    let entries = [7, 8, 9, 10].map(|number| of(number).unwrap().unwrap());
+    let of = |number| session.card_of(Some(gid(1)), Type::Task, gid(number));
+    let entries = [7, 8, 9, 10].map(of).map(|entry| entry.unwrap().unwrap());
     let shown = entries.map(|e| (e.is_subtask, e.likes, e.is_blocked, e.is_blocking));
     let expected = [
         (false, 0, false, false),
@@ -155,4 +163,39 @@ fn entries_of_new_nodes_show_the_edges_that_came_with_them() {
         (false, 0, false, false),
     ];
     assert_eq!(shown, expected);
+}
+
+/// The port does not say that a first version comes before the edges of its node, or that no other version was there.
+#[test]
+fn the_entry_of_a_first_version_shows_the_edges_from_before_and_none_is_made_of_a_trashed_node() {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate(&conn).unwrap();
+    let mut session = SqliteTransaction::new(&conn);
+    let mut commit = |changes: Changes| {
+        apply(&mut session, &changes).unwrap();
+    };
+    commit(Changes {
+        node_writes: vec![new_task(8), new_task(9)],
+        edge_writes: vec![edge(7, rel::PARENT, 6), edge(9, rel::DEPENDS, 7)],
+        ..Changes::default()
+    });
+    commit(Changes {
+        trashed: vec![gid(8)],
+        ..Changes::default()
+    });
+    let written = [7, 8].map(new_task);
+    commit(Changes {
+        node_writes: written.clone().into(),
+        ..Changes::default()
+    });
+    session.write_words().unwrap();
+    assert!(agrees(&conn, &written[0].node).unwrap());
+    let mut of = |number| {
+        session
+            .card_of(Some(gid(1)), Type::Task, gid(number))
+            .unwrap()
+    };
+    let entry = of(7).unwrap();
+    assert!(entry.is_subtask && entry.is_blocking && !entry.is_blocked);
+    assert_eq!(of(8), None);
 }
