@@ -94,14 +94,14 @@ WIDE = ["limits.standard_paid=100000000", "limits.standard_free=100000000", "lim
 
 
 class Server:
-    """A server of Workgraph with the demo's users."""
+    """A server of Workgraph with the demo's users. One without `demo`, which keeps no requests to look at, finds them there."""
 
-    def __init__(self, folder, **settings):
+    def __init__(self, folder, demo=True, **settings):
         port_file = folder.parent / f"{folder.name}.port"
         port_file.unlink(missing_ok=True)
         wide = [part for setting in WIDE for part in ("--set", setting)]
         self.log = open(folder.parent / f"{folder.name}.log", "a")
-        arguments = [BINARY, "serve", "--demo", "--quiet", "--listen", "127.0.0.1:0", "--data", str(folder),
+        arguments = [BINARY, "serve", *(["--demo"] if demo else []), "--quiet", "--listen", "127.0.0.1:0", "--data", str(folder),
                      "--port-file", str(port_file), *wide]
         self.process = subprocess.Popen(arguments, env=environment(settings), stdout=self.log, stderr=self.log)
         Scratch.running.append(self.kill)
