@@ -57,7 +57,9 @@ class Campaign:
                     (folder / file).write_bytes((self.root / first / file).read_bytes())
                     (folder / file).chmod(0o600)
         (self.root / "files").mkdir(exist_ok=True)
-        return Server(folder, WORKGRAPH_STORE_URL=self.pg.url("workgraph"), WORKGRAPH_STORE_SHARED_FILES=str(self.root / "files"), **more)
+        # A demo keeps records of requests; only the first start makes one.
+        demo = not (self.root / "node" / "bootstrap.json").exists()
+        return Server(folder, demo, WORKGRAPH_STORE_URL=self.pg.url("workgraph"), WORKGRAPH_STORE_SHARED_FILES=str(self.root / "files"), **more)
 
     def fill(self):
         workspace = self.server.demo["workspaces"][0]["gid"]
@@ -211,8 +213,8 @@ class Campaign:
             time.sleep(0.05)
         # More parts than nodes, so that a new one need not wait for its part.
         WIDE[:2] = ["limits.standard_paid=1000000", "limits.standard_free=1000000", "shared_limits.nodes=16"]
-        alone = self.start("alone", "node", demo=False)
-        limited = self.start("limited", "node", demo=False, WORKGRAPH_SHARED_LIMITS_URL=f"redis+unix://{socket}")
+        alone = self.start("alone", "node")
+        limited = self.start("limited", "node", WORKGRAPH_SHARED_LIMITS_URL=f"redis+unix://{socket}")
         turns = 2 * ROUNDS + 1
         # Redis keeps each request of the last minute: all turns together make as many as the paid plan has.
         path, added, plain = lines(self.root / "requests", [request] * (1500 // turns)), [], []
