@@ -188,10 +188,7 @@ fn ends_as(server: &Server, job: &str, end: &str) -> bool {
 
 /// S99.
 #[test]
-#[cfg_attr(
-    not(debug_assertions),
-    ignore = "a build without debug assertions has no switch for it"
-)]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds have its switch")]
 fn a_job_that_ends_the_process_fails_when_it_is_taken_up_a_third_time_and_the_server_stands() {
     if is_about_one_node("the process that ends is one of several") {
         return;
