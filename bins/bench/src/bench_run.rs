@@ -103,7 +103,7 @@ impl<'a> Bench<'a> {
                 scratch.nested_page()?.len(),
                 one.len()
             ),
-            "Bare hyper answers with the body size of the row. The bare SQLite loops use the store's tables and settings \
+            "Bare hyper answers with the body size of the row, and has the allocator of the server. The bare SQLite loops use the store's tables and settings \
              (WAL, synchronous=FULL, no automatic checkpoint); group commit inserts, 64 to a commit, copies of all rows that a create wrote, with the tables and indexes of the server's file \
              (the floor of creates is against this), or one row of a create's size."
                 .to_owned(),

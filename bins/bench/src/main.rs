@@ -35,6 +35,11 @@ use anyhow::Result;
 use bench_cli::BenchCli;
 use bench_cli::BenchCommand;
 use clap::Parser;
+use mimalloc::MiMalloc;
+
+/// Allocator of the server, so that it makes no difference to the ceilings.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> Result<()> {
     match BenchCli::parse().command {

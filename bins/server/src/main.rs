@@ -17,7 +17,12 @@ mod workers;
 use anyhow::{Context, Result};
 use clap::Parser;
 use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand, say};
+use mimalloc::MiMalloc;
 use std::process::ExitCode;
+
+/// Allocator of all Rust code; SQLite has its own.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
