@@ -22,6 +22,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// Number of times that two connections are compared: by chance, those of a busy pooler can differ.
 const POOLER_CHECKS: usize = 3;
 
+/// Connections of the writer: one that commits, one that prepares the next commit, and one in place of another that
+/// broke or is being rolled back.
+const WRITERS: usize = 3;
+
 /// Connection from a pool, to which it returns when it is dropped.
 pub(crate) type Connection = deadpool_postgres::Object;
 
@@ -110,7 +114,7 @@ pub struct Database {
 struct SharedDatabase {
     /// Connections for reading and for single statements.
     readers: Pool,
-    /// Connections of the writer: one that writes, one that asks about a commit whose connection broke.
+    /// Connections of the writer.
     writers: Pool,
     runtime: Handle,
     options: DatabaseOptions,
@@ -162,7 +166,7 @@ impl Database {
         };
         let shared = SharedDatabase {
             readers: pool(&address, tls.as_ref(), &options, options.connections)?,
-            writers: pool(&address, tls.as_ref(), &options, 2)?,
+            writers: pool(&address, tls.as_ref(), &options, WRITERS)?,
             runtime,
             options,
             tls,

@@ -4,10 +4,12 @@ mod audit_rows;
 mod graph_port;
 mod graph_reads;
 mod graph_writes;
+pub(crate) mod group_statements;
 mod index_entries;
 pub(crate) mod index_keys;
 mod new_indexes;
 mod node_columns;
+mod row_writes;
 pub(crate) mod words;
 
 #[cfg(test)]

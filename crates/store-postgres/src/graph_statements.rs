@@ -176,19 +176,35 @@ pub(crate) const DROP_VALUES: &str = "DELETE FROM value WHERE node = $1 AND fiel
 pub(crate) const PUT_VALUES: &str = "INSERT INTO value (field, key, tail, node) \
     SELECT $1, k.key, k.tail, $2 FROM unnest($3::bytea[], $4::bytea[]) k (key, tail)";
 
+macro_rules! put_nodes {
+    () => {
+        "INSERT INTO node (gid, kind, home, version, seq, head, body) SELECT * FROM unnest(\
+        $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])"
+    };
+}
+macro_rules! put_edges {
+    () => {
+        "INSERT INTO edge (src, rel, dst, rank, seq, aux) SELECT * FROM unnest(\
+        $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])"
+    };
+}
+pub(crate) const PUT_NEW_NODES: &str = put_nodes!();
 /// A trashed node stays trashed when it is written again; `seq` stays that of its creation.
-pub(crate) const PUT_NODES: &str = "INSERT INTO node (gid, kind, home, version, seq, head, body) SELECT * FROM unnest(\
-    $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[]) \
-    ON CONFLICT (gid) DO UPDATE SET kind = excluded.kind, home = excluded.home, version = excluded.version, \
-    head = excluded.head, body = excluded.body";
+pub(crate) const PUT_NODES: &str = concat!(
+    put_nodes!(),
+    " ON CONFLICT (gid) DO UPDATE SET kind = excluded.kind, home = excluded.home, version = excluded.version, \
+    head = excluded.head, body = excluded.body"
+);
 /// Trashes a node, and removes its index entry and its words.
 pub(crate) const TRASH_NODE: &str = "WITH gone AS (UPDATE node SET gone = $2 WHERE gid = $1 AND gone IS NULL RETURNING gid, kind, home), \
     entry AS (DELETE FROM card c USING gone g \
         WHERE c.home = coalesce(g.home, 0) AND c.kind = g.kind AND c.gid = g.gid) \
     DELETE FROM word w USING gone g WHERE w.home = coalesce(g.home, 0) AND w.kind = g.kind AND w.gid = g.gid";
-pub(crate) const PUT_EDGES: &str = "INSERT INTO edge (src, rel, dst, rank, seq, aux) SELECT * FROM unnest(\
-    $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) \
-    ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux";
+pub(crate) const PUT_NEW_EDGES: &str = put_edges!();
+pub(crate) const PUT_EDGES: &str = concat!(
+    put_edges!(),
+    " ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux"
+);
 pub(crate) const DROP_EDGE: &str = "DELETE FROM edge WHERE src = $1 AND rel = $2 AND dst = $3";
 /// Changes no row if another live node has the alias: a trashed node does not keep its aliases.
 pub(crate) const PUT_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \

@@ -2,11 +2,11 @@
 use crate::columns::{number, whole};
 use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, params};
+use crate::statement_list::OwnedStatement;
 use crate::store_state::{AuditLogEnd, StoreState};
 use crate::transaction::PgTransaction;
 use crate::write_attempt::WriteAttempt;
-use workgraph_core::engine::waves::GraphWrites;
-use workgraph_core::model::gid::Gid;
+use workgraph_core::storage::Seq;
 
 const LOCK: &str = "WITH attempt AS (INSERT INTO write_attempt (id) VALUES (gen_random_uuid()) RETURNING id::text) \
     SELECT seq, floor, audit_seq, audit_gid, audit_at, audit_digest, attempt.id FROM store_state, attempt \
@@ -38,6 +38,45 @@ fn end_columns(end: Option<AuditLogEnd>) -> Result<EndColumns, DatabaseError> {
     ))
 }
 
+/// Move of the row of the store's state by commits that were applied to the state before them.
+#[derive(Clone, Debug)]
+pub(crate) struct StateMove {
+    /// Commit before them, and the last of them.
+    pub(crate) base: Seq,
+    pub(crate) last: Seq,
+    /// Highest gid of an auxiliary node, or 0.
+    pub(crate) floor: i64,
+    /// Ends of the audit log before their rows and after; `None` if they have none.
+    pub(crate) audit: Option<(Option<AuditLogEnd>, AuditLogEnd)>,
+}
+
+impl StateMove {
+    /// Returns the statement that locks the row and moves it. It fails if the state is not the one before the commits, or
+    /// if the log, where they have rows for it, has another end.
+    pub(crate) fn statement(
+        &self,
+        attempt: &WriteAttempt,
+    ) -> Result<OwnedStatement, DatabaseError> {
+        let (mut expected, mut end) = (None, None);
+        if let Some((before, after)) = self.audit {
+            expected = Some(end_columns(before)?.0);
+            end = Some(end_columns(Some(after))?);
+        }
+        let params: OwnedParams = vec![
+            Box::new(whole(self.base)?),
+            Box::new(whole(self.last)?),
+            Box::new(self.floor),
+            Box::new(expected),
+            Box::new(end.as_ref().map(|end| end.0)),
+            Box::new(end.as_ref().map(|end| end.1)),
+            Box::new(end.as_ref().map(|end| end.2)),
+            Box::new(end.map(|end| end.3)),
+            Box::new(attempt.id().to_owned()),
+        ];
+        Ok((MOVE, params))
+    }
+}
+
 impl PgTransaction<'_> {
     /// Locks the row of the store's state, which makes this a transaction that has locked it.
     pub(crate) fn lock_state(&mut self) -> Result<(), DatabaseError> {
@@ -53,47 +92,6 @@ impl PgTransaction<'_> {
         });
         self.attempt = Some(WriteAttempt::on_record(row.try_get(6)?));
         Ok(())
-    }
-
-    /// Locks the row of the store's state and moves it to the state after these writes, without waiting for it. The
-    /// transaction fails if the state is not the one to which the writes were applied, or if the log, where the writes
-    /// have rows for it, does not end at `audit`.
-    pub(crate) fn move_state(
-        &mut self,
-        writes: &GraphWrites,
-        audit: Option<AuditLogEnd>,
-    ) -> Result<(), DatabaseError> {
-        let aux = writes.edges.values().filter_map(|edge| edge.aux);
-        let floor = aux.map(Gid::as_i64).max().unwrap_or(0);
-        let (mut expected, mut end) = (None, None);
-        if !writes.audit_rows.is_empty() {
-            let rows = writes.audit_rows.iter();
-            let last = rows.fold(audit, |last, row| {
-                Some(AuditLogEnd::append(last, row.clone()).1)
-            });
-            expected = Some(end_columns(audit)?.0);
-            end = Some(end_columns(last)?);
-        }
-        let attempt = WriteAttempt::new()?;
-        let seq = writes.last_seq();
-        let params: OwnedParams = vec![
-            Box::new(whole(writes.base)?),
-            Box::new(whole(seq)?),
-            Box::new(floor),
-            Box::new(expected),
-            Box::new(end.as_ref().map(|end| end.0)),
-            Box::new(end.as_ref().map(|end| end.1)),
-            Box::new(end.as_ref().map(|end| end.2)),
-            Box::new(end.map(|end| end.3)),
-            Box::new(attempt.id().to_owned()),
-        ];
-        self.attempt = Some(attempt);
-        self.state = Some(StoreState {
-            seq: writes.base,
-            floor,
-            audit,
-        });
-        self.send(MOVE, params)
     }
 
     /// Returns the state that this transaction has locked.

@@ -306,7 +306,7 @@ impl PgTransaction<'_> {
     }
 }
 
-fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>> {
+pub(crate) fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>> {
     match applied {
         Applied::Ready(applied) => Ok(*applied),
         Applied::Lacks(reads) => Err(reads),
@@ -394,17 +394,6 @@ pub(crate) fn load_from_cache(
         Some((_, view)) => view.map(Some),
         None => Ok(None),
     }
-}
-
-/// Applies change sets to the state that the cache knows; `None` if it does not know enough of it.
-pub(crate) fn apply_from_cache(
-    sets: &[&Changes],
-    cache: &Mutex<FactCache>,
-) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
-    let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
-    attempt_from_cache(guesses.collect(), 0, cache, |facts, cache| {
-        applied(facts, sets, cache)
-    })
 }
 
 /// Makes attempts at something as long as the cache has the reads that the last one lacked.

@@ -14,7 +14,19 @@ fn wave_store(guesses: WaveGuesses, lag: usize, fault: Option<WaveFault>) -> Wav
         guesses,
         lag,
         cache_bytes,
+        pending: 0,
         fault,
+    };
+    WaveStore::over(Arc::new(MemoryStore::new()), options)
+}
+
+/// Returns a store that applies change sets to the state after commits of which its cache learns only later.
+fn pending_store(pending: usize, cache_bytes: usize, fault: Option<WaveFault>) -> WaveStore {
+    let options = WaveOptions {
+        cache_bytes,
+        pending,
+        fault,
+        ..WaveOptions::default()
     };
     WaveStore::over(Arc::new(MemoryStore::new()), options)
 }
@@ -79,6 +91,22 @@ proptest! {
     #![proptest_config(config(30))]
 
     #[test]
+    fn commits_after_pending_ones_come_to_what_the_store_itself_comes_to(
+        history in random_histories::histories(12),
+        size in 1..4usize,
+        pending in 1..5usize,
+        cache_bytes in prop_oneof![Just(60_000usize), Just(10_000_000)],
+    ) {
+        let waves = pending_store(pending, cache_bytes, None);
+        let done = random_histories::compare_groups(&MemoryStore::new(), &waves, &history, size);
+        prop_assert!(done.is_ok(), "{}", done.unwrap_err());
+    }
+}
+
+proptest! {
+    #![proptest_config(config(30))]
+
+    #[test]
     fn searches_in_waves_find_what_a_look_at_every_node_finds(
         history in search_histories::any_history(),
         guesses in any_guesses(),
@@ -113,16 +141,23 @@ fn each_fault_is_noticed() {
         (WaveFault::StaleCache, 1),
         (WaveFault::CacheWithoutEdges, 1),
     ] {
-        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        let config = ProptestConfig {
-            max_shrink_iters: 0,
-            ..config(256)
-        };
-        let mut runner = TestRunner::new_with_rng(config, rng);
-        let noticed = runner.run(&random_histories::histories(12), |history| {
-            let waves = wave_store(WaveGuesses::Usual, lag, Some(fault));
-            compare(&waves, &history).map_err(TestCaseError::fail)
-        });
-        assert!(noticed.is_err(), "{fault:?}");
+        let store = || wave_store(WaveGuesses::Usual, lag, Some(fault));
+        assert!(is_noticed(&store), "{fault:?}");
     }
+    let fault = WaveFault::PendingWithoutEdges;
+    let store = || pending_store(2, 10_000_000, Some(fault));
+    assert!(is_noticed(&store), "{fault:?}");
+}
+
+fn is_noticed(store: &dyn Fn() -> WaveStore) -> bool {
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let config = ProptestConfig {
+        max_shrink_iters: 0,
+        ..config(256)
+    };
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let noticed = runner.run(&random_histories::histories(12), |history| {
+        compare(&store(), &history).map_err(TestCaseError::fail)
+    });
+    noticed.is_err()
 }

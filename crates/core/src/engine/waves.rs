@@ -23,7 +23,8 @@
 //! [`FactCache`] keeps answers between requests. An attempt takes from it what the facts lack when that is asked for
 //! ([`load_attempt_with`]), so that one attempt is enough where the cache has everything. It is exact: before it is used it learns which keys the commits since
 //! its state have touched, in the trip of the first wave. A store that commits gives the cache what it wrote, so that the
-//! reply to the request, and the next commit to the same lists, find it there.
+//! reply to the request, and the next commit to the same lists, find it there. [`PendingCommits`] does the same for writes
+//! that are not durable yet: change sets can be applied to the state after them before they are.
 mod answer_weight;
 mod attempt_facts;
 mod attempts;
@@ -39,6 +40,7 @@ mod guesses;
 mod known_ranges;
 mod misses;
 mod overlay;
+mod pending_commits;
 mod viewer_cache;
 
 pub use attempt_facts::AttemptCache;
@@ -52,6 +54,7 @@ pub use graph_read::{GraphAnswer, GraphRead, InOutRow};
 pub use graph_writes::{EdgeKey, GraphWrites, WrittenNode};
 pub use guesses::{commit_guesses, load_guesses};
 pub use overlay::Overlay;
+pub use pending_commits::PendingCommits;
 
 /// Most waves of one load or commit.
 pub const WAVES_MAX: usize = 12;

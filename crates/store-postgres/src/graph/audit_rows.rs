@@ -2,6 +2,7 @@
 use crate::columns::{code, gid, limit, maybe_gid, whole};
 use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, Params};
+use crate::statement_list::StatementList;
 use crate::store_state::AuditLogEnd;
 use crate::transaction::PgTransaction;
 use tokio_postgres::Row;
@@ -71,13 +72,13 @@ fn audit_row(row: &Row) -> Result<AuditRow, DatabaseError> {
     })
 }
 
-impl PgTransaction<'_> {
-    /// Appends a row, chained to the last one, without waiting for it.
-    pub(crate) fn append_audit(&mut self, row: AuditRow) -> Result<(), DatabaseError> {
-        let state = self.locked_state()?;
-        let (row, end) = AuditLogEnd::append(state.audit, row);
-        state.audit = Some(end);
-        let head = end.head;
+impl StatementList {
+    /// Appends a row, after which this is the end of the log.
+    pub(super) fn append_audit(
+        &mut self,
+        row: AuditRow,
+        end: AuditLogEnd,
+    ) -> Result<(), DatabaseError> {
         let params: OwnedParams = vec![
             Box::new(row.gid.as_i64()),
             Box::new(row.time.millis()),
@@ -87,12 +88,15 @@ impl PgTransaction<'_> {
             Box::new(row.actor.map(Gid::as_i64)),
             Box::new(row.resource.as_i64()),
             Box::new(row.body.to_string()),
-            Box::new(whole(head.seq)?),
-            Box::new(head.digest.to_vec()),
+            Box::new(whole(end.head.seq)?),
+            Box::new(end.head.digest.to_vec()),
         ];
-        self.send(APPEND, params)
+        self.add(APPEND, params);
+        Ok(())
     }
+}
 
+impl PgTransaction<'_> {
     /// Returns the rows that match, oldest first.
     pub(crate) fn audited(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, DatabaseError> {
         let kind = query.kind.map(|kind| i16::from(kind.code));

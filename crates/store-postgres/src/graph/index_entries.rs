@@ -1,7 +1,9 @@
 //! Index entries: the rows that search reads, written beside the nodes.
+use super::row_writes::RowAge;
 use crate::columns::{code, gid, limit, maybe_gid};
 use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, Param, ROWS_MAX, column, params};
+use crate::statement_list::StatementList;
 use crate::transaction::PgTransaction;
 use tokio_postgres::Row;
 use workgraph_core::model::gid::Gid;
@@ -86,14 +88,22 @@ const LIST_OF: &str = "SELECT gid, due, modified FROM card WHERE home = $1 AND k
     AND done = ANY ($4::boolean[]) LIMIT $5";
 const LIST_OF_DUE: &str = "SELECT gid, due, modified FROM card WHERE home = $1 AND kind = $2 AND who = $3 \
     AND done = ANY ($4::boolean[]) AND due BETWEEN $6 AND $7 LIMIT $5";
+macro_rules! put_entries {
+    () => {
+        concat!(
+            "INSERT INTO card (home, kind, ",
+            columns!(),
+            ", shape) \
+            SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], \
+            $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::smallint[], $13::smallint[], \
+            $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::boolean[], $20::integer[])"
+        )
+    };
+}
+const PUT_NEW_ENTRIES: &str = put_entries!();
 const PUT_ENTRIES: &str = concat!(
-    "INSERT INTO card (home, kind, ",
-    columns!(),
-    ", shape) \
-    SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], \
-    $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::smallint[], $13::smallint[], \
-    $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::boolean[], $20::integer[]) \
-    ON CONFLICT (home, kind, gid) DO UPDATE SET created = excluded.created, modified = excluded.modified, \
+    put_entries!(),
+    " ON CONFLICT (home, kind, gid) DO UPDATE SET created = excluded.created, modified = excluded.modified, \
     completed = excluded.completed, due = excluded.due, start = excluded.start, who = excluded.who, \
     creator = excluded.creator, assigner = excluded.assigner, subtype = excluded.subtype, flags = excluded.flags, \
     likes = excluded.likes, sub = excluded.sub, waits = excluded.waits, blocks = excluded.blocks, sum = excluded.sum, \
@@ -305,9 +315,11 @@ impl PgTransaction<'_> {
         }
         Ok(())
     }
+}
 
+impl StatementList {
     /// Writes index entries of different nodes.
-    pub(super) fn put_entries(&mut self, entries: &[&IndexEntry]) -> Result<(), DatabaseError> {
+    pub(super) fn put_entries(&mut self, age: RowAge, entries: &[&IndexEntry]) {
         let on = |flag: bool| flag.then_some(1i64);
         for some in entries.chunks(ROWS_MAX) {
             let params: OwnedParams = vec![
@@ -334,8 +346,7 @@ impl PgTransaction<'_> {
                 column(some, |entry| entry.is_completed),
                 column(some, |entry| i32::from(entry.shape().number())),
             ];
-            self.send(PUT_ENTRIES, params)?;
+            self.add(age.choose(PUT_NEW_ENTRIES, PUT_ENTRIES), params);
         }
-        Ok(())
     }
 }

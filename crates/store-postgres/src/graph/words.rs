@@ -3,6 +3,7 @@ use super::index_entries::home;
 use crate::columns::{gid, limit};
 use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, Param, ROWS_MAX, column, params};
+use crate::statement_list::StatementList;
 use crate::transaction::PgTransaction;
 use std::collections::BTreeMap;
 use workgraph_core::model::gid::Gid;
@@ -77,14 +78,10 @@ pub(crate) fn word_parts(text: &NodeWords) -> BTreeMap<&str, i16> {
     words
 }
 
-impl PgTransaction<'_> {
+impl StatementList {
     /// Replaces the words of a node, unless its entry in the table has the same ones; must be called before the entry is
     /// written.
-    pub(super) fn put_words(
-        &mut self,
-        entry: &IndexEntry,
-        text: &NodeWords,
-    ) -> Result<(), DatabaseError> {
+    pub(super) fn put_words(&mut self, entry: &IndexEntry, text: &NodeWords) {
         let words = word_parts(text);
         let (home, kind, gid) = (
             home(entry.workspace),
@@ -99,9 +96,9 @@ impl PgTransaction<'_> {
                 Box::new(entry.words_hash),
             ]
         };
-        self.send(DROP_WORDS, node())?;
+        self.add(DROP_WORDS, node());
         if words.is_empty() {
-            return Ok(());
+            return;
         }
         let (terms, parts): (Vec<String>, Vec<i16>) = words
             .into_iter()
@@ -110,14 +107,11 @@ impl PgTransaction<'_> {
         let mut params = node();
         params.push(Box::new(terms));
         params.push(Box::new(parts));
-        self.send(PUT_WORDS, params)
+        self.add(PUT_WORDS, params);
     }
 
     /// Writes the words of new nodes.
-    pub(super) fn put_new_words(
-        &mut self,
-        entries: &[(&IndexEntry, &NodeWords)],
-    ) -> Result<(), DatabaseError> {
+    pub(super) fn put_new_words(&mut self, entries: &[(&IndexEntry, &NodeWords)]) {
         let words: Vec<(&IndexEntry, &str, i16)> = entries
             .iter()
             .flat_map(|(entry, text)| {
@@ -133,11 +127,12 @@ impl PgTransaction<'_> {
                 column(some, |(_, term, _)| (*term).to_owned()),
                 column(some, |(.., parts)| *parts),
             ];
-            self.send(PUT_NEW_WORDS, params)?;
+            self.add(PUT_NEW_WORDS, params);
         }
-        Ok(())
     }
+}
 
+impl PgTransaction<'_> {
     /// Visits the nodes that have all words of a scan.
     pub(super) fn word_matches(
         &mut self,

@@ -1,17 +1,11 @@
 //! Group commit: change sets that are applied together, each to the state after those before it.
 use super::write_job::DynWrite;
 use crate::database_error::DatabaseError;
-use crate::store_state::AuditLogEnd;
 use crate::transaction::PgTransaction;
-use crate::waves::apply_from_cache;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use workgraph_core::engine::waves::{AppliedChanges, FactCache, Facts, GraphWrites};
 use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
-
-/// Most keys that a commit puts into the journal for the caches of other nodes. One that touches more, such as the deletion
-/// of a large project, makes them forget everything.
-const TOUCHED_KEYS_MAX: usize = 4_096;
 
 /// Change sets as they were applied to the state after a commit.
 pub(super) struct CommittedGroup {
@@ -28,7 +22,7 @@ fn failed(error: GraphStoreError) -> DatabaseError {
     }
 }
 
-fn sets(jobs: &[Box<dyn DynWrite>]) -> Vec<&Changes> {
+pub(super) fn sets(jobs: &[Box<dyn DynWrite>]) -> Vec<&Changes> {
     jobs.iter().filter_map(|job| job.changes()).collect()
 }
 
@@ -40,24 +34,6 @@ impl CommittedGroup {
             writes,
             outcomes,
         }
-    }
-
-    /// Applies change sets to the state that the cache shows. Returns `None` if it does not know enough, and if nothing
-    /// would be written: a reason to refuse a change set may be outdated, which only a write finds out.
-    pub(super) fn from_cache(
-        jobs: &[Box<dyn DynWrite>],
-        cache: &Mutex<FactCache>,
-        audit: Option<Option<AuditLogEnd>>,
-    ) -> Option<Self> {
-        let sets = sets(jobs);
-        if sets.is_empty() {
-            return None;
-        }
-        let attempt = AssertUnwindSafe(|| apply_from_cache(&sets, cache));
-        let (facts, applied) = catch_unwind(attempt).ok()?.ok()??;
-        let group = Self::new(Some(facts), applied);
-        let is_known = audit.is_some() || !group.has_audit_rows();
-        (is_known && !group.writes.is_empty()).then_some(group)
     }
 
     /// Applies change sets to the state that the transaction has locked, or locks with the first wave.
@@ -86,10 +62,6 @@ impl CommittedGroup {
         &self.writes
     }
 
-    pub(super) fn has_audit_rows(&self) -> bool {
-        !self.writes.audit_rows.is_empty()
-    }
-
     /// Returns true if the state to which the change sets were applied is durable.
     pub(super) fn is_first(&self) -> bool {
         self.facts.is_some()
@@ -97,11 +69,7 @@ impl CommittedGroup {
 
     /// Sends the writes, without waiting for them.
     pub(super) fn send(&self, transaction: &mut PgTransaction<'_>) -> Result<(), DatabaseError> {
-        let touched = &self.writes.touched;
-        let numbers = || touched.iter().map(|key| key.number()).collect();
-        let touched = (touched.len() <= TOUCHED_KEYS_MAX).then(numbers);
-        let sent = transaction.put_group(&self.writes, touched);
-        sent.map_err(failed)
+        transaction.put_group(&self.writes)
     }
 
     /// Gives the jobs their outcomes.

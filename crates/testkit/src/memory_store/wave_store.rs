@@ -9,8 +9,8 @@ use std::sync::Arc;
 use workgraph_core::engine::load;
 use workgraph_core::engine::waves::{
     Applied, AppliedChanges, Attempt, AttemptCache, FactCache, FactKey, Facts, FactsSnapshot,
-    GraphAnswer, GraphRead, GraphWrites, WAVES_MAX, apply_attempt_with, commit_guesses,
-    load_attempt_with, load_guesses,
+    GraphAnswer, GraphRead, GraphWrites, PendingCommits, WAVES_MAX, apply_attempt_with,
+    commit_guesses, load_attempt_with, load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
@@ -48,6 +48,8 @@ pub enum WaveFault {
     StaleCache,
     /// The cache learns what commits wrote, but not their edges.
     CacheWithoutEdges,
+    /// Pending commits are known without their edges.
+    PendingWithoutEdges,
 }
 
 /// Options of a wave store.
@@ -59,6 +61,9 @@ pub struct WaveOptions {
     pub lag: usize,
     /// Bytes of the cache of answers; 0 for none.
     pub cache_bytes: usize,
+    /// Number of commits that are pending before the cache learns of them: as if each became durable only after so many
+    /// others.
+    pub pending: usize,
     /// Fault, if it has one.
     pub fault: Option<WaveFault>,
 }
@@ -95,6 +100,10 @@ struct WaveState {
     past: Option<(MemoryGraph, Vec<FactKey>, usize)>,
     broken_law: Option<String>,
     cache: Option<FactCache>,
+    /// Commits that the cache is to learn of.
+    pending: PendingCommits,
+    /// The last commit of each of their groups.
+    pending_groups: VecDeque<Seq>,
     /// Bytes of the cache, if not those of the options.
     cache_bytes: Option<usize>,
     /// Keys that commits touched and the cache has not learned yet.
@@ -195,7 +204,7 @@ impl WaveStore {
                 (waves, reads) = (waves + 1, reads + wave.len());
                 self.fetch(&mut facts, wave, graph, state)?;
             }
-            let kept = CacheOfAttempt::at(facts.seq(), state);
+            let kept = CacheOfAttempt::before_commit(facts.seq(), state);
             match apply_attempt_with(&mut facts, &kept, sets) {
                 Applied::Ready(applied) => {
                     state.counts.push(WaveCount {
@@ -261,6 +270,10 @@ impl WaveStore {
         if state.cache.is_none() {
             return;
         }
+        if self.options.pending > 0 {
+            self.keep_pending(facts, writes, state);
+            return;
+        }
         if self.options.fault == Some(WaveFault::StaleCache) {
             state.unlearned.extend(&writes.touched);
             return;
@@ -271,6 +284,30 @@ impl WaveStore {
         }
         if let Some(cache) = &mut state.cache {
             cache.commit(facts, writes);
+        }
+    }
+
+    /// Makes writes pending, and gives the cache the oldest ones once there are too many. A load meanwhile learns what they
+    /// touch.
+    fn keep_pending(&self, facts: Facts, mut writes: GraphWrites, state: &mut WaveState) {
+        let last = writes.last_seq();
+        state.unlearned.extend(&writes.touched);
+        if facts.seq() != writes.base {
+            // They were found from older facts, so nothing can be applied to the state after them.
+            state.pending.clear();
+            state.pending_groups.clear();
+            return;
+        }
+        if self.options.fault == Some(WaveFault::PendingWithoutEdges) {
+            writes.edges.clear();
+        }
+        state.pending.push(facts, writes);
+        state.pending_groups.push_back(last);
+        if state.pending_groups.len() > self.options.pending
+            && let Some(durable) = state.pending_groups.pop_front()
+            && let Some(cache) = &mut state.cache
+        {
+            state.pending.settle(durable, cache);
         }
     }
 
@@ -390,9 +427,10 @@ fn fill(
     }
 }
 
-/// Cache from which an attempt takes what its facts lack.
+/// Cache from which an attempt takes what its facts lack, and the pending commits after its state.
 struct CacheOfAttempt<'c> {
     cache: RefCell<Option<&'c mut FactCache>>,
+    pending: RefCell<Option<&'c mut PendingCommits>>,
 }
 
 impl<'c> CacheOfAttempt<'c> {
@@ -401,21 +439,42 @@ impl<'c> CacheOfAttempt<'c> {
         let cache = state.cache.as_mut().filter(|cache| cache.seq() == seq);
         Self {
             cache: RefCell::new(cache),
+            pending: RefCell::default(),
+        }
+    }
+
+    /// Returns the same, or the cache with pending commits that lead to the state.
+    fn before_commit(seq: Seq, state: &'c mut WaveState) -> Self {
+        if state.pending.last_seq() != Some(seq) {
+            return Self::at(seq, state);
+        }
+        Self {
+            cache: RefCell::new(state.cache.as_mut()),
+            pending: RefCell::new(Some(&mut state.pending)),
         }
     }
 }
 
 impl AttemptCache for CacheOfAttempt<'_> {
     fn answer(&self, read: &GraphRead) -> Option<GraphAnswer> {
-        self.cache.borrow_mut().as_deref_mut()?.get(read)
+        let mut cache = self.cache.borrow_mut();
+        let cache = cache.as_deref_mut()?;
+        match self.pending.borrow_mut().as_deref_mut() {
+            Some(pending) => pending.answer(read, cache),
+            None => cache.get(read),
+        }
     }
 
     fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>> {
-        self.cache.borrow().as_deref()?.viewer(key)
+        let is_ahead = self.pending.borrow().is_some();
+        let cache = self.cache.borrow();
+        cache.as_deref().filter(|_| !is_ahead)?.viewer(key)
     }
 
     fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>) {
-        if let Some(cache) = self.cache.borrow_mut().as_deref_mut() {
+        if self.pending.borrow().is_none()
+            && let Some(cache) = self.cache.borrow_mut().as_deref_mut()
+        {
             cache.keep_viewer(cache.seq(), key, viewer, depends_on);
         }
     }

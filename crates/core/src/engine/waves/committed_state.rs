@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::GraphWrites;
 use super::overlay::{ChangedLists, Overlay};
+use crate::model::edge::Seq;
 use crate::storage::snapshot::Depth;
 use rustc_hash::FxHashSet;
 
@@ -40,6 +41,31 @@ impl CommittedState {
             writes,
             outdated: FxHashSet::default(),
         }
+    }
+
+    /// Returns the commit before these.
+    pub(super) const fn base(&self) -> Seq {
+        self.writes.base
+    }
+
+    /// Returns the last of these commits.
+    pub(super) fn last_seq(&self) -> Seq {
+        self.writes.last_seq()
+    }
+
+    /// Returns the keys that the commits touch.
+    pub(super) fn touched(&self) -> impl Iterator<Item = FactKey> {
+        self.writes.touched.iter().copied()
+    }
+
+    /// Returns true if the commits touch a key.
+    pub(super) fn touches(&self, key: FactKey) -> bool {
+        self.writes.touched.contains(&key)
+    }
+
+    /// Returns true if the facts are those of the state before the commits.
+    pub(super) const fn has_its_facts(&self) -> bool {
+        self.facts.seq() == self.writes.base
     }
 
     /// Returns the bytes that it takes, as far as they are counted.
@@ -133,7 +159,11 @@ impl CommittedState {
 }
 
 /// Returns true if one of the keys of a read with this answer is such a key.
-fn depends(read: &GraphRead, answer: &GraphAnswer, is_such: impl Fn(FactKey) -> bool) -> bool {
+pub(super) fn depends(
+    read: &GraphRead,
+    answer: &GraphAnswer,
+    is_such: impl Fn(FactKey) -> bool,
+) -> bool {
     let mut depends = false;
     read.keys(answer, &mut |key| depends |= is_such(key));
     depends

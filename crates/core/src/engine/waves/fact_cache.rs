@@ -137,12 +137,17 @@ impl FactCache {
     /// Goes on to the state after commits that are durable, and keeps what they wrote. `facts` are those that the
     /// writes were found from, and of the state that they were applied to.
     pub fn commit(&mut self, facts: Facts, writes: GraphWrites) {
-        let (since, seq) = (writes.base, writes.last_seq());
-        self.invalidate_to(since, seq, writes.touched.iter().copied());
-        if self.seq != seq || since != facts.seq() {
+        self.commit_state(CommittedState::new(facts, writes));
+    }
+
+    /// Goes on to the state after commits that are durable, and keeps it.
+    pub(super) fn commit_state(&mut self, state: CommittedState) {
+        let (since, seq) = (state.base(), state.last_seq());
+        self.invalidate_to(since, seq, state.touched());
+        if self.seq != seq || !state.has_its_facts() {
             return;
         }
-        self.committed.push_back(CommittedState::new(facts, writes));
+        self.committed.push_back(state);
         self.drop_committed();
     }
 

@@ -1,0 +1,70 @@
+//! Pending commits: writes that are on their way to the store, each to the state after those before it.
+use super::committed_state::{CommittedState, depends};
+use super::fact_cache::FactCache;
+use super::facts::Facts;
+use super::graph_read::{GraphAnswer, GraphRead};
+use super::graph_writes::GraphWrites;
+use crate::model::edge::Seq;
+use std::collections::VecDeque;
+
+/// Commits that are not durable yet, in their order. With a cache of the state before them they answer reads of the state
+/// after them, so that the next change sets can be applied meanwhile. If one of them is not made, neither are those after
+/// it: they must be [forgotten](PendingCommits::clear).
+#[derive(Debug, Default)]
+pub struct PendingCommits {
+    states: VecDeque<CommittedState>,
+}
+
+impl PendingCommits {
+    /// Returns the last commit, if there is one.
+    #[must_use]
+    pub fn last_seq(&self) -> Option<Seq> {
+        self.states.back().map(CommittedState::last_seq)
+    }
+
+    /// Adds commits. `facts` are those that the writes were found from, of the state after the last commit.
+    pub fn push(&mut self, facts: Facts, writes: GraphWrites) {
+        self.states.push_back(CommittedState::new(facts, writes));
+    }
+
+    /// Removes the commits up to this one, which are durable, and gives them to the cache.
+    pub fn settle(&mut self, upto: Seq, cache: &mut FactCache) {
+        while let Some(first) = self.states.pop_front_if(|state| state.last_seq() <= upto) {
+            cache.commit_state(first);
+        }
+    }
+
+    /// Forgets all commits.
+    pub fn clear(&mut self) {
+        self.states.clear();
+    }
+
+    /// Returns the answer to a read of the state after the last commit, if it is known. The cache must be at a state
+    /// from which only these commits lead on; at another one it says nothing.
+    pub fn answer(&mut self, read: &GraphRead, cache: &mut FactCache) -> Option<GraphAnswer> {
+        let states = self.states.make_contiguous();
+        if let Some((first, last)) = states.first().zip(states.last())
+            && !(first.base()..=last.last_seq()).contains(&cache.seq())
+        {
+            return None;
+        }
+        answer_after(states, read, cache)
+    }
+}
+
+/// Returns the answer to a read of the state after these commits.
+fn answer_after(
+    states: &mut [CommittedState],
+    read: &GraphRead,
+    cache: &mut FactCache,
+) -> Option<GraphAnswer> {
+    let Some((last, before)) = states.split_last_mut() else {
+        return cache.get(read);
+    };
+    let written = last.answer(read, &mut |read| answer_after(before, read, cache));
+    if written.is_some() {
+        return written;
+    }
+    let answer = answer_after(before, read, cache)?;
+    (!depends(read, &answer, |key| last.touches(key))).then_some(answer)
+}

@@ -1,0 +1,32 @@
+//! Statements that write, made before they are sent.
+use crate::params::OwnedParams;
+
+/// A statement with the parameters that it takes along.
+pub(crate) type OwnedStatement = (&'static str, OwnedParams);
+
+/// Statements that write, in the order in which they are to be sent.
+#[derive(Default)]
+pub(crate) struct StatementList {
+    statements: Vec<OwnedStatement>,
+}
+
+impl StatementList {
+    /// Adds a statement.
+    pub(crate) fn add(&mut self, sql: &'static str, params: OwnedParams) {
+        self.statements.push((sql, params));
+    }
+
+    /// Adds the statements of another list.
+    pub(crate) fn append(&mut self, mut others: Self) {
+        self.statements.append(&mut others.statements);
+    }
+}
+
+impl IntoIterator for StatementList {
+    type Item = OwnedStatement;
+    type IntoIter = std::vec::IntoIter<OwnedStatement>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.statements.into_iter()
+    }
+}

@@ -1,0 +1,87 @@
+//! Change sets that are applied to the state after commits that are not durable yet.
+use crate::waves::{ATTEMPTS_MAX, outcome};
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::sync::Arc;
+use workgraph_core::Viewer;
+use workgraph_core::engine::waves::{
+    AppliedChanges, AttemptCache, FactCache, FactKey, Facts, GraphAnswer, GraphRead,
+    PendingCommits, apply_attempt_with, commit_guesses,
+};
+use workgraph_core::storage::{Changes, GraphStoreError, Seq, ViewerKey};
+
+/// State after the pending commits, as they and the cache before them know it.
+struct StateAhead<'c> {
+    cache: &'c Mutex<FactCache>,
+    pending: RefCell<&'c mut PendingCommits>,
+    seq: Seq,
+}
+
+impl<'c> StateAhead<'c> {
+    fn new(cache: &'c Mutex<FactCache>, pending: &'c mut PendingCommits) -> Self {
+        let seq = pending.last_seq().unwrap_or_else(|| cache.lock().seq());
+        let pending = RefCell::new(pending);
+        Self {
+            cache,
+            pending,
+            seq,
+        }
+    }
+
+    fn get(&self, read: &GraphRead) -> Option<GraphAnswer> {
+        let (mut cache, mut pending) = (self.cache.lock(), self.pending.borrow_mut());
+        let is_ahead = pending.last_seq().is_some();
+        // Without pending commits the cache must still be where it was.
+        (is_ahead || cache.seq() == self.seq)
+            .then(|| pending.answer(read, &mut cache))
+            .flatten()
+    }
+
+    /// Adds what is known to facts. Returns true if all of these reads are.
+    fn fill(&self, facts: &mut Facts, reads: Vec<GraphRead>) -> Result<bool, GraphStoreError> {
+        let mut are_all = true;
+        for read in reads {
+            match self.get(&read) {
+                Some(answer) => facts.insert(&read, answer)?,
+                None => are_all = false,
+            }
+        }
+        Ok(are_all)
+    }
+}
+
+impl AttemptCache for StateAhead<'_> {
+    fn answer(&self, read: &GraphRead) -> Option<GraphAnswer> {
+        self.get(read)
+    }
+
+    fn viewer(&self, _: ViewerKey) -> Option<Arc<Viewer>> {
+        // Changes are applied for nobody.
+        None
+    }
+
+    fn keep_viewer(&self, _: ViewerKey, _: &Arc<Viewer>, _: Vec<FactKey>) {}
+}
+
+/// Applies change sets to the state after the pending commits; `None` if not enough of it is known.
+pub(crate) fn apply_ahead(
+    sets: &[&Changes],
+    cache: &Mutex<FactCache>,
+    pending: &mut PendingCommits,
+) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
+    let ahead = StateAhead::new(cache, pending);
+    let mut facts = Facts::at(ahead.seq);
+    // A guess that is not known may be useless.
+    let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
+    ahead.fill(&mut facts, guesses.collect())?;
+    for _ in 0..ATTEMPTS_MAX {
+        let lacking = match outcome(apply_attempt_with(&mut facts, &ahead, sets)) {
+            Ok(applied) => return Ok(Some((facts, applied))),
+            Err(reads) => reads,
+        };
+        if !ahead.fill(&mut facts, lacking)? {
+            break;
+        }
+    }
+    Ok(None)
+}

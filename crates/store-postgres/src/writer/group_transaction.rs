@@ -1,0 +1,154 @@
+//! Transaction of a group of commits: statements are sent and not waited for until all were.
+use crate::database::Database;
+use crate::database_error::DatabaseError;
+use crate::deadline::Deadline;
+use crate::reader::OpenConnection;
+use crate::statement_list::{OwnedStatement, StatementList};
+use crate::transaction::wait_for;
+use futures_util::FutureExt;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio_postgres::Statement;
+use tokio_postgres::types::ToSql;
+
+type PendingStatement = Pin<Box<dyn Future<Output = Result<(), DatabaseError>> + Send>>;
+
+/// Transaction on a connection of its own. It is used on a thread that may block.
+pub(super) struct GroupTransaction {
+    database: Database,
+    connection: Arc<OpenConnection>,
+    /// Statements that were sent, in their order, until they are answered.
+    pending: VecDeque<PendingStatement>,
+    /// Error of the first statement that failed.
+    failed: Option<DatabaseError>,
+    /// Reason for which a statement was not sent: then none after it is.
+    unsent: Option<DatabaseError>,
+    deadline: Deadline,
+}
+
+impl GroupTransaction {
+    /// Takes a connection, and begins the transaction on it.
+    pub(super) fn begin(database: &Database) -> Result<Self, DatabaseError> {
+        let connection = database.runtime().block_on(database.write_connection())?;
+        let mut transaction = Self {
+            database: database.clone(),
+            connection: Arc::new(OpenConnection::new(database, connection)),
+            pending: VecDeque::new(),
+            failed: None,
+            unsent: None,
+            deadline: Deadline::after(database.options().write_timeout),
+        };
+        transaction.command("BEGIN");
+        Ok(transaction)
+    }
+
+    /// Sends statements. If one of them fails, so do all that follow.
+    pub(super) fn send_all(&mut self, statements: StatementList) {
+        for statement in statements {
+            self.send(statement);
+        }
+    }
+
+    /// Sends a statement.
+    pub(super) fn send(&mut self, (sql, params): OwnedStatement) {
+        if self.unsent.is_some() {
+            return;
+        }
+        let prepared = match self.prepared(sql) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                self.unsent = Some(error);
+                return;
+            }
+        };
+        let connection = Arc::clone(&self.connection);
+        self.push(Box::pin(async move {
+            let params = params.iter().map(|param| &**param as &(dyn ToSql + Sync));
+            let params: Vec<_> = params.collect();
+            let done = connection.connected()?.execute(&prepared, &params).await;
+            Ok(done.map(drop)?)
+        }));
+    }
+
+    /// Sends a command without parameters.
+    pub(super) fn command(&mut self, sql: &'static str) {
+        if self.unsent.is_some() {
+            return;
+        }
+        let connection = Arc::clone(&self.connection);
+        self.push(Box::pin(async move {
+            Ok(connection.connected()?.batch_execute(sql).await?)
+        }));
+    }
+
+    /// Returns a statement, prepared once per connection.
+    fn prepared(&self, sql: &'static str) -> Result<Statement, DatabaseError> {
+        let prepared = self.connection.connected()?.prepare_cached(sql);
+        let prepared = wait_for(prepared, self.deadline, &None);
+        Ok(self.database.runtime().block_on(prepared)??)
+    }
+
+    /// Puts a statement on the connection, by its first poll.
+    fn push(&mut self, mut statement: PendingStatement) {
+        let done = {
+            let _entered = self.database.runtime().enter();
+            (&mut statement).now_or_never()
+        };
+        self.pending.push_back(match done {
+            Some(done) => Box::pin(std::future::ready(done)),
+            None => statement,
+        });
+    }
+
+    /// Gives what was sent from now on, and its answers, the whole time of a transaction.
+    pub(super) fn renew_deadline(&mut self) {
+        self.deadline = Deadline::after(self.database.options().write_timeout);
+    }
+
+    /// Waits until all statements are answered; fails with the first error. What was waited for stays so if this is
+    /// dropped and called again.
+    pub(super) async fn end(&mut self) -> Result<(), DatabaseError> {
+        let deadline = self.deadline;
+        wait_for(self.answers(), deadline, &None).await?;
+        let failed = self.failed.clone().or_else(|| self.unsent.clone());
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn answers(&mut self) {
+        while let Some(statement) = self.pending.front_mut() {
+            let done = statement.await;
+            self.pending.pop_front();
+            if let Err(error) = done {
+                self.failed.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Undoes the transaction. Its connection is used again once that is done.
+    pub(super) fn roll_back(mut self) {
+        self.command("ROLLBACK");
+        let runtime = self.database.runtime().clone();
+        runtime.spawn(async move {
+            if let Err(error) = self.end().await {
+                tracing::debug!(%error, "a transaction was not undone; its connection is closed");
+            }
+        });
+    }
+}
+
+/// A connection that is in doubt is closed; another one goes back to its pool.
+impl Drop for GroupTransaction {
+    fn drop(&mut self) {
+        let is_broken = |error: &DatabaseError| error.breaks_connection();
+        let is_in_doubt = !self.pending.is_empty()
+            || self.unsent.is_some()
+            || self.failed.as_ref().is_some_and(is_broken);
+        // Statements hold the connection until they are answered.
+        self.pending.clear();
+        if !is_in_doubt && let Some(open) = Arc::get_mut(&mut self.connection) {
+            drop(open.take());
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Thread of the writer: groups are made durable one after the other, and the next one is made meanwhile.
+use super::group_ahead::{GroupAhead, NewRows};
+use super::group_commit::sets;
+use super::locked_batch::WriteMode;
+use super::write_job::DynWrite;
+use crate::database::Database;
+use crate::database_error::DatabaseError;
+use crate::graph::group_statements::GroupStatements;
+use crate::store_state::AuditLogEnd;
+use crate::waves_ahead::apply_ahead;
+use crate::write_attempt::WriteAttempt;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use workgraph_core::engine::waves::{FactCache, PendingCommits};
+
+/// Most jobs that share one commit.
+pub(super) const BATCH: usize = 256;
+/// Fewest jobs that are added to a group while the one before it is being committed: each time costs the same statements.
+const ADDED_MIN: usize = 4;
+/// Number of batches between two removals of old attempts.
+const SWEEP_INTERVAL: u32 = 256;
+/// Number of batches that lock the state first, after one found that another node had changed it.
+const CAUTIOUS_BATCHES: u32 = 8;
+
+const COMMIT: &str = "COMMIT";
+const SWEEP: &str = "DELETE FROM write_attempt WHERE at < now() - interval '1 hour'";
+
+/// Jobs as they come.
+type JobQueue = mpsc::Receiver<Box<dyn DynWrite>>;
+
+/// State of the writer's thread.
+pub(super) struct WriterThread {
+    pub(super) database: Database,
+    /// Cache of the store, which gets what is committed.
+    pub(super) cache: Arc<Mutex<FactCache>>,
+    /// Jobs that are in no group yet.
+    pub(super) waiting: VecDeque<Box<dyn DynWrite>>,
+    /// Group that is being committed.
+    committing: Option<GroupAhead>,
+    /// Group after that one.
+    next: Option<GroupAhead>,
+    /// Commits of both groups.
+    pending: PendingCommits,
+    /// True if what waits cannot be applied before the commit of the groups.
+    is_blocked: bool,
+    /// End of the audit log after both groups, if that is known.
+    pub(super) audit: Option<Option<AuditLogEnd>>,
+    /// Number of batches that are to lock the state first.
+    pub(super) cautious: u32,
+    /// Trips of attempts after which all jobs wait again.
+    lost_trips: u32,
+    batches: u32,
+}
+
+impl WriterThread {
+    pub(super) fn new(database: Database, cache: Arc<Mutex<FactCache>>) -> Self {
+        Self {
+            database,
+            cache,
+            waiting: VecDeque::new(),
+            committing: None,
+            next: None,
+            pending: PendingCommits::default(),
+            is_blocked: false,
+            audit: None,
+            cautious: 0,
+            lost_trips: 0,
+            batches: 0,
+        }
+    }
+
+    /// Writes jobs until the queue is closed and empty.
+    pub(super) fn run(mut self, mut queue: JobQueue) {
+        let mut taken = Vec::with_capacity(BATCH);
+        let mut is_open = true;
+        while is_open || self.has_work() {
+            if !self.has_work() {
+                is_open = queue.blocking_recv_many(&mut taken, BATCH) > 0;
+            } else if let Some(group) = &mut self.committing {
+                let runtime = self.database.runtime().clone();
+                let takes = is_open && self.waiting.len() < BATCH;
+                let ended = runtime.block_on(async {
+                    tokio::select! {
+                        biased;
+                        done = group.end() => Some(done),
+                        count = queue.recv_many(&mut taken, BATCH), if takes => {
+                            is_open = count > 0;
+                            None
+                        }
+                    }
+                });
+                if let Some(done) = ended {
+                    self.end_commit(done);
+                }
+            }
+            self.waiting.extend(taken.drain(..));
+            self.go_on();
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.committing.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Begins the next commit, or prepares it while one is being made.
+    fn go_on(&mut self) {
+        if self.committing.is_some() {
+            if self.waiting.len() >= ADDED_MIN {
+                self.add_to_next();
+            }
+            return;
+        }
+        self.is_blocked = false;
+        self.add_to_next();
+        if self.next.is_some() {
+            self.commit_next();
+        } else if !self.waiting.is_empty() {
+            let waves = self.database.options().waves;
+            self.write_under_lock(match waves {
+                true => WriteMode::Waves,
+                false => WriteMode::OneByOne,
+            });
+        }
+    }
+
+    /// Applies the change sets at the head of the queue to the state after both groups, and adds them to the next one, as
+    /// far as enough of that state is known. If nothing would be written, they are left to wait: a reason to refuse a
+    /// change set may be outdated, which only a write finds out.
+    fn add_to_next(&mut self) {
+        if self.is_blocked || self.cautious > 0 || !self.database.options().waves {
+            return;
+        }
+        let last = self.next.as_ref().or(self.committing.as_ref());
+        if last.map(GroupAhead::last_seq) != self.pending.last_seq() {
+            return;
+        }
+        let room = BATCH.saturating_sub(self.next.as_ref().map_or(0, GroupAhead::len));
+        let jobs = self.waiting.iter();
+        let jobs = jobs.take_while(|job| job.changes().is_some()).take(room);
+        let count = jobs.count();
+        if count > 0 {
+            self.is_blocked = self.try_to_add(count).is_none();
+        }
+    }
+
+    fn try_to_add(&mut self, count: usize) -> Option<()> {
+        let sets = sets(self.waiting.make_contiguous().get(..count)?);
+        let attempt = AssertUnwindSafe(|| apply_ahead(&sets, &self.cache, &mut self.pending));
+        let Ok(applied) = catch_unwind(attempt) else {
+            // What is left of them is in doubt.
+            self.pending.clear();
+            return None;
+        };
+        let (facts, applied) = applied.ok()??;
+        let writes = applied.writes;
+        if writes.is_empty() || (self.audit.is_none() && !writes.audit_rows.is_empty()) {
+            return None;
+        }
+        let audit = self.audit.flatten();
+        let made = GroupStatements::new(&writes, audit).ok()?;
+        let mut group = match self.next.take() {
+            Some(group) => group,
+            None => {
+                let new_rows = match self.committing {
+                    Some(_) => NewRows::Early,
+                    None => NewRows::UnderLock,
+                };
+                GroupAhead::begin(&self.database, writes.base, new_rows).ok()?
+            }
+        };
+        if let Some(end) = made.audit {
+            self.audit = Some(Some(end));
+        }
+        let jobs = self.waiting.drain(..count);
+        group.add(jobs, &writes, applied.outcomes, made, audit);
+        self.pending.push(facts, writes);
+        self.next = Some(group);
+        Some(())
+    }
+
+    /// Begins to commit the next group.
+    fn commit_next(&mut self) {
+        let Some(mut group) = self.next.take() else {
+            return;
+        };
+        let begun = group.commit(self.end_of_batch());
+        self.committing = Some(group);
+        if let Err(error) = begun {
+            self.end_commit(Err(error));
+        }
+    }
+
+    /// Returns the last commands of a transaction that writes.
+    pub(super) fn end_of_batch(&mut self) -> impl Iterator<Item = &'static str> + use<> {
+        self.batches = self.batches.wrapping_add(1);
+        let sweeps = self.batches.is_multiple_of(SWEEP_INTERVAL);
+        sweeps.then_some(SWEEP).into_iter().chain([COMMIT])
+    }
+
+    /// Goes on after the commit of a group has ended.
+    fn end_commit(&mut self, done: Result<(), DatabaseError>) {
+        let Some(group) = self.committing.take() else {
+            return;
+        };
+        let last = group.last_seq();
+        let (jobs, attempt) = group.into_parts();
+        match self.find_out_if_broken(Some(attempt), done) {
+            Ok(()) => {
+                // The lock is free, so the next group comes first.
+                self.is_blocked = false;
+                self.commit_next();
+                self.pending.settle(last, &mut self.cache.lock());
+                self.count_trips(1);
+                self.answer(jobs, None);
+            }
+            Err(error) => self.give_up(jobs, &error),
+        }
+    }
+
+    /// Gives up a group that was not committed, and with it the next one, which was applied to the state after it.
+    fn give_up(&mut self, jobs: Vec<Box<dyn DynWrite>>, error: &DatabaseError) {
+        self.pending.clear();
+        self.audit = None;
+        if let Some(next) = self.next.take() {
+            self.put_back(next.roll_back().into_iter());
+        }
+        if matches!(error, DatabaseError::Outdated) {
+            self.cautious = CAUTIOUS_BATCHES;
+            self.lost_trips += 1;
+            self.put_back(jobs.into_iter());
+        } else if error.breaks_connection() {
+            self.count_trips(1);
+            self.answer(jobs, Some(error));
+        } else {
+            self.lost_trips += 1;
+            self.take_back(jobs.into_iter(), error);
+            self.write_under_lock(WriteMode::OneByOne);
+        }
+    }
+
+    /// Counts the trips of a batch, and those that were lost before.
+    pub(super) fn count_trips(&mut self, trips: u32) {
+        let lost = std::mem::take(&mut self.lost_trips);
+        self.database.count_batch(trips + lost);
+    }
+
+    /// Makes jobs wait again, before all others.
+    fn put_back(&mut self, jobs: impl DoubleEndedIterator<Item = Box<dyn DynWrite>>) {
+        jobs.rev().for_each(|job| self.waiting.push_front(job));
+    }
+
+    /// Makes jobs wait again that the database refused together: one that it refuses must not fail the others.
+    pub(super) fn take_back(
+        &mut self,
+        jobs: impl DoubleEndedIterator<Item = Box<dyn DynWrite>> + ExactSizeIterator,
+        error: &DatabaseError,
+    ) {
+        tracing::warn!(%error, jobs = jobs.len(), "changes are written one by one");
+        self.put_back(jobs);
+    }
+
+    /// Gives the callers their outcomes, or the failure of all.
+    pub(super) fn answer(&self, jobs: Vec<Box<dyn DynWrite>>, failure: Option<&DatabaseError>) {
+        if let Some(reason) = failure {
+            tracing::error!(%reason, jobs = jobs.len(), "a commit failed");
+        }
+        for job in jobs {
+            job.answer(failure);
+        }
+    }
+
+    /// Asks what became of a transaction that was being committed when its connection broke, if the attempt is given.
+    pub(super) fn find_out_if_broken(
+        &self,
+        attempt: Option<WriteAttempt>,
+        done: Result<(), DatabaseError>,
+    ) -> Result<(), DatabaseError> {
+        match (done, attempt) {
+            (Err(error), Some(attempt)) if error.breaks_connection() => {
+                let found = attempt.find_out(&self.database, error);
+                self.database.runtime().block_on(found)
+            }
+            (done, _) => done,
+        }
+    }
+}
