@@ -88,7 +88,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(30))]
+    #![proptest_config(config(120))]
 
     #[test]
     fn commits_after_pending_ones_come_to_what_the_store_itself_comes_to(

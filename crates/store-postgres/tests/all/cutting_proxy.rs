@@ -26,8 +26,10 @@ const AWAY: u8 = 4;
 pub(crate) struct CuttingProxy {
     folder: ScratchFolder,
     cut: Arc<AtomicU8>,
-    /// Each commit of so many is cut after it arrived; 0 for none.
+    /// Each commit of so many is cut; 0 for none.
     interval: Arc<AtomicU32>,
+    /// True if they are cut before they arrive.
+    before: Arc<AtomicBool>,
     database: String,
 }
 
@@ -39,10 +41,16 @@ impl CuttingProxy {
         let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
         let cut = Arc::new(AtomicU8::new(0));
         let interval = Arc::new(AtomicU32::new(0));
-        let shared = (Arc::clone(&cut), Arc::clone(&interval), Arc::default());
+        let before = Arc::new(AtomicBool::new(false));
+        let shared = Cuts {
+            next: Arc::clone(&cut),
+            interval: Arc::clone(&interval),
+            before: Arc::clone(&before),
+            commits: Arc::default(),
+        };
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                if shared.0.load(Ordering::SeqCst) == AWAY {
+                if shared.next.load(Ordering::SeqCst) == AWAY {
                     continue;
                 }
                 relay(client, &server, &shared);
@@ -52,6 +60,7 @@ impl CuttingProxy {
             folder,
             cut,
             interval,
+            before,
             database: database.name().to_owned(),
         })
     }
@@ -75,6 +84,12 @@ impl CuttingProxy {
         self.interval.store(interval, Ordering::SeqCst);
     }
 
+    /// Cuts each commit of so many, so that it never arrives.
+    pub(crate) fn cut_each_before(&self, interval: u32) {
+        self.before.store(true, Ordering::SeqCst);
+        self.cut_each(interval);
+    }
+
     /// Returns true if the cut was made.
     pub(crate) fn was_cut(&self) -> bool {
         self.cut.load(Ordering::SeqCst) == Cut::Never as u8
@@ -92,8 +107,17 @@ fn end(streams: [&UnixStream; 2]) {
     }
 }
 
-/// Part that is cut, the number of commits of which one is cut, and the number of commits so far.
-type Cuts = (Arc<AtomicU8>, Arc<AtomicU32>, Arc<AtomicU32>);
+/// Cuts to make.
+#[derive(Clone)]
+struct Cuts {
+    /// How the next commit is cut.
+    next: Arc<AtomicU8>,
+    /// Number of commits of which one is cut, and whether before it arrives.
+    interval: Arc<AtomicU32>,
+    before: Arc<AtomicBool>,
+    /// Number of commits so far.
+    commits: Arc<AtomicU32>,
+}
 
 fn relay(client: UnixStream, server: &PathBuf, cuts: &Cuts) {
     let Ok(server) = UnixStream::connect(server) else {
@@ -102,7 +126,8 @@ fn relay(client: UnixStream, server: &PathBuf, cuts: &Cuts) {
     let swallow = Arc::new(AtomicBool::new(false));
     let (mut from_client, mut to_server) =
         (client.try_clone().unwrap(), server.try_clone().unwrap());
-    let ((cut, interval, commits), swallows) = (cuts.clone(), Arc::clone(&swallow));
+    let (cuts, swallows) = (cuts.clone(), Arc::clone(&swallow));
+    let cut = cuts.next;
     std::thread::spawn(move || {
         let (mut buffer, mut locks) = (vec![0; 1 << 16], false);
         while let Ok(count @ 1..) = from_client.read(&mut buffer) {
@@ -111,7 +136,8 @@ fn relay(client: UnixStream, server: &PathBuf, cuts: &Cuts) {
             }
             let bytes = &buffer[..count];
             // Loads end with the same command, but do not lock the store.
-            locks |= contains(bytes, b"FOR UPDATE OF store_state");
+            locks |= contains(bytes, b"FOR UPDATE OF store_state")
+                || contains(bytes, b"UPDATE store_state SET seq");
             let writes = contains(bytes, b"; COMMIT\0") || (locks && contains(bytes, b"COMMIT\0"));
             if writes
                 && cut
@@ -120,10 +146,13 @@ fn relay(client: UnixStream, server: &PathBuf, cuts: &Cuts) {
             {
                 break;
             }
-            let each = interval.load(Ordering::SeqCst);
+            let each = cuts.interval.load(Ordering::SeqCst);
             let is_next = writes
                 && each > 0
-                && (commits.fetch_add(1, Ordering::SeqCst) + 1).is_multiple_of(each);
+                && (cuts.commits.fetch_add(1, Ordering::SeqCst) + 1).is_multiple_of(each);
+            if is_next && cuts.before.load(Ordering::SeqCst) {
+                break;
+            }
             let is_last = writes
                 && cut
                     .compare_exchange(Cut::AndAway as u8, AWAY, Ordering::SeqCst, Ordering::SeqCst)

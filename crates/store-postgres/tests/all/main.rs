@@ -12,6 +12,7 @@ mod broken_connections;
 mod check;
 mod conformance;
 mod cutting_proxy;
+mod groups;
 mod model;
 mod nodes;
 mod open;

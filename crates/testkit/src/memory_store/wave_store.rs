@@ -267,11 +267,11 @@ impl WaveStore {
 
     /// Gives the cache what was written. In a database this is done when the commit is durable.
     fn keep_commit(&self, facts: Facts, mut writes: GraphWrites, state: &mut WaveState) {
-        if state.cache.is_none() {
-            return;
-        }
         if self.options.pending > 0 {
             self.keep_pending(facts, writes, state);
+            return;
+        }
+        if state.cache.is_none() {
             return;
         }
         if self.options.fault == Some(WaveFault::StaleCache) {
@@ -301,6 +301,10 @@ impl WaveStore {
         if self.options.fault == Some(WaveFault::PendingWithoutEdges) {
             writes.edges.clear();
         }
+        let (bytes, base) = (self.options.cache_bytes, facts.seq());
+        state
+            .cache
+            .get_or_insert_with(|| FactCache::new(bytes, base));
         state.pending.push(facts, writes);
         state.pending_groups.push_back(last);
         if state.pending_groups.len() > self.options.pending
