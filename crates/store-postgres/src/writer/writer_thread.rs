@@ -105,7 +105,7 @@ impl WriterThread {
         self.committing.is_some() || !self.waiting.is_empty()
     }
 
-    /// Begins the next commit, or prepares it while one is being made.
+    /// Begins the next commit, or prepares it while one is being made: a few jobs wait, so that more can be added with them.
     fn go_on(&mut self) {
         if self.committing.is_some() {
             if self.waiting.len() >= ADDED_MIN {
@@ -209,8 +209,9 @@ impl WriterThread {
         let (jobs, attempt) = group.into_parts();
         match self.find_out_if_broken(Some(attempt), done) {
             Ok(()) => {
-                // The lock is free, so the next group comes first.
+                // The lock is free, so the next group comes first, with the few that still wait.
                 self.is_blocked = false;
+                self.add_to_next();
                 self.commit_next();
                 self.pending.settle(last, &mut self.cache.lock());
                 self.count_trips(1);
