@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use workgraph_core::engine::waves::{FactCache, PendingCommits};
+use workgraph_core::engine::waves::{AppliedChanges, FactCache, Facts, PendingCommits};
 
 /// Most jobs that share one commit.
 pub(super) const BATCH: usize = 256;
@@ -30,6 +30,9 @@ const SWEEP: &str = "DELETE FROM write_attempt WHERE at < now() - interval '1 ho
 
 /// Jobs as they come.
 type JobQueue = mpsc::Receiver<Box<dyn DynWrite>>;
+
+/// Change sets as applied, with what they were applied from, and the statements that write them.
+type AppliedJobs = (Facts, AppliedChanges, GroupStatements);
 
 /// State of the writer's thread.
 pub(super) struct WriterThread {
@@ -109,13 +112,16 @@ impl WriterThread {
     fn go_on(&mut self) {
         if self.committing.is_some() {
             if self.waiting.len() >= ADDED_MIN {
-                self.add_to_next();
+                self.add_what_waits();
             }
             return;
         }
         self.is_blocked = false;
-        self.add_to_next();
-        if self.next.is_some() {
+        if let Err(error) = self.add_to_next() {
+            // The others would wait for a connection as long.
+            let jobs = self.waiting.drain(..).collect();
+            self.answer(jobs, Some(&error));
+        } else if self.next.is_some() {
             self.commit_next();
         } else if !self.waiting.is_empty() {
             let waves = self.database.options().waves;
@@ -129,24 +135,37 @@ impl WriterThread {
     /// Applies the change sets at the head of the queue to the state after both groups, and adds them to the next one, as
     /// far as enough of that state is known. If nothing would be written, they are left to wait: a reason to refuse a
     /// change set may be outdated, which only a write finds out.
-    fn add_to_next(&mut self) {
+    ///
+    /// # Errors
+    /// Fails if there is no connection; then they are left to wait, too.
+    fn add_to_next(&mut self) -> Result<(), DatabaseError> {
         if self.is_blocked || self.cautious > 0 || !self.database.options().waves {
-            return;
+            return Ok(());
         }
         let last = self.next.as_ref().or(self.committing.as_ref());
         if last.map(GroupAhead::last_seq) != self.pending.last_seq() {
-            return;
+            return Ok(());
         }
         let room = BATCH.saturating_sub(self.next.as_ref().map_or(0, GroupAhead::len));
         let jobs = self.waiting.iter();
         let jobs = jobs.take_while(|job| job.changes().is_some()).take(room);
         let count = jobs.count();
-        if count > 0 {
-            self.is_blocked = self.try_to_add(count).is_none();
+        if count > 0
+            && let Some(applied) = self.apply_first(count)
+        {
+            return self.add(count, applied);
         }
+        self.is_blocked = count > 0;
+        Ok(())
     }
 
-    fn try_to_add(&mut self, count: usize) -> Option<()> {
+    /// Does the same while another group is being committed: after that it is tried again.
+    fn add_what_waits(&mut self) {
+        self.is_blocked |= self.add_to_next().is_err();
+    }
+
+    /// Applies the first change sets that wait to the state after both groups.
+    fn apply_first(&mut self, count: usize) -> Option<AppliedJobs> {
         let sets = sets(self.waiting.make_contiguous().get(..count)?);
         let attempt = AssertUnwindSafe(|| apply_ahead(&sets, &self.cache, &mut self.pending));
         let Ok(applied) = catch_unwind(attempt) else {
@@ -155,12 +174,23 @@ impl WriterThread {
             return None;
         };
         let (facts, applied) = applied.ok()??;
-        let writes = applied.writes;
-        if writes.is_empty() || (self.audit.is_none() && !writes.audit_rows.is_empty()) {
+        let writes = &applied.writes;
+        let is_known = self.audit.is_some() || writes.audit_rows.is_empty();
+        if !is_known || writes.is_empty() {
             return None;
         }
+        let made = GroupStatements::new(writes, self.audit.flatten()).ok()?;
+        Some((facts, applied, made))
+    }
+
+    /// Adds the first jobs that wait to the next group.
+    fn add(
+        &mut self,
+        count: usize,
+        (facts, applied, made): AppliedJobs,
+    ) -> Result<(), DatabaseError> {
+        let AppliedChanges { writes, outcomes } = applied;
         let audit = self.audit.flatten();
-        let made = GroupStatements::new(&writes, audit).ok()?;
         let mut group = match self.next.take() {
             Some(group) => group,
             None => {
@@ -168,17 +198,17 @@ impl WriterThread {
                     Some(_) => NewRows::Early,
                     None => NewRows::UnderLock,
                 };
-                GroupAhead::begin(&self.database, writes.base, new_rows).ok()?
+                GroupAhead::begin(&self.database, writes.base, new_rows)?
             }
         };
         if let Some(end) = made.audit {
             self.audit = Some(Some(end));
         }
         let jobs = self.waiting.drain(..count);
-        group.add(jobs, &writes, applied.outcomes, made, audit);
+        group.add(jobs, &writes, outcomes, made, audit);
         self.pending.push(facts, writes);
         self.next = Some(group);
-        Some(())
+        Ok(())
     }
 
     /// Begins to commit the next group.
@@ -211,7 +241,7 @@ impl WriterThread {
             Ok(()) => {
                 // The lock is free, so the next group comes first, with the few that still wait.
                 self.is_blocked = false;
-                self.add_to_next();
+                self.add_what_waits();
                 self.commit_next();
                 self.pending.settle(last, &mut self.cache.lock());
                 self.count_trips(1);
