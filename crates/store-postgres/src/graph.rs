@@ -1,7 +1,6 @@
 //! The graph on PostgreSQL: the primitives that loading and committing use.
 pub(crate) mod aliases;
 mod audit_rows;
-mod graph_port;
 mod graph_reads;
 mod graph_writes;
 pub(crate) mod group_statements;

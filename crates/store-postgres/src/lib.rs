@@ -9,6 +9,7 @@ mod database;
 mod database_error;
 mod deadline;
 mod graph;
+mod graph_port;
 mod graph_statements;
 mod handle_actor;
 mod own_thread_interrupt;

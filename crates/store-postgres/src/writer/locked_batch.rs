@@ -1,7 +1,7 @@
 //! Batches under the lock of the state: jobs of all kinds, on the state that was locked.
 use super::group_commit::CommittedGroup;
 use super::write_job::DynWrite;
-use super::writer_thread::{BATCH, WriterThread};
+use super::writer_thread::{BATCH, WriteMode, WriterThread};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;
@@ -16,15 +16,6 @@ const BEGIN: &str = "BEGIN";
 const SAVEPOINT: &str = "SAVEPOINT job";
 const RELEASE: &str = "RELEASE job";
 const UNDO: &str = "ROLLBACK TO job; RELEASE job";
-
-/// Way to write the jobs of a batch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum WriteMode {
-    /// Change sets that follow each other are applied together, in waves.
-    Waves,
-    /// Each job by itself, under a savepoint, with a trip for each of its reads.
-    OneByOne,
-}
 
 type Jobs = Vec<Box<dyn DynWrite>>;
 

@@ -1,7 +1,6 @@
 //! Thread of the writer: groups are made durable one after the other, and the next one is made meanwhile.
 use super::group_ahead::{GroupAhead, NewRows};
 use super::group_commit::sets;
-use super::locked_batch::WriteMode;
 use super::write_job::DynWrite;
 use crate::database::Database;
 use crate::database_error::DatabaseError;
@@ -30,6 +29,15 @@ const SWEEP: &str = "DELETE FROM write_attempt WHERE at < now() - interval '1 ho
 
 /// Jobs as they come.
 type JobQueue = mpsc::Receiver<Box<dyn DynWrite>>;
+
+/// Way to write the jobs of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum WriteMode {
+    /// Change sets that follow each other are applied together, in waves.
+    Waves,
+    /// Each job by itself, under a savepoint, with a trip for each of its reads.
+    OneByOne,
+}
 
 /// Change sets as applied, with what they were applied from, and the statements that write them.
 type AppliedJobs = (Facts, AppliedChanges, GroupStatements);
