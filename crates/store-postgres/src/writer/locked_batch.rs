@@ -133,11 +133,15 @@ impl WriterThread {
     ) -> Result<bool, DatabaseError> {
         let end = Deadline::after(BATCH_TIME);
         let mut keeps = false;
-        while let Some(mut job) = self.waiting.pop_front() {
+        while batch.len() < BATCH
+            && let Some(mut job) = self.waiting.pop_front()
+        {
             if mode == WriteMode::Waves && job.changes().is_some() {
                 let first = batch.len();
                 batch.push(job);
-                while let Some(next) = self.waiting.pop_front_if(|next| next.changes().is_some()) {
+                while batch.len() < BATCH
+                    && let Some(next) = self.waiting.pop_front_if(|next| next.changes().is_some())
+                {
                     batch.push(next);
                 }
                 let jobs = batch.get_mut(first..).unwrap_or_default();

@@ -19,6 +19,8 @@ use workgraph_core::engine::waves::{AppliedChanges, FactCache, Facts, PendingCom
 pub(super) const BATCH: usize = 256;
 /// Fewest jobs that are added to a group while the one before it is being committed: each time costs the same statements.
 const ADDED_MIN: usize = 4;
+/// Most additions to both groups: each one makes it longer to find an answer in the state after them.
+const ADDITIONS_MAX: usize = 8;
 /// Number of batches between two removals of old attempts.
 const SWEEP_INTERVAL: u32 = 256;
 /// Number of batches that lock the state first, after one found that another node had changed it.
@@ -151,7 +153,9 @@ impl WriterThread {
             return Ok(());
         }
         let last = self.next.as_ref().or(self.committing.as_ref());
-        if last.map(GroupAhead::last_seq) != self.pending.last_seq() {
+        if last.map(GroupAhead::last_seq) != self.pending.last_seq()
+            || self.pending.len() >= ADDITIONS_MAX
+        {
             return Ok(());
         }
         let room = BATCH.saturating_sub(self.next.as_ref().map_or(0, GroupAhead::len));

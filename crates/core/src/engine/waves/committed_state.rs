@@ -117,6 +117,9 @@ impl CommittedState {
                 Err(lacking) => lacking,
             };
             for read in lacking {
+                if self.touches_read(&read) {
+                    return None;
+                }
                 let answer = kept(&read)?;
                 let is_changed =
                     |key| self.writes.touched.contains(&key) || self.outdated.contains(&key);
@@ -136,10 +139,12 @@ impl CommittedState {
             return false;
         }
         let written = read.subject().and_then(|gid| self.writes.nodes.get(&gid));
-        written.is_some_and(|written| written.is_new)
-            || depends(read, &GraphAnswer::Gid(None), |key| {
-                self.writes.touched.contains(&key)
-            })
+        written.is_some_and(|written| written.is_new) || self.touches_read(read)
+    }
+
+    /// Returns true if the commits touch a key that a read has whatever its answer is.
+    pub(super) fn touches_read(&self, read: &GraphRead) -> bool {
+        depends(read, &GraphAnswer::Gid(None), |key| self.touches(key))
     }
 
     /// Makes a read. Fails with the reads that it lacks.

@@ -16,6 +16,18 @@ pub struct PendingCommits {
 }
 
 impl PendingCommits {
+    /// Returns the number of additions that are pending: an answer may be looked for in each of them.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Returns true if no commit is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
     /// Returns the last commit, if there is one.
     #[must_use]
     pub fn last_seq(&self) -> Option<Seq> {
@@ -62,9 +74,45 @@ fn answer_after(
         return cache.get(read);
     };
     let written = last.answer(read, &mut |read| answer_after(before, read, cache));
-    if written.is_some() {
+    // Whatever it was before, these commits may have changed the answer.
+    if written.is_some() || last.touches_read(read) {
         return written;
     }
     let answer = answer_after(before, read, cache)?;
     (!depends(read, &answer, |key| last.touches(key))).then_some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::waves::fact_key::FactKey;
+    use crate::model::gid::Gid;
+    use crate::model::registry::rel;
+    use crate::storage::snapshot::Depth;
+
+    /// With two looks in each of them, the number of looks would be 2 to the 64th.
+    #[test]
+    fn a_read_that_nobody_knows_is_looked_for_once_in_each_commit() {
+        let (dst, rel) = (Gid::new(1).unwrap(), rel::SECTION);
+        let mut pending = PendingCommits::default();
+        for _ in 0..64 {
+            let touched = [FactKey::list(dst, rel)].into();
+            let writes = GraphWrites {
+                touched,
+                ..GraphWrites::default()
+            };
+            pending.push(Facts::at(0), writes);
+        }
+        let read = GraphRead::ScanIn {
+            dst,
+            rel,
+            after: (i64::MIN, i64::MIN),
+            limit: 1,
+            depth: Depth::Edge,
+        };
+        let mut cache = FactCache::new(1 << 16, 0);
+        cache.keep(0, &read, &GraphAnswer::Edges(Vec::new()));
+        assert_eq!(pending.answer(&read, &mut cache), None);
+        assert_eq!(pending.len(), 64);
+    }
 }
