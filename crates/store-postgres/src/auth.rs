@@ -16,7 +16,7 @@
 //! 5. the row of `store_state`: with the end of the audit log in it, and the revision of the webhooks.
 //!
 //! A commit of the graph locks the row of `store_state` first, and after it only rows of the graph, of the journal and
-//! of the audit log. No transaction of this module locks any of these before it has the row of `store_state`; it reads
+//! of the audit log. Before it, it inserts rows of new nodes at most, whose keys nobody else has. No transaction of this module locks any of these before it has the row of `store_state`; it reads
 //! nodes without locks. Rows that are deleted for their age are locked with `SKIP LOCKED`, so that a sweep waits for
 //! nobody.
 pub(crate) mod accounts;

@@ -1,4 +1,5 @@
-//! Lock of the row of `store_state`: a transaction that writes takes it first, and writes the row back before it commits.
+//! Lock of the row of `store_state`: a transaction that writes takes it first, but for rows of new nodes, and writes the row
+//! back before it commits.
 use crate::columns::{number, whole};
 use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, params};
@@ -39,7 +40,7 @@ fn end_columns(end: Option<AuditLogEnd>) -> Result<EndColumns, DatabaseError> {
 }
 
 /// Move of the row of the store's state by commits that were applied to the state before them.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct StateMove {
     /// Commit before them, and the last of them.
     pub(crate) base: Seq,

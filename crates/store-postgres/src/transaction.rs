@@ -194,11 +194,17 @@ impl<'c> PgTransaction<'c> {
         self.send_begin();
         let statement = self.statement(sql)?;
         let connection = self.connection;
-        self.push(Box::pin(async move {
+        let mut sent: PendingStatement<'c> = Box::pin(async move {
             let params: Vec<&(dyn ToSql + Sync)> =
                 params.iter().map(|p| &**p as &(dyn ToSql + Sync)).collect();
             connection.execute(&statement, &params).await
-        }));
+        });
+        match first_poll(self.runtime, &mut sent) {
+            // It was not sent, so nothing may follow it.
+            Some(Err(error)) => return Err(self.first_error(error.into())),
+            Some(Ok(_)) => {}
+            None => self.pending.push(sent),
+        }
         Ok(())
     }
 
@@ -251,13 +257,9 @@ impl<'c> PgTransaction<'c> {
         }
     }
 
-    /// Sends a statement: the first poll puts it on the connection.
+    /// Sends a command.
     fn push(&mut self, mut statement: PendingStatement<'c>) {
-        let done = {
-            let _entered = self.runtime.enter();
-            (&mut statement).now_or_never()
-        };
-        let statement = match done {
+        let statement = match first_poll(self.runtime, &mut statement) {
             Some(done) => Box::pin(std::future::ready(done)) as PendingStatement<'c>,
             None => statement,
         };
@@ -309,6 +311,16 @@ impl<'c> PgTransaction<'c> {
         self.busy = done.is_err();
         done
     }
+}
+
+/// Polls a statement for the first time, which puts it on its connection. It is seldom answered by then, and fails if it
+/// could not be sent.
+pub(crate) fn first_poll<F: Future + Unpin>(
+    runtime: &Handle,
+    statement: &mut F,
+) -> Option<F::Output> {
+    let _entered = runtime.enter();
+    statement.now_or_never()
 }
 
 /// Waits for work on a connection, until its deadline or until the interrupt stops it. After an error, what became of the

@@ -389,30 +389,18 @@ pub(crate) fn load_from_cache(
     min_seq: Seq,
     cache: &Mutex<FactCache>,
 ) -> Result<Option<ReadView>, GraphStoreError> {
-    let attempt = |facts: &mut Facts, cache: &CacheAt<'_>| loaded(facts, query, cache);
-    match attempt_from_cache(guesses(query, cache), min_seq, cache, attempt)? {
-        Some((_, view)) => view.map(Some),
-        None => Ok(None),
-    }
-}
-
-/// Makes attempts at something as long as the cache has the reads that the last one lacked.
-fn attempt_from_cache<T>(
-    guesses: Vec<GraphRead>,
-    min_seq: Seq,
-    cache: &Mutex<FactCache>,
-    attempt: impl Fn(&mut Facts, &CacheAt<'_>) -> Result<T, Vec<GraphRead>>,
-) -> Result<Option<(Facts, T)>, GraphStoreError> {
     let mut facts = Facts::at(cache.lock().seq());
     if facts.seq() < min_seq {
         return Ok(None);
     }
     // A guess that is not known may be useless.
+    let guesses = guesses(query, cache);
     cache.lock().fill(&mut facts, guesses)?;
     let cache_at = CacheAt::new(cache, facts.seq());
+    // Attempts are made as long as the cache has the reads that the last one lacked.
     for _ in 0..ATTEMPTS_MAX {
-        let lacking = match attempt(&mut facts, &cache_at) {
-            Ok(done) => return Ok(Some((facts, done))),
+        let lacking = match loaded(&mut facts, query, &cache_at) {
+            Ok(view) => return view.map(Some),
             Err(reads) => reads,
         };
         if !cache.lock().fill(&mut facts, lacking)?.is_empty() {

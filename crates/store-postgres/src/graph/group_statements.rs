@@ -13,8 +13,8 @@ const TOUCHED_KEYS_MAX: usize = 4_096;
 /// Statements that make the writes of a group of commits.
 #[derive(Default)]
 pub(crate) struct GroupStatements {
-    /// Those that insert rows of new nodes. Their keys are new, too, so they wait for no other transaction and none waits for
-    /// them: they can be sent before the lock of the store's state is held.
+    /// Those that insert rows of new nodes. Their keys are new, too, so no other commit waits for these rows, nor they for one:
+    /// they can be sent before the lock of the store's state is held.
     pub(crate) new_rows: StatementList,
     /// All others, to be sent under the lock, and after those.
     pub(crate) others: StatementList,
@@ -25,7 +25,7 @@ pub(crate) struct GroupStatements {
 }
 
 impl GroupStatements {
-    /// Makes the statements, table by table, in the order of [`GraphWrites::flush`]. `audit` is the end of the audit log
+    /// Makes the statements: the new rows, and the others table by table, in the order of [`GraphWrites::flush`]. `audit` is the end of the audit log
     /// before them.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use workgraph_core::storage::{CommitReceipt, GraphStoreError, Seq};
 pub(super) enum NewRows {
     /// At once: the group before this one is being committed.
     Early,
-    /// Under the lock of the state, so that nothing is written if it has another one.
+    /// Under the lock of the state, so that nothing is written if the state is not the expected one.
     UnderLock,
 }
 
@@ -64,8 +64,7 @@ impl GroupAhead {
         self.state.last
     }
 
-    /// Adds jobs that were applied to the state after those before them, when the audit log ended at `audit`. Returns its
-    /// end after them.
+    /// Adds jobs that were applied to the state after those before them, when the audit log ended at `audit`.
     pub(super) fn add(
         &mut self,
         jobs: impl Iterator<Item = Box<dyn DynWrite>>,
@@ -112,6 +111,11 @@ impl GroupAhead {
     /// Returns the jobs and the attempt of a group whose commit has ended, for better or worse.
     pub(super) fn into_parts(self) -> (Vec<Box<dyn DynWrite>>, WriteAttempt) {
         (self.jobs, self.attempt)
+    }
+
+    /// Returns true if its connection broke before anything was sent that could be committed.
+    pub(super) fn is_broken(&self) -> bool {
+        self.transaction.is_broken()
     }
 
     /// Undoes what was written; returns the jobs.

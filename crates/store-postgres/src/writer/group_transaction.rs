@@ -1,11 +1,10 @@
 //! Transaction of a group of commits: statements are sent and not waited for until all were.
-use crate::database::Database;
+use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;
 use crate::reader::OpenConnection;
 use crate::statement_list::{OwnedStatement, StatementList};
-use crate::transaction::wait_for;
-use futures_util::FutureExt;
+use crate::transaction::{first_poll, wait_for};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -90,16 +89,18 @@ impl GroupTransaction {
         Ok(self.database.runtime().block_on(prepared)??)
     }
 
-    /// Puts a statement on the connection, by its first poll.
+    /// Puts a statement on the connection.
     fn push(&mut self, mut statement: PendingStatement) {
-        let done = {
-            let _entered = self.database.runtime().enter();
-            (&mut statement).now_or_never()
-        };
-        self.pending.push_back(match done {
-            Some(done) => Box::pin(std::future::ready(done)),
-            None => statement,
-        });
+        match first_poll(self.database.runtime(), &mut statement) {
+            Some(done) => self.unsent = done.err(),
+            None => self.pending.push_back(statement),
+        }
+    }
+
+    /// Returns true if the connection is known to be broken.
+    pub(super) fn is_broken(&self) -> bool {
+        let is_closed = |connection: &Connection| connection.is_closed();
+        self.unsent.is_some() || self.connection.get().is_none_or(is_closed)
     }
 
     /// Gives what was sent from now on, and its answers, the whole time of a transaction.

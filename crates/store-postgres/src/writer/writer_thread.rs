@@ -17,7 +17,8 @@ use workgraph_core::engine::waves::{AppliedChanges, FactCache, Facts, PendingCom
 
 /// Most jobs that share one commit.
 pub(super) const BATCH: usize = 256;
-/// Fewest jobs that are added to a group while the one before it is being committed: each time costs the same statements.
+/// Fewest jobs that must wait before they are added to a group while the one before it is being committed: each addition costs
+/// the same statements.
 const ADDED_MIN: usize = 4;
 /// Most additions to both groups: each one makes it longer to find an answer in the state after them.
 const ADDITIONS_MAX: usize = 8;
@@ -57,7 +58,7 @@ pub(super) struct WriterThread {
     next: Option<GroupAhead>,
     /// Commits of both groups.
     pending: PendingCommits,
-    /// True if what waits cannot be applied before the commit of the groups.
+    /// True if what waits cannot be added before the commit of the group: the state is not known, or there is no connection.
     is_blocked: bool,
     /// End of the audit log after both groups, if that is known.
     pub(super) audit: Option<Option<AuditLogEnd>>,
@@ -228,6 +229,11 @@ impl WriterThread {
         let Some(mut group) = self.next.take() else {
             return;
         };
+        if group.is_broken() {
+            // The database can end a transaction that waits too long for the one before it.
+            self.undo(group);
+            return;
+        }
         let begun = group.commit(self.end_of_batch());
         self.committing = Some(group);
         if let Err(error) = begun {
@@ -253,7 +259,9 @@ impl WriterThread {
             Ok(()) => {
                 // The lock is free, so the next group comes first, with the few that still wait.
                 self.is_blocked = false;
-                self.add_what_waits();
+                if self.waiting.len() < ADDED_MIN {
+                    self.add_what_waits();
+                }
                 self.commit_next();
                 self.pending.settle(last, &mut self.cache.lock());
                 self.count_trips(1);
@@ -268,7 +276,7 @@ impl WriterThread {
         self.pending.clear();
         self.audit = None;
         if let Some(next) = self.next.take() {
-            self.put_back(next.roll_back().into_iter());
+            self.undo(next);
         }
         if matches!(error, DatabaseError::Outdated) {
             self.cautious = CAUTIOUS_BATCHES;
@@ -282,6 +290,13 @@ impl WriterThread {
             self.take_back(jobs.into_iter(), error);
             self.write_under_lock(WriteMode::OneByOne);
         }
+    }
+
+    /// Undoes a group that was not committed; its jobs wait again.
+    fn undo(&mut self, group: GroupAhead) {
+        self.pending.clear();
+        self.audit = None;
+        self.put_back(group.roll_back().into_iter());
     }
 
     /// Counts the trips of a batch, and those that were lost before.

@@ -110,9 +110,9 @@ fn end(streams: [&UnixStream; 2]) {
 /// Cuts to make.
 #[derive(Clone)]
 struct Cuts {
-    /// How the next commit is cut.
+    /// Cut of the next commit.
     next: Arc<AtomicU8>,
-    /// Number of commits of which one is cut, and whether before it arrives.
+    /// Number of commits of which one is cut, and true if it is cut before it arrives.
     interval: Arc<AtomicU32>,
     before: Arc<AtomicBool>,
     /// Number of commits so far.

@@ -101,7 +101,7 @@ impl OneList {
     }
 }
 
-/// S920. S941.
+/// S927.
 #[test]
 fn commits_of_two_nodes_into_one_list_have_one_order() {
     let Some(test) = empty_store() else { return };
@@ -118,49 +118,57 @@ fn commits_of_two_nodes_into_one_list_have_one_order() {
 /// S941.
 #[test]
 fn commits_whose_answers_were_lost_keep_their_order() {
-    let Some(test) = empty_store() else { return };
-    let list = OneList::made_in(&test.store);
-    let Some((proxy, store)) = through_proxy(&test) else {
+    let Some(run) = CutRun::with(|proxy| proxy.cut_each(3)) else {
         return;
     };
-    proxy.cut_each(3);
-    let outcomes = list.commit_all(&[&store]);
-    assert!(
-        outcomes.iter().all(|(_, done)| done.is_ok()),
-        "{outcomes:?}"
-    );
-    list.check(&test, &outcomes);
+    assert!(run.refused().is_empty(), "{:?}", run.refused());
+    run.list.check(&run.test, &run.outcomes);
 }
 
 /// S941.
 #[test]
 fn what_follows_a_commit_that_never_arrived_is_made_without_it() {
-    let Some(test) = empty_store() else { return };
-    let list = OneList::made_in(&test.store);
-    let Some((proxy, store)) = through_proxy(&test) else {
+    let Some(run) = CutRun::with(|proxy| proxy.cut_each_before(3)) else {
         return;
     };
-    proxy.cut_each_before(3);
-    let outcomes = list.commit_all(&[&store]);
-    let refused = outcomes.iter().filter_map(|(_, done)| done.as_ref().err());
-    let refused: Vec<_> = refused.collect();
+    let refused = run.refused();
     let is_unavailable =
         |error: &&GraphStoreError| matches!(error, GraphStoreError::Unavailable(_));
     assert!(refused.iter().all(is_unavailable), "{refused:?}");
-    assert!(
-        !refused.is_empty() && refused.len() < TASKS,
-        "{}",
-        refused.len()
-    );
-    list.check(&test, &outcomes);
+    assert!(!refused.is_empty() && refused.len() < TASKS);
+    run.list.check(&run.test, &run.outcomes);
 }
 
-fn through_proxy(test: &TestStore) -> Option<(CuttingProxy, PostgresStore)> {
-    let proxy = CuttingProxy::before(&test.database)?;
-    let options = DatabaseOptions {
-        url: proxy.url(),
-        ..options(&test.database)
-    };
-    let store = block_on(PostgresStore::open(options, runtime())).unwrap();
-    Some((proxy, store))
+/// Commits into one list by way of a proxy that cuts connections.
+struct CutRun {
+    list: OneList,
+    outcomes: Vec<(Gid, Result<u64, GraphStoreError>)>,
+    test: TestStore,
+}
+
+impl CutRun {
+    fn with(cut: impl FnOnce(&CuttingProxy)) -> Option<Self> {
+        let test = empty_store()?;
+        let list = OneList::made_in(&test.store);
+        let proxy = CuttingProxy::before(&test.database)?;
+        let options = DatabaseOptions {
+            url: proxy.url(),
+            ..options(&test.database)
+        };
+        let store = block_on(PostgresStore::open(options, runtime())).unwrap();
+        cut(&proxy);
+        let outcomes = list.commit_all(&[&store]);
+        Some(Self {
+            list,
+            outcomes,
+            test,
+        })
+    }
+
+    fn refused(&self) -> Vec<&GraphStoreError> {
+        let outcomes = self.outcomes.iter();
+        outcomes
+            .filter_map(|(_, done)| done.as_ref().err())
+            .collect()
+    }
 }

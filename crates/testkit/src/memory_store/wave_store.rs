@@ -1,21 +1,25 @@
 //! Store in memory that loads in waves and commits by way of overlays: each wave stands for one trip to a database.
+mod cache_of_attempt;
+mod known_answers;
+
+use self::cache_of_attempt::CacheOfAttempt;
+use self::known_answers::KnownAnswers;
 use super::MemoryStore;
 use super::memory_graph::MemoryGraph;
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use workgraph_core::engine::load;
 use workgraph_core::engine::waves::{
-    Applied, AppliedChanges, Attempt, AttemptCache, FactCache, FactKey, Facts, FactsSnapshot,
-    GraphAnswer, GraphRead, GraphWrites, PendingCommits, WAVES_MAX, apply_attempt_with,
-    commit_guesses, load_attempt_with, load_guesses,
+    Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, FactsSnapshot, GraphAnswer,
+    GraphRead, GraphWrites, PendingCommits, WAVES_MAX, apply_attempt_with, commit_guesses,
+    load_attempt_with, load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
     Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery, ReadView,
-    Seq, ViewerKey,
+    Seq,
 };
 use workgraph_core::{Viewer, engine};
 
@@ -204,7 +208,11 @@ impl WaveStore {
                 (waves, reads) = (waves + 1, reads + wave.len());
                 self.fetch(&mut facts, wave, graph, state)?;
             }
-            let kept = CacheOfAttempt::before_commit(facts.seq(), state);
+            let kept = CacheOfAttempt::before_commit(
+                facts.seq(),
+                state.cache.as_mut(),
+                &mut state.pending,
+            );
             match apply_attempt_with(&mut facts, &kept, sets) {
                 Applied::Ready(applied) => {
                     state.counts.push(WaveCount {
@@ -387,7 +395,7 @@ impl WaveStore {
                 let viewer = engine::viewer(&mut snap, want.viewer)?;
                 return load::load(&mut snap, want, Arc::new(viewer));
             }
-            let kept = CacheOfAttempt::at(facts.seq(), &mut state);
+            let kept = CacheOfAttempt::at(facts.seq(), state.cache.as_mut());
             match load_attempt_with(&mut facts, &kept, want) {
                 Attempt::Whole(view) => {
                     state.counts.push(count);
@@ -428,95 +436,5 @@ fn fill(
     match &mut state.cache {
         Some(cache) => cache.fill(facts, reads),
         None => Ok(reads),
-    }
-}
-
-/// Cache from which an attempt takes what its facts lack, and the pending commits after its state.
-struct CacheOfAttempt<'c> {
-    cache: RefCell<Option<&'c mut FactCache>>,
-    pending: RefCell<Option<&'c mut PendingCommits>>,
-}
-
-impl<'c> CacheOfAttempt<'c> {
-    /// Returns the cache if it is at the state after a commit, or else one that has no answers.
-    fn at(seq: Seq, state: &'c mut WaveState) -> Self {
-        let cache = state.cache.as_mut().filter(|cache| cache.seq() == seq);
-        Self {
-            cache: RefCell::new(cache),
-            pending: RefCell::default(),
-        }
-    }
-
-    /// Returns the same, or the cache with pending commits that lead to the state.
-    fn before_commit(seq: Seq, state: &'c mut WaveState) -> Self {
-        if state.pending.last_seq() != Some(seq) {
-            return Self::at(seq, state);
-        }
-        Self {
-            cache: RefCell::new(state.cache.as_mut()),
-            pending: RefCell::new(Some(&mut state.pending)),
-        }
-    }
-}
-
-impl AttemptCache for CacheOfAttempt<'_> {
-    fn answer(&self, read: &GraphRead) -> Option<GraphAnswer> {
-        let mut cache = self.cache.borrow_mut();
-        let cache = cache.as_deref_mut()?;
-        match self.pending.borrow_mut().as_deref_mut() {
-            Some(pending) => pending.answer(read, cache),
-            None => cache.get(read),
-        }
-    }
-
-    fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>> {
-        let is_ahead = self.pending.borrow().is_some();
-        let cache = self.cache.borrow();
-        cache.as_deref().filter(|_| !is_ahead)?.viewer(key)
-    }
-
-    fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>) {
-        if self.pending.borrow().is_none()
-            && let Some(cache) = self.cache.borrow_mut().as_deref_mut()
-        {
-            cache.keep_viewer(cache.seq(), key, viewer, depends_on);
-        }
-    }
-}
-
-/// Answers to reads before a commit.
-struct KnownAnswers {
-    facts: Facts,
-    answers: Vec<(GraphRead, GraphAnswer)>,
-}
-
-impl KnownAnswers {
-    fn of(reads: &VecDeque<GraphRead>, graph: &mut MemoryGraph) -> Result<Self, GraphStoreError> {
-        let mut facts = Facts::at(graph.seq()?);
-        let mut answers = Vec::with_capacity(reads.len());
-        for read in reads {
-            let answer = read.run_in(graph)?;
-            facts.insert(read, answer.clone())?;
-            answers.push((read.clone(), answer));
-        }
-        Ok(Self { facts, answers })
-    }
-
-    /// Returns a read whose answer is another now, though none of its keys was touched.
-    fn changed_untouched(
-        &self,
-        touched: &std::collections::BTreeSet<FactKey>,
-        graph: &mut MemoryGraph,
-    ) -> Result<Option<String>, GraphStoreError> {
-        for (read, before) in &self.answers {
-            let mut is_touched = false;
-            self.facts
-                .keys_of(read, &mut |key| is_touched |= touched.contains(&key));
-            let now = read.run_in(graph)?;
-            if !is_touched && now != *before {
-                return Ok(Some(format!("{read:?}: {before:?}, now {now:?}")));
-            }
-        }
-        Ok(None)
     }
 }

@@ -1,0 +1,46 @@
+//! The law of fact keys, checked on the last reads: only an answer with a touched key changes.
+use crate::memory_store::memory_graph::MemoryGraph;
+use std::collections::{BTreeSet, VecDeque};
+use workgraph_core::engine::waves::{FactKey, Facts, GraphAnswer, GraphRead};
+use workgraph_core::storage::GraphStoreError;
+use workgraph_core::storage::snapshot::Snapshot;
+
+/// Answers to reads before a commit.
+pub(super) struct KnownAnswers {
+    facts: Facts,
+    answers: Vec<(GraphRead, GraphAnswer)>,
+}
+
+impl KnownAnswers {
+    pub(super) fn of(
+        reads: &VecDeque<GraphRead>,
+        graph: &mut MemoryGraph,
+    ) -> Result<Self, GraphStoreError> {
+        let mut facts = Facts::at(graph.seq()?);
+        let mut answers = Vec::with_capacity(reads.len());
+        for read in reads {
+            let answer = read.run_in(graph)?;
+            facts.insert(read, answer.clone())?;
+            answers.push((read.clone(), answer));
+        }
+        Ok(Self { facts, answers })
+    }
+
+    /// Returns a read whose answer is another now, though none of its keys was touched.
+    pub(super) fn changed_untouched(
+        &self,
+        touched: &BTreeSet<FactKey>,
+        graph: &mut MemoryGraph,
+    ) -> Result<Option<String>, GraphStoreError> {
+        for (read, before) in &self.answers {
+            let mut is_touched = false;
+            self.facts
+                .keys_of(read, &mut |key| is_touched |= touched.contains(&key));
+            let now = read.run_in(graph)?;
+            if !is_touched && now != *before {
+                return Ok(Some(format!("{read:?}: {before:?}, now {now:?}")));
+            }
+        }
+        Ok(None)
+    }
+}
