@@ -1,5 +1,6 @@
 //! Backups of a store that is in use, and read-only access to a store.
 use crate::connection_setup::{StoreOptions, StorePaths};
+use crate::folder_lock::FolderLock;
 use crate::open_error::{StoreOpenError, failed};
 use crate::sqlite_store::SqliteStore;
 use crate::{connection_setup, integrity as check, migrations};
@@ -110,7 +111,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// Fails if another process has the store open, or there is none.
-    pub fn lock_folder(folder: impl AsRef<Path>) -> Result<fs::File, StoreOpenError> {
+    pub fn lock_folder(folder: impl AsRef<Path>) -> Result<FolderLock, StoreOpenError> {
         let files = StorePaths::at(folder.as_ref());
         let database = &files.database;
         fs::metadata(database).map_err(|e| StoreOpenError::Io(database.clone(), e))?;

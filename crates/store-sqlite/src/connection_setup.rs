@@ -1,4 +1,5 @@
 //! Files of a store, the lock on them, and the setup of every connection.
+use crate::folder_lock::FolderLock;
 use crate::migrations;
 use crate::open_error::StoreOpenError;
 use rusqlite::config::DbConfig;
@@ -111,8 +112,8 @@ impl StorePaths {
         files.find(|file| file.exists())
     }
 
-    /// Makes the folder and takes the lock that keeps other processes out. The lock ends with the file handle.
-    pub(crate) fn lock(&self) -> Result<File, StoreOpenError> {
+    /// Makes the folder and takes the lock that keeps other processes out.
+    pub(crate) fn lock(&self) -> Result<FolderLock, StoreOpenError> {
         let io = |path: &Path| {
             let path = path.to_owned();
             move |error| StoreOpenError::Io(path, error)
@@ -132,8 +133,8 @@ impl StorePaths {
             let changed = file.set_permissions(Permissions::from_mode(0o600));
             if_possible(changed).map_err(io(&path))?;
         }
-        match file.try_lock() {
-            Ok(()) => Ok(file),
+        match FolderLock::take(file) {
+            Ok(lock) => Ok(lock),
             Err(TryLockError::WouldBlock) => Err(StoreOpenError::Locked(self.folder.clone())),
             Err(TryLockError::Error(error)) => Err(StoreOpenError::Io(path, error)),
         }

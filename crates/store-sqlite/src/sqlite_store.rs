@@ -2,6 +2,7 @@
 use crate::archive::{ArchiveOptions, Archiver, ArchiverThread};
 use crate::cache::StoreCaches;
 use crate::connection_setup::{StoreOptions, StorePaths};
+use crate::folder_lock::FolderLock;
 use crate::open_error::{StoreOpenError, failed};
 use crate::reader_pool::ReaderPool;
 use crate::statements::Sql;
@@ -14,7 +15,6 @@ use crate::writer::Writer;
 use crate::{connection_setup, secret_resealing};
 use async_trait::async_trait;
 use rusqlite::Row;
-use std::fs::File;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub struct SharedStore {
     pub(crate) readers: Arc<ReaderPool>,
     pub(crate) files: StorePaths,
     pub(crate) options: StoreOptions,
-    _lock: File,
+    _lock: FolderLock,
 }
 
 /// Figures of a store for its operators.

@@ -1,6 +1,7 @@
 //! A new file of rows, which gets its name when it is complete.
 use super::{Parameter, count, indexes, names, placeholders, read, unread};
 use crate::connection_setup::{PAGE, StorePaths, signed, sync_folder};
+use crate::folder_lock::FolderLock;
 use crate::migrations;
 use crate::open_error::StoreOpenError;
 use crate::tables::search_index::set_current;
@@ -22,7 +23,7 @@ pub struct SqliteRowWriter {
     partial: PathBuf,
     database: PathBuf,
     folder: PathBuf,
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl SqliteRowWriter {
