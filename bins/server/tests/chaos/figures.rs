@@ -1,6 +1,6 @@
 //! Figures of many histories: faults, violations, and how long recovery takes.
-use crate::history::{Act, Entry, FaultWindow, History, Micros, Outcome};
-use std::collections::BTreeMap;
+use crate::history::{Act, Delivery, Entry, FaultWindow, Found, History, Micros, Outcome};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Gap between deliveries from which on they waited for a lease to end.
 const FAILOVER_MIN: Micros = 1_000_000;
@@ -23,8 +23,12 @@ pub(crate) struct Figures {
     longer_failovers: Vec<Micros>,
     /// Requests at other nodes while one was killed: all, and those that took less than a second.
     survivors: [usize; 2],
+    /// The slower ones, by their kind and the fault before the kill.
+    slow: BTreeMap<String, usize>,
     /// Waits for the first write at each node after PostgreSQL answered again.
     recoveries: Vec<Micros>,
+    /// Nodes without a write until the next fault, or until the clients stopped.
+    unseen: usize,
 }
 
 impl Figures {
@@ -57,7 +61,12 @@ impl Figures {
         let restarts =
             |fault: &&FaultWindow| matches!(&*fault.name, "kill of PostgreSQL" | "failover");
         for fault in history.faults.iter().filter(restarts) {
-            self.recoveries.extend(recoveries(history, fault));
+            for wait in recoveries(history, fault) {
+                match wait {
+                    Some(wait) => self.recoveries.push(wait),
+                    None => self.unseen += 1,
+                }
+            }
         }
     }
 
@@ -74,40 +83,67 @@ impl Figures {
             .filter(single)
         {
             self.survivors[0] += 1;
-            self.survivors[1] += usize::from(entry.ended - entry.begun < SECOND);
+            if entry.ended - entry.begun < SECOND {
+                self.survivors[1] += 1;
+                continue;
+            }
+            let act = format!("{:?}", entry.act);
+            let act = act.split(' ').next().unwrap_or_default();
+            let before = history.faults.iter().rfind(|f| f.begun < fault.begun);
+            let before = before.map_or("nothing", |fault| &fault.name);
+            let name = format!("{act} after {before}");
+            *self.slow.entry(name).or_default() += 1;
         }
     }
 }
 
 /// Returns the waits for deliveries that a kill made longer than a moment; true for those in which nothing else happened.
+/// A wait begins when there is something to deliver.
 fn failovers(history: &History) -> Vec<(Micros, bool)> {
     let mut waits = Vec::new();
-    let mut begun: Vec<Micros> = history
-        .deliveries
-        .iter()
-        .map(|delivery| delivery.begun)
-        .collect();
-    begun.sort_unstable();
-    for pair in begun.windows(2) {
-        let during = |fault: &&FaultWindow| fault.begun < pair[1] && fault.ended > pair[0];
+    let mut deliveries: Vec<&Delivery> = history.deliveries.iter().collect();
+    deliveries.sort_unstable_by_key(|delivery| delivery.begun);
+    for pair in deliveries.windows(2) {
+        let (last, next) = (pair[0].begun, pair[1].begun);
+        let during = |fault: &&FaultWindow| fault.begun < next && fault.ended > last;
         let faults: Vec<_> = history.faults.iter().filter(during).collect();
         let kill = faults
             .iter()
-            .find(|fault| fault.name == "kill" && fault.begun >= pair[0]);
-        let wait = kill.map(|fault| (pair[1] - fault.begun, faults.len() == 1));
-        waits.extend(wait.filter(|(wait, _)| *wait > FAILOVER_MIN));
+            .find(|fault| fault.name == "kill" && fault.begun >= last);
+        let Some(kill) = kill else { continue };
+        let begun = kill.begun.max(first_change(history, pair[1], last));
+        let wait = next.saturating_sub(begun);
+        if wait > FAILOVER_MIN {
+            waits.push((wait, faults.len() == 1));
+        }
     }
     waits
 }
 
-/// Returns how long each node took to make the first write after the database was back, until the next fault.
-fn recoveries(history: &History, fault: &FaultWindow) -> Vec<Micros> {
+/// Returns the time at which the first of the changes of which a delivery tells may have been made, of those after a time.
+fn first_change(history: &History, delivery: &Delivery, after: Micros) -> Micros {
+    let tasks: BTreeSet<&str> = delivery.events.iter().map(|e| e.task.as_str()).collect();
+    let changes = history
+        .done()
+        .filter(|(entry, found)| match (&entry.act, found) {
+            (Act::Create { .. }, Found::Gid(task)) | (Act::Write { task, .. }, _) => {
+                tasks.contains(task.as_str())
+            }
+            _ => false,
+        });
+    let ended = changes.map(|(entry, _)| entry.ended);
+    ended.filter(|at| *at > after).min().unwrap_or(after)
+}
+
+/// Returns how long each node took to make the first write after the database was back; `None` for one that made none until
+/// the next fault, or until the clients stopped.
+fn recoveries(history: &History, fault: &FaultWindow) -> Vec<Option<Micros>> {
     let next = history
         .faults
         .iter()
         .map(|other| other.begun)
         .find(|at| *at > fault.begun);
-    let next = next.unwrap_or(Micros::MAX);
+    let next = next.unwrap_or(Micros::MAX).min(history.worked);
     let is_write = |entry: &&Entry| matches!(entry.act, Act::Create { .. } | Act::Write { .. });
     let done = |entry: &&Entry| matches!(entry.outcome, Outcome::Done(_));
     let first = |node: usize| {
@@ -118,8 +154,8 @@ fn recoveries(history: &History, fault: &FaultWindow) -> Vec<Micros> {
             .map(|entry| entry.ended);
         ended.filter(|at| *at > fault.ended).min()
     };
-    let waits = (0..history.nodes).filter_map(first).filter(|at| *at < next);
-    waits.map(|at| at - fault.ended).collect()
+    let waits = (0..history.nodes).map(|node| first(node).filter(|at| *at < next));
+    waits.map(|at| Some(at? - fault.ended)).collect()
 }
 
 /// Returns the count, the median, the 99th percentile and the greatest of waits, in text.
@@ -169,10 +205,12 @@ impl std::fmt::Display for Figures {
             f,
             "  requests at other nodes during a kill under 1 s: {share:.2} % of {all}"
         )?;
+        writeln!(f, "  the slower ones: {:?}", self.slow)?;
         write!(
             f,
-            "  first write at a node after PostgreSQL was back: {}",
-            waits(&self.recoveries)
+            "  first write at a node after PostgreSQL was back: {}; none before the next fault or the end: {}",
+            waits(&self.recoveries),
+            self.unseen
         )
     }
 }

@@ -8,6 +8,8 @@ pub(crate) type Micros = u64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     pub(crate) nodes: usize,
+    /// Time at which the clients were told to stop.
+    pub(crate) worked: Micros,
     pub(crate) entries: Vec<Entry>,
     pub(crate) deliveries: Vec<Delivery>,
     /// Tasks that the stream of events says were added, in its order.

@@ -52,6 +52,7 @@ pub(crate) fn run(template: &Template, seed: u64, bounds: &Bounds) -> Option<His
 
     let faults = plan(seed, bounds);
     let mut windows = haunt(&mut scene, &shared, &faults, bounds);
+    let worked = shared.now();
     scene.heal();
     shared.is_over.store(true, Ordering::Relaxed);
     for worker in workers {
@@ -81,6 +82,7 @@ pub(crate) fn run(template: &Template, seed: u64, bounds: &Bounds) -> Option<His
     entries.sort_by_key(|entry| entry.begun);
     let history = History {
         nodes: NODES,
+        worked,
         entries,
         deliveries: receiver.deliveries(),
         streamed,
