@@ -8,8 +8,12 @@ use crate::state_lock::StateMove;
 use crate::statement_list::StatementList;
 use crate::store_state::AuditLogEnd;
 use crate::write_attempt::WriteAttempt;
+use std::time::Duration;
 use workgraph_core::engine::waves::GraphWrites;
 use workgraph_core::storage::{CommitReceipt, GraphStoreError, Seq};
+
+/// Longest wait for a connection while a group is being committed, whose answers wait as long.
+const EARLY_CONNECT_MAX: Duration = Duration::from_millis(100);
 
 /// When the rows of new nodes are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +42,12 @@ impl GroupAhead {
         base: Seq,
         new_rows: NewRows,
     ) -> Result<Self, DatabaseError> {
+        let runtime = database.runtime();
+        let connection = database.write_connection();
+        let connection = match new_rows {
+            NewRows::Early => runtime.block_on(Database::within(EARLY_CONNECT_MAX, connection)),
+            NewRows::UnderLock => runtime.block_on(connection),
+        };
         let state = StateMove {
             base,
             last: base,
@@ -45,7 +55,7 @@ impl GroupAhead {
             audit: None,
         };
         Ok(Self {
-            transaction: GroupTransaction::begin(database)?,
+            transaction: GroupTransaction::begin(database, connection?),
             jobs: Vec::new(),
             new_rows,
             under_lock: StatementList::default(),

@@ -28,9 +28,8 @@ pub(super) struct GroupTransaction {
 }
 
 impl GroupTransaction {
-    /// Takes a connection, and begins the transaction on it.
-    pub(super) fn begin(database: &Database) -> Result<Self, DatabaseError> {
-        let connection = database.runtime().block_on(database.write_connection())?;
+    /// Begins a transaction on a connection.
+    pub(super) fn begin(database: &Database, connection: Connection) -> Self {
         let mut transaction = Self {
             database: database.clone(),
             connection: Arc::new(OpenConnection::new(database, connection)),
@@ -40,7 +39,7 @@ impl GroupTransaction {
             deadline: Deadline::after(database.options().write_timeout),
         };
         transaction.command("BEGIN");
-        Ok(transaction)
+        transaction
     }
 
     /// Sends statements. If one of them fails, so do all that follow.

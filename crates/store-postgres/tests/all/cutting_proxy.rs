@@ -1,4 +1,4 @@
-//! Proxy before the server that cuts connections around a commit.
+//! Proxy before the server that cuts connections around a commit, or lets no new one through.
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -30,6 +30,8 @@ pub(crate) struct CuttingProxy {
     interval: Arc<AtomicU32>,
     /// True if they are cut before they arrive.
     before: Arc<AtomicBool>,
+    /// True if new connections are accepted, but nothing comes of them.
+    holds_new: Arc<AtomicBool>,
     database: String,
 }
 
@@ -42,6 +44,8 @@ impl CuttingProxy {
         let cut = Arc::new(AtomicU8::new(0));
         let interval = Arc::new(AtomicU32::new(0));
         let before = Arc::new(AtomicBool::new(false));
+        let holds_new = Arc::new(AtomicBool::new(false));
+        let holds = Arc::clone(&holds_new);
         let shared = Cuts {
             next: Arc::clone(&cut),
             interval: Arc::clone(&interval),
@@ -49,7 +53,12 @@ impl CuttingProxy {
             commits: Arc::default(),
         };
         std::thread::spawn(move || {
+            let mut held = Vec::new();
             for client in listener.incoming().flatten() {
+                if holds.load(Ordering::SeqCst) {
+                    held.push(client);
+                    continue;
+                }
                 if shared.next.load(Ordering::SeqCst) == AWAY {
                     continue;
                 }
@@ -61,6 +70,7 @@ impl CuttingProxy {
             cut,
             interval,
             before,
+            holds_new,
             database: database.name().to_owned(),
         })
     }
@@ -88,6 +98,11 @@ impl CuttingProxy {
     pub(crate) fn cut_each_before(&self, interval: u32) {
         self.before.store(true, Ordering::SeqCst);
         self.cut_each(interval);
+    }
+
+    /// Leaves new connections without an answer from now on.
+    pub(crate) fn hold_new(&self) {
+        self.holds_new.store(true, Ordering::SeqCst);
     }
 
     /// Returns true if the cut was made.

@@ -43,9 +43,21 @@ impl OneList {
         }
     }
 
-    /// Commits the change sets, many at the same time. Returns the outcome of each.
-    fn commit_all(&self, stores: &[&PostgresStore]) -> Vec<(Gid, Result<u64, GraphStoreError>)> {
-        let (queue, outcomes) = (Mutex::new(self.tasks.iter()), Mutex::new(Vec::new()));
+    /// Commits the change sets: the first one alone, so that there is a connection, then many at the same time. Returns the
+    /// outcome of each.
+    fn commit_all(
+        &self,
+        stores: &[&PostgresStore],
+        after_first: impl FnOnce(),
+    ) -> Vec<(Gid, Result<u64, GraphStoreError>)> {
+        let commit = |store: &PostgresStore, changes: &Changes| {
+            let done = block_on(store.commit(changes.clone()));
+            done.map(|receipt| receipt.seq)
+        };
+        let (first, rest) = self.tasks.split_first().unwrap();
+        let outcomes = Mutex::new(vec![(first.0, commit(stores[0], &first.1))]);
+        after_first();
+        let queue = Mutex::new(rest.iter());
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {
                 let store = stores[writer % stores.len()];
@@ -55,8 +67,7 @@ impl OneList {
                         let Some((gid, changes)) = queue.lock().unwrap().next() else {
                             return;
                         };
-                        let done = block_on(store.commit(changes.clone()));
-                        let done = done.map(|receipt| receipt.seq);
+                        let done = commit(store, changes);
                         outcomes.lock().unwrap().push((*gid, done));
                     }
                 });
@@ -107,7 +118,7 @@ fn commits_of_two_nodes_into_one_list_have_one_order() {
     let Some(test) = empty_store() else { return };
     let list = OneList::made_in(&test.store);
     let other = another_store(&test);
-    let outcomes = list.commit_all(&[&test.store, &other]);
+    let outcomes = list.commit_all(&[&test.store, &other], || ());
     assert!(
         outcomes.iter().all(|(_, done)| done.is_ok()),
         "{outcomes:?}"
@@ -139,6 +150,16 @@ fn what_follows_a_commit_that_never_arrived_is_made_without_it() {
     run.list.check(&run.test, &run.outcomes);
 }
 
+/// S941. The first commit has a connection; a second one for the next group is not to be had.
+#[test]
+fn commits_are_answered_while_no_other_connection_can_be_made() {
+    let Some(run) = CutRun::with(CuttingProxy::hold_new) else {
+        return;
+    };
+    assert!(run.refused().is_empty(), "{:?}", run.refused());
+    run.list.check(&run.test, &run.outcomes);
+}
+
 /// Commits into one list by way of a proxy that cuts connections.
 struct CutRun {
     list: OneList,
@@ -156,8 +177,7 @@ impl CutRun {
             ..options(&test.database)
         };
         let store = block_on(PostgresStore::open(options, runtime())).unwrap();
-        cut(&proxy);
-        let outcomes = list.commit_all(&[&store]);
+        let outcomes = list.commit_all(&[&store], || cut(&proxy));
         Some(Self {
             list,
             outcomes,
