@@ -33,11 +33,7 @@ use tokio::sync::Semaphore;
 use workgraph_api::features::attachments::SweepCounts;
 use workgraph_api::ports::blob_store::BlobStore;
 use workgraph_api::{Clock, Entropy};
-use workgraph_auth::LoopbackPolicy;
 use workgraph_core::storage::SharedWork;
-
-/// Memory of the request inspector of a demo.
-const DEMO_INSPECTOR_BYTES: usize = 16 << 20;
 
 /// Runs the server until it gets a signal to stop. `again` reads the configuration anew.
 ///
@@ -82,14 +78,6 @@ pub(crate) async fn serve(
         );
     }
     config.api.base_url = format!("{root}{}", crate::http::routes::BASE);
-    if options.demo {
-        config.portal.loopback = LoopbackPolicy::Allowed;
-        config.portal.oob_without_pkce = true;
-        config.webhooks.policy.loopback = true;
-        if config.api.inspector.bytes == 0 {
-            config.api.inspector.bytes = DEMO_INSPECTOR_BYTES;
-        }
-    }
 
     // The first start calls the API often; those calls have no client and count against no limit.
     let limits = Arc::new(RuntimeLimits::open(&config, base.values.clone()).await?);

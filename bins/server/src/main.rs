@@ -17,6 +17,7 @@ mod workers;
 use anyhow::{Context, Result};
 use clap::Parser;
 use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand, say};
+use config::Config;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
 
@@ -37,19 +38,24 @@ fn main() -> ExitCode {
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let flags = cli.flags;
-    let load = move || {
-        // Names and values that are not UTF-8 can't be settings.
-        let environment = std::env::vars_os()
-            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-        config::load(&flags, environment)
-    };
-    let config = load()?;
     let command = cli.command.unwrap_or_else(|| {
         Command::Serve(ServeArgs {
             demo: true,
             ..ServeArgs::default()
         })
     });
+    let is_demo = matches!(&command, Command::Serve(options) if options.demo);
+    let load = move || {
+        // Names and values that are not UTF-8 can't be settings.
+        let environment = std::env::vars_os()
+            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        let defaults = match is_demo {
+            true => Config::of_a_demo(),
+            false => Config::default(),
+        };
+        config::load(defaults, &flags, environment)
+    };
+    let config = load()?;
     match command {
         Command::Serve(options) => {
             log::start(&config.log)?;

@@ -26,6 +26,7 @@ pub(crate) async fn connect(config: &SharedLimitsConfig) -> Result<Option<Arc<Re
             .filter(|file| !file.is_empty())
             .map(Into::into),
         prefix: config.prefix.clone(),
+        timeout: Duration::from_millis(config.timeout_ms),
         processes: config.nodes,
         ..RedisLimiterSettings::new(&config.url)
     };
@@ -58,14 +59,22 @@ pub(crate) fn follow_nodes(limiter: &Arc<RedisLimiter>, mut parts: watch::Receiv
     });
 }
 
-/// Logs each change of the way in which decisions are made.
+/// Logs each change of the way in which decisions are made, and decisions of this node alone between two looks.
 async fn log_changes(limiter: Arc<RedisLimiter>) {
     let mut looks = tokio::time::interval(LOOK_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut last = SharedMode::Exact;
+    let (mut last, mut alone) = (SharedMode::Exact, 0);
     loop {
         looks.tick().await;
         let (mode, server) = (limiter.mode(), limiter.server());
+        let before = std::mem::replace(&mut alone, limiter.counts().local);
+        if alone > before && mode != SharedMode::Local && last != SharedMode::Local {
+            tracing::warn!(
+                server,
+                decisions = alone - before,
+                "the limits of all nodes were not known in time: this node decides with its part of each"
+            );
+        }
         match mode {
             _ if mode == last => {}
             SharedMode::Local => tracing::warn!(

@@ -24,15 +24,15 @@ const NOT_SETTINGS: &[&str] = &[
     "REQUIRE",
 ];
 
-/// Returns the settings that file, environment and flags lead to.
+/// Returns the settings that file, environment and flags lead to, from the ones that hold where they say nothing.
 ///
 /// # Errors
 /// Names the setting that is unknown or has a value it can't have, and the line of the file or the variable.
 pub(crate) fn load(
+    mut config: Config,
     flags: &Flags,
     environment: impl Iterator<Item = (String, String)>,
 ) -> Result<Config> {
-    let mut config = Config::default();
     if let Some(path) = &flags.config {
         let named = || path.display().to_string();
         let text = std::fs::read_to_string(path).with_context(named)?;

@@ -5,6 +5,7 @@ use crate::config::trusted_proxies::TrustedProxies;
 use crate::config::web_url::WebUrl;
 use std::path::Path;
 use std::time::Duration;
+use workgraph_auth::LoopbackPolicy;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -80,7 +81,21 @@ pub(crate) struct Config {
     pub(crate) shared_limits: SharedLimitsConfig,
 }
 
+/// Memory of the request inspector of a demo.
+const DEMO_INSPECTOR_BYTES: usize = 16 << 20;
+
 impl Config {
+    /// Returns the values of a demo where nothing else is set: apps and webhooks may be on this machine, and requests are
+    /// recorded.
+    pub(crate) fn of_a_demo() -> Self {
+        let mut config = Self::default();
+        config.portal.loopback = LoopbackPolicy::Allowed;
+        config.portal.oob_without_pkce = true;
+        config.webhooks.policy.loopback = true;
+        config.api.inspector.bytes = DEMO_INSPECTOR_BYTES;
+        config
+    }
+
     /// Returns the folder of the files of exports, and of attachments without a bucket.
     pub(crate) fn files_folder(&self) -> &Path {
         if self.database.url.is_empty() {
@@ -357,6 +372,8 @@ settings! {
         root_certificates: String = String::new();
         /// Beginning of the keys there. All nodes of a service have the same.
         prefix: String = "workgraph".to_owned();
+        /// Milliseconds that a decision there may take; after that this node decides with its part of each limit.
+        timeout_ms: u64 = 20, least = 1, most = 10_000;
         /// Least number of nodes: while Redis is away, each has this part of each limit, or a smaller one if the database
         /// knows more nodes.
         nodes: u32 = 1, least = 1, most = 31;

@@ -2,6 +2,15 @@
 use super::*;
 
 fn load_with(file: &str, env: &[(&str, &str)], set: &[&str]) -> Result<Config, String> {
+    load_from(Config::default(), file, env, set)
+}
+
+fn load_from(
+    defaults: Config,
+    file: &str,
+    env: &[(&str, &str)],
+    set: &[&str],
+) -> Result<Config, String> {
     let folder = std::env::temp_dir().join(format!(
         "workgraph-config-{}-{:?}",
         std::process::id(),
@@ -16,6 +25,7 @@ fn load_with(file: &str, env: &[(&str, &str)], set: &[&str]) -> Result<Config, S
         ..Flags::default()
     };
     let out = load(
+        defaults,
         &flags,
         env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())),
     );
@@ -48,6 +58,19 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
         ),
         (None, 7200)
     );
+}
+
+/// Values of a demo hold only where nothing else is set.
+#[test]
+fn a_demo_has_other_defaults_and_each_can_be_set() {
+    let demo = |set: &[&str]| load_from(Config::of_a_demo(), "", &[], set).unwrap();
+    let config = demo(&[]);
+    assert!(config.portal.oob_without_pkce && config.webhooks.policy.loopback);
+    assert_eq!(config.api.inspector.bytes, 16_777_216);
+    let config = demo(&["inspector.bytes=0", "webhooks.allow_loopback=false"]);
+    assert_eq!(config.api.inspector.bytes, 0);
+    assert!(config.portal.oob_without_pkce && !config.webhooks.policy.loopback);
+    assert_eq!(load_with("", &[], &[]).unwrap().api.inspector.bytes, 0);
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(crate) fn settings(store: &str, limits: &str, files: &Path) -> Vec<(String, 
         ("store.shared_files", files.to_str().unwrap()),
         ("shared_limits.url", limits),
         ("shared_limits.nodes", "3"),
+        // A busy machine is not to look like a Redis that is away.
+        ("shared_limits.timeout_ms", "200"),
         ("public_url", "http://chaos.test"),
         ("limits.standard_paid", "1000000"),
         ("limits.standard_free", &quota),

@@ -71,6 +71,8 @@ fn make() -> Option<Template> {
     let mut node = Node::new(own, settings);
     let port = node.start();
     let access = prepare(&node, port);
+    // Once there is an answer, there are keys: without, each node of each history would make one.
+    ask(port, "", "GET", "/openid_connect/jwks", None);
     node.signal("-TERM");
     node.wait();
     database.stop();
