@@ -2,7 +2,8 @@
 mod access;
 mod resources;
 
-use crate::jobs::{at_every_step, die_after, duplicate, forest, status};
+use crate::interrupts::After;
+use crate::jobs::{at_every_step, die_after, duplicate, forest, hold_after, status};
 use crate::world::{Answer, KINDS, Kind, World};
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -10,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use workgraph_api::features::exports::export_files::{ExportFiles, ExportWriteError};
 use workgraph_api::job_runner::{JobProgress, NextJob};
-use workgraph_core::Gid;
 use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::FileOutput;
 use workgraph_core::jobs::tree_export::CACHED_FROM;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::ALL;
 use workgraph_core::storage::ListPosition;
+use workgraph_core::{Gid, InterruptReason};
 use workgraph_wire::TicketError;
 
 /// Files in memory, not compressed.
@@ -232,6 +233,63 @@ fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
             let records = world.files.records(text(&made, "gid"));
             assert_eq!(records, whole, "died after {steps} steps");
         });
+        assert!(points > 20, "{points} points");
+    }
+}
+
+/// What was read but not written yet is read again by the next runner: after the failure of a store, or a stop of the server.
+#[test]
+fn a_runner_that_gives_its_job_back_leaves_neither_gaps_nor_doubles() {
+    for kind in KINDS {
+        let world = world(kind, 60);
+        let forest = world.gid("forest").to_string();
+        let whole = exported(&world, "ada", &forest);
+        for steps in 0.. {
+            let job = export(&world, "ada", &forest);
+            let Some(leased_job) = hold_after(&world, steps) else {
+                assert!(steps > 20, "{steps} points");
+                break;
+            };
+            let at_once = steps % 2 == 0;
+            let released = world.api.release_job(&leased_job, at_once);
+            world.run(released).unwrap();
+            world.advance(if at_once { 0 } else { 31 });
+            world.work();
+            let made = made(&world, "ada", &job.gid());
+            let records = world.files.records(text(&made, "gid"));
+            assert_eq!(records, whole, "given back after {steps} steps");
+        }
+    }
+}
+
+/// The lease is renewed for the narrower step, and its runner dies.
+#[test]
+fn a_runner_that_dies_after_a_step_that_took_too_long_leaves_neither_gaps_nor_doubles() {
+    for kind in KINDS {
+        let world = world(kind, 60);
+        let forest = world.gid("forest").to_string();
+        let whole = exported(&world, "ada", &forest);
+        let mut points = 0;
+        for steps in 0.. {
+            let job = export(&world, "ada", &forest);
+            let Some(leased_job) = hold_after(&world, steps) else {
+                break;
+            };
+            let late = After::new(0, InterruptReason::Deadline);
+            let step = world
+                .api
+                .run_job_step_interruptible(&leased_job, Some(late));
+            if let JobProgress::Ended(_) = world.run(step).unwrap() {
+                // It had one row, so there is no narrower step.
+                continue;
+            }
+            points += 1;
+            world.advance(31);
+            world.work();
+            let made = made(&world, "ada", &job.gid());
+            let records = world.files.records(text(&made, "gid"));
+            assert_eq!(records, whole, "died after {steps} steps");
+        }
         assert!(points > 20, "{points} points");
     }
 }

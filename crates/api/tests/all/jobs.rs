@@ -116,16 +116,21 @@ pub(crate) fn status(world: &World, job: &str) -> String {
 
 /// Claims a job and runs `steps` steps of it; then the runner is gone. Returns true if the job has not ended.
 pub(crate) fn die_after(world: &World, steps: usize) -> bool {
+    hold_after(world, steps).is_some()
+}
+
+/// Claims a job and runs some of its steps. Returns it as its runner has it then; `None` if it has ended earlier.
+pub(crate) fn hold_after(world: &World, steps: usize) -> Option<Box<LeasedJob>> {
     let NextJob::Job(mut leased_job) = world.run(world.api.lease_next_job()).unwrap() else {
-        return false;
+        return None;
     };
     for _ in 0..steps {
         match world.run(world.api.run_job_step(&leased_job)).unwrap() {
             JobProgress::Continues(next) => leased_job = next,
-            JobProgress::Ended(_) | JobProgress::LeaseLost => return false,
+            JobProgress::Ended(_) | JobProgress::LeaseLost => return None,
         }
     }
-    true
+    Some(leased_job)
 }
 
 /// Begins the same work again and again, and lets its runner die after no step, after one, and so on, until the job

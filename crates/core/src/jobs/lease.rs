@@ -167,19 +167,32 @@ impl LeasedJob {
     /// # Errors
     /// Fails if the record cannot be written.
     pub fn yield_until(&self, now: Time, until: Time) -> Result<JobStepResult, DomainError> {
-        let mut leased_job = self.clone();
-        leased_job.record.claims = self.record.claims.saturating_sub(1);
+        let mut leased_job = self.checkpoint()?;
+        leased_job.record.claims = leased_job.record.claims.saturating_sub(1);
         leased_job.write(Changes::default(), now, "in_progress", until.millis())
     }
 
-    /// Renews the lease of a job whose step took long and is taken again.
+    /// Renews the lease of a job whose step took long and is taken again. The caller goes on from where it is, with what
+    /// waits for the file.
     ///
     /// # Errors
     /// Fails if the record cannot be written.
     pub fn renew(&self, now: Time) -> Result<JobStepResult, DomainError> {
         let until = now.millis() + LEASE_MS;
-        self.clone()
-            .write(Changes::default(), now, "in_progress", until)
+        let checkpoint = self.checkpoint()?;
+        let mut renewed = checkpoint.write(Changes::default(), now, "in_progress", until)?;
+        renewed.job = Self {
+            node: renewed.job.node,
+            since: renewed.job.since,
+            ..self.clone()
+        };
+        Ok(renewed)
+    }
+
+    /// Returns the job as it was last written. Steps after that are known to its worker alone, and so is what they have for
+    /// the file: whoever goes on from the record must take them again.
+    fn checkpoint(&self) -> Result<Self, DomainError> {
+        Self::read(&self.node, self.queue, self.since)
     }
 
     /// Returns the read query of the next step.
