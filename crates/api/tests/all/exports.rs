@@ -237,7 +237,8 @@ fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
     }
 }
 
-/// What was read but not written yet is read again by the next runner: after the failure of a store, or a stop of the server.
+/// Rows that were read but are not in the file yet are read again by the next runner: after the failure of a store, or a stop
+/// of the server.
 #[test]
 fn a_runner_that_gives_its_job_back_leaves_neither_gaps_nor_doubles() {
     for kind in KINDS {
