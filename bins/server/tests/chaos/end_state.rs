@@ -58,8 +58,23 @@ fn comparable(text: String) -> String {
     text
 }
 
+/// Waits until no job is left, those included that were started for clients which had no answer.
+fn await_jobs(scene: &Scene) {
+    let begun = clock();
+    loop {
+        let output = scene.nodes[0].run(&["admin", "--json", "jobs"]);
+        let jobs: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        if jobs.as_array().is_some_and(Vec::is_empty) {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{output:?}");
+        pause(500);
+    }
+}
+
 /// Reads the state in the end.
 pub(crate) fn read(scene: &Scene, client: &mut Client) -> EndState {
+    await_jobs(scene);
     let (project, fixed) = (
         client.shared.project.clone(),
         client.shared.access.static_project.clone(),
