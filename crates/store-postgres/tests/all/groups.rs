@@ -150,7 +150,7 @@ fn what_follows_a_commit_that_never_arrived_is_made_without_it() {
     run.list.check(&run.test, &run.outcomes);
 }
 
-/// S941. The first commit has a connection; a second one for the next group is not to be had.
+/// The first commit has a connection; a second one for the next group is not to be had.
 #[test]
 fn commits_are_answered_while_no_other_connection_can_be_made() {
     let Some(run) = CutRun::with(CuttingProxy::hold_new) else {
