@@ -95,6 +95,7 @@ cases! {
     "changed memberships count from the next load on" => access_cases::next_load,
     "a user who is gone is known to no guest from the next load on" => access_cases::gone_known_user,
     "only teams and projects have members" => access_cases::no_team,
+    "only users and teams are members" => access_cases::no_user,
     "a service account has one workspace" => access_cases::service,
     "of two writers of one version one wins" => race_cases::one_version,
     "of many that need an empty place one gets it" => race_cases::empty_place,

@@ -165,23 +165,50 @@ pub(super) async fn gone_known_user(store: &dyn GraphStore) -> Result<(), GraphS
             .share(project, scene.acme, user, Level::Editor);
     }
     scene.commit().await?;
-    let known = async |scene: &StoreScene<'_>| {
-        let view = scene.load(scene.want_of(gus)).await?;
-        let known_users = view.viewer.known_users.get(&scene.acme);
-        Ok::<_, GraphStoreFailure>(known_users.is_some_and(|known| known.users.contains(&bob)))
-    };
     same(
-        &known(&scene).await?,
+        &knows(&scene, gus, bob).await?,
         &true,
         "a guest knows the other members of a project",
     )?;
     scene.fixture.with(|work| work.trash(bob, Type::User));
     scene.commit().await?;
     same(
-        &known(&scene).await?,
+        &knows(&scene, gus, bob).await?,
         &false,
         "a user who is gone is not known",
     )
+}
+
+/// Returns true if a guest of the workspace knows a user, by the list in the guest's viewer.
+async fn knows(scene: &StoreScene<'_>, guest: Gid, user: Gid) -> Result<bool, GraphStoreFailure> {
+    let view = scene.load(scene.want_of(guest)).await?;
+    let known_users = view.viewer.known_users.get(&scene.acme);
+    Ok(known_users.is_some_and(|known| known.users.contains(&user)))
+}
+
+/// A case found by a random history, as [`gone_known_user`] was.
+pub(super) async fn no_user(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let gus = scene.fixture.member(scene.acme, "Gus", Role::Guest);
+    let project = scene
+        .fixture
+        .private_project(scene.acme, "Shared", scene.ann);
+    scene.fixture.share(project, scene.acme, gus, Level::Editor);
+    let tag = scene.fixture.tag(scene.acme, "no user");
+    scene
+        .fixture
+        .link(project, rel::MEMBERS, tag, ListPosition::Rank(1), None);
+    scene.commit().await?;
+    let before = scene.load(scene.want_of(gus)).await?.viewer;
+    same(
+        &knows(&scene, gus, tag).await?,
+        &false,
+        "a tag is no user, so a guest does not know it",
+    )?;
+    scene.fixture.with(|work| work.trash(tag, Type::Tag));
+    scene.commit().await?;
+    let after = scene.load(scene.want_of(gus)).await?.viewer;
+    same(&after, &before, "so nothing changes when it goes")
 }
 
 pub(super) async fn no_team(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {

@@ -125,7 +125,8 @@ fn known_users(
 }
 
 /// Returns the members of a project or team, each with a flag that is true for teams; `None` if there are too many to
-/// be listed.
+/// be listed. A node that is neither user nor team is no member, even if it has such an edge: it can be created and
+/// trashed without viewers being computed again.
 fn few(
     snap: &mut dyn Snapshot,
     of: Gid,
@@ -133,7 +134,7 @@ fn few(
     room: usize,
 ) -> Result<Option<Vec<(Gid, bool)>>, GraphStoreError> {
     let most = room.min(MEMBERS_HELD);
-    let mut members = Vec::new();
+    let (mut edges, mut members) = (0, Vec::new());
     snap.scan_out(
         of,
         rel,
@@ -141,10 +142,14 @@ fn few(
         most + 1,
         Depth::Head,
         &mut |edge, node| {
-            members.push((edge.dst, node.is_some_and(|n| n.ty == Type::Team)));
+            edges += 1;
+            let ty = node.map(|node| node.ty);
+            if matches!(ty, Some(Type::User | Type::Team)) {
+                members.push((edge.dst, ty == Some(Type::Team)));
+            }
         },
     )?;
-    Ok(Some(members).filter(|members| members.len() <= most))
+    Ok((edges <= most).then_some(members))
 }
 
 /// Returns the workspace of a node of one of these types, if the viewer is a guest there.
