@@ -18,8 +18,9 @@ const MOVE_END: &str =
     "UPDATE store_state SET audit_seq = $1, audit_gid = $2, audit_at = $3, audit_digest = $4";
 const APPEND: &str = "INSERT INTO audit \
     (gid, seq, at, home, kind, actor_type, actor, resource, body, digest) \
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::smallint[], $6::smallint[], \
-        $7::bigint[], $8::bigint[], $9::text[], $10::bytea[])";
+    SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[]), \
+    unnest($5::smallint[]), unnest($6::smallint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::text[]), \
+    unnest($10::bytea[])";
 
 /// Columns of rows that are inserted together.
 #[derive(Default)]

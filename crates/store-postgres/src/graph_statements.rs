@@ -174,18 +174,21 @@ pub(crate) const KEYS_OF: &str =
     "SELECT key, tail FROM value WHERE node = $1 AND field = $2 ORDER BY key, tail NULLS FIRST";
 pub(crate) const DROP_VALUES: &str = "DELETE FROM value WHERE node = $1 AND field = $2";
 pub(crate) const PUT_VALUES: &str = "INSERT INTO value (field, key, tail, node) \
-    SELECT $1, k.key, k.tail, $2 FROM unnest($3::bytea[], $4::bytea[]) k (key, tail)";
+    SELECT $1, unnest($3::bytea[]), unnest($4::bytea[]), $2";
 
+// Arrays are unnested in the list of columns, where rows go on one by one: `FROM unnest(...)` stores the values of each array
+// first. All arrays of a statement have the same length.
 macro_rules! put_nodes {
     () => {
-        "INSERT INTO node (gid, kind, home, version, seq, head, body) SELECT * FROM unnest(\
-        $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])"
+        "INSERT INTO node (gid, kind, home, version, seq, head, body) SELECT unnest($1::bigint[]), \
+        unnest($2::smallint[]), unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[]), unnest($6::text[]), \
+        unnest($7::text[])"
     };
 }
 macro_rules! put_edges {
     () => {
-        "INSERT INTO edge (src, rel, dst, rank, seq, aux) SELECT * FROM unnest(\
-        $1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])"
+        "INSERT INTO edge (src, rel, dst, rank, seq, aux) SELECT unnest($1::bigint[]), unnest($2::smallint[]), \
+        unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[]), unnest($6::bigint[])"
     };
 }
 pub(crate) const PUT_NEW_NODES: &str = put_nodes!();
@@ -218,8 +221,8 @@ pub(crate) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = 
 
 /// The last entry of commits that are made together has the keys that all of them touch.
 pub(crate) const APPEND: &str = "INSERT INTO journal (seq, at, actor, facts, nodes, touched) \
-    SELECT j.*, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM unnest(\
-    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) j (seq, at, actor, facts, nodes)";
+    SELECT j.*, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM (SELECT unnest($1::bigint[]) AS seq, \
+    unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::text[])) j";
 pub(crate) const EVENTS: &str =
     "SELECT seq, at, actor, facts, nodes FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
 pub(crate) const EVENT_BOUNDS: &str = "SELECT seq, pruned FROM store_state";

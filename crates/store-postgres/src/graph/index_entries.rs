@@ -94,9 +94,11 @@ macro_rules! put_entries {
             "INSERT INTO card (home, kind, ",
             columns!(),
             ", shape) \
-            SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], \
-            $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::smallint[], $13::smallint[], \
-            $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::boolean[], $20::integer[])"
+            SELECT unnest($1::bigint[]), unnest($2::smallint[]), unnest($3::bigint[]), unnest($4::bigint[]), \
+            unnest($5::bigint[]), unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]), \
+            unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::smallint[]), unnest($13::smallint[]), \
+            unnest($14::bigint[]), unnest($15::bigint[]), unnest($16::bigint[]), unnest($17::bigint[]), \
+            unnest($18::bigint[]), unnest($19::boolean[]), unnest($20::integer[])"
         )
     };
 }

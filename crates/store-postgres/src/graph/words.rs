@@ -21,8 +21,8 @@ const PUT_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) \
     SELECT $1, $2, $3, t.term, t.parts FROM unnest($5::text[], $6::smallint[]) t (term, parts) \
     WHERE NOT EXISTS (SELECT 1 FROM card c WHERE c.home = $1 AND c.kind = $2 AND c.gid = $3 AND c.sum = $4)";
 /// Words of new nodes, which have none yet.
-const PUT_NEW_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) SELECT * FROM unnest(\
-    $1::bigint[], $2::smallint[], $3::bigint[], $4::text[], $5::smallint[])";
+const PUT_NEW_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) SELECT \
+    unnest($1::bigint[]), unnest($2::smallint[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::smallint[])";
 
 /// Condition that a node has, for each of some ranges, a word in it.
 macro_rules! has_others {
