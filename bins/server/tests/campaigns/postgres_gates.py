@@ -18,6 +18,9 @@ TASKS = 30_000
 PAGE = 100
 HOT = min(2000, TASKS // 3)
 NESTED = "name,completed,due_on,assignee.name,projects.name,memberships.section.name,tags.name"
+# Tasks in one commit where there are sixteen writers.
+GROUP = 8
+STATE = "UPDATE store_state SET seq = seq + {} RETURNING seq, audit_seq;"
 PLUS = "\\startpipeline\n{}\n\\endpipeline\n"
 
 
@@ -110,8 +113,15 @@ class Campaign:
         (self.root / "keys.sql").write_text(hot.replace("\\endpipeline", keys + "\n\\endpipeline"))
         for number in range(3):
             self.server.ask(*self.request(post(project, number)))
-        made, written = statements.of(lambda: self.server.ask(*self.request(post(project, 9))))
-        self.commits(made["gid"], written)
+        _, written = statements.of(lambda: self.server.ask(*self.request(post(project, 9))))
+        [commit] = transactions(written)
+        self.commit("locked", commit, STATE)
+        self.commit("unlocked", commit, None)
+        # Any group will do that has as many tasks as those of sixteen writers have.
+        many = lines(self.root / "many", [post(project, number) for number in range(400)])
+        _, grouped = statements.of(lambda: finish(load(self.server, many, 34)))
+        group = min(transactions(grouped), key=lambda group: abs(entries(group) - GROUP))
+        self.group = self.commit("grouped", group, STATE)
         print(f"statements: {len(opening)} of a token, {split} and {len(rest) - split} of a cold GET, {len(written)} of a POST", flush=True)
 
     @staticmethod
@@ -129,21 +139,24 @@ class Campaign:
         method, path, body = line.split(" ", 2)
         return method, path.removeprefix("/api/1.0"), json.loads(body)["data"]
 
-    def commits(self, gid, written):
-        """Makes two scripts of the commit: under the lock of the state, as a node makes it, and without."""
-        process = next(one[0] for one in written if one[1].startswith("INSERT INTO node"))
-        mine = [one for one in written if one[0] == process and re_write(one[1])]
-        names = {str(int(gid) + n): f":g{n}" for n in range(8)}
+    def commit(self, name, made, lock):
+        """Makes a script of a transaction of a node, with the lock of the state first or without; returns its number of commits."""
+        new = sorted({gid for text, values in made if text.startswith("INSERT INTO node") for gid in values[0].strip("'{}").split(",")})
+        names = {gid: f":g{n}" for n, gid in enumerate(new)}
         # Of the numbers, only those of the key of the journal must be new ones.
-        sets = "\\set base random(1, 4000000000000)\n" + "".join(f"\\set g{n} 600000000000000 + :base * 8 + {n}\n" for n in range(8))
-        for name, lock, seq in [("locked", "UPDATE store_state SET seq = seq + 1 RETURNING seq, audit_seq;", "(SELECT seq + 1000000000000 FROM store_state)"),
-                                ("unlocked", "", "nextval('bench_seq')")]:
-            text = [lock] if lock else []
-            for _, statement, values in mine:
-                if statement.startswith("INSERT INTO journal"):
-                    statement = statement.replace("$1", f"ARRAY[{seq}]", 1)
-                text.append(inlined(statement, values, names))
-            (self.root / f"{name}.sql").write_text(sets + PLUS.format("\n".join(["BEGIN;", *text, "COMMIT;"])))
+        base = f"\\set base random(1, {32 * 10**12 // len(new)})\n"
+        sets = base + "".join(f"\\set g{n} 600000000000000 + :base * {len(new)} + {n}\n" for n in range(len(new)))
+        text, done, total = ["BEGIN;"], 0, entries(made)
+        if lock:
+            text.append(lock.format(total))
+        for statement, values in filter(lambda one: re_write(one[0]), made):
+            if statement.startswith("INSERT INTO journal"):
+                count = entries([(statement, values)])
+                seqs = [f"(SELECT seq + {10**12 - done - n} FROM store_state)" if lock else "nextval('bench_seq')" for n in range(count)]
+                statement, done = statement.replace("$1", f"ARRAY[{','.join(seqs)}]", 1), done + count
+            text.append(inlined(statement, values, names))
+        (self.root / f"{name}.sql").write_text(sets + PLUS.format("\n".join([*text, "COMMIT;"])))
+        return total
 
     def turns(self, row, gate, requests, script, connections=16, database="workgraph", server=None):
         ratios, rates, ceilings, waits = [], [], [], []
@@ -192,6 +205,7 @@ class Campaign:
             self.turns("5 POST of a task, beside the same rows without the lock", 0.70, writes, "unlocked", database="copy")
         if "6" in ONLY:
             self.turns("6 POST in one project, 16 writers, beside the same commit by each", 4, one, "locked", database="copy")
+            self.grouped()
         if "5" in ONLY:
             self.pg.sql("ALTER SYSTEM SET synchronous_commit = off")
             self.pg.sql("SELECT pg_reload_conf()")
@@ -203,6 +217,16 @@ class Campaign:
                 self.limiter(get(hot[0]))
             except SystemExit as refused:
                 print(f"| 7 limits in Redis | 100 µs | NOT MEASURED: {refused} |", flush=True)
+
+    def grouped(self):
+        """The same tasks in groups, by PostgreSQL with no node and no load beside it: the most that a node can reach."""
+        rates, ceilings = [], []
+        for _ in range(ROUNDS):
+            rates.append(self.group * max(pgbench(self.pg, "copy", self.root / "grouped.sql", clients, int(SECONDS)) for clients in (1, 2)))
+            ceilings.append(pgbench(self.pg, "copy", self.root / "locked.sql", 16, int(SECONDS)))
+        ratios, middle = [rate / ceiling for rate, ceiling in zip(rates, ceilings)], statistics.median
+        print(f"| PostgreSQL alone with {self.group} of these tasks in one commit, beside the same commit by each | | {middle(ratios):.2f} "
+              f"({min(ratios):.2f} to {max(ratios):.2f}) | {middle(rates):.0f} | {middle(ceilings):.0f} | |", flush=True)
 
     def limiter(self, request):
         """The time that limits in Redis add to a GET at one client: gate 100 µs."""
@@ -261,6 +285,26 @@ class Campaign:
         print(f"three nodes with {quota * 100:.0f} % of a core each beside one: {middle(ratios):.2f} times ({min(ratios):.2f} to {max(ratios):.2f}); "
               f"{middle(r for r, _ in rates[1]):.0f} and {middle(r for r, _ in rates[3]):.0f} requests/s, PostgreSQL with "
               f"{middle(c for _, c in rates[1]):.2f} and {middle(c for _, c in rates[3]):.2f} cores; gate 2.6", flush=True)
+
+
+def transactions(found):
+    """Returns the transactions with new nodes among statements: of each, a list of (text, parameters)."""
+    done, open_ones = [], {}
+    for process, text, values in found:
+        if text.startswith("BEGIN"):
+            open_ones[process] = []
+        elif text.startswith("COMMIT"):
+            made = open_ones.pop(process, [])
+            if any(one[0].startswith("INSERT INTO node") for one in made):
+                done.append(made)
+        elif process in open_ones:
+            open_ones[process].append((text, values))
+    return done
+
+
+def entries(made):
+    """Returns the number of entries of the journal that statements append, which is that of the commits."""
+    return sum(len(values[0].split(",")) for text, values in made if text.startswith("INSERT INTO journal"))
 
 
 def re_write(text):
