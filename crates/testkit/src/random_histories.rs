@@ -100,6 +100,18 @@ pub fn histories(most: usize) -> impl Strategy<Value = Vec<ModelRound>> {
     )
 }
 
+/// Returns the highest gid that a history names. An edge may name a node that is never made, so new ones come after it.
+#[must_use]
+pub fn highest_gid() -> u64 {
+    let world = ModelWorld::new();
+    world
+        .nodes
+        .iter()
+        .map(|node| node.gid.get())
+        .max()
+        .unwrap_or(0)
+}
+
 /// Returns the number of operations of a history: steps of change sets, and reads after them, each of both stores.
 #[must_use]
 pub fn operations(history: &[ModelRound]) -> usize {
