@@ -4,6 +4,7 @@
 mod access_cases;
 mod audit_cases;
 mod audit_log_cases;
+mod audited_act_cases;
 mod edge_cases;
 mod interrupt_cases;
 mod journal_cases;
@@ -18,6 +19,7 @@ mod walk_cases;
 mod webhook_cases;
 
 pub use audit_log_cases::audit_log;
+pub use audited_act_cases::{AuditedActs, AuditedStore, act_without_actor, audited_acts};
 pub use lists::lists;
 pub use value_cases::index;
 
