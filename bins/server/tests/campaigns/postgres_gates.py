@@ -84,11 +84,26 @@ class Campaign:
     def scripts(self):
         """Makes the scripts of pgbench of what the server sends."""
         statements, project, task = Statements(self.pg), self.projects[0], self.tasks[7]
+        # First, since those of a GET read the journal from the last commit on.
+        for number in range(3):
+            self.server.ask(*self.request(post(project, number)))
+        _, written = statements.of(lambda: self.server.ask(*self.request(post(project, 9))))
+        [commit] = transactions(written)
+        self.commit("locked", commit, STATE)
+        self.commit("unlocked", commit, None)
+        # Any group will do that has as many tasks as those of sixteen writers have.
+        many = lines(self.root / "many", [post(project, number) for number in range(400)])
+        _, grouped = statements.of(lambda: finish(load(self.server, many, 34)))
+        group = min(transactions(grouped), key=lambda group: abs(entries(group) - GROUP))
+        self.group = self.commit("grouped", group, STATE)
         me = self.server.ask("GET", "/users/me")["gid"]
         self.cold = self.start("cold", "node", WORKGRAPH_STORE_CACHES="false")
         self.cold.ask("GET", f"/tasks/{task}")
         ask = self.cold.ask
         _, first = statements.of(lambda: ask("GET", f"/tasks/{task}"))
+        # Other connections are those of what nodes do beside requests.
+        own = next(process for process, text, _ in first if "FROM token" in text)
+        first = [one for one in first if one[0] == own]
         # Waves end with the journal, too: the first look into it is that of the token.
         found = [[at for at, one in enumerate(first) if part in one[1]] for part in ("FROM token", "LEFT JOIN (SELECT seq, touched")]
         own = sorted(at[0] for at in found if at)
@@ -111,17 +126,6 @@ class Campaign:
         keys = (f"SELECT e.src, e.rel, e.dst, e.rank, e.seq, e.aux FROM edge e JOIN node n ON n.gid = e.src WHERE e.dst = {section} AND "
                 f"e.rel = 1 AND (e.rank, e.src) > (-9223372036854775808, 0) AND n.gone IS NULL ORDER BY e.rank, e.src LIMIT {PAGE};")
         (self.root / "keys.sql").write_text(hot.replace("\\endpipeline", keys + "\n\\endpipeline"))
-        for number in range(3):
-            self.server.ask(*self.request(post(project, number)))
-        _, written = statements.of(lambda: self.server.ask(*self.request(post(project, 9))))
-        [commit] = transactions(written)
-        self.commit("locked", commit, STATE)
-        self.commit("unlocked", commit, None)
-        # Any group will do that has as many tasks as those of sixteen writers have.
-        many = lines(self.root / "many", [post(project, number) for number in range(400)])
-        _, grouped = statements.of(lambda: finish(load(self.server, many, 34)))
-        group = min(transactions(grouped), key=lambda group: abs(entries(group) - GROUP))
-        self.group = self.commit("grouped", group, STATE)
         print(f"statements: {len(opening)} of a token, {split} and {len(rest) - split} of a cold GET, {len(written)} of a POST", flush=True)
 
     @staticmethod
