@@ -102,8 +102,8 @@ class Campaign:
         ask = self.cold.ask
         _, first = statements.of(lambda: ask("GET", f"/tasks/{task}"))
         # Other connections are those of what nodes do beside requests.
-        own = next(process for process, text, _ in first if "FROM token" in text)
-        first = [one for one in first if one[0] == own]
+        asking = next(process for process, text, _ in first if "FROM token" in text)
+        first = [one for one in first if one[0] == asking]
         # Waves end with the journal, too: the first look into it is that of the token.
         found = [[at for at, one in enumerate(first) if part in one[1]] for part in ("FROM token", "LEFT JOIN (SELECT seq, touched")]
         own = sorted(at[0] for at in found if at)
@@ -293,16 +293,16 @@ class Campaign:
 
 def transactions(found):
     """Returns the transactions with new nodes among statements: of each, a list of (text, parameters)."""
-    done, open_ones = [], {}
+    done, begun = [], {}
     for process, text, values in found:
         if text.startswith("BEGIN"):
-            open_ones[process] = []
+            begun[process] = []
         elif text.startswith("COMMIT"):
-            made = open_ones.pop(process, [])
+            made = begun.pop(process, [])
             if any(one[0].startswith("INSERT INTO node") for one in made):
                 done.append(made)
-        elif process in open_ones:
-            open_ones[process].append((text, values))
+        elif process in begun:
+            begun[process].append((text, values))
     return done
 
 
