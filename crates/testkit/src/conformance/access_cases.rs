@@ -151,19 +151,28 @@ pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), GraphStoreFa
     )
 }
 
+/// Builds a guest, and a private project that is shared with the guest.
+fn shared_with_guest(scene: &mut StoreScene<'_>) -> (Gid, Gid) {
+    let (acme, ann) = (scene.acme, scene.ann);
+    let gus = scene.fixture.member(acme, "Gus", Role::Guest);
+    let project = scene.fixture.private_project(acme, "Shared", ann);
+    scene.fixture.share(project, acme, gus, Level::Editor);
+    (gus, project)
+}
+
+/// Returns true if a guest of the workspace knows a user, by the list in the guest's viewer.
+async fn knows(scene: &StoreScene<'_>, guest: Gid, user: Gid) -> Result<bool, GraphStoreFailure> {
+    let view = scene.load(scene.want_of(guest)).await?;
+    let known_users = view.viewer.known_users.get(&scene.acme);
+    Ok(known_users.is_some_and(|known| known.users.contains(&user)))
+}
+
 /// A case found by a random history: viewers are not computed anew when such a node comes or goes.
 pub(super) async fn gone_known_user(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
-    let gus = scene.fixture.member(scene.acme, "Gus", Role::Guest);
+    let (gus, project) = shared_with_guest(&mut scene);
     let bob = scene.fixture.member(scene.acme, "Bob", Role::Member);
-    let project = scene
-        .fixture
-        .private_project(scene.acme, "Shared", scene.ann);
-    for user in [gus, bob] {
-        scene
-            .fixture
-            .share(project, scene.acme, user, Level::Editor);
-    }
+    scene.fixture.share(project, scene.acme, bob, Level::Editor);
     scene.commit().await?;
     same(
         &knows(&scene, gus, bob).await?,
@@ -179,21 +188,10 @@ pub(super) async fn gone_known_user(store: &dyn GraphStore) -> Result<(), GraphS
     )
 }
 
-/// Returns true if a guest of the workspace knows a user, by the list in the guest's viewer.
-async fn knows(scene: &StoreScene<'_>, guest: Gid, user: Gid) -> Result<bool, GraphStoreFailure> {
-    let view = scene.load(scene.want_of(guest)).await?;
-    let known_users = view.viewer.known_users.get(&scene.acme);
-    Ok(known_users.is_some_and(|known| known.users.contains(&user)))
-}
-
 /// A case found by a random history, as [`gone_known_user`] was.
 pub(super) async fn no_user(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
-    let gus = scene.fixture.member(scene.acme, "Gus", Role::Guest);
-    let project = scene
-        .fixture
-        .private_project(scene.acme, "Shared", scene.ann);
-    scene.fixture.share(project, scene.acme, gus, Level::Editor);
+    let (gus, project) = shared_with_guest(&mut scene);
     let tag = scene.fixture.tag(scene.acme, "no user");
     scene
         .fixture
