@@ -16,6 +16,8 @@ mod scenario_random;
 mod tested_limiter;
 
 #[cfg(test)]
+mod hostile_limiter;
+#[cfg(test)]
 mod proptests;
 #[cfg(test)]
 mod tests;

@@ -211,16 +211,16 @@ pub(super) fn combined(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
         }
         let quotas_fit = request.weight <= settings.standard.paid;
         match harness.ask(&request) {
-            Ok(ticket) => open.push((ticket, harness.now + deadline)),
+            Ok(ticket) => open.push((ticket, harness.now.saturating_add(deadline))),
             Err(refusal) if quotas_fit => {
                 harness.pass(if random.chance(50) {
                     refusal.wait_ms
                 } else {
-                    refusal.retry_after * 1_000
+                    refusal.retry_after.saturating_mul(1_000)
                 });
                 end_at_deadline(&mut harness, &mut open);
                 match harness.ask(&request) {
-                    Ok(ticket) => open.push((ticket, harness.now + deadline)),
+                    Ok(ticket) => open.push((ticket, harness.now.saturating_add(deadline))),
                     Err(_) => return Err(harness.story("refused after exactly the stated wait")),
                 }
             }

@@ -116,7 +116,7 @@ pub(super) fn truth(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Round
             harness.pass(if random.chance(50) {
                 refusal.wait_ms
             } else {
-                refusal.retry_after * 1_000
+                refusal.retry_after.saturating_mul(1_000)
             });
             if harness.once(&request).is_err() {
                 return Err(harness.story("refused after exactly the stated wait"));
@@ -131,11 +131,16 @@ pub(super) fn minimal(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Rou
     let mut harness = scene.harness(make, random);
     for _ in 0..steps(random) {
         if let (request, Err(refusal)) = scene.step(&mut harness, random) {
-            harness.pass(if random.chance(50) {
-                refusal.wait_ms - 1
+            let shorter = if random.chance(50) {
+                refusal.wait_ms.checked_sub(1)
             } else {
-                (refusal.retry_after - 1) * 1_000
-            });
+                let seconds = refusal.retry_after.checked_sub(1);
+                seconds.map(|seconds| seconds.saturating_mul(1_000))
+            };
+            let Some(shorter) = shorter else {
+                return Err(harness.story("a refusal states a wait of zero"));
+            };
+            harness.pass(shorter);
             if harness.once(&request).is_ok() {
                 return Err(harness.story("admitted before the stated wait was over"));
             }
