@@ -11,6 +11,7 @@ use crate::admin::{commands as admin, demo, socket};
 use crate::cli::{AdminCommand, ServeArgs};
 use crate::config::{Config, exposure};
 use crate::http::app_state::AppState;
+use crate::http::byte_budgets::ByteBudgets;
 use crate::http::connections::ConnectionTracker;
 use crate::http::listener;
 use crate::http::openapi::ApiDescription;
@@ -155,6 +156,7 @@ pub(crate) async fn serve(
     };
     let edge = Arc::new(AppState {
         connections: ConnectionTracker::new(&config.http, Arc::clone(&metrics)),
+        byte_budgets: ByteBudgets::new(&config.http),
         description: ApiDescription::new(&root),
         api,
         portal,

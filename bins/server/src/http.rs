@@ -2,6 +2,7 @@
 pub(crate) mod accept;
 pub(crate) mod app_state;
 pub(crate) mod attachment_download;
+pub(crate) mod byte_budgets;
 pub(crate) mod connections;
 pub(crate) mod download;
 pub(crate) mod instrumented_socket;

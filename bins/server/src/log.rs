@@ -1,10 +1,12 @@
 //! Logging: one line an event, as text on a terminal and as JSON elsewhere.
 mod line_format;
+pub(crate) mod lossy_writer;
 pub(crate) mod request_scope;
 
 use crate::config::schema::LogConfig;
 use crate::config::setting::LogFormat;
 use crate::log::line_format::WithRequestId;
+use crate::log::lossy_writer::LossyWriter;
 use anyhow::{Context, Result};
 use std::io::IsTerminal;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -26,7 +28,7 @@ pub(crate) fn start(log: &LogConfig) -> Result<()> {
     let terminal = std::io::stderr().is_terminal();
     let builder = tracing_subscriber::fmt()
         .with_max_level(levels.max().unwrap_or(LevelFilter::OFF))
-        .with_writer(std::io::stderr);
+        .with_writer(|| LossyWriter::new(std::io::stderr()));
     let format = format().with_target(false);
     let is_json = match log.format {
         LogFormat::Auto => !terminal,

@@ -30,10 +30,16 @@ fn main() -> ExitCode {
     match dispatch(cli) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("workgraph: {error:#}");
+            complain(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes an error to standard error, if that can be written.
+fn complain(error: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "workgraph: {error}");
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
@@ -143,7 +149,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 say(problem);
             }
             if !problems.is_empty() {
-                eprintln!("workgraph: {} problems", problems.len());
+                complain(&format!("{} problems", problems.len()));
                 return Ok(ExitCode::FAILURE);
             }
             say("no problems");
@@ -163,7 +169,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 (false, false) => say("were applied"),
             }
             for waiting in &report.waiting {
-                eprintln!("workgraph: {waiting}");
+                complain(waiting);
             }
             if !report.waiting.is_empty() {
                 return Ok(ExitCode::FAILURE);

@@ -1,4 +1,5 @@
 //! Counters and their Prometheus text.
+use crate::log::lossy_writer::dropped_lines;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
@@ -138,9 +139,11 @@ impl Metrics {
         all.map(|counter| counter.load(Relaxed)).sum()
     }
 
-    /// Returns the Prometheus text, format 0.0.4, with the number of requests being answered.
+    /// Returns the Prometheus text, format 0.0.4, with the bytes kept for clients, the number of bodies and replies for
+    /// which there was no room, and the number of requests being answered.
     pub(crate) fn text(
         &self,
+        (buffered, unbuffered): (usize, u64),
         busy: u64,
         limiter: &Limiter,
         store: &[(&'static str, u64)],
@@ -190,6 +193,9 @@ impl Metrics {
         }
         line("histogram", "request_seconds", &rows);
         line("gauge", "requests_in_flight", &one(&busy));
+        line("counter", "log_lines_dropped_total", &one(&dropped_lines()));
+        line("gauge", "buffered_bytes", &one(&buffered));
+        line("counter", "buffer_refusals_total", &one(&unbuffered));
         line(
             "gauge",
             "connections",
@@ -261,7 +267,7 @@ mod tests {
             Duration::from_secs(9),
         );
         let limiter = Limiter::new(workgraph_limits::LimiterSettings::default());
-        let text = metrics.text(0, &limiter, &[("store_wal_bytes", 7)]);
+        let text = metrics.text((0, 0), 0, &limiter, &[("store_wal_bytes", 7)]);
         for line in [
             "workgraph_requests_total{operation=\"getTask\",status=\"2xx\"} 1",
             "workgraph_requests_total{operation=\"getTask\",status=\"4xx\"} 1",

@@ -33,14 +33,14 @@ type RoutedAction = (BatchAction, RouteMatch);
 /// Responds to `POST /batch`.
 pub(crate) async fn run_batch(
     api: &Api,
-    request: &ApiRequest,
+    (request, body): (&ApiRequest, &[u8]),
     found: &RouteMatch,
     by: BatchActor<'_>,
     admission: &mut AdmissionState,
 ) -> Result<CostedResponse, ApiError> {
     // A body that is no batch counts as one request, like any other malformed request.
     let read = input::parse_inputs(
-        OperationInput::Request(request),
+        OperationInput::Request(request, body),
         found.operation,
         &found.parameters,
         &api.settings,

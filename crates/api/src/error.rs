@@ -151,6 +151,9 @@ pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse 
         }
         ApiError::Body(error @ BodyReadError::TimedOut) => say(408, &error.to_string()),
         ApiError::Body(error @ BodyReadError::Broken) => say(400, &error.to_string()),
+        ApiError::Body(error @ BodyReadError::NoRoom) => {
+            say(503, &error.to_string()).with("Retry-After", "1")
+        }
         ApiError::Resync(token) => {
             let body = error_envelope::error_with_sync(messages::SYNC_TOKEN_OLD, token);
             ApiResponse::json(412, body)

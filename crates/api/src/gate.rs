@@ -310,6 +310,7 @@ impl Api {
             }
         }
         reply.operation = operation;
+        reply.user = terms.map(|terms| terms.user());
         if let Some(token) = token {
             let limits = terms.map(|terms| self.remaining_limits(&terms));
             let outcome = RequestOutcome {

@@ -17,7 +17,8 @@ use workgraph_wire::{JsonBody, QueryError, QueryParams, RequestOptions, form_bod
 /// The inputs of an operation, from a request or from an action of a batch.
 #[derive(Clone, Copy)]
 pub(crate) enum OperationInput<'r> {
-    Request(&'r ApiRequest),
+    /// A request, with its body.
+    Request(&'r ApiRequest, &'r [u8]),
     Upload(&'r ApiRequest, &'r ReceivedUpload),
     Action(&'r BatchAction),
 }
@@ -25,13 +26,13 @@ pub(crate) enum OperationInput<'r> {
 impl<'r> OperationInput<'r> {
     pub(crate) fn path(self) -> &'r str {
         match self {
-            Self::Request(request) | Self::Upload(request, _) => &request.path,
+            Self::Request(request, _) | Self::Upload(request, _) => &request.path,
             Self::Action(action) => &action.path,
         }
     }
     pub(crate) fn query(self) -> &'r str {
         match self {
-            Self::Request(request) | Self::Upload(request, _) => &request.query,
+            Self::Request(request, _) | Self::Upload(request, _) => &request.query,
             Self::Action(action) => &action.query,
         }
     }
@@ -39,7 +40,7 @@ impl<'r> OperationInput<'r> {
     pub(crate) fn file(self) -> Option<&'r UploadedFile> {
         match self {
             Self::Upload(_, upload) => upload.file.as_ref(),
-            Self::Request(_) | Self::Action(_) => None,
+            Self::Request(..) | Self::Action(_) => None,
         }
     }
     /// Returns the body, or `None` if the operation needs one and the request has none.
@@ -49,7 +50,7 @@ impl<'r> OperationInput<'r> {
         settings: &ApiSettings,
     ) -> Result<Option<JsonBody>, ApiError> {
         match self {
-            Self::Request(request) => body(request, operation, settings),
+            Self::Request(request, bytes) => body(request, bytes, operation, settings),
             Self::Upload(_, upload) => {
                 let mut data = upload.fields.clone();
                 normalize_nulls(&mut data, operation);
@@ -167,6 +168,7 @@ fn requires(operation: &Operation, field: &str) -> bool {
 
 fn body(
     request: &ApiRequest,
+    bytes: &[u8],
     operation: &Operation,
     settings: &ApiSettings,
 ) -> Result<Option<JsonBody>, ApiError> {
@@ -178,20 +180,20 @@ fn body(
         .trim()
         .to_ascii_lowercase();
     match kind.as_str() {
-        _ if request.body.is_empty() => Ok(empty(operation)),
+        _ if bytes.is_empty() => Ok(empty(operation)),
         "application/json" | "" => {
             let limits = JsonLimits {
                 bytes: settings.body_max,
                 depth: settings.depth_max,
             };
-            let read = json_body::read_body_within(&request.body, limits);
+            let read = json_body::read_body_within(bytes, limits);
             read.map(Some).map_err(|e| match e.status() {
                 413 => ApiError::TooLarge,
                 _ => DomainError::invalid(e.to_string()).into(),
             })
         }
         "application/x-www-form-urlencoded" => {
-            let read = FormBody::parse(&request.body, form_body::FORM_BYTES)
+            let read = FormBody::parse(bytes, form_body::FORM_BYTES)
                 .and_then(|form| form.into_body(by_gid));
             let mut body = read.map_err(|e| match e.status() {
                 413 => ApiError::TooLarge,

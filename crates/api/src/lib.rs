@@ -17,6 +17,7 @@ pub mod limits;
 mod pipeline;
 pub mod ports;
 mod query_token;
+mod received_body;
 pub mod request;
 pub mod request_inspector;
 pub mod router;

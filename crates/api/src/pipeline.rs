@@ -2,9 +2,11 @@
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
-use crate::gate::{AdmissionState, AuthorizedOperation};
+use crate::features::attachments::{ReceivedUpload, is_multipart};
+use crate::gate::{AdmissionState, Authentication, authorize};
 use crate::input::OperationInput;
-use crate::ports::body_source::BodySource;
+use crate::ports::body_source::{BodyReadError, BodySource};
+use crate::received_body::RequestBody;
 use crate::request::{ApiRequest, ApiResponse, RequestOrigin};
 use crate::request_inspector::InspectedLine;
 use crate::router::RouteMatch;
@@ -28,9 +30,9 @@ impl Api {
         self.handle_with(request, origin, None).await
     }
 
-    /// Answers a request with a body that is read as it arrives: an [upload](Api::is_upload). The body is read once
-    /// token, limits and scope allow it.
-    pub async fn handle_upload(
+    /// Answers a request whose body is read as it arrives, once token, limits and scope allow it. A batch is read for a
+    /// valid token: its weight against the limits is in its body.
+    pub async fn handle_streamed(
         &self,
         request: &ApiRequest,
         origin: RequestOrigin<'_>,
@@ -43,9 +45,10 @@ impl Api {
         &self,
         request: &ApiRequest,
         origin: RequestOrigin<'_>,
-        upload: Option<&mut dyn BodySource>,
+        source: Option<&mut dyn BodySource>,
     ) -> ApiResponse {
         let mut admission = AdmissionState::default();
+        let mut body = RequestBody::new(request, source);
         let found = self.router.match_route(request.method, &request.path);
         let moved = found
             .as_ref()
@@ -55,13 +58,18 @@ impl Api {
         let (operation, outcome) = match found {
             Err(none) => ("", Err(none)),
             Ok(found) => {
-                let stages =
-                    self.authenticate_and_dispatch(request, upload, &found, &mut admission, origin);
+                let stages = self.authenticate_and_dispatch(
+                    request,
+                    &mut body,
+                    &found,
+                    &mut admission,
+                    origin,
+                );
                 (found.operation.id, stages.await)
             }
         };
         let explained = admission.terms.filter(|_| request.explain);
-        let line = line_of(request);
+        let line = line_of(request, body.bytes());
         let terms = admission.terms;
         let (mut reply, cost) = self.finish_request(operation, outcome, admission, line);
         if reply.record.is_some() && self.shared_limiter.get().is_some() {
@@ -77,7 +85,7 @@ impl Api {
     async fn authenticate_and_dispatch(
         &self,
         request: &ApiRequest,
-        upload: Option<&mut dyn BodySource>,
+        body: &mut RequestBody<'_>,
         found: &RouteMatch,
         admission: &mut AdmissionState,
         origin: RequestOrigin<'_>,
@@ -100,13 +108,19 @@ impl Api {
         let (authentication, early) =
             authenticated.map_err(|refused| self.note_refused_token(refused, admission))?;
         self.note_token_identity(&authentication, admission);
-        if let (Some(pending), Some(token)) = (origin.pending_record, admission.token) {
-            let line = line_of(request);
-            pending.set(self.inspector.unfinished(token, found.operation.id, &line));
-        }
+        let pend = |bytes: &[u8], admission: &AdmissionState| {
+            if let (Some(pending), Some(token)) = (origin.pending_record, admission.token) {
+                let line = line_of(request, bytes);
+                pending.set(self.inspector.unfinished(token, found.operation.id, &line));
+            }
+        };
+        pend(body.bytes(), admission);
         if is_batch {
-            let by = (&authentication, origin.caller);
-            return Box::pin(batch::run_batch(self, request, found, by, admission)).await;
+            let again = self.receive_body(request, body, &authentication).await?;
+            pend(body.bytes(), admission);
+            let by = (again.as_ref().unwrap_or(&authentication), origin.caller);
+            let sent = (request, body.bytes());
+            return Box::pin(batch::run_batch(self, sent, found, by, admission)).await;
         }
         let authorized = match shared {
             None => self.admit_and_authorize(&authentication, found.row(), admission)?,
@@ -116,13 +130,40 @@ impl Api {
                 Box::pin(both).await?
             }
         };
+        // What can't be kept is not worked out.
+        let user = authorized.grant().user;
+        if origin.memory.is_some_and(|memory| !memory.has_room(user)) {
+            return Err(ApiError::Body(BodyReadError::NoRoom));
+        }
         let budget = ResponseBudget::new(self.settings.reply_max);
-        if let Some(body) = upload {
-            let by = (authorized.without_known_commit(), origin.caller);
-            return Box::pin(self.upload_and_dispatch(request, body, found, by, &budget)).await;
+        let later;
+        let authorized = if is_upload(request, found) && body.has_source() {
+            let upload = self.receive_upload(request, body, authorized.grant().user);
+            let upload = Box::pin(upload).await?;
+            let sent =
+                Box::pin(self.dispatch_upload(request, &upload, found, origin.caller, &budget));
+            let outcome = sent.await;
+            if outcome.is_err() {
+                self.discard_upload(&upload).await;
+            }
+            return outcome;
+        } else if matches!(found.operation.method, Method::Post | Method::Put) && body.has_source()
+        {
+            match self.receive_body(request, body, &authentication).await? {
+                None => authorized,
+                Some(again) => {
+                    later = again;
+                    authorize(found.row(), &later)?.without_known_commit()
+                }
+            }
+        } else {
+            authorized
+        };
+        if body.has_source() {
+            pend(body.bytes(), admission);
         }
         self.dispatch(
-            OperationInput::Request(request),
+            OperationInput::Request(request, body.bytes()),
             &found.parameters,
             authorized,
             origin.caller,
@@ -131,33 +172,52 @@ impl Api {
         .await
     }
 
-    /// Receives the body of an upload, and dispatches its operation. The file of one that fails is removed.
-    async fn upload_and_dispatch(
+    /// Receives the whole body of a request. If its client took its time, the token is looked at again, and the second
+    /// look is returned: the token may have been revoked meanwhile, or its user deactivated.
+    async fn receive_body(
         &self,
         request: &ApiRequest,
-        body: &mut dyn BodySource,
+        body: &mut RequestBody<'_>,
+        authentication: &Authentication,
+    ) -> Result<Option<Authentication>, ApiError> {
+        let user = authentication.grant.user;
+        if !body.receive(user, self.settings.body_max).await? {
+            return Ok(None);
+        }
+        let again = self.authenticate(&request.authorization, None).await?;
+        Ok(Some(again))
+    }
+
+    /// Dispatches the operation of an upload that has arrived. Its token is looked at again: it may have been revoked
+    /// meanwhile, or its user deactivated.
+    async fn dispatch_upload(
+        &self,
+        request: &ApiRequest,
+        upload: &ReceivedUpload,
         found: &RouteMatch,
-        (authorized, caller): (AuthorizedOperation<'_>, Caller<'_>),
+        caller: Caller<'_>,
         budget: &ResponseBudget,
     ) -> Result<CostedResponse, ApiError> {
-        let upload = self.receive_upload(request, body).await?;
-        let sent = OperationInput::Upload(request, &upload);
-        let dispatched = self.dispatch(sent, &found.parameters, authorized, caller, budget);
-        let outcome = dispatched.await;
-        if outcome.is_err() {
-            self.discard_upload(&upload).await;
-        }
-        outcome
+        let again = self.authenticate(&request.authorization, None).await?;
+        let authorized = authorize(found.row(), &again)?.without_known_commit();
+        let sent = OperationInput::Upload(request, upload);
+        self.dispatch(sent, &found.parameters, authorized, caller, budget)
+            .await
     }
 }
 
+/// Returns true if a request has a file in its body, and asks for an operation that takes one.
+fn is_upload(request: &ApiRequest, found: &RouteMatch) -> bool {
+    found.operation.takes_file && is_multipart(request)
+}
+
 /// Returns a request as it was sent, for its record.
-fn line_of(request: &ApiRequest) -> InspectedLine<'_> {
+fn line_of<'r>(request: &'r ApiRequest, body: &'r [u8]) -> InspectedLine<'r> {
     InspectedLine {
         method: request.method.map_or("", Method::name),
         path: &request.path,
         query: &request.query,
         content_type: request.content_type.as_deref(),
-        body: &request.body,
+        body,
     }
 }

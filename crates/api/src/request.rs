@@ -2,6 +2,7 @@
 use crate::cache::token_cache::ConnectionTokenCache;
 use crate::request_inspector::{PendingRecord, RequestRecord};
 use bytes::Bytes;
+use std::fmt::Debug;
 use workgraph_limits::Permit;
 use workgraph_operations::Caller;
 pub use workgraph_operations::Method;
@@ -25,6 +26,15 @@ pub struct ApiRequest {
     pub body: Bytes,
 }
 
+/// Memory of a transport for replies that are not sent yet.
+pub trait TransportMemory: Debug + Sync {
+    /// Returns true if another reply may be made for a user.
+    fn has_room(&self, user: u64) -> bool;
+}
+
+/// The room that a transport has for a response; it is free when this is dropped.
+pub type ResponseRoom = Box<dyn Debug + Send + Sync>;
+
 /// A response of the API.
 #[derive(Debug)]
 pub struct ApiResponse {
@@ -33,11 +43,17 @@ pub struct ApiResponse {
     /// Headers in addition to those of every response.
     pub headers: Vec<(&'static str, String)>,
     /// The body, as JSON.
-    pub body: Vec<u8>,
+    pub body: Bytes,
+    /// True if many responses share the bytes of the body, which live as long as the process.
+    pub is_body_shared: bool,
+    /// The gid of the user on whose account the body is kept until it is sent, if the token is valid.
+    pub user: Option<u64>,
     /// The name of the operation, for logs and metrics.
     pub operation: &'static str,
     /// The concurrency permit, to be held until the body is written.
     pub permit: Option<Permit>,
+    /// What the transport keeps with the body until it is sent: the room that the bytes have in its memory.
+    pub room: Option<ResponseRoom>,
     /// The record of the request, for [`RequestInspector::push`](crate::request_inspector::RequestInspector),
     /// if requests are recorded.
     pub record: Option<Box<RequestRecord>>,
@@ -50,10 +66,22 @@ impl ApiResponse {
         Self {
             status,
             headers: Vec::new(),
-            body,
+            body: body.into(),
+            is_body_shared: false,
+            user: None,
             operation: "",
             permit: None,
+            room: None,
             record: None,
+        }
+    }
+    /// Returns a response whose body is a document that many responses share.
+    #[must_use]
+    pub fn shared(status: u16, body: Bytes) -> Self {
+        Self {
+            body,
+            is_body_shared: true,
+            ..Self::json(status, Vec::new())
         }
     }
     /// Adds a header.
@@ -79,6 +107,8 @@ pub struct RequestOrigin<'a> {
     pub caller: Caller<'a>,
     /// The token cache of the client's connection.
     pub token_cache: Option<&'a ConnectionTokenCache>,
+    /// Memory of the transport, which has room for the replies of each user.
+    pub memory: Option<&'a dyn TransportMemory>,
     /// Keeper of the record of the request, for a transport that may give it up.
     pub pending_record: Option<&'a PendingRecord>,
 }

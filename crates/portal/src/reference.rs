@@ -19,8 +19,8 @@ use workgraph_api::ApiResponse;
 
 use crate::common_responses::failure;
 use crate::pages::paths;
-use file::{PageBuilder, ReferenceFile};
-pub use file::{ReferenceRequest, Representation};
+use file::PageBuilder;
+pub use file::{ReferenceFile, ReferenceRequest, Representation};
 use view::DocumentView;
 
 /// Name of the operation in logs and metrics.

@@ -244,7 +244,17 @@ settings! {
         /// Most connections of an address (of IPv6: of a /64).
         connections_per_ip: usize = 256, least = 1;
         /// Most HTTP/2 streams of a connection.
-        streams: u32 = 128, least = 1;
+        streams: u32 = 32, least = 1;
+        /// Time after which a connection ends on which only replies are left to send, and the client reads none of them;
+        /// and the longest pause in a body that is not a file.
+        stall_timeout: Duration = seconds(10), least = 1;
+        /// Most bytes in memory of bodies that arrive and replies that are not sent yet; beyond it requests are 503. A
+        /// quarter of them is for clients that keep little.
+        buffered_bytes: usize = 128 << 20, least = 1 << 20;
+        /// Most such bytes of a user, over all tokens; and of the network of a client without a token.
+        buffered_bytes_per_user: usize = 32 << 20, least = 1 << 16;
+        /// Most such bytes of a connection. That of a trusted proxy has no bound of its own.
+        buffered_bytes_per_connection: usize = 16 << 20, least = 1 << 16;
         /// True if scripts of other sites' web pages may call.
         cors: bool = false;
         /// Networks of the proxies whose `X-Forwarded-For` is believed, with spaces or commas between.

@@ -4,13 +4,16 @@ use crate::adapters::shared_limits;
 use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::WallClock;
 use crate::config::schema::HttpConfig;
-use crate::http::connections::{ClientConnection, ConnectionTracker};
+use crate::http::byte_budgets::{ByteBudgets, ByteHolder};
+use crate::http::connections::{ClientConnection, ConnectionTracker, network};
 use crate::http::openapi::ApiDescription;
-use crate::http::request_body::UploadBody;
+use crate::http::request_body::StreamedBody;
+use crate::http::routes::NO_ROOM;
 use crate::log::request_scope::{RequestId, in_current_request};
 use crate::metrics::Metrics;
 use crate::workers::offload::{BoxFuture, Offload, OffloadFlow, WorkInterrupt};
 use hyper::header::HeaderValue;
+use hyper::http::request::Parts;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
@@ -69,6 +72,8 @@ pub(crate) struct AppState {
     pub(crate) description: ApiDescription,
     /// Open connections.
     pub(crate) connections: Arc<ConnectionTracker>,
+    /// Bytes that are kept for clients.
+    pub(crate) byte_budgets: Arc<ByteBudgets>,
 }
 
 /// Connection as its requests see it. They keep this rather than the app state, so that the counts they change are
@@ -78,6 +83,21 @@ pub(crate) struct ConnectionContext {
     pub(crate) connection: Arc<ClientConnection>,
     pub(crate) token_cache: ConnectionTokenCache,
 }
+
+/// Returns the refusal in place of a reply for which there is no room.
+#[cold]
+fn no_room(reply: ApiResponse) -> ApiResponse {
+    ApiResponse {
+        operation: reply.operation,
+        permit: reply.permit,
+        record: reply.record,
+        user: reply.user,
+        ..ApiResponse::json(503, error(NO_ROOM)).with("Retry-After", "1")
+    }
+}
+
+/// Bytes that a reply takes beside its body, about: its headers, and the state of its stream.
+const REPLY_OVERHEAD: usize = 2 << 10;
 
 /// Outcome of a call of the API.
 pub(crate) enum CallOutcome {
@@ -113,30 +133,68 @@ impl ConnectionContext {
         }
     }
 
+    /// Gives a reply room in memory until it is sent. A read for which there is none becomes a 503; what is made already
+    /// must not be answered with a refusal.
+    pub(crate) fn with_room(
+        &self,
+        mut reply: ApiResponse,
+        is_read: bool,
+        network: IpAddr,
+    ) -> ApiResponse {
+        if reply.body.is_empty() {
+            return reply;
+        }
+        let user = reply.user.map(ByteHolder::User);
+        let holder = user.unwrap_or(ByteHolder::Network(network));
+        let mut lease = self.edge.byte_budgets.lease(&self.connection, holder);
+        // A document that replies share takes no room.
+        let body = match reply.is_body_shared {
+            true => 0,
+            false => reply.body.len(),
+        };
+        if !lease.grow(body + REPLY_OVERHEAD) {
+            if is_read && reply.status < 400 {
+                reply = no_room(reply);
+            }
+            lease.grow_regardless(reply.body.len() + REPLY_OVERHEAD);
+        }
+        reply.room = Some(Box::new(lease));
+        reply
+    }
+
+    /// Returns the network of the client that sent a request.
+    pub(crate) fn client_network(&self, head: &Parts) -> IpAddr {
+        let ip = self.connection.ip();
+        network(match self.connection.is_proxied() {
+            true => {
+                let proxies = &self.edge.http.trusted_proxies;
+                proxies.client_ip(ip, &head.headers).to_canonical()
+            }
+            false => ip,
+        })
+    }
+
     /// Answers a read, if that needs only data in memory. A panic becomes a 500.
     pub(crate) fn try_fast_path(&self, glance: &FastPathRequest<'_>) -> Option<ApiResponse> {
         let answer = AssertUnwindSafe(|| self.edge.api.try_fast_path(glance, &self.token_cache));
         catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked()))
     }
 
-    /// Runs a request of the API, with the address and user agent of its client. The body of an upload comes beside it.
+    /// Runs a request of the API, with the address and user agent of its client. Its body, and the time that this may take,
+    /// come beside it.
     /// If requests are recorded, the record of one that does not end in time is in `pending_record` then.
     pub(crate) async fn run(
         self: &Arc<Self>,
         request: ApiRequest,
-        upload: Option<UploadBody>,
+        body: Option<(StreamedBody, Duration)>,
         (address, agent): (IpAddr, Option<HeaderValue>),
         pending_record: Option<Arc<PendingRecord>>,
     ) -> CallOutcome {
         let read = request.method == Some(Method::Get);
-        let peer = Arc::clone(self);
-        let HttpConfig {
-            request_timeout,
-            upload_timeout,
-            ..
-        } = self.edge.http;
-        let timeout = match &upload {
-            Some(_) => request_timeout.saturating_add(upload_timeout),
+        let (peer, network) = (Arc::clone(self), network(address.to_canonical()));
+        let request_timeout = self.edge.http.request_timeout;
+        let timeout = match &body {
+            Some((_, time)) => request_timeout.saturating_add(*time),
             None => request_timeout,
         };
         // A change that was made must not be answered with a refusal.
@@ -155,13 +213,17 @@ impl ConnectionContext {
                     let origin = RequestOrigin {
                         caller,
                         token_cache: Some(&peer.token_cache),
+                        memory: Some(&*peer.edge.byte_budgets),
                         pending_record: pending_record.as_deref(),
                     };
                     let api = &peer.edge.api;
-                    let Some(mut body) = upload else {
-                        return api.handle_from(&request, origin).await;
+                    let Some((mut body, _)) = body else {
+                        // The reply counts from here on: it may wait for the thread of its connection.
+                        let reply = api.handle_from(&request, origin).await;
+                        return peer.with_room(reply, read, network);
                     };
-                    let reply = Box::pin(api.handle_upload(&request, origin, &mut body)).await;
+                    let reply = Box::pin(api.handle_streamed(&request, origin, &mut body)).await;
+                    let reply = peer.with_room(reply, read, network);
                     body.drain().await;
                     reply
                 }))
@@ -250,7 +312,9 @@ impl AppState {
 
     /// Returns the metrics as Prometheus text.
     pub(crate) async fn metrics_text(&self) -> String {
+        let buffered = (self.byte_budgets.kept(), self.byte_budgets.refusals());
         let mut text = self.metrics.text(
+            buffered,
             self.connections.active_requests(),
             self.api.limiter(),
             &self.storage.stats().await,

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::time::Duration;
@@ -38,6 +38,10 @@ pub(crate) struct ClientConnection {
     head_started_tick: AtomicU32,
     /// Tick of the last activity.
     last_active_tick: AtomicU32,
+    /// Tick in which a reply last went on.
+    last_progress_tick: AtomicU32,
+    /// Bytes of bodies and replies that are kept for the connection.
+    kept_bytes: AtomicUsize,
     now: Arc<AtomicU32>,
     task: OnceLock<AbortHandle>,
     /// Address of the other end.
@@ -91,6 +95,7 @@ impl Drop for ResponseGuard {
             .lock()
             .replies
             .retain(|reply| reply.number != self.1);
+        self.0.mark_progress();
     }
 }
 
@@ -113,6 +118,7 @@ impl ClientConnection {
             permit,
         });
         drop(unsent);
+        self.mark_progress();
         ResponseGuard(Arc::clone(self), number)
     }
 
@@ -128,6 +134,23 @@ impl ClientConnection {
             }
         }
         overdue
+    }
+    /// Returns true if nothing is left to do but to send replies, and none of them went on for more than this many ticks.
+    fn is_stalled(&self, now: u32, most: u32) -> bool {
+        let still = now.saturating_sub(self.last_progress_tick.load(Relaxed)) > most;
+        still && {
+            let unsent = self.unsent.lock().replies.len();
+            unsent > 0 && unsent >= self.requests.load(Relaxed) as usize
+        }
+    }
+    /// Notes that a reply went on in this tick.
+    pub(crate) fn mark_progress(&self) {
+        self.last_progress_tick
+            .store(self.now.load(Relaxed), Relaxed);
+    }
+    /// Returns the number of bytes that are kept for the connection, which the byte budgets count.
+    pub(crate) const fn kept_bytes(&self) -> &AtomicUsize {
+        &self.kept_bytes
     }
     /// Notes that a request's head is complete. The answer ends when the guard is dropped.
     pub(crate) fn begin_request(
@@ -160,6 +183,13 @@ impl ClientConnection {
     /// Notes activity in this tick.
     pub(crate) fn mark_active(&self) {
         self.last_active_tick.store(self.now.load(Relaxed), Relaxed);
+    }
+    /// Notes that bytes were written. Those of HTTP/2 may be of no reply, such as the answers to its pings.
+    pub(crate) fn mark_written(&self) {
+        self.mark_active();
+        if !self.is_http2.load(Relaxed) {
+            self.mark_progress();
+        }
     }
     /// Notes that bytes have arrived: those of a head, unless a request is being answered.
     pub(crate) fn reads_head(&self) -> bool {
@@ -229,6 +259,13 @@ pub(crate) struct RequestGuard {
     client: Option<ProxiedRequestGuard>,
 }
 
+impl RequestGuard {
+    /// Notes that the reply went on.
+    pub(crate) fn mark_progress(&self) {
+        self.connection.mark_progress();
+    }
+}
+
 impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.connection.requests.fetch_sub(1, Relaxed);
@@ -251,6 +288,7 @@ pub(crate) struct ConnectionTracker {
     clients: Mutex<HashMap<IpAddr, usize>>,
     header: u32,
     idle: u32,
+    stall: u32,
     /// Notified when the last connection is gone.
     empty: Notify,
 }
@@ -275,6 +313,7 @@ impl ConnectionTracker {
             clients: Mutex::default(),
             header: ticks(http.header_timeout),
             idle: ticks(http.idle_timeout),
+            stall: ticks(http.stall_timeout),
             empty: Notify::new(),
         })
     }
@@ -345,7 +384,8 @@ impl ConnectionTracker {
         let open: Vec<_> = self.table.lock().open.values().map(Arc::clone).collect();
         for connection in open {
             let overdue = connection.release(now, self.idle);
-            if overdue || connection.is_timed_out(now, self.header, self.idle) {
+            let stalled = connection.is_stalled(now, self.stall);
+            if overdue || stalled || connection.is_timed_out(now, self.header, self.idle) {
                 connection.abort();
             }
         }
@@ -379,7 +419,7 @@ impl ConnectionTracker {
 
 /// Returns the address that a client counts under: its own, or for IPv6, where each client has many, that of its
 /// network.
-fn network(ip: IpAddr) -> IpAddr {
+pub(crate) fn network(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(_) => ip,
         IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() & !u128::from(u64::MAX)).into()),

@@ -58,7 +58,7 @@ impl InstrumentedSocket {
     }
     fn wrote(&self, outcome: &Poll<io::Result<usize>>) {
         if matches!(outcome, Poll::Ready(Ok(n)) if *n > 0) {
-            self.connection.mark_active();
+            self.connection.mark_written();
         }
     }
 }

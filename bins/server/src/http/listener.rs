@@ -21,6 +21,9 @@ use workgraph_api::ConnectionTokenCache;
 
 /// Most bytes of a head that hyper itself may read; beyond it the refusal has no body.
 const HARD_HEAD: usize = 64 << 10;
+/// Bytes that a client may send on a stream of HTTP/2, and on all streams of a connection, before they are read.
+const STREAM_WINDOW: u32 = 128 << 10;
+const CONNECTION_WINDOW: u32 = 256 << 10;
 /// Connections that the listener of the metrics serves at a time, and the longest time of each.
 const SCRAPERS: usize = 64;
 const SCRAPE: Duration = Duration::from_secs(60);
@@ -118,6 +121,9 @@ fn builder(edge: &AppState) -> Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(edge.http.streams)
+        // What arrives before its request is authorized waits in these windows, and counts in no budget.
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .max_header_list_size(u32::try_from(HARD_HEAD).unwrap_or(u32::MAX))
         .max_pending_accept_reset_streams(20);
     builder

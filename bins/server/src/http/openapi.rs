@@ -7,7 +7,7 @@ use tokio::task::{JoinError, spawn_blocking};
 use workgraph_api::ApiResponse;
 use workgraph_operations::TABLES;
 use workgraph_operations::openapi::DocumentInfo;
-use workgraph_portal::reference::{ReferenceRequest, ReferenceSite};
+use workgraph_portal::reference::{ReferenceFile, ReferenceRequest, ReferenceSite};
 
 /// Returns the document of a server at a URL without a path; an empty one is this server, wherever it is.
 fn document(root_url: &str) -> Value {
@@ -27,7 +27,7 @@ pub(crate) fn text(root_url: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct ApiDescription {
     root_url: String,
-    text: OnceCell<Vec<u8>>,
+    file: OnceCell<ReferenceFile>,
     reference: OnceCell<ReferenceSite>,
 }
 
@@ -36,18 +36,17 @@ impl ApiDescription {
     pub(crate) fn new(root_url: &str) -> Self {
         Self {
             root_url: root_url.to_owned(),
-            text: OnceCell::new(),
+            file: OnceCell::new(),
             reference: OnceCell::new(),
         }
     }
 
     /// Answers a GET of the document. Fails if it could not be made.
-    pub(crate) async fn document(&self) -> Result<ApiResponse, JoinError> {
+    pub(crate) async fn document(&self, head: &Parts) -> Result<ApiResponse, JoinError> {
         let root_url = self.root_url.clone();
-        let made = self
-            .text
-            .get_or_try_init(|| spawn_blocking(move || text(&root_url).into_bytes()));
-        Ok(ApiResponse::json(200, made.await?.clone()))
+        let make = move || ReferenceFile::json(text(&root_url).into_bytes());
+        let made = self.file.get_or_try_init(|| spawn_blocking(make));
+        Ok(made.await?.answer(request_of(head)))
     }
 
     /// Answers a GET below the path of the reference. Fails if it could not be made.
@@ -56,11 +55,16 @@ impl ApiDescription {
         let made = self
             .reference
             .get_or_try_init(|| spawn_blocking(move || ReferenceSite::new(&document(&root_url))));
-        let value = |name| head.headers.get(name)?.to_str().ok();
-        Ok(made.await?.answer(ReferenceRequest {
-            path: head.uri.path(),
-            accept_encoding: value(header::ACCEPT_ENCODING),
-            if_none_match: value(header::IF_NONE_MATCH),
-        }))
+        Ok(made.await?.answer(request_of(head)))
+    }
+}
+
+/// Returns a request for a file of the description.
+fn request_of(head: &Parts) -> ReferenceRequest<'_> {
+    let value = |name| head.headers.get(name)?.to_str().ok();
+    ReferenceRequest {
+        path: head.uri.path(),
+        accept_encoding: value(header::ACCEPT_ENCODING),
+        if_none_match: value(header::IF_NONE_MATCH),
     }
 }

@@ -1,4 +1,5 @@
-//! Request bodies: reads them whole, within bounds, or passes those of uploads on as they arrive.
+//! Request bodies: passed on as they arrive, within bounds of time and memory.
+use crate::http::byte_budgets::{ByteHolder, ByteLease};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use std::pin::Pin;
@@ -7,110 +8,95 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Timeout, timeout};
+use tokio::time::{Instant, Sleep, sleep_until};
 use workgraph_api::ports::body_source::{BodyReadError, BodySource};
-use workgraph_wire::messages;
 
 /// Bytes of a body that is too large which are still read, so that the client gets to read the answer.
 const DRAIN_MAX: usize = 8 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
-
-/// Refusal of a body: a status and a message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BodyError(pub(crate) u16, pub(crate) &'static str);
-
-/// Returns the whole body, or a refusal if it is too large or breaks off.
-pub(crate) async fn collect(
-    mut body: Incoming,
-    most: usize,
-    awaits: bool,
-) -> Result<Bytes, BodyError> {
-    let too_large = || BodyError(413, messages::BODY_TOO_LARGE);
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > most && (awaits || announced > DRAIN_MAX) {
-        return Err(too_large());
-    }
-    let mut whole: Vec<u8> = Vec::new();
-    let mut first = Bytes::new();
-    while let Some(data) = next(&mut body).await? {
-        if announced > most || first.len() + whole.len() + data.len() > most {
-            drain(&mut body).await;
-            return Err(too_large());
-        }
-        if first.is_empty() && whole.is_empty() {
-            first = data;
-        } else {
-            if whole.is_empty() {
-                whole.reserve(announced.min(most).max(first.len() + data.len()));
-                whole.extend_from_slice(&std::mem::take(&mut first));
-            }
-            whole.extend_from_slice(&data);
-        }
-    }
-    Ok(if whole.is_empty() {
-        first
-    } else {
-        whole.into()
-    })
-}
+/// Bytes that a byte of a body counts as, if the body is kept whole: what is read from it is larger than its text.
+const KEPT_FACTOR: usize = 4;
 
 /// Returns the next piece of a body.
-async fn next(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
+async fn next(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
     loop {
-        match std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
-            None => return Ok(None),
-            Some(Err(_)) => return Err(BodyError(400, "The request body is broken")),
-            Some(Ok(frame)) => {
+        match std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await? {
+            Err(broken) => return Some(Err(broken)),
+            Ok(frame) => {
                 if let Ok(data) = frame.into_data() {
-                    return Ok(Some(data));
+                    return Some(Ok(data));
                 }
             }
         }
     }
 }
 
-/// Reads the rest of a body, within bounds. The answer is the same, whether all of it comes or not.
-async fn drain(body: &mut Incoming) {
+/// Reads the rest of a body, within bounds. The answer is the same, whether all of it comes or not. Returns true if all of
+/// it came.
+async fn drain(body: &mut Incoming) -> bool {
     let mut spilt = 0;
     let spill = async {
-        while let Ok(Some(data)) = next(body).await {
-            spilt += data.len();
-            if spilt > DRAIN_MAX {
-                break;
+        loop {
+            match next(body).await {
+                None => return true,
+                Some(Err(_)) => return false,
+                Some(Ok(data)) => {
+                    spilt += data.len();
+                    if spilt > DRAIN_MAX {
+                        return false;
+                    }
+                }
             }
         }
     };
-    let _ = tokio::time::timeout(DRAIN_TIME, spill).await;
+    tokio::time::timeout(DRAIN_TIME, spill)
+        .await
+        .unwrap_or(false)
 }
 
-/// Future that ends after a time.
-type Alarm = Pin<Box<Timeout<std::future::Pending<()>>>>;
-
-fn alarm(time: Duration) -> Alarm {
-    Box::pin(timeout(time, std::future::pending()))
-}
-
-/// Body of an upload, which is passed on as it arrives.
-pub(crate) struct UploadBody {
-    body: Incoming,
+/// Bounds of the time in which a body arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyPace {
     /// Longest time between two pieces.
-    pause_max: Duration,
-    /// End of the present pause, if the client pauses.
-    pause: Option<Alarm>,
-    /// End of the time for the whole body.
-    deadline: Alarm,
-    has_ended: Arc<AtomicBool>,
+    pub(crate) pause_max: Duration,
+    /// Longest time for the whole body.
+    pub(crate) time_max: Duration,
 }
 
-impl UploadBody {
-    /// Returns a body that must arrive in a time, without longer pauses.
-    pub(crate) fn new(body: Incoming, pause_max: Duration, time_max: Duration) -> Self {
+/// Body of a request, which is passed on as it arrives.
+pub(crate) struct StreamedBody {
+    body: Incoming,
+    pace: BodyPace,
+    /// End of the present pause, if the client pauses.
+    pause: Option<Pin<Box<Sleep>>>,
+    /// Start of the body, and the end of its time once the client was waited for.
+    started_at: Instant,
+    deadline: Option<Pin<Box<Sleep>>>,
+    has_ended: Arc<AtomicBool>,
+    /// Room in the byte budgets for a body that is kept whole; that of a file is passed on.
+    lease: Option<ByteLease>,
+    /// True if the client sends the body when it is asked for, and was not asked yet.
+    awaits_request: bool,
+}
+
+impl StreamedBody {
+    /// Returns a body that must arrive at a pace. It is kept whole if it has a lease. `awaits_request` is set for a client
+    /// that waits for `100 Continue`.
+    pub(crate) fn new(
+        body: Incoming,
+        pace: BodyPace,
+        lease: Option<ByteLease>,
+        awaits_request: bool,
+    ) -> Self {
         Self {
             body,
-            pause_max,
+            pace,
             pause: None,
-            deadline: alarm(time_max),
+            started_at: Instant::now(),
+            deadline: None,
             has_ended: Arc::default(),
+            lease,
+            awaits_request,
         }
     }
 
@@ -119,23 +105,68 @@ impl UploadBody {
         Arc::clone(&self.has_ended)
     }
 
-    /// Reads what is left, so that a client that sends before it reads gets to read the answer.
+    /// Receives a whole body of at most this many bytes.
+    pub(crate) async fn collect(&mut self, most: usize) -> Result<Vec<u8>, CollectError> {
+        let mut whole = Vec::new();
+        if self.announced() > most as u64 {
+            return Err(CollectError::TooLarge);
+        }
+        while let Some(piece) = std::future::poll_fn(|cx| self.poll_bytes(cx)).await {
+            let piece = piece.map_err(CollectError::Unreadable)?;
+            if whole.len() + piece.len() > most {
+                return Err(CollectError::TooLarge);
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole)
+    }
+
+    /// Reads what is left, so that a client that sends before it reads gets to read the answer. One that waits until it is
+    /// asked for the body, or announced a very large one, is not waited for.
     pub(crate) async fn drain(&mut self) {
-        if !self.has_ended.load(Relaxed) {
-            drain(&mut self.body).await;
+        let is_large = self.announced() > DRAIN_MAX as u64;
+        if !self.has_ended.load(Relaxed) && !self.awaits_request && !is_large {
+            let ended = drain(&mut self.body).await;
+            self.has_ended.store(ended, Relaxed);
         }
     }
 
     /// Returns true if the client is too slow; otherwise the task is woken when it will be.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let pause_max = self.pause_max;
-        let pause = self.pause.get_or_insert_with(|| alarm(pause_max));
-        pause.as_mut().poll(cx).is_ready() || self.deadline.as_mut().poll(cx).is_ready()
+        let BodyPace {
+            pause_max,
+            time_max,
+        } = self.pace;
+        let at = self.started_at + time_max;
+        let alarm = |until| Box::pin(sleep_until(until));
+        let pause = self
+            .pause
+            .get_or_insert_with(|| alarm(Instant::now() + pause_max));
+        let deadline = self.deadline.get_or_insert_with(|| alarm(at));
+        pause.as_mut().poll(cx).is_ready() || deadline.as_mut().poll(cx).is_ready()
     }
 }
 
-impl BodySource for UploadBody {
+/// Reason for which a body was not received.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CollectError {
+    TooLarge,
+    Unreadable(BodyReadError),
+}
+
+impl BodySource for StreamedBody {
+    fn announced(&self) -> u64 {
+        self.body.size_hint().lower()
+    }
+    fn keep_for(&mut self, user: u64) -> Result<(), BodyReadError> {
+        let lease = self.lease.as_mut();
+        match lease.is_none_or(|lease| lease.move_to(ByteHolder::User(user))) {
+            true => Ok(()),
+            false => Err(BodyReadError::NoRoom),
+        }
+    }
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyReadError>>> {
+        self.awaits_request = false;
         loop {
             match Pin::new(&mut self.body).poll_frame(cx) {
                 Poll::Ready(None) => {
@@ -148,6 +179,10 @@ impl BodySource for UploadBody {
                 Poll::Ready(Some(Ok(frame))) => {
                     self.pause = None;
                     if let Ok(data) = frame.into_data() {
+                        let bytes = data.len().saturating_mul(KEPT_FACTOR);
+                        if self.lease.as_mut().is_some_and(|lease| !lease.grow(bytes)) {
+                            return Poll::Ready(Some(Err(BodyReadError::NoRoom)));
+                        }
                         return Poll::Ready(Some(Ok(data)));
                     }
                 }

@@ -11,6 +11,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Version};
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
@@ -97,6 +98,8 @@ struct RequestMeta {
     /// True if nothing is read from the connection after it.
     closes_connection: bool,
     is_http1: bool,
+    /// Network of the client, which keeps the reply if the token is not known.
+    network: IpAddr,
 }
 
 impl RequestMeta {
@@ -127,6 +130,7 @@ impl RequestMeta {
             cross_origin: edge.http.cors && head.headers.contains_key(header::ORIGIN),
             closes_connection: last,
             is_http1: old,
+            network: peer.client_network(head),
         }
     }
 
@@ -154,17 +158,22 @@ impl RequestMeta {
                 .map_or(reply.body.len() as u64, |file| file.left());
             self.log_outcome(&reply, took, bytes, edge.log_requests || failed);
         }
+        if reply.room.is_none() {
+            reply = peer.with_room(reply, read, self.network);
+        }
+        let room = reply.room.take();
         if let Some(record) = reply.record.take() {
             edge.api.inspector().push(*record, &self.id.to_text(), took);
         }
         let bytes = std::mem::take(&mut reply.body);
         let left = edge.http.request_timeout.saturating_sub(took);
         let slot = connection.begin_response(reply.permit.take(), left);
-        let body = BodyBytes::new(bytes, Some(slot), self.is_http1);
+        let body = BodyBytes::new(bytes, Some(slot), room, self.is_http1);
         let empty = reply.status == 204;
         let content = match file {
             Some(file) => BodyContent::File(file),
-            None => BodyContent::Bytes((!empty).then_some(body)),
+            None if empty => BodyContent::Empty,
+            None => BodyContent::Bytes(body),
         };
         let mut response = Response::new(ResponseBody::new(content, Some(self.guard)));
         *response.status_mut() =
@@ -235,11 +244,8 @@ pub(crate) async fn serve_metrics(
         media_type: kind,
         ..
     } = answer.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE));
-    let content = BodyContent::Bytes(Some(BodyBytes::new(
-        std::mem::take(&mut reply.body),
-        None,
-        true,
-    )));
+    let bytes = std::mem::take(&mut reply.body);
+    let content = BodyContent::Bytes(BodyBytes::new(bytes, None, None, true));
     let mut response = Response::new(ResponseBody::new(content, None));
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

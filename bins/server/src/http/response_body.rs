@@ -6,21 +6,19 @@ use hyper::body::{Body, Frame, SizeHint};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use workgraph_api::request::ResponseRoom;
 
 /// Body of a response, with the guard of its request.
 #[derive(Debug)]
 pub(crate) struct ResponseBody {
     content: BodyContent,
-    _busy: Option<RequestGuard>,
+    busy: Option<RequestGuard>,
 }
 
 impl ResponseBody {
     /// Returns a body, with the guard that is held until it is sent.
     pub(crate) fn new(content: BodyContent, busy: Option<RequestGuard>) -> Self {
-        Self {
-            content,
-            _busy: busy,
-        }
+        Self { content, busy }
     }
 }
 
@@ -28,10 +26,18 @@ impl ResponseBody {
 #[derive(Debug)]
 pub(crate) enum BodyContent {
     /// Bytes, until hyper takes them.
-    Bytes(Option<BodyBytes>),
+    Bytes(BodyBytes),
+    /// The rest of such bytes, of which hyper has taken the first ones.
+    Rest(Bytes),
+    /// Nothing.
+    Empty,
     /// A file.
     File(Box<Download>),
 }
+
+/// Bytes that hyper gets at a time for a stream of HTTP/2. It takes the next ones when the client has room for them, which
+/// shows that the reply goes on.
+const PIECE: usize = 32 << 10;
 
 /// Bytes of a body that surely fit into the buffer of a socket: over HTTP/1 they are sent as soon as hyper has them. A
 /// stream of HTTP/2 may have no room for them.
@@ -41,17 +47,25 @@ const SENT_AT_ONCE: usize = 64 * 1024;
 /// connection is gone.
 #[derive(Debug)]
 pub(crate) struct BodyBytes {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     guard: Option<ResponseGuard>,
+    /// The room that the bytes have in the byte budgets.
+    _room: Option<ResponseRoom>,
     is_http1: bool,
 }
 
 impl BodyBytes {
-    /// Returns the bytes with their guard.
-    pub(crate) fn new(bytes: Vec<u8>, guard: Option<ResponseGuard>, is_http1: bool) -> Self {
+    /// Returns the bytes with their guard and room.
+    pub(crate) fn new(
+        bytes: Bytes,
+        guard: Option<ResponseGuard>,
+        room: Option<ResponseRoom>,
+        is_http1: bool,
+    ) -> Self {
         Self {
             bytes,
             guard,
+            _room: room,
             is_http1,
         }
     }
@@ -82,23 +96,38 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        match &mut self.content {
-            BodyContent::Bytes(bytes) => {
-                let bytes = bytes.take().map(BodyBytes::hand_over);
-                Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
-            }
-            BodyContent::File(file) => file.poll_frame(cx),
+        if let Some(busy) = &self.busy {
+            busy.mark_progress();
         }
+        let mut rest = match &mut self.content {
+            BodyContent::File(file) => return file.poll_frame(cx),
+            content => match std::mem::replace(content, BodyContent::Empty) {
+                BodyContent::Bytes(bytes) if bytes.is_http1 => {
+                    return Poll::Ready(Some(Ok(Frame::data(bytes.hand_over()))));
+                }
+                BodyContent::Bytes(bytes) => bytes.hand_over(),
+                BodyContent::Rest(rest) => rest,
+                BodyContent::Empty | BodyContent::File(_) => return Poll::Ready(None),
+            },
+        };
+        let piece = rest.split_to(rest.len().min(PIECE));
+        if !rest.is_empty() {
+            self.content = BodyContent::Rest(rest);
+        }
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
     fn is_end_stream(&self) -> bool {
         match &self.content {
-            BodyContent::Bytes(bytes) => bytes.is_none(),
+            BodyContent::Bytes(_) | BodyContent::Rest(_) => false,
+            BodyContent::Empty => true,
             BodyContent::File(file) => file.left() == 0,
         }
     }
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(match &self.content {
-            BodyContent::Bytes(bytes) => bytes.as_ref().map_or(0, |b| b.bytes.len() as u64),
+            BodyContent::Bytes(body) => body.bytes.len() as u64,
+            BodyContent::Rest(rest) => rest.len() as u64,
+            BodyContent::Empty => 0,
             BodyContent::File(file) => file.left(),
         })
     }

@@ -3,10 +3,10 @@ use crate::adapters::blob_folder::FileReader;
 use crate::config::schema::HttpConfig;
 use crate::http::app_state::{AppState, CallOutcome, ConnectionContext};
 use crate::http::attachment_download;
+use crate::http::byte_budgets::ByteHolder;
 use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
-use crate::http::request_body;
-use crate::http::request_body::{BodyError, UploadBody};
+use crate::http::request_body::{BodyPace, CollectError, StreamedBody};
 use crate::http::routed_response::RoutedResponse;
 use crate::log::request_scope::in_current_request;
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tokio::task::JoinError;
 use workgraph_api::error::{ApiError, error_response};
 use workgraph_api::limits::explain;
+use workgraph_api::ports::body_source::BodyReadError;
 use workgraph_api::request::Method;
 use workgraph_api::request_inspector::PendingRecord;
 use workgraph_api::{ApiResponse, FastPathRequest};
@@ -30,6 +31,10 @@ use workgraph_wire::messages;
 
 /// Path of the API's base.
 pub(crate) const BASE: &str = "/api/1.0";
+
+/// Refusal of a client for which, or of a server that, keeps too many bytes.
+pub(crate) const NO_ROOM: &str =
+    "Too many bytes of requests and replies are under way; try again later";
 
 /// Header of a request for an explanation of the limits.
 static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN_HEADER);
@@ -72,14 +77,14 @@ pub(crate) async fn route(
         return Box::pin(attachment_download::respond(edge, connection, head)).await;
     }
     if ours && let Some(route) = edge.portal.route(head.method.as_str(), path) {
-        return Box::pin(portal(edge, connection, route, head, body)).await;
+        return Box::pin(portal(peer, route, head, body)).await;
     }
     if let Some(below) = below {
         if head.method == hyper::Method::OPTIONS && edge.http.cors {
             return RoutedResponse::of(ApiResponse::json(204, Vec::new()));
         }
         if below == "/openapi.json" && head.method == hyper::Method::GET {
-            return described(edge, Box::pin(edge.description.document()).await);
+            return described(edge, Box::pin(edge.description.document(head)).await);
         }
         let start = path.len() - below.len();
         // On the heap, like the portal's, so that a request of one kind is not moved with the room for the other.
@@ -202,22 +207,32 @@ fn download(
     }
 }
 
-/// Reads the whole body within its timeout.
-async fn read(
-    edge: &AppState,
-    headers: &HeaderMap,
+/// Returns the body of a request, unless it has none. It is kept whole on the account of its client's network, or is
+/// passed on.
+fn streamed(
+    peer: &ConnectionContext,
+    head: &Parts,
     body: Incoming,
-    most: usize,
-) -> Result<Bytes, BodyError> {
+    pace: BodyPace,
+    is_kept: bool,
+) -> Option<StreamedBody> {
     if body.is_end_stream() {
-        return Ok(Bytes::new());
+        return None;
     }
-    let awaits = headers.contains_key(header::EXPECT);
-    let whole = request_body::collect(body, most, awaits);
-    let late = BodyError(408, "The request body did not arrive in time");
-    // On the heap, so that a request without a body does not carry the room for one.
-    let in_time = Box::pin(tokio::time::timeout(edge.http.body_timeout, whole)).await;
-    in_time.unwrap_or(Err(late))
+    let lease = is_kept.then(|| {
+        let holder = ByteHolder::Network(peer.client_network(head));
+        peer.edge.byte_budgets.lease(&peer.connection, holder)
+    });
+    let awaits = head.headers.contains_key(header::EXPECT);
+    Some(StreamedBody::new(body, pace, lease, awaits))
+}
+
+/// Returns the pace of a body that is kept whole.
+fn kept_pace(http: &HttpConfig) -> BodyPace {
+    BodyPace {
+        pause_max: http.stall_timeout.min(http.body_timeout),
+        time_max: http.body_timeout,
+    }
 }
 
 /// Returns the value of a header as text.
@@ -240,24 +255,43 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
 
 /// Answers a request of the authorization server or for its pages.
 async fn portal(
-    edge: &AppState,
-    connection: &ClientConnection,
+    peer: &ConnectionContext,
     route: Route,
     head: &Parts,
     body: Incoming,
 ) -> RoutedResponse {
+    let ConnectionContext {
+        edge, connection, ..
+    } = peer;
     let refuse = |status, reason| RoutedResponse {
         close_connection: true,
         ..RoutedResponse::of(edge.portal.refused(route, status, reason))
     };
-    let bytes = if route.takes_form {
-        match read(edge, &head.headers, body, FORM_BYTES).await {
-            Ok(bytes) => bytes,
-            Err(BodyError(status, reason)) => return refuse(status, reason),
-        }
-    } else {
-        Bytes::new()
+    let pace = kept_pace(&edge.http);
+    let mut bytes = Vec::new();
+    let mut form = match route.takes_form {
+        true => streamed(peer, head, body, pace, true),
+        false => None,
     };
+    if let Some(form) = &mut form {
+        match form.collect(FORM_BYTES).await {
+            Ok(received) => bytes = received,
+            Err(error) => {
+                form.drain().await;
+                let (status, reason) = match error {
+                    CollectError::TooLarge => (413, messages::BODY_TOO_LARGE),
+                    CollectError::Unreadable(BodyReadError::TimedOut) => {
+                        (408, "The request body did not arrive in time")
+                    }
+                    CollectError::Unreadable(BodyReadError::Broken) => {
+                        (400, "The request body is broken")
+                    }
+                    CollectError::Unreadable(BodyReadError::NoRoom) => (503, NO_ROOM),
+                };
+                return refuse(status, reason);
+            }
+        }
+    }
     let headers = &head.headers;
     let request = workgraph_portal::PortalRequest {
         method: head.method.as_str().to_owned(),
@@ -275,7 +309,7 @@ async fn portal(
             .trusted_proxies
             .client_ip(connection.ip(), headers),
         user_agent: text(headers, header::USER_AGENT),
-        body: bytes,
+        body: bytes.into(),
     };
     match edge.run_portal(route, request).await {
         CallOutcome::Replied(mut reply) => {
@@ -302,7 +336,7 @@ async fn api(
         edge, connection, ..
     } = &**peer;
     let content_type = text(&head.headers, header::CONTENT_TYPE);
-    let mut request = workgraph_api::ApiRequest {
+    let request = workgraph_api::ApiRequest {
         method: Method::parse(head.method.as_str()),
         path: head.uri.path().get(start..).unwrap_or_default().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
@@ -315,21 +349,17 @@ async fn api(
             .any(|v| v.as_bytes() == explain::EXPLAIN_LIMITS.as_bytes()),
         body: Bytes::new(),
     };
-    let upload = if edge.api.is_upload(&request) {
-        let HttpConfig {
-            body_timeout,
-            upload_timeout,
-            ..
-        } = edge.http;
-        Some(UploadBody::new(body, body_timeout, upload_timeout))
-    } else {
-        request.body = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
-            Ok(bytes) => bytes,
-            Err(BodyError(status, text)) => return RoutedResponse::refuse(status, text),
-        };
-        None
+    let is_upload = edge.api.is_upload(&request);
+    let pace = match is_upload {
+        true => BodyPace {
+            pause_max: edge.http.body_timeout,
+            time_max: edge.http.upload_timeout,
+        },
+        false => kept_pace(&edge.http),
     };
-    let has_ended = upload.as_ref().map(UploadBody::has_ended);
+    let streamed = streamed(peer, head, body, pace, !is_upload);
+    let has_ended = streamed.as_ref().map(StreamedBody::has_ended);
+    let streamed = streamed.map(|body| (body, pace.time_max));
     let address = edge
         .http
         .trusted_proxies
@@ -338,9 +368,10 @@ async fn api(
     let is_recorded = edge.api.inspector().is_on();
     let pending = is_recorded.then(|| Arc::new(PendingRecord::default()));
     let client = (address, agent);
-    match peer.run(request, upload, client, pending.clone()).await {
+    match peer.run(request, streamed, client, pending.clone()).await {
         CallOutcome::Replied(reply) => RoutedResponse {
-            close_connection: has_ended.is_some_and(|ended| !ended.load(Relaxed)),
+            close_connection: has_ended.is_some_and(|ended| !ended.load(Relaxed))
+                || !is_upload && matches!(reply.status, 408 | 413),
             ..RoutedResponse::of(reply)
         },
         CallOutcome::TimedOut => {

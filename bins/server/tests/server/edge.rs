@@ -109,8 +109,12 @@ fn slow_heads_idle_connections_and_slow_bodies_end_and_the_number_is_bounded() {
     let server = Server::demo(&folder, &set);
     let (mut slow, idle, mut body) = (server.connect(), server.answered(), server.connect());
     slow.write_all(b"GET / HTTP/1.1\r\nHo").unwrap();
-    body.write_all(b"POST /api/1.0/tasks HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
-        .unwrap();
+    let boot = folder.bootstrap();
+    let token = boot["personal_access_token"].as_str().unwrap();
+    let head = format!(
+        "POST /api/1.0/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 9\r\n\r\n{{"
+    );
+    body.write_all(head.as_bytes()).unwrap();
     assert_eq!(rest(&mut slow), "");
     assert_eq!(status(&rest(&mut body)), 408);
     // The idle one is still there: it makes one of four.

@@ -394,3 +394,65 @@ fn admin_commands_work_beside_a_server_and_without_one() {
             .contains("no such data folder")
     );
 }
+
+#[test]
+fn a_log_that_cannot_be_written_is_dropped_and_counted_and_the_server_goes_on() {
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        std::process::Stdio::from(writer)
+    };
+    let full = || {
+        std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+            .into()
+    };
+    let logs: [(&str, &dyn Fn() -> std::process::Stdio); 2] =
+        [("full", &full), ("closed", &closed)];
+    for (name, log) in logs {
+        let folder = Folder::new(&format!("log-{name}"));
+        let port_file = folder.0.join("port");
+        let mut child = std::process::Command::new(crate::common::BINARY)
+            .args([
+                "serve",
+                "--demo",
+                "--data",
+                &folder.data(),
+                "--listen",
+                "127.0.0.1:0",
+            ])
+            .args(["--set", "log.requests=true", "--port-file"])
+            .arg(&port_file)
+            .stdout(std::process::Stdio::null())
+            .stderr(log())
+            .spawn()
+            .unwrap();
+        while !port_file.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "{name}: it ended");
+            std::thread::yield_now();
+        }
+        let port = std::fs::read_to_string(&port_file).unwrap();
+        let server = Server {
+            child,
+            port: port.trim().parse().unwrap(),
+            log: folder.0.join("log"),
+        };
+        for _ in 0..3 {
+            assert_eq!(server.request("GET /api/1.0/users/me", "none", "").0, 401);
+        }
+        let (code, text) = server.request("GET /-/metrics", "none", "");
+        assert_eq!(code, 200);
+        let dropped = text
+            .lines()
+            .find_map(|line| line.strip_prefix("workgraph_log_lines_dropped_total "));
+        assert!(
+            dropped.unwrap().parse::<u64>().unwrap() >= 4,
+            "{name}: {text}"
+        );
+        server.terminate();
+        let mut server = server;
+        assert!(server.child.wait().unwrap().success(), "{name}");
+    }
+}

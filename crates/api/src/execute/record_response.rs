@@ -45,7 +45,7 @@ impl CostedResponse {
         match envelope::indent_within(&self.reply.body, budget.remaining()) {
             Some(body) => {
                 self.cost = self.cost.max(least_cost(body.len()));
-                self.reply.body = body;
+                self.reply.body = body.into();
             }
             None if call.operation.method == Method::Get => {
                 return Err(budget.exceeded_by_indentation().into());

@@ -9,4 +9,4 @@ mod upload;
 pub use download_urls::{AttachmentDownload, Disposition};
 pub(crate) use pending_uploads::PendingUploads;
 pub use sweep::SweepCounts;
-pub(crate) use upload::ReceivedUpload;
+pub(crate) use upload::{ReceivedUpload, is_multipart};

@@ -43,6 +43,13 @@ impl LimitedToken {
     }
 }
 
+impl EffectiveLimits {
+    /// Returns the user whose tokens are counted together.
+    pub(crate) const fn user(&self) -> u64 {
+        self.user
+    }
+}
+
 impl Api {
     /// Returns the limits of a token, from memory.
     pub(crate) fn effective_limits(&self, grant: &Grant) -> EffectiveLimits {

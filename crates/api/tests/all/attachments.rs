@@ -45,8 +45,8 @@ fn sent(world: &World, request: &ApiRequest, size: usize, end: Option<BodyReadEr
         ..Pieces::of(&request.body)
     };
     let origin = workgraph_api::RequestOrigin::default();
-    let reply = world.run(world.api.handle_upload(request, origin, &mut body));
-    let text = String::from_utf8(reply.body).unwrap();
+    let reply = world.run(world.api.handle_streamed(request, origin, &mut body));
+    let text = String::from_utf8(reply.body.to_vec()).unwrap();
     Answer {
         status: reply.status,
         json: serde_json::from_str(&text).unwrap(),
@@ -271,7 +271,7 @@ fn a_failing_store_of_files_leaves_nothing_behind() {
             world.blobs.fail_in(Some(calls));
             let mut body = Pieces::of(&request.body);
             let origin = workgraph_api::RequestOrigin::default();
-            let reply = world.run(world.api.handle_upload(&request, origin, &mut body));
+            let reply = world.run(world.api.handle_streamed(&request, origin, &mut body));
             world.blobs.fail_in(None);
             if reply.status == 200 {
                 let json: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();

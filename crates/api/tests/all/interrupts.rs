@@ -123,7 +123,7 @@ fn a_read_that_is_stopped_at_its_deadline_is_504_and_costs_what_the_largest_repl
             assert_eq!(reply.status, 504, "{target}");
             let cost = reply.header("Workgraph-Cost").map(str::to_owned);
             assert_eq!(cost, Some(INTERRUPTED_COST.to_string()), "{target}");
-            let body = String::from_utf8(reply.body).unwrap();
+            let body = String::from_utf8(reply.body.to_vec()).unwrap();
             assert!(body.contains("The request took too long"), "{body}");
             assert!(body.contains("\"help\""), "{body}");
             assert_eq!(after.allowed.load(Relaxed), 0, "it does not start again");

@@ -379,11 +379,11 @@ impl World {
         let reply = if api.is_upload(&request) {
             let mut body = Pieces::of(&request.body);
             let origin = RequestOrigin::default();
-            self.run(api.handle_upload(&request, origin, &mut body))
+            self.run(api.handle_streamed(&request, origin, &mut body))
         } else {
             self.run(api.handle(&request))
         };
-        let text = String::from_utf8(reply.body).expect("replies are UTF-8");
+        let text = String::from_utf8(reply.body.to_vec()).expect("replies are UTF-8");
         let json: Value = serde_json::from_str(&text).expect("replies are JSON");
         if reply.status >= 500 {
             panic!("{}: {text}", reply.operation);

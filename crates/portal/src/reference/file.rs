@@ -3,6 +3,7 @@ use std::io::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use maud::{Markup, PreEscaped, html};
@@ -75,8 +76,8 @@ pub struct ReferenceFile {
     media_type: &'static str,
     policy: String,
     version: String,
-    plain: Vec<u8>,
-    gzip: Vec<u8>,
+    plain: Bytes,
+    gzip: Bytes,
 }
 
 impl ReferenceFile {
@@ -90,21 +91,30 @@ impl ReferenceFile {
             media_type,
             policy,
             version,
-            gzip: written.unwrap_or_default(),
-            plain,
+            gzip: written.unwrap_or_default().into(),
+            plain: plain.into(),
         }
     }
 
     /// Returns the bytes in a form.
     #[must_use]
-    pub fn bytes(&self, form: Representation) -> &[u8] {
+    pub fn bytes(&self, form: Representation) -> &Bytes {
         match form {
             Representation::Gzip => &self.gzip,
             Representation::Plain => &self.plain,
         }
     }
 
-    pub(super) fn answer(&self, request: ReferenceRequest<'_>) -> ApiResponse {
+    /// Returns a JSON document that everybody may read, compressed once.
+    #[must_use]
+    pub fn json(document: Vec<u8>) -> Self {
+        let policy = "default-src 'none'; frame-ancestors 'none'".to_owned();
+        Self::new("application/json; charset=UTF-8", policy, document)
+    }
+
+    /// Answers a GET with the file, or with 304 if the client has it already.
+    #[must_use]
+    pub fn answer(&self, request: ReferenceRequest<'_>) -> ApiResponse {
         let mut form = request.representation();
         if self.gzip.is_empty() {
             form = Representation::Plain;
@@ -117,7 +127,7 @@ impl ReferenceFile {
         let known = request.has(&tag);
         let reply = match known {
             true => ApiResponse::json(304, Vec::new()),
-            false => ApiResponse::json(200, self.bytes(form).to_vec()),
+            false => ApiResponse::shared(200, self.bytes(form).clone()),
         };
         let reply = reply
             .with("Content-Type", self.media_type)

@@ -34,7 +34,7 @@ pub(crate) fn request(method: &str, path: &str, from: impl Into<IpAddr>) -> Port
 }
 
 pub(crate) fn text(reply: &ApiResponse) -> String {
-    String::from_utf8(reply.body.clone()).unwrap()
+    String::from_utf8(reply.body.to_vec()).unwrap()
 }
 
 pub(crate) fn header<'r>(reply: &'r ApiResponse, name: &str) -> Option<&'r str> {

@@ -99,8 +99,8 @@ fn a_small_response_frees_its_permit_before_the_client_can_read_it() {
     for (size, is_http1, left) in [(100, true, 0), (1 << 20, true, 1), (100, false, 1)] {
         let permit = limiter.admit(&READ, now).ok();
         let guard = connection.begin_response(permit, Duration::from_secs(60));
-        let bytes = BodyBytes::new(vec![b' '; size], Some(guard), is_http1);
-        let mut body = ResponseBody::new(BodyContent::Bytes(Some(bytes)), None);
+        let bytes = BodyBytes::new(vec![b' '; size].into(), Some(guard), None, is_http1);
+        let mut body = ResponseBody::new(BodyContent::Bytes(bytes), None);
         assert_eq!(running(), 1);
         let mut context = Context::from_waker(Waker::noop());
         let frame = Pin::new(&mut body).poll_frame(&mut context);

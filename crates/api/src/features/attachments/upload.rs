@@ -5,6 +5,7 @@ use super::pending_uploads::PendingUpload;
 use crate::error::ApiError;
 use crate::ports::blob_store::{BlobStoreError, BlobWriter};
 use crate::ports::body_source::{BodyReadError, BodySource};
+use crate::received_body::RequestBody;
 use crate::request::ApiRequest;
 use crate::router::RouteMatch;
 use crate::state::Api;
@@ -42,8 +43,7 @@ pub(crate) fn is_multipart(request: &ApiRequest) -> bool {
 }
 
 impl Api {
-    /// Returns true if a request is an upload: its body is to be passed to
-    /// [`handle_upload`](Api::handle_upload) as it arrives.
+    /// Returns true if a request is an upload: its file is passed on as it arrives, and may take long.
     #[must_use]
     pub fn is_upload(&self, request: &ApiRequest) -> bool {
         let takes_file = |found: RouteMatch| found.operation.takes_file;
@@ -61,8 +61,12 @@ impl Api {
     pub(crate) async fn receive_upload(
         &self,
         request: &ApiRequest,
-        body: &mut dyn BodySource,
+        body: &mut RequestBody<'_>,
+        user: u64,
     ) -> Result<ReceivedUpload, ApiError> {
+        let Some(body) = body.source_for(user)? else {
+            return Err(ApiError::Body(BodyReadError::Broken));
+        };
         let mut reception = Reception {
             api: self,
             fields: Map::new(),
