@@ -1,8 +1,10 @@
 //! The storage port: queries for reads, views with their results, and changes to commit.
 pub mod change_builder;
 pub mod changes;
+mod commit_clock;
 pub mod custom_field_index;
 pub mod custom_field_view;
+mod edge_guards;
 mod graph_store_wrapper;
 mod leased_gids;
 mod node_ref;
@@ -18,6 +20,7 @@ pub use crate::storage::changes::{
     ChangeAction, ChangeRecord, Changes, CommitReceipt, EdgeWrite, Guard, JournalEntry,
     ListPosition, NodeContext, NodeWrite, fingerprint,
 };
+pub use commit_clock::CommitClock;
 pub use graph_store_wrapper::GraphStoreWrapper;
 pub use leased_gids::LeasedGidStore;
 pub use node_ref::{LinkSelector, NodeRef};

@@ -219,10 +219,13 @@ pub(crate) const PUT_FREE_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALU
     OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL) THEN excluded.gid END";
 pub(crate) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
 
-/// The last entry of commits that are made together has the keys that all of them touch.
+/// The last entry of commits that are made together has the keys that all of them touch. No entry is of a time before that of
+/// the commit before it, which another node may have made by a clock that is ahead.
 pub(crate) const APPEND: &str = "INSERT INTO journal (seq, at, actor, facts, nodes, touched) \
-    SELECT j.*, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM (SELECT unnest($1::bigint[]) AS seq, \
-    unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::text[])) j";
+    SELECT j.seq, greatest(j.at, (SELECT at FROM journal ORDER BY seq DESC LIMIT 1)), j.actor, j.facts, j.nodes, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM (SELECT unnest($1::bigint[]) AS seq, \
+    unnest($2::bigint[]) AS at, unnest($3::bigint[]) AS actor, unnest($4::text[]) AS facts, unnest($5::text[]) AS nodes) j";
+pub(crate) const LAST_COMMIT_TIME: &str =
+    "SELECT coalesce((SELECT at FROM journal ORDER BY seq DESC LIMIT 1), 0)";
 pub(crate) const EVENTS: &str =
     "SELECT seq, at, actor, facts, nodes FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
 pub(crate) const EVENT_BOUNDS: &str = "SELECT seq, pruned FROM store_state";

@@ -1,6 +1,7 @@
 //! The store: opening it, and its ports.
 use crate::database::{Database, DatabaseOptions};
 use crate::database_error::DatabaseError;
+use crate::graph_statements::LAST_COMMIT_TIME;
 use crate::handle_actor::HandleActor;
 use crate::store_stats::StoreStats;
 use crate::token_lookups::TokenLookups;
@@ -9,6 +10,8 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use workgraph_core::engine::waves::FactCache;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::CommitClock;
 
 /// Graph, journal, tokens and audit log in a PostgreSQL database that other nodes use, too. A clone is another handle on
 /// the same store.
@@ -32,7 +35,8 @@ impl PostgresStore {
         let database = Database::open(options, runtime).await?;
         let cache = FactCache::new(database.options().cache_bytes, 0);
         let cache = Arc::new(Mutex::new(cache));
-        let writer = Writer::start(database.clone(), Arc::clone(&cache))?;
+        let clock = CommitClock::after(last_commit_time(&database).await?);
+        let writer = Writer::start(database.clone(), Arc::clone(&cache), clock)?;
         let lookups = TokenLookups::start(&database, Arc::clone(&cache));
         let actor = HandleActor::default();
         Ok(Self {
@@ -62,4 +66,15 @@ impl PostgresStore {
     pub fn database(&self) -> &Database {
         &self.database
     }
+}
+
+/// Returns the time of the last commit, or the epoch if there is none.
+async fn last_commit_time(database: &Database) -> Result<Time, DatabaseError> {
+    let own = database.clone();
+    let found = async move {
+        let connection = own.connection().await?;
+        let row = connection.query_one(LAST_COMMIT_TIME, &[]).await?;
+        Ok(Time::from_millis(row.try_get(0)?))
+    };
+    database.run(found).await
 }

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use workgraph_core::engine::waves::FactCache;
-use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
+use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError};
 
 /// Most jobs in the queue; when it is full, callers wait until there is room.
 const QUEUE: usize = 1024;
@@ -35,9 +35,10 @@ impl Writer {
     pub(crate) fn start(
         database: Database,
         cache: Arc<Mutex<FactCache>>,
+        clock: CommitClock,
     ) -> Result<Self, DatabaseError> {
         let (queue, jobs) = mpsc::channel(QUEUE);
-        let thread = WriterThread::new(database, cache);
+        let thread = WriterThread::new(database, cache, clock);
         std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || thread.run(jobs))

@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc;
 use workgraph_auth::AuthStoreError;
-use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError};
 
 /// Most change sets that share one commit.
 const BATCH: usize = 256;
@@ -44,6 +45,7 @@ impl Writer {
     ) -> Result<Self, StoreOpenError> {
         let pages = Arc::new(AtomicU64::new(0));
         let conn = open(files, options, &pages, archiver.as_ref())?;
+        let clock = CommitClock::after(last_commit_time(&conn)?);
         let (queue, jobs) = mpsc::channel(QUEUE);
         let mut desk = WriterThread {
             files: files.clone(),
@@ -53,6 +55,7 @@ impl Writer {
             watch,
             pages,
             archiver,
+            clock,
         };
         let thread = std::thread::Builder::new()
             .name("writer".into())
@@ -128,6 +131,12 @@ fn open(
     Ok(conn)
 }
 
+/// Returns the time of the last commit, or the epoch if there is none.
+fn last_commit_time(conn: &Connection) -> Result<Time, StoreOpenError> {
+    let found = conn.query_row(Sql::LastCommitTime.text(), [], |row| row.get(0));
+    Ok(Time::from_millis(found?))
+}
+
 /// State of the writer's thread.
 struct WriterThread {
     files: StorePaths,
@@ -138,12 +147,15 @@ struct WriterThread {
     watch: WalMonitor,
     pages: Arc<AtomicU64>,
     archiver: Option<Arc<Archiver>>,
+    /// Clock of the commits.
+    clock: CommitClock,
 }
 
 impl WriterThread {
     fn run(&mut self, mut queue: mpsc::Receiver<WriteJob>) {
         let mut jobs = Vec::with_capacity(BATCH);
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+            jobs.iter_mut().for_each(|job| job.stamp(&mut self.clock));
             let failure = self.batch(&mut jobs).err();
             if let Some(reason) = &failure {
                 tracing::error!(%reason, jobs = jobs.len(), "a commit failed");

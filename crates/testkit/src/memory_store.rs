@@ -21,8 +21,8 @@ use workgraph_core::model::time::Time;
 use workgraph_core::search::Search;
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
-    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
-    ReadQuery, ReadView, Seq, ViewerKey,
+    Changes, CommitClock, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError,
+    JournalEntry, ReadQuery, ReadView, Seq, ViewerKey,
 };
 use workgraph_core::{MaybeInterrupt, engine};
 
@@ -34,6 +34,7 @@ pub struct MemoryStore {
     state: Mutex<MemoryGraph>,
     tokens: MemoryTokenStore,
     hooks: Mutex<MemoryWebhooks>,
+    clock: Mutex<CommitClock>,
 }
 
 impl MemoryStore {
@@ -90,8 +91,11 @@ impl MemoryStore {
 /// Copies everything into a store of its own.
 impl Clone for MemoryStore {
     fn clone(&self) -> Self {
+        let state = self.state().clone();
+        let last = state.journal.last().map(|entry| entry.time);
         Self {
-            state: Mutex::new(self.state().clone()),
+            clock: Mutex::new(CommitClock::after(last.unwrap_or_default())),
+            state: Mutex::new(state),
             tokens: self.tokens.clone(),
             hooks: Mutex::new(self.hooks.lock().clone()),
         }
@@ -106,8 +110,9 @@ impl GraphStore for MemoryStore {
         engine::load::load(state, want, Arc::new(viewer))
     }
 
-    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+    async fn commit(&self, mut changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         let state = &mut *self.state();
+        self.clock.lock().stamp(&mut changes);
         let done = engine::apply::apply(state, &changes);
         match &done {
             Ok(_) => state.undo.clear(),

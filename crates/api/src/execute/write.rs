@@ -67,6 +67,7 @@ pub(crate) async fn commit(
             });
         }
         let mut changes = decision.changes;
+        changes.guard_edges(&want, &view);
         if has_audit_rows(&changes) {
             changes.actor_context = Some(Box::new(call.actor_context()));
         }

@@ -277,3 +277,84 @@ fn a_tier_from_seats_of_yesterday_does_not_stay() {
         assert_eq!(account, Some(expected));
     }
 }
+
+/// Returns the number of stories of a task, and of its events since a sync token.
+fn told(world: &World, task: &str, sync: &str) -> (usize, usize) {
+    let stories = world.get("ada", &format!("/tasks/{task}/stories"));
+    let events = world.get("ada", &format!("/events?resource={task}&sync={sync}"));
+    let told = events.json["data"].as_array().unwrap();
+    // A story is an event of its task, too: the changes of the task are counted.
+    let changes = told.iter().filter(|event| event["type"] == "task");
+    (stories.gids().len(), changes.count())
+}
+
+#[test]
+fn two_equal_writes_at_the_same_moment_are_told_once() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let task = world.gid("rake").to_string();
+        let gid = |name: &str| world.gid(name).to_string();
+        let at = |action: &str| format!("/tasks/{task}/{action}");
+        let writes = [
+            (
+                "POST",
+                at("addFollowers"),
+                json!({"followers": [gid("vic")]}),
+            ),
+            (
+                "POST",
+                at("removeFollowers"),
+                json!({"followers": [gid("vic")]}),
+            ),
+            ("POST", at("addTag"), json!({"tag": gid("thirsty")})),
+            ("POST", at("removeTag"), json!({"tag": gid("thirsty")})),
+            (
+                "POST",
+                at("addDependencies"),
+                json!({"dependencies": [gid("loose")]}),
+            ),
+            (
+                "POST",
+                at("removeDependencies"),
+                json!({"dependencies": [gid("loose")]}),
+            ),
+            ("PUT", format!("/tasks/{task}"), json!({"liked": true})),
+            ("PUT", format!("/tasks/{task}"), json!({"liked": false})),
+        ];
+        for (method, target, data) in writes {
+            let first = world.get("ada", &format!("/events?resource={task}"));
+            let sync = first.json["sync"].as_str().unwrap().to_owned();
+            let (stories, _) = told(&world, &task, &sync);
+            let write = || ("ada", method, target.clone(), data.clone());
+            assert_eq!(race(&world, write(), write()), [200, 200], "{target}");
+            let (after, changes) = told(&world, &task, &sync);
+            assert!(
+                after - stories <= 1,
+                "{target} {data}: {} stories",
+                after - stories
+            );
+            assert_eq!(changes, 1, "{target} {data}");
+        }
+    }
+}
+
+#[test]
+fn tasks_do_not_wait_for_each_other_in_a_ring_that_several_requests_close() {
+    let world = World::new(Kind::Memory);
+    let new = |name: &str| {
+        let data = json!({"name": name, "projects": [world.gid("garden").to_string()]});
+        world.post("ada", "/tasks", data).gid()
+    };
+    let tasks: Vec<String> = ["a", "b", "c", "d"].map(new).to_vec();
+    let waits = |from: usize, to: usize| {
+        let at = format!("/tasks/{}/addDependencies", tasks[from]);
+        post(at, json!({"dependencies": [tasks[to]]}))
+    };
+    for (from, to) in [(0, 1), (2, 3)] {
+        let (token, _, target, data) = waits(from, to);
+        assert_eq!(world.post(token, &target, data).status, 200);
+    }
+    let mut done = race(&world, waits(1, 2), waits(3, 0));
+    done.sort_unstable();
+    assert_eq!(done, [200, 400]);
+}

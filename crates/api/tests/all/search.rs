@@ -2,6 +2,7 @@
 //! object that they may not see.
 mod effort;
 mod graph;
+mod walks;
 
 use crate::world::{BASALT_WORDS, KINDS, Kind, ORCHID_WORDS, World, is_orchid};
 use serde_json::{Value, json};

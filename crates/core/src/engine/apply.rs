@@ -157,12 +157,14 @@ fn guard_holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphSto
         Guard::AtMost(gid, rel, most) => txn.count_in(gid, rel)? <= most,
         Guard::Links(gid, rel, seen) => {
             let mut targets = Vec::new();
-            txn.edges_out(gid, rel, rel, Depth::Edge, &mut |edge, _| {
+            // The view has the edges to live nodes alone.
+            txn.edges_out(gid, rel, rel, Depth::Head, &mut |edge, _| {
                 targets.push(edge.dst)
             })?;
             fingerprint(targets.into_iter()) == seen
         }
         Guard::Unlinked(src, rel, dst) => txn.edge_between(src, rel, dst)?.is_none(),
+        Guard::Linked(src, rel, dst) => txn.edge_between(src, rel, dst)?.is_some(),
     })
 }
 

@@ -32,6 +32,15 @@ fn recorded_fields<'f>(
     rest.filter(move |f| alone || !follows(f))
 }
 
+/// Reason why an edge is refused that could close a ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ring {
+    /// It closes a ring.
+    Closed,
+    /// More nodes follow each other than are looked at.
+    TooLong,
+}
+
 /// Collects changes, with the change records that follow from them.
 pub struct ChangeBuilder<'a> {
     /// Changes that were collected.
@@ -209,6 +218,27 @@ impl<'a> ChangeBuilder<'a> {
     pub fn require_links(&mut self, view: &ReadView, gid: Gid, rel: Relation) {
         let seen = fingerprint(view.links(gid, rel).iter().map(|e| e.dst));
         self.changes.guards.push(Guard::Links(gid, rel, seen));
+    }
+
+    /// Requires that edges of a relation do not lead from a node to another, in any number of steps, so that an edge back
+    /// closes no ring; also when the changes are applied. The view has the nodes that they lead to from the first one
+    /// ([`ReadQuery::reachable`](crate::storage::ReadQuery::reachable)).
+    ///
+    /// # Errors
+    /// Fails if they lead there, or to more nodes than are looked at.
+    pub fn require_no_ring(
+        &mut self,
+        view: &ReadView,
+        (from, rel, to): (Gid, Relation, Gid),
+    ) -> Result<(), Ring> {
+        let reached = view.reached(from, rel).ok_or(Ring::TooLong)?;
+        if reached.contains(&to) {
+            return Err(Ring::Closed);
+        }
+        for gid in reached {
+            self.require_links(view, gid, rel);
+        }
+        Ok(())
     }
 
     /// Requires that there is no such edge when the changes are applied.

@@ -66,6 +66,8 @@ pub enum Guard {
     Links(Gid, Relation, u64),
     /// There is no edge of this relation from the first node to the second.
     Unlinked(Gid, Relation, Gid),
+    /// There is an edge of this relation from the first node to the second.
+    Linked(Gid, Relation, Gid),
 }
 
 /// Returns a number that differs, in all likelihood, between different lists of targets.

@@ -5,7 +5,7 @@ use crate::interrupt::MaybeInterrupt;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::Relation;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Result of a read query: nodes, edges and levels, true of one commit.
@@ -161,23 +161,23 @@ impl ReadView {
             .into_iter()
             .find(|e| e.src == source && e.rel == rel && e.dst == target)
     }
-    /// Returns true if edges of a relation lead from a node to another, as far as they were loaded.
+    /// Returns the nodes that edges of a relation lead to from a node, itself included, each once; `None` if they were
+    /// not all loaded, because there are too many.
     #[must_use]
-    pub fn leads(&self, from: Gid, rel: Relation, to: Gid) -> bool {
-        let mut seen = vec![from];
+    pub fn reached(&self, from: Gid, rel: Relation) -> Option<Vec<Gid>> {
+        let mut seen = FxHashSet::from_iter([from]);
+        let mut reached = vec![from];
         let mut next = 0;
-        while let Some(gid) = seen.get(next).copied() {
-            if gid == to {
-                return true;
-            }
+        while let Some(gid) = reached.get(next).copied() {
             next += 1;
-            for edge in self.links(gid, rel) {
-                if !seen.contains(&edge.dst) {
-                    seen.push(edge.dst);
-                }
+            let band = self.out.get(&gid)?;
+            if rel < band.lo || band.hi < rel {
+                return None;
             }
+            let links = self.links(gid, rel).iter().map(|edge| edge.dst);
+            reached.extend(links.filter(|dst| seen.insert(*dst)));
         }
-        false
+        Some(reached)
     }
     /// Returns the number of live sources of a relation into a node, if that was loaded.
     #[must_use]

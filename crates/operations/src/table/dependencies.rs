@@ -11,7 +11,8 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::story;
 use workgraph_core::rules::story_rules::add_system_story;
-use workgraph_core::storage::{EdgeEnd, ListPosition, ReadQuery, ReadView};
+use workgraph_core::storage::change_builder::Ring;
+use workgraph_core::storage::{EdgeEnd, Guard, ListPosition, ReadQuery, ReadView};
 
 /// Operations on dependencies and dependents.
 pub static DEPENDENCIES: &[Operation] = &[
@@ -142,6 +143,12 @@ fn dependency_needs<const FORWARD: bool>(
         want = want
             .edges(other.node, rel::DEPENDS)
             .incoming_edges(other.node, rel::DEPENDS, most);
+        if FORWARD {
+            want = want.reachable(other.node, rel::DEPENDS);
+        }
+    }
+    if !FORWARD {
+        want = want.reachable(on, rel::DEPENDS);
     }
     Ok(want)
 }
@@ -194,11 +201,24 @@ fn add_dependencies<const FORWARD: bool>(
         if view.link(waits, rel::DEPENDS, for_it).is_some() {
             continue;
         }
-        if view.link(for_it, rel::DEPENDS, waits).is_some() {
-            return Err(DomainError::field(
+        let ring = work.require_no_ring(view, (for_it, rel::DEPENDS, waits));
+        ring.map_err(|ring| match ring {
+            Ring::Closed => DomainError::field(
                 field,
-                format_args!("Would make two tasks wait for each other: {}", other.gid),
-            ));
+                format_args!("Would make tasks wait for each other: {}", other.gid),
+            ),
+            Ring::TooLong => DomainError::field(
+                field,
+                format_args!("Too many tasks wait for each other to add {}", other.gid),
+            ),
+        })?;
+        for gid in [on.gid, other.gid] {
+            // The limit counts both.
+            let before = view.sources(gid, rel::DEPENDS).len() as u64;
+            work.require_links(view, gid, rel::DEPENDS);
+            work.changes
+                .guards
+                .push(Guard::AtMost(gid, rel::DEPENDS, before));
         }
         count += 1;
         for (task, count) in [(on, count), (other, ties(other.gid) + 1)] {
@@ -213,7 +233,6 @@ fn add_dependencies<const FORWARD: bool>(
             }
         }
         work.require_live(other.gid);
-        work.require_unlinked(for_it, rel::DEPENDS, waits);
         work.link(waits, rel::DEPENDS, for_it, ListPosition::Rank(0), None);
         work.record_added(on.gid, Type::Task, field, other.gid);
         let kind = if FORWARD {

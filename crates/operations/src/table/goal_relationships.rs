@@ -19,6 +19,7 @@ use workgraph_core::model::resources::goal_relationship::{
     CONTRIBUTION_WEIGHT, SUBTYPE, SUBTYPES, SUPPORTER_TYPES, SUPPORTERS_MAX,
 };
 use workgraph_core::rules::goal_rules;
+use workgraph_core::storage::change_builder::Ring;
 use workgraph_core::storage::{
     EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView,
     RowFilter,
@@ -227,11 +228,12 @@ fn add(
     if supporter.workspace != goal.workspace {
         return Err(refused("Not an object of the goal's workspace"));
     }
-    if view.leads(goal.gid, rel::SUPPORTS, supporter.gid) {
-        return Err(refused(
-            "A goal cannot support itself, or a goal that supports it",
-        ));
-    }
+    let mut work = call.change_builder();
+    let ring = work.require_no_ring(view, (goal.gid, rel::SUPPORTS, supporter.gid));
+    ring.map_err(|ring| match ring {
+        Ring::Closed => refused("A goal cannot support itself, or a goal that supports it"),
+        Ring::TooLong => refused("The goal supports too many others"),
+    })?;
     let position = input.position.position;
     if let Some(neighbour) = position.neighbour() {
         let found = view.link(neighbour, rel::SUPPORTS, goal.gid);
@@ -241,7 +243,6 @@ fn add(
         }
     }
     let rank = position.list_position(ListPosition::Last);
-    let mut work = call.change_builder();
     let edge = view.link(supporter.gid, rel::SUPPORTS, goal.gid);
     let relationship = edge
         .and_then(|edge| edge.aux)

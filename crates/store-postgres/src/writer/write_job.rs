@@ -4,7 +4,7 @@ use crate::transaction::PgTransaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
 use workgraph_core::engine;
-use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
+use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError};
 
 /// Work of any kind and outcome, behind one interface.
 pub(super) trait DynWrite: Send {
@@ -14,6 +14,8 @@ pub(super) trait DynWrite: Send {
     fn changes(&self) -> Option<&Changes> {
         None
     }
+    /// Gives the change set its instants, if the work is to commit one.
+    fn stamp(&mut self, _clock: &mut CommitClock) {}
     /// Makes the receipt or refusal of its change set the outcome of the work.
     fn settle(&mut self, _outcome: Result<CommitReceipt, GraphStoreError>) {}
     /// Makes an error the outcome of the work.
@@ -111,6 +113,10 @@ impl DynWrite for PendingCommit {
 
     fn changes(&self) -> Option<&Changes> {
         Some(&self.changes)
+    }
+
+    fn stamp(&mut self, clock: &mut CommitClock) {
+        clock.stamp(&mut self.changes);
     }
 
     fn settle(&mut self, outcome: Result<CommitReceipt, GraphStoreError>) {

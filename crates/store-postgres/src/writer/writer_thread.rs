@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use workgraph_core::engine::waves::{AppliedChanges, FactCache, Facts, PendingCommits};
+use workgraph_core::storage::CommitClock;
 
 /// Most jobs that share one commit.
 pub(super) const BATCH: usize = 256;
@@ -67,10 +68,16 @@ pub(super) struct WriterThread {
     /// Trips of attempts after which all jobs wait again.
     lost_trips: u32,
     batches: u32,
+    /// Clock of the commits of this node.
+    clock: CommitClock,
 }
 
 impl WriterThread {
-    pub(super) fn new(database: Database, cache: Arc<Mutex<FactCache>>) -> Self {
+    pub(super) fn new(
+        database: Database,
+        cache: Arc<Mutex<FactCache>>,
+        clock: CommitClock,
+    ) -> Self {
         Self {
             database,
             cache,
@@ -83,6 +90,7 @@ impl WriterThread {
             cautious: 0,
             lost_trips: 0,
             batches: 0,
+            clock,
         }
     }
 
@@ -110,6 +118,7 @@ impl WriterThread {
                     self.end_commit(done);
                 }
             }
+            taken.iter_mut().for_each(|job| job.stamp(&mut self.clock));
             self.waiting.extend(taken.drain(..));
             self.go_on();
         }

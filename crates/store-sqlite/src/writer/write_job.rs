@@ -4,7 +4,7 @@ use crate::transaction::SqliteTransaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
 use workgraph_auth::AuthStoreError;
-use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
+use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError};
 
 /// One job for the writer.
 pub(super) enum WriteJob {
@@ -83,6 +83,12 @@ impl<W, T, E> PendingWrite<W, T, E> {
 }
 
 impl WriteJob {
+    /// Gives its changes their instants, if it has some.
+    pub(super) fn stamp(&mut self, clock: &mut CommitClock) {
+        if let Self::Graph(task) = self {
+            clock.stamp(&mut task.work);
+        }
+    }
     /// Does the work; returns true if its writes are to be kept. A panic is a failure of this job alone.
     pub(super) fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool {
         match self {

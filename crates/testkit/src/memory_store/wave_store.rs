@@ -167,8 +167,12 @@ impl WaveStore {
         &self,
         sets: &[Changes],
     ) -> Result<Vec<Result<CommitReceipt, GraphStoreError>>, GraphStoreError> {
-        let sets: Vec<&Changes> = sets.iter().collect();
         let mut state = self.state.lock();
+        let mut sets = sets.to_vec();
+        let mut clock = self.store.clock.lock();
+        sets.iter_mut().for_each(|changes| clock.stamp(changes));
+        drop(clock);
+        let sets: Vec<&Changes> = sets.iter().collect();
         let graph = &mut *self.store.state();
         let (facts, mut applied) = match &mut state.past {
             Some((past, touched, _)) => {

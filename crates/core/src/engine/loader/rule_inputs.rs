@@ -8,10 +8,11 @@ use crate::model::registry::{Relation, rel};
 use crate::model::time::Date;
 use crate::storage::snapshot::Depth;
 use crate::storage::{LinkSelector, NodeRef, ReadQuery, alias};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Most nodes from which edges are followed to further nodes.
-const REACHED_MAX: usize = 1_000;
+const REACHED_MAX: usize = 10_000;
 
 impl Loader<'_> {
     /// Returns the gid that a node reference names, live or not.
@@ -191,15 +192,15 @@ impl Loader<'_> {
 
     /// Loads the edges of a relation from a node, and from those that they lead to.
     fn reachable(&mut self, from: Option<Gid>, rel: Relation) -> Result<(), GraphStoreError> {
-        let mut seen: Vec<Gid> = from.into_iter().collect();
+        let mut reached: Vec<Gid> = from.into_iter().collect();
+        let mut seen: FxHashSet<Gid> = reached.iter().copied().collect();
         let mut next = 0;
-        while let Some(gid) = seen.get(next).copied().filter(|_| next < REACHED_MAX) {
+        while let Some(gid) = reached.get(next).copied().filter(|_| next < REACHED_MAX) {
             next += 1;
             self.steps(1)?;
             self.band(gid, rel, rel, Depth::Head)?;
             let links = self.view.links(gid, rel).iter().map(|edge| edge.dst);
-            let fresh: Vec<Gid> = links.filter(|dst| !seen.contains(dst)).collect();
-            seen.extend(fresh);
+            reached.extend(links.filter(|dst| seen.insert(*dst)));
         }
         Ok(())
     }

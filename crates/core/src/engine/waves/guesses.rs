@@ -337,9 +337,11 @@ fn guard(guard: &Guard) -> GraphRead {
             src,
             lo: rel,
             hi: rel,
-            depth: Depth::Edge,
+            depth: Depth::Head,
         },
-        Guard::Unlinked(src, rel, dst) => GraphRead::EdgeBetween { src, rel, dst },
+        Guard::Unlinked(src, rel, dst) | Guard::Linked(src, rel, dst) => {
+            GraphRead::EdgeBetween { src, rel, dst }
+        }
     }
 }
 

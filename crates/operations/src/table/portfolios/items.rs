@@ -11,6 +11,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::portfolio::{ITEM_TYPES, ITEMS_MAX};
 use workgraph_core::rules::portfolio_rules;
+use workgraph_core::storage::change_builder::Ring;
 use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
 const ITEM: Input<Named<Gid>> = Input::gid(
@@ -88,11 +89,12 @@ pub(super) fn add_item(
     if item.workspace != portfolio.workspace {
         return Err(refused("Not an object of the portfolio's workspace"));
     }
-    if view.leads(portfolio.gid, rel::ITEM_OF, item.gid) {
-        return Err(refused(
-            "A portfolio cannot be an item of itself, or of one of its items",
-        ));
-    }
+    let mut work = call.change_builder();
+    let ring = work.require_no_ring(view, (portfolio.gid, rel::ITEM_OF, item.gid));
+    ring.map_err(|ring| match ring {
+        Ring::Closed => refused("A portfolio cannot be an item of itself, or of one of its items"),
+        Ring::TooLong => refused("The portfolio is in too many others"),
+    })?;
     let position = input.position.position;
     if let Some(neighbour) = position.neighbour() {
         let found = view.link(neighbour, rel::ITEM_OF, portfolio.gid);
@@ -104,7 +106,6 @@ pub(super) fn add_item(
         }
     }
     let rank = position.list_position(ListPosition::Last);
-    let mut work = call.change_builder();
     let edge = view.link(item.gid, rel::ITEM_OF, portfolio.gid);
     match edge {
         // An item that the portfolio already has only moves.

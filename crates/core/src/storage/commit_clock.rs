@@ -1,0 +1,228 @@
+//! Commit clock: gives the instants of changes in the order in which they are committed.
+use crate::model::gid::Gid;
+use crate::model::node::{Node, members};
+use crate::model::time::Time;
+use crate::search::is_searchable;
+use crate::storage::Changes;
+use rustc_hash::FxHashMap;
+
+/// Furthest that instants run ahead of the time of the requests, in milliseconds; beyond it they are equal.
+const AHEAD_MAX: i64 = 1_000;
+/// A request that is earlier by more than this many milliseconds than the one before it shows that the clock was set back.
+const SET_BACK: i64 = 60_000;
+/// Workspaces after which those are forgotten whose last instant has passed.
+const WORKSPACES_KEPT: usize = 1_024;
+
+/// Clock of one writer. Its instants keep the order of the commits:
+///
+/// - Nodes that searches find have different instants in each workspace: one millisecond more than the last one where the
+///   request is not later, as long as that is at most a second ahead. So a walk by `created_at`, `modified_at` or
+///   `completed_at` that goes on after the last instant passes over nothing.
+/// - The time of a commit, which its events have, is never before that of the commit before it, nor before an instant of
+///   its nodes.
+///
+/// It reads no clock: time is that of the requests.
+#[derive(Clone, Debug)]
+pub struct CommitClock {
+    /// Latest time of a request, in milliseconds.
+    now: i64,
+    /// Time of the last commit.
+    last: i64,
+    /// Last instant of a node in workspaces that are not here.
+    floor: i64,
+    /// Last instant of a node, by workspace.
+    workspaces: FxHashMap<Option<Gid>, i64>,
+}
+
+/// The clock of a writer without earlier commits.
+impl Default for CommitClock {
+    fn default() -> Self {
+        Self::after(Time::default())
+    }
+}
+
+impl CommitClock {
+    /// Returns the clock of a writer that goes on after a commit of this time.
+    #[must_use]
+    pub fn after(last: Time) -> Self {
+        Self {
+            now: i64::MIN,
+            last: last.millis(),
+            floor: last.millis(),
+            workspaces: FxHashMap::default(),
+        }
+    }
+
+    /// Gives changes that are committed next their time, and their nodes the instants that are the time of the request.
+    pub fn stamp(&mut self, changes: &mut Changes) {
+        let asked = changes.time.millis();
+        if asked.saturating_add(SET_BACK) < self.now.max(self.last) {
+            *self = Self::after(changes.time);
+        }
+        self.now = self.now.max(asked);
+        if self.workspaces.len() > WORKSPACES_KEPT {
+            let now = self.now;
+            self.workspaces.retain(|_, last| *last >= now);
+        }
+        let raw = format!("\"{}\"", changes.time);
+        self.last = self.last.max(asked);
+        for write in &mut changes.node_writes {
+            if !write.node.body.contains(&raw) {
+                continue;
+            }
+            let instant = self.instant_of(&write.node, asked);
+            self.last = self.last.max(instant);
+            if instant != asked {
+                let stamp = format!("\"{}\"", Time::from_millis(instant));
+                restamp(&mut write.node, &raw, &stamp);
+            }
+        }
+        changes.time = Time::from_millis(self.last);
+    }
+
+    /// Returns the instant of a node that is written by a request of this time.
+    fn instant_of(&mut self, node: &Node, asked: i64) -> i64 {
+        let last = self.workspaces.entry(node.workspace).or_insert(self.floor);
+        if !is_searchable(node.ty) {
+            return asked.max(*last);
+        }
+        let bound = self.now.saturating_add(AHEAD_MAX).max(*last);
+        *last = asked.max(last.saturating_add(1)).min(bound);
+        *last
+    }
+}
+
+/// Gives a node another instant in the place of the time of its request.
+fn restamp(node: &mut Node, asked: &str, stamp: &str) {
+    let is_new = node.version == 1;
+    let is_instant = |key: &str, value: &str| {
+        value == asked
+            && match key {
+                "created_at" => is_new,
+                "modified_at" | "completed_at" => true,
+                _ => false,
+            }
+    };
+    let stamped = |object: &str| {
+        let mut text = String::with_capacity(object.len());
+        for (key, value) in members(object) {
+            text.push(if text.is_empty() { '{' } else { ',' });
+            text.push('"');
+            text.push_str(key);
+            text.push_str("\":");
+            text.push_str(if is_instant(key, value) { stamp } else { value });
+        }
+        text.push('}');
+        text
+    };
+    node.body = stamped(&node.body).into();
+    if node.head.contains(asked) {
+        node.head = stamped(&node.head).into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::draft::Draft;
+    use crate::model::registry::Type;
+    use crate::model::resources::{story, task};
+    use crate::storage::NodeWrite;
+
+    fn gid(number: u64) -> Gid {
+        Gid::new(number).unwrap()
+    }
+
+    fn written(time: i64, drafts: &[Draft]) -> Changes {
+        let writes = drafts.iter().map(Draft::finish);
+        Changes {
+            time: Time::from_millis(time),
+            node_writes: writes.map(|node| NodeWrite { node }).collect(),
+            ..Changes::default()
+        }
+    }
+
+    fn new_task(number: u64, workspace: u64, time: i64) -> Draft {
+        let mut draft = Draft::new(Type::Task, gid(number), Some(gid(workspace)));
+        draft.set(
+            task::NAME,
+            format!("at {}", Time::from_millis(time)).as_str(),
+        );
+        draft.set(task::CREATED_AT, Time::from_millis(time));
+        draft.set(task::MODIFIED_AT, Time::from_millis(time));
+        draft
+    }
+
+    fn instants(changes: &Changes) -> Vec<(i64, i64)> {
+        let nodes = changes.node_writes.iter().map(|write| &write.node);
+        let millis = |time: Option<Time>| time.map_or(0, Time::millis);
+        nodes
+            .map(|n| {
+                (
+                    millis(n.get(task::CREATED_AT)),
+                    millis(n.get(task::MODIFIED_AT)),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn nodes_of_one_millisecond_have_different_instants_in_each_workspace() {
+        let mut clock = CommitClock::after(Time::from_millis(0));
+        let mut first = written(5_000, &[new_task(1, 9, 5_000), new_task(2, 9, 5_000)]);
+        clock.stamp(&mut first);
+        assert_eq!(instants(&first), [(5_000, 5_000), (5_001, 5_001)]);
+        assert_eq!(first.time.millis(), 5_001);
+        let mut other = written(5_000, &[new_task(3, 8, 5_000)]);
+        clock.stamp(&mut other);
+        assert_eq!(instants(&other), [(5_000, 5_000)]);
+        assert_eq!(other.time.millis(), 5_001, "events do not go back");
+        let mut next = Draft::edit(&first.node_writes[1].node);
+        next.set(task::MODIFIED_AT, Time::from_millis(5_000));
+        let mut edit = written(5_000, &[next]);
+        clock.stamp(&mut edit);
+        assert_eq!(instants(&edit), [(5_001, 5_002)]);
+    }
+
+    #[test]
+    fn an_instant_is_at_most_a_second_ahead_and_never_goes_back() {
+        let mut clock = CommitClock::after(Time::from_millis(0));
+        let drafts: Vec<Draft> = (1..=1_500).map(|n| new_task(n, 9, 7_000)).collect();
+        let mut burst = written(7_000, &drafts);
+        clock.stamp(&mut burst);
+        let of_burst: Vec<i64> = instants(&burst).iter().map(|i| i.0).collect();
+        assert!(of_burst.is_sorted());
+        assert_eq!(of_burst.last(), Some(&8_000));
+        let mut late = written(6_900, &[new_task(2_000, 9, 6_900)]);
+        clock.stamp(&mut late);
+        assert_eq!(instants(&late), [(8_000, 8_000)]);
+        let mut set_back = written(
+            7_000 - 2 * SET_BACK,
+            &[new_task(2_001, 9, 7_000 - 2 * SET_BACK)],
+        );
+        clock.stamp(&mut set_back);
+        assert_eq!(set_back.time.millis(), 7_000 - 2 * SET_BACK + 1);
+    }
+
+    #[test]
+    fn a_story_is_not_before_its_task_and_texts_stay_as_they_are() {
+        let mut clock = CommitClock::after(Time::from_millis(5_000));
+        let task = new_task(1, 9, 5_000);
+        let mut comment = Draft::new(Type::Story, gid(2), Some(gid(9)));
+        comment.set(story::CREATED_AT, Time::from_millis(5_000));
+        let mut changes = written(5_000, &[task.clone(), comment]);
+        clock.stamp(&mut changes);
+        let [task_write, story_write] = &changes.node_writes[..] else {
+            panic!("two nodes were written");
+        };
+        assert_eq!(task_write.node.get(task::NAME), task.get(task::NAME));
+        assert_eq!(
+            story_write.node.get(story::CREATED_AT),
+            task_write.node.get(task::CREATED_AT)
+        );
+        assert_eq!(
+            task_write.node.get(task::CREATED_AT).map(Time::millis),
+            Some(5_001)
+        );
+    }
+}
