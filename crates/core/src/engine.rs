@@ -2,6 +2,7 @@
 //!
 //! It is the part that all stores have in common. A store calls [`load`](load::load) with a snapshot and
 //! [`apply`](apply::apply) with a transaction.
+mod abandoned_tasks;
 pub mod apply;
 mod audit_derivation;
 mod audit_row_encoding;

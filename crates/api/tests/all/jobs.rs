@@ -1,5 +1,6 @@
 //! Jobs: the work is done once and completely, even if a runner is stopped; never more than five at a time.
 mod job_limits;
+mod project_deletion;
 mod stopped;
 mod take_ups;
 mod templates;

@@ -1,6 +1,6 @@
 //! Committing: applies [`Changes`] to a [`Transaction`].
 use crate::engine::audit_derivation::AuditCollector;
-use crate::engine::{index_entries, loader};
+use crate::engine::{abandoned_tasks, index_entries, loader};
 use crate::graph_store_error::GraphStoreError;
 use crate::journal::node_context::ContextCollector;
 use crate::model::edge::{Edge, Seq};
@@ -63,8 +63,23 @@ pub(super) fn write(
         if let Some(ty) = ty {
             notes.record_subject(txn, *gid, ty)?;
         }
-        let changed = (&mut facts, &mut notes, &mut audit);
-        trash(txn, (*gid, ty), seq, changed, 0)?;
+        let mut recorded = Recorded {
+            facts: &mut facts,
+            notes: &mut notes,
+            audit: &mut audit,
+        };
+        if ty == Some(Type::Project) {
+            abandoned_tasks::abandon_first(txn, *gid, seq, &mut recorded)?;
+        }
+        trash_subtree(txn, (*gid, ty), seq, &mut recorded, 0)?;
+    }
+    for abandoned in &changes.abandoned {
+        let mut recorded = Recorded {
+            facts: &mut facts,
+            notes: &mut notes,
+            audit: &mut audit,
+        };
+        abandoned_tasks::abandon(txn, *abandoned, None, seq, &mut recorded)?;
     }
     for (src, rel, dst) in &changes.edge_removals {
         txn.drop_edge(*src, *rel, *dst)?;
@@ -168,16 +183,33 @@ fn guard_holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphSto
     })
 }
 
+/// What a commit records of its changes, beside those that are given.
+pub(super) struct Recorded<'r, 'c> {
+    facts: &'r mut Vec<ChangeRecord>,
+    notes: &'r mut ContextCollector<'c>,
+    audit: &'r mut AuditCollector<'c>,
+}
+
+impl Recorded<'_, '_> {
+    /// Adds a change record of a node that is about to change.
+    pub(super) fn add(
+        &mut self,
+        txn: &mut dyn Transaction,
+        fact: ChangeRecord,
+    ) -> Result<(), GraphStoreError> {
+        self.notes.record_subject(txn, fact.gid, fact.ty)?;
+        self.audit.add_change_record(txn, &fact)?;
+        self.facts.push(fact);
+        Ok(())
+    }
+}
+
 /// Trashes a node, and with it a task's subtasks and a project's task templates.
-fn trash(
+pub(super) fn trash_subtree(
     txn: &mut dyn Transaction,
     (gid, ty): (Gid, Option<Type>),
     seq: Seq,
-    changed: (
-        &mut Vec<ChangeRecord>,
-        &mut ContextCollector<'_>,
-        &mut AuditCollector<'_>,
-    ),
+    recorded: &mut Recorded<'_, '_>,
     depth: u8,
 ) -> Result<(), GraphStoreError> {
     txn.trash_node(gid, seq)?;
@@ -191,21 +223,13 @@ fn trash(
     };
     let mut children = Vec::new();
     loader::all_in(txn, gid, rel, &mut |e| children.push(e.src))?;
-    let (facts, notes, audit) = changed;
-    for child in children {
+    for gid in children {
         // Changes of template tasks make no events.
         if ty != Type::TemplateTask {
-            let fact = ChangeRecord {
-                gid: child,
-                ty,
-                action: ChangeAction::Deleted,
-            };
-            notes.record_subject(txn, child, ty)?;
-            audit.add_change_record(txn, &fact)?;
-            facts.push(fact);
+            let action = ChangeAction::Deleted;
+            recorded.add(txn, ChangeRecord { gid, ty, action })?;
         }
-        let changed = (&mut *facts, &mut *notes, &mut *audit);
-        trash(txn, (child, Some(ty)), seq, changed, depth + 1)?;
+        trash_subtree(txn, (gid, Some(ty)), seq, recorded, depth + 1)?;
     }
     Ok(())
 }

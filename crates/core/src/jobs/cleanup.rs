@@ -1,7 +1,7 @@
 //! Cleanup of ended jobs: what they left in the graph is removed soon, and the jobs themselves later.
 //!
 //! Such a job has an edge to the queue, whose rank is the time of its next cleanup step. So has
-//! each section of a deleted template, until the tasks in it are removed.
+//! each section of a deleted template or project, until the tasks in it are removed.
 use super::tree_export::cached;
 use super::{DEADLINE_MS, JobKind, JobRecord, STEP_OBJECTS, queue, queue_node};
 use crate::model::edge::Edge;
@@ -15,27 +15,42 @@ use crate::storage::{Changes, EdgeWrite, Guard, ListPosition, NodeRef, ReadQuery
 /// Time for which a job can be polled after its deadline, in milliseconds.
 pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 
-/// Adds what deleting a template must read: all its sections.
+/// Adds what deleting a template or project must read: all its sections.
 #[must_use]
-pub fn template_deletion_needs(want: ReadQuery, template: impl Into<NodeRef>) -> ReadQuery {
+pub fn deletion_needs(want: ReadQuery, container: impl Into<NodeRef>) -> ReadQuery {
     const ALL: usize = usize::MAX >> 1;
-    want.incoming_edges(template, rel::SECTION_OF, ALL)
+    want.incoming_edges(container, rel::SECTION_OF, ALL)
         .node(queue())
 }
 
 /// Deletes a template and puts its sections into the queue, so that the tasks in them are removed soon.
 pub fn delete_template(work: &mut ChangeBuilder<'_>, view: &ReadView, template: Gid) {
-    let sections = view.sources(template, rel::SECTION_OF);
+    delete_with_sections(work, view, (template, Type::ProjectTemplate), None);
+}
+
+/// Deletes a project for a user. The commit takes the first tasks along that nothing else lists; the sections go into the
+/// queue, so that the others follow soon.
+pub fn delete_project(work: &mut ChangeBuilder<'_>, view: &ReadView, project: Gid, user: Gid) {
+    delete_with_sections(work, view, (project, Type::Project), Some(user));
+}
+
+fn delete_with_sections(
+    work: &mut ChangeBuilder<'_>,
+    view: &ReadView,
+    (container, ty): (Gid, Type),
+    user: Option<Gid>,
+) {
+    let sections = view.sources(container, rel::SECTION_OF);
     let queue = queue_node(work, view);
     let now = ListPosition::Rank(work.now.millis());
     for edge in sections {
-        work.link(edge.src, rel::ENDED, queue, now, None);
+        work.link(edge.src, rel::ENDED, queue, now, user);
     }
-    // Fails the commit if a job that still fills the template has added a section meanwhile.
+    // Fails the commit if somebody, or a job that still fills a template, has added a section meanwhile.
     let all = sections.len() as u64;
-    let seen = Guard::AtMost(template, rel::SECTION_OF, all);
+    let seen = Guard::AtMost(container, rel::SECTION_OF, all);
     work.changes.guards.push(seen);
-    work.trash(template, Type::ProjectTemplate);
+    work.trash(container, ty);
 }
 
 /// Adds the job or section whose cleanup step is due first.
@@ -74,7 +89,15 @@ pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
     }
     let within = view.sources(job, rel::SECTION);
     if !within.is_empty() {
-        changes.trashed.extend(within.iter().map(|e| e.src));
+        let tasks = within.iter().map(|e| e.src);
+        match edge.aux {
+            // They are deleted with their project, by the user who deleted that.
+            Some(user) => {
+                changes.actor = Some(user);
+                changes.abandoned.extend(tasks.map(|task| (task, job)));
+            }
+            None => changes.trashed.extend(tasks),
+        }
         return changes;
     }
     let node = view.node(job);

@@ -159,6 +159,9 @@ pub struct Changes {
     pub node_writes: Vec<NodeWrite>,
     /// Nodes to trash, with their subtasks.
     pub trashed: Vec<Gid>,
+    /// Tasks in sections of deleted projects, each with its section: it is trashed if nothing else lists it, and leaves the
+    /// section otherwise.
+    pub abandoned: Vec<(Gid, Gid)>,
     /// Edges to remove.
     pub edge_removals: Vec<(Gid, Relation, Gid)>,
     /// Edges to make or move. Applied in order, after the removals.
@@ -185,6 +188,7 @@ impl Changes {
     pub fn is_empty(&self) -> bool {
         self.node_writes.is_empty()
             && self.trashed.is_empty()
+            && self.abandoned.is_empty()
             && self.edge_removals.is_empty()
             && self.edge_writes.is_empty()
             && self.remove_aliases.is_empty()

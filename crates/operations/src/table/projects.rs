@@ -1,4 +1,5 @@
 //! Projects: creating, changing, sharing and listing them.
+mod deletion;
 mod inputs;
 
 use self::inputs::{
@@ -12,10 +13,11 @@ use super::project_people::{
 };
 use super::status_updates::{add_linked, draft_status, status_in_project};
 use super::task_values;
+use crate::method::Method;
 use crate::operation::inputs::path::PathProject;
 use crate::operation::rows::{action, computed_list, create, read, update};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
+use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -61,7 +63,13 @@ pub static PROJECTS: &[Operation] = &[
         &Steps::new(needs, change),
     )
     .scope("projects:write"),
-    delete("deleteProject", "/projects/{project_gid}", Level::Admin).scope("projects:delete"),
+    action(
+        "deleteProject",
+        "/projects/{project_gid}",
+        &Steps::new(deletion::needs, deletion::delete),
+    )
+    .with_method(Method::Delete)
+    .scope("projects:delete"),
     action(
         "addFollowersForProject",
         "/projects/{project_gid}/addFollowers",

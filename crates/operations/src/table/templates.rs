@@ -13,7 +13,7 @@ use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::jobs::cleanup::{delete_template, template_deletion_needs};
+use workgraph_core::jobs::cleanup::{delete_template, deletion_needs};
 use workgraph_core::jobs::duplication::{CopyKind, CopyPhase};
 use workgraph_core::jobs::{self, JobKind};
 use workgraph_core::model::registry::{Direction, NAME_MAX, Relation, Type, rel};
@@ -258,7 +258,7 @@ fn delete_needs(
     input: &DeleteProjectTemplate,
 ) -> Result<ReadQuery, DomainError> {
     let template = input.template.node_ref();
-    Ok(template_deletion_needs(call.read_query(), template))
+    Ok(deletion_needs(call.read_query(), template))
 }
 
 fn delete_project_template(

@@ -288,6 +288,16 @@ pub fn commit_guesses(changes: &Changes) -> Vec<GraphRead> {
     for gid in &changes.trashed {
         reads.extend(trash(*gid));
     }
+    for (task, _) in &changes.abandoned {
+        reads.extend(node(*task, Depth::Full));
+        reads.extend(trash(*task));
+        reads.push(GraphRead::EdgesOut {
+            src: *task,
+            lo: rel::SECTION,
+            hi: rel::PARENT,
+            depth: Depth::Head,
+        });
+    }
     let removed = changes.edge_removals.iter();
     reads.extend(removed.map(|(src, rel, dst)| GraphRead::EdgeBetween {
         src: *src,

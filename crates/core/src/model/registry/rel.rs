@@ -77,7 +77,8 @@ pub const FIELD_ON: Relation = Relation(21);
 pub const NUMBERED: Relation = Relation(33);
 /// Task that is to be numbered → the job that does it; rank is the task's gid.
 pub const TO_NUMBER: Relation = Relation(34);
-/// Job at its end, or section of a deleted template → the queue of jobs; rank is the time at which it is checked next.
+/// Job at its end, or section of a deleted template or project → the queue of jobs; rank is the time at which it is checked
+/// next; aux of a section of a project is the user who deleted the project.
 pub const ENDED: Relation = Relation(35);
 /// Export of resources that is not at its end → the workspace; there is one at a time.
 pub const EXPORTS: Relation = Relation(36);
