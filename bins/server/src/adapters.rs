@@ -12,7 +12,6 @@ pub(crate) mod fault_injection;
 pub(crate) mod gzip;
 pub(crate) mod postgres_node;
 pub(crate) mod private_values;
-pub(crate) mod quota_parts;
 pub(crate) mod sealed_webhooks;
 pub(crate) mod shared_limits;
 pub(crate) mod signing_key_store;

@@ -103,9 +103,8 @@ pub(crate) async fn serve(
     let api = base.api(&config, config.limits);
     limits.apply(&api)?;
     if let Some(shared) = shared_limiter {
-        if let Some(parts) = base.quota_parts() {
-            shared_limits::follow_nodes(&shared, parts);
-        }
+        let now = Clock::now(&*base.clock);
+        shared_limits::follow_nodes(&shared, base.node(), &base.values, now).await?;
         api.set_shared_limiter(shared);
     }
     let service = Arc::new(base.service(&config, Arc::clone(&api), &limits));

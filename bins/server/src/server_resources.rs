@@ -21,7 +21,6 @@ use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use workgraph_api::{Api, ApiDependencies, Entropy};
@@ -53,12 +52,12 @@ pub(crate) struct ServerResources {
 }
 
 impl ServerResources {
-    /// Opens the store that the settings name: the file in the data folder, or a database. With `archives` the file is
-    /// archived meanwhile, if the settings say so.
+    /// Opens the store that the settings name: the file in the data folder, or a database. A process that serves
+    /// requests is a node of the database, or archives the file meanwhile, if the settings say so; a command does neither.
     ///
     /// # Errors
     /// Fails if it can't be used.
-    pub(crate) async fn open(config: &Config, demo: bool, archives: bool) -> Result<Self> {
+    pub(crate) async fn open(config: &Config, demo: bool, is_server: bool) -> Result<Self> {
         data_dir::create_data_dir(config.folder())?;
         let entropy = Arc::new(SystemEntropy::new());
         let clock = Arc::new(WallClock::start());
@@ -66,7 +65,7 @@ impl ServerResources {
             let keys = data_dir::keys(config.folder(), &*entropy)?;
             let sealer = WebhookSecretSealer::new(keys.clone(), entropy.clone());
             let number = config.server.node;
-            let archive = if archives {
+            let archive = if is_server {
                 archive_options(config, &*entropy, &clock)?
             } else {
                 None
@@ -76,7 +75,7 @@ impl ServerResources {
             (storage, values, keys, None)
         } else {
             let of_node = entropy.clone() as Arc<dyn Entropy>;
-            let shared = postgres_node::open(config, &of_node, &clock).await;
+            let shared = postgres_node::open(config, &of_node, &clock, is_server).await;
             let shared = shared.context("the store is a database that can't be used")?;
             let node = Arc::new(shared.node);
             let renewing = Arc::clone(&node);
@@ -105,10 +104,9 @@ impl ServerResources {
         }
     }
 
-    /// Returns the number of parts into which limits are divided while each node of a database decides alone, as it
-    /// changes.
-    pub(crate) fn quota_parts(&self) -> Option<watch::Receiver<u32>> {
-        self.node.as_ref().map(|node| node.quota_parts())
+    /// Returns this process as a node of a database, if the store is one.
+    pub(crate) fn node(&self) -> Option<&Arc<PostgresNode>> {
+        self.node.as_ref()
     }
 
     /// Gives up what this process holds among the nodes of a database.

@@ -11,8 +11,8 @@ use workgraph_limits::window::WINDOW_MS;
 const FAILURES: usize = 3;
 const FAILURE_SPAN_MS: u64 = 1_000;
 
-/// Milliseconds for which decisions are cautious after a connection was lost: as long as the decisions made meanwhile
-/// count, and a second for requests that were under way.
+/// Milliseconds for which decisions are cautious after another server has taken the place of one that was lost: as long as
+/// the decisions made meanwhile count, and a second for requests that were under way.
 pub(crate) const CAUTION_MS: u64 = WINDOW_MS + 1_000;
 
 /// Breaker. Times are milliseconds of a clock that never steps back.
@@ -22,8 +22,6 @@ pub(crate) struct Breaker {
     is_open: AtomicBool,
     /// Time until which decisions are cautious.
     cautious_until: AtomicU64,
-    /// True if the connection was lost since the breaker was last closed, so that the server may have forgotten.
-    was_lost: AtomicBool,
     recent: Mutex<[Option<u64>; FAILURES]>,
 }
 
@@ -34,14 +32,13 @@ impl Breaker {
             caution_ms,
             is_open: AtomicBool::new(false),
             cautious_until: AtomicU64::new(0),
-            was_lost: AtomicBool::new(false),
             recent: Mutex::default(),
         }
     }
 
-    /// Makes decisions cautious until a time.
+    /// Makes decisions cautious until a time, and no longer.
     pub(crate) fn be_cautious_until(&self, until: u64) {
-        self.cautious_until.fetch_max(until, Relaxed);
+        self.cautious_until.store(until, Relaxed);
     }
 
     /// Returns the way in which to decide.
@@ -70,17 +67,17 @@ impl Breaker {
         }
     }
 
-    /// Notes that the connection is lost: the server may be gone, with all it knew.
+    /// Notes that the connection is lost.
     pub(crate) fn note_loss(&self) {
-        self.was_lost.store(true, Relaxed);
         self.is_open.store(true, Relaxed);
     }
 
-    /// Notes that the server answers again.
-    pub(crate) fn close(&self, now: u64) {
+    /// Notes that a server answers again: the same one, or another, which does not know what was admitted before.
+    pub(crate) fn close(&self, now: u64, is_another: bool) {
         *self.recent.lock() = [None; FAILURES];
-        if self.was_lost.swap(false, Relaxed) {
-            self.be_cautious_until(now.saturating_add(self.caution_ms));
+        if is_another {
+            let until = now.saturating_add(self.caution_ms);
+            self.cautious_until.fetch_max(until, Relaxed);
         }
         self.is_open.store(false, Relaxed);
     }
@@ -104,7 +101,7 @@ mod tests {
             SharedMode::Local,
             "until it answers"
         );
-        breaker.close(1_000_000);
+        breaker.close(1_000_000, false);
         assert_eq!(
             breaker.mode(1_000_000),
             SharedMode::Exact,
@@ -119,14 +116,18 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_opens_it_at_once_and_leaves_caution_for_a_minute() {
+    fn a_lost_connection_opens_it_at_once_and_another_server_leaves_caution_for_a_minute() {
         let breaker = Breaker::new(CAUTION_MS);
         breaker.note_loss();
         assert_eq!(breaker.mode(0), SharedMode::Local);
-        breaker.close(5_000);
+        breaker.close(1_000, false);
+        assert_eq!(breaker.mode(1_000), SharedMode::Exact, "it knows all");
+        breaker.note_loss();
+        breaker.close(5_000, true);
         assert_eq!(breaker.mode(5_000 + CAUTION_MS - 1), SharedMode::Cautious);
         assert_eq!(breaker.mode(5_000 + CAUTION_MS), SharedMode::Exact);
-        breaker.close(200_000);
+        breaker.note_loss();
+        breaker.close(200_000, false);
         assert_eq!(breaker.mode(200_000), SharedMode::Exact);
     }
 }

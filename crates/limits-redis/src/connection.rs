@@ -40,6 +40,8 @@ pub(crate) struct ServerReport {
     pub(crate) warnings: Vec<&'static str>,
     /// Time since which the server knows about limits.
     pub(crate) knows_for: Duration,
+    /// Name of what the server knows: another one after it was started again, replaced or emptied.
+    pub(crate) server_id: String,
 }
 
 /// Client with its connection, if there is one.
@@ -135,7 +137,8 @@ impl RedisLink {
             .map_err(|e| self.connect_error(&e))?;
         self.check(&info)?;
         let prepared = prepare(&mut connection, protocol).await;
-        let knows_for = prepared.map_err(|e| self.connect_error(&e))?;
+        let (knows_for, since) = prepared.map_err(|e| self.connect_error(&e))?;
+        let server_id = format!("{}/{since}", field(&info, "run_id").unwrap_or("?"));
         let number = self.made.fetch_add(1, Relaxed) + 1;
         *self.open.write() = Some(OpenConnection { number, connection });
         let policy = field(&info, "maxmemory_policy").unwrap_or("noeviction");
@@ -152,6 +155,7 @@ impl RedisLink {
         Ok(ServerReport {
             warnings,
             knows_for,
+            server_id,
         })
     }
 
@@ -259,11 +263,11 @@ impl RedisLink {
     }
 }
 
-/// Gives a server the functions, tries them, and returns the time since which it has known about limits.
+/// Gives a server the functions, tries them, and returns for how long it has known about limits, and since which second.
 async fn prepare(
     connection: &mut MultiplexedConnection,
     protocol: &Protocol,
-) -> Result<Duration, RedisError> {
+) -> Result<(Duration, u64), RedisError> {
     load(connection, protocol.functions).await?;
     protocol.trial().query_async::<Value>(connection).await?;
     let (now, _): (u64, u64) = cmd("TIME").query_async(connection).await?;
@@ -273,9 +277,30 @@ async fn prepare(
         .arg(now)
         .arg("NX")
         .arg("GET");
-    let since: Option<u64> = first.query_async(connection).await?;
-    let seconds = since.map_or(0, |since| now.saturating_sub(since));
-    Ok(Duration::from_secs(seconds))
+    let kept = first.query_async::<Option<String>>(connection).await;
+    let since = match kept {
+        Ok(None) => now,
+        Ok(Some(text)) => match text.parse() {
+            Ok(since) => since,
+            // Nobody of ours wrote that: the server is a new one.
+            Err(_) => renew_since(connection, protocol, now).await?,
+        },
+        Err(e) if e.code() == Some("WRONGTYPE") => renew_since(connection, protocol, now).await?,
+        Err(e) => return Err(e),
+    };
+    Ok((Duration::from_secs(now.saturating_sub(since)), since))
+}
+
+/// Writes that a server knows about limits from now on, whatever it had in that place.
+async fn renew_since(
+    connection: &mut MultiplexedConnection,
+    protocol: &Protocol,
+    now: u64,
+) -> Result<u64, RedisError> {
+    let mut write = cmd("SET");
+    write.arg(protocol.since_key()).arg(now);
+    write.query_async::<()>(connection).await?;
+    Ok(now)
 }
 
 async fn load(

@@ -23,10 +23,12 @@ local WANT_NEXT = 1
 
 local FORMAT = 1
 local HEADER = '>BddI4I4I4dI4I4I4I4I4'
+local HEADER_BYTES = 57
 local REQUEST = '>dBBI4I4I4I4I4I4I4I4I4I4d'
 local SETTLEMENT = '>dI4I4dI4I4I4dd'
 local SHARE = '>Bd'
 local OWNER = '>dddd'
+local OWNER_BYTES = 32
 
 
 -- Returns the time in milliseconds: the given one, or that of the server.
@@ -118,26 +120,70 @@ end
 
 -- Accounts.
 
-local function read_account(key)
-    local packed = redis.call('GET', key)
-    if not packed then
-        return {
-            last = 0, spent = 0, rate = 0, remembered = 0, held = 0, held_since = 0,
-            admitted = '', refused = '', searches = '', reads = '', writes = '', is_new = true,
-        }
+-- Returns what a key has if it is text, and nothing if the key is missing or has something else.
+local function text_of(key)
+    local found = redis.pcall('GET', key)
+    return type(found) == 'string' and found or nil
+end
+
+-- Returns true for numbers as these functions write them: whole, exact and not negative. No other compares equal.
+local function are_whole(...)
+    for i = 1, select('#', ...) do
+        local n = select(i, ...)
+        if not (n >= 0 and n <= MOST and n == math.floor(n)) then
+            return false
+        end
     end
-    local _, last, spent, rate, remembered, held, held_since, admitted, refused, searches, reads, writes, at =
+    return true
+end
+
+-- Returns true if all deadlines are whole numbers in order.
+local function are_deadlines(deadlines)
+    local last = 0
+    for i = 1, #deadlines / 8 do
+        local deadline = deadline_at(deadlines, i)
+        if not are_whole(deadline) or deadline < last then
+            return false
+        end
+        last = deadline
+    end
+    return true
+end
+
+local function new_account()
+    return {
+        last = 0, spent = 0, rate = 0, remembered = 0, held = 0, held_since = 0,
+        admitted = '', refused = '', searches = '', reads = '', writes = '', is_new = true,
+    }
+end
+
+-- Reads an account. A value that these functions did not write is a new one.
+local function read_account(key)
+    local packed = text_of(key)
+    if not packed or #packed < HEADER_BYTES then
+        return new_account()
+    end
+    local format, last, spent, rate, remembered, held, held_since, admitted, refused, searches, reads, writes, at =
         struct.unpack(HEADER, packed)
+    local bytes = HEADER_BYTES + (admitted + refused + searches) * 4 + (reads + writes) * 8
+    if format ~= FORMAT or #packed ~= bytes or not are_whole(last, spent) or held_since ~= math.floor(held_since)
+        or math.abs(held_since) > MOST then
+        return new_account()
+    end
     local function part(bytes)
         local from = at
         at = at + bytes
         return bytes == 0 and '' or string.sub(packed, from, at - 1)
     end
-    return {
+    local account = {
         last = last, spent = spent, rate = rate, remembered = remembered, held = held, held_since = held_since,
         admitted = part(admitted * 4), refused = part(refused * 4), searches = part(searches * 4),
         reads = part(reads * 8), writes = part(writes * 8),
     }
+    if not are_deadlines(account.reads) or not are_deadlines(account.writes) then
+        return new_account()
+    end
+    return account
 end
 
 -- Stores an account for as long as it differs from a new one, and for a minute at least: no stamp counts for longer, and
@@ -321,11 +367,14 @@ end
 -- Totals of an owner: the nanoseconds in which each drains.
 
 local function read_owner(key, now, given)
-    local packed = redis.call('GET', key)
-    if not packed then
+    local packed = text_of(key)
+    if not packed or #packed ~= OWNER_BYTES then
         return { at = now, 0, 0, 0 }
     end
     local at, standard, search, cost = struct.unpack(OWNER, packed)
+    if not are_whole(at, standard, search, cost) then
+        return { at = now, 0, 0, 0 }
+    end
     local has_stepped = given < 0 and at - now > WINDOW
     if has_stepped then
         at = now

@@ -7,7 +7,9 @@ mod breaker;
 mod connect_error;
 mod connection;
 mod functions;
+mod known_server;
 mod limiter_core;
+mod part_refusals;
 mod protocol;
 mod redis_limiter;
 mod settings;
@@ -19,5 +21,6 @@ mod tests;
 
 pub use connect_error::ConnectError;
 pub use functions::{functions_source, library_name};
+pub use known_server::KnownServer;
 pub use redis_limiter::RedisLimiter;
 pub use settings::RedisLimiterSettings;

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use redis::{Value, pipe};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::MissedTickBehavior;
@@ -14,6 +15,7 @@ use workgraph_limits::{LimitExceeded, LocalLimits, Permit, SharedRequest};
 use crate::awaited_answer::AwaitedAnswer;
 use crate::breaker::Breaker;
 use crate::connection::{CallError, CallResult, RedisLink};
+use crate::part_refusals::PartRefusals;
 use crate::protocol::{AdmissionReply, CallTime, Protocol, Settlement, deadline, read_admission};
 use crate::settlements::{RedisPermit, SettlementQueue, TOGETHER_MAX};
 
@@ -32,6 +34,9 @@ pub(crate) struct LimiterCore {
     pub(crate) shared: AtomicU64,
     pub(crate) local: AtomicU64,
     pub(crate) failures: AtomicU64,
+    /// Name of what the server knows, as of the last connection.
+    pub(crate) server_id: Mutex<String>,
+    pub(crate) part_refusals: PartRefusals,
 }
 
 impl LimiterCore {
@@ -97,6 +102,7 @@ impl LimiterCore {
                 if is_cautious {
                     let part = request.part(&figures, self.processes.load(Relaxed));
                     let own = local.admit(&part, now);
+                    self.part_refusals.note(self.elapsed(), own.is_err());
                     return own
                         .map(|permit| permit.with_shared(remote))
                         .map_err(|refusal| refusal.with_min_wait(next_wait_ms));
@@ -146,7 +152,10 @@ impl LimiterCore {
         now: SystemTime,
     ) -> Result<Permit, LimitExceeded> {
         self.local.fetch_add(1, Relaxed);
-        local.admit(&request.part(figures, self.processes.load(Relaxed)), now)
+        let part = request.part(figures, self.processes.load(Relaxed));
+        let own = local.admit(&part, now);
+        self.part_refusals.note(self.elapsed(), own.is_err());
+        own
     }
 
     fn permit(&self, request: &SharedRequest, figures: &AdmissionFigures, at: u64) -> RedisPermit {
@@ -214,7 +223,7 @@ const SILENT_PROBES: u32 = 5;
 
 /// Looks after the breaker: while it is open, Redis is asked now and then, and connected to anew if need be.
 pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
-    let mut unanswered = 0;
+    let (mut unanswered, mut is_another) = (0, false);
     let mut turns = tokio::time::interval(interval);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -222,15 +231,21 @@ pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
         if core.breaker.mode(core.elapsed()) != SharedMode::Local {
             continue;
         }
-        if !core.link.is_open() && core.link.connect(&core.protocol).await.is_err() {
-            continue;
+        if !core.link.is_open() {
+            let Ok(report) = core.link.connect(&core.protocol).await else {
+                continue;
+            };
+            let mut known = core.server_id.lock();
+            is_another |= *known != report.server_id;
+            *known = report.server_id;
         }
         // A Redis that answers but takes no changes, because it has no memory left, say, would fail each decision.
         let asked = core.link.call(core.protocol.trial());
         match tokio::time::timeout(core.timeout, asked).await {
             Ok(Ok(_)) => {
                 unanswered = 0;
-                core.breaker.close(core.elapsed());
+                core.breaker
+                    .close(core.elapsed(), std::mem::take(&mut is_another));
             }
             Ok(Err((CallError::Lost, number))) => core.note_loss(number),
             Ok(Err((CallError::Failed, _))) => {}

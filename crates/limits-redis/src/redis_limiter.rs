@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use workgraph_limits::shared_limiter::{
     AttemptOutcome, AttemptReceipt, SharedAnswer, SharedAttempt, SharedCounts, SharedMode,
@@ -21,6 +22,7 @@ use crate::connect_error::ConnectError;
 use crate::connection::RedisLink;
 use crate::functions;
 use crate::limiter_core::{LimiterCore, probe, send_ends};
+use crate::part_refusals::PartRefusals;
 use crate::protocol::{AdmissionReply, Protocol, Settlement, read_admission};
 use crate::settings::RedisLimiterSettings;
 use crate::settlements::SettlementQueue;
@@ -37,7 +39,8 @@ pub struct RedisLimiter {
 impl RedisLimiter {
     /// Connects to Redis, gives it the functions and tries them. Also returns what is worth a warning. For a minute
     /// after the first process came to this Redis, each process decides besides with its part of each quota: another
-    /// Redis may have been there before, and may have known more.
+    /// Redis may have been there before, and may have known more. Who knows better says so with
+    /// [`be_cautious_for`](Self::be_cautious_for).
     ///
     /// # Errors
     /// A [`ConnectError`] that says what to do.
@@ -56,7 +59,7 @@ impl RedisLimiter {
         let link = RedisLink::new(&settings.url, trusted, functions, settings.connect_timeout)?;
         let protocol = Protocol::new(&settings.prefix, functions);
         let report = link.connect(&protocol).await?;
-        let knows_for = u64::try_from(report.knows_for.as_millis()).unwrap_or(u64::MAX);
+        let knows_for = milliseconds(report.knows_for);
         let breaker = Breaker::new(caution_ms);
         breaker.be_cautious_until(caution_ms.saturating_sub(knows_for));
         let (queue, ends) = SettlementQueue::new();
@@ -73,6 +76,8 @@ impl RedisLimiter {
             shared: AtomicU64::new(0),
             local: AtomicU64::new(0),
             failures: AtomicU64::new(0),
+            server_id: Mutex::new(report.server_id),
+            part_refusals: PartRefusals::default(),
         });
         let sending = tokio::spawn(send_ends(Arc::clone(&core), ends));
         let probing = tokio::spawn(probe(Arc::clone(&core), settings.probe_interval));
@@ -83,6 +88,20 @@ impl RedisLimiter {
     /// Sets the number of processes that divide each quota when they decide alone.
     pub fn set_processes(&self, processes: u32) {
         self.core.processes.store(processes.max(1), Relaxed);
+    }
+
+    /// Sets for how long from now on this process decides besides with its part of each quota, for those who remember
+    /// which Redis was there before ([`KnownServer`](crate::KnownServer)).
+    pub fn be_cautious_for(&self, time: Duration) {
+        let until = self.core.elapsed().saturating_add(milliseconds(time));
+        self.core.breaker.be_cautious_until(until);
+    }
+
+    /// Returns the name of what the Redis of the last connection knows. It is another one after that Redis was started
+    /// again, replaced, or emptied before the connection was made.
+    #[must_use]
+    pub fn server_id(&self) -> String {
+        self.core.server_id.lock().clone()
     }
 
     /// Returns the address of Redis, without user and password.
@@ -98,6 +117,10 @@ impl RedisLimiter {
 )]
 fn now() -> Instant {
     Instant::now()
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Drop for RedisLimiter {
@@ -167,6 +190,10 @@ impl SharedLimiter for RedisLimiter {
 
     fn processes(&self) -> u32 {
         self.core.processes.load(Relaxed)
+    }
+
+    fn admits_nearly_nothing(&self) -> bool {
+        self.core.part_refusals.are_nearly_all(self.core.elapsed())
     }
 
     fn counts(&self) -> SharedCounts {

@@ -57,6 +57,11 @@ pub trait SharedLimiter: fmt::Debug + Send + Sync {
     /// Returns the number of processes among which quotas are divided when each decides alone.
     fn processes(&self) -> u32;
 
+    /// Returns true if the part of this process has refused nearly all requests of the last seconds.
+    fn admits_nearly_nothing(&self) -> bool {
+        false
+    }
+
     /// Returns the numbers of decisions and failures so far.
     fn counts(&self) -> SharedCounts;
 }

@@ -1,10 +1,9 @@
 //! A node of a PostgreSQL database that many nodes share: opening it, and the leases that the node holds while it runs.
 use crate::adapters::data_dir;
 use crate::adapters::private_values::{PrivateValues, SharedValues};
-use crate::adapters::quota_parts::QuotaParts;
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::stores::Storage;
-use crate::adapters::system_clock::{SystemEntropy, WallClock, hex, random};
+use crate::adapters::system_clock::{SystemEntropy, WallClock, random};
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -12,12 +11,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use uuid::{Builder, Uuid};
 use workgraph_api::{Clock, Entropy};
 use workgraph_core::GidGenerator;
 use workgraph_core::storage::{SharedWork, WorkLeases};
 use workgraph_store_postgres::server_nodes::node_number::{
-    NODE_NUMBER_RENEWAL, NodeNumberLease, server_time,
+    COMMAND_MARK, NODE_NUMBER_RENEWAL, NodeNumberLease, server_time,
 };
 use workgraph_store_postgres::server_nodes::shared_values;
 use workgraph_store_postgres::server_nodes::work_leases::PostgresLeases;
@@ -44,6 +44,8 @@ pub(crate) struct PostgresNode {
     nodes_least: u32,
     /// Number of parts into which limits are divided while each node decides alone.
     quota_parts: watch::Sender<u32>,
+    /// Times at which the other nodes began that were alive when this one did; `None` for those that do not say it.
+    others_begun: Vec<Option<SystemTime>>,
 }
 
 /// Parts of a store that nodes share.
@@ -118,7 +120,7 @@ pub(crate) async fn migrate(config: &Config, only_plan: bool) -> Result<Migratio
     })
 }
 
-/// Opens the database and joins its nodes.
+/// Opens the database and joins its nodes, or holds a number as a command that serves no requests.
 ///
 /// # Errors
 /// Fails if the database can't be used, the clocks differ, or this node's keys are not those of the others; says what
@@ -127,6 +129,7 @@ pub(crate) async fn open(
     config: &Config,
     entropy: &Arc<dyn Entropy>,
     clock: &WallClock,
+    is_server: bool,
 ) -> Result<SharedStore> {
     let store = PostgresStore::open(options(config), Handle::current()).await?;
     let database = store.database().clone();
@@ -138,8 +141,11 @@ pub(crate) async fn open(
     resealed
         .map_err(|error| anyhow::anyhow!("{error}"))
         .context("the secrets of webhooks can't be sealed anew")?;
-    let incarnation = hex(&random::<16>(&**entropy)?);
+    let mark = if is_server { "" } else { COMMAND_MARK };
+    let incarnation = format!("{mark}{}", process_id(clock.now(), random(&**entropy)?));
     let node_number = NodeNumberLease::join(&database, incarnation.clone()).await?;
+    let others = node_number.others(&database).await?;
+    let nodes_least = config.shared_limits.nodes;
     let gid_generator = Arc::new(GidGenerator::leased(
         node_number.number,
         node_number.gids_from_ms,
@@ -169,8 +175,9 @@ pub(crate) async fn open(
             gid_generator,
             leases,
             replaced: watch::Sender::new(false),
-            nodes_least: config.shared_limits.nodes,
-            quota_parts: watch::Sender::new(u32::MAX),
+            nodes_least,
+            quota_parts: watch::Sender::new(parts(nodes_least, others.len() + 1)),
+            others_begun: others.iter().map(|other| begun(other)).collect(),
         },
     })
 }
@@ -202,6 +209,24 @@ pub(crate) async fn shared_values(config: &Config, database: &Database) -> Resul
         database: database.clone(),
         entropy,
     }))
+}
+
+/// Returns the name of a process, which says when it began.
+fn process_id(now: SystemTime, random: [u8; 10]) -> Uuid {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH);
+    let milliseconds = u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or_default();
+    Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
+}
+
+/// Returns the time at which a process with a name of [`process_id`] began; `None` if the name says none.
+fn begun(name: &str) -> Option<SystemTime> {
+    let (seconds, nanoseconds) = Uuid::try_parse(name).ok()?.get_timestamp()?.to_unix();
+    Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds))
+}
+
+/// Returns the number of parts into which limits are divided, for a number of nodes that are alive.
+fn parts(least: u32, nodes: usize) -> u32 {
+    u32::try_from(nodes).unwrap_or(u32::MAX).max(least)
 }
 
 /// Refuses a machine whose clock is not that of the database.
@@ -276,16 +301,16 @@ pub(crate) fn is_proof(keys: &KeyRing, sealed: &str) -> bool {
 impl PostgresNode {
     /// Renews the lease on this node's number, and counts the nodes, for as long as the server runs.
     pub(crate) async fn renew_node_number(&self) {
-        let mut parts = QuotaParts::new(self.nodes_least);
         let mut ticks = interval(NODE_NUMBER_RENEWAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let asked_at = Instant::now();
             match timeout(NODE_NUMBER_RENEWAL, self.node_number.renew(&self.database)).await {
                 Ok(Ok(Some(renewed))) => {
                     self.gid_generator.renew(renewed.gids_until_ms);
-                    parts.count(renewed.nodes, asked_at.into_std());
+                    // A node that can't count goes on with its last part.
+                    self.quota_parts
+                        .send_replace(renewed.nodes.max(self.nodes_least));
                 }
                 Ok(Ok(None)) => {
                     tracing::error!(
@@ -304,9 +329,20 @@ impl PostgresNode {
                     tracing::warn!(reason, "the number of this node was not renewed");
                 }
             }
-            self.quota_parts
-                .send_replace(parts.at(Instant::now().into_std()));
         }
+    }
+
+    /// Returns true if some other node was alive when this one began that had begun `age` before it, or may have.
+    pub(crate) fn had_older(&self, now: SystemTime, age: Duration) -> bool {
+        let is_older = |begun: &Option<SystemTime>| {
+            begun.is_none_or(|begun| now.duration_since(begun).is_ok_and(|lived| lived >= age))
+        };
+        self.others_begun.iter().any(is_older)
+    }
+
+    /// Returns the database.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
     }
 
     /// Returns the number of parts into which limits are divided while each node decides alone, as it changes.
@@ -347,6 +383,18 @@ impl PostgresNode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// S977.
+    #[test]
+    fn the_name_of_a_node_says_when_it_began_and_other_names_do_not() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let name = process_id(at(1_800_000_000), [7; 10]);
+        assert_eq!(name.get_version_num(), 7);
+        assert_eq!(begun(&name.to_string()), Some(at(1_800_000_000)));
+        assert_eq!(begun("0f0e0d0c0b0a09080706050403020100"), None);
+        assert_eq!(begun("a node of an earlier version"), None);
+        assert_eq!((parts(1, 3), parts(5, 3), parts(1, 1)), (3, 5, 1));
+    }
 
     /// S928.
     #[test]

@@ -1,17 +1,26 @@
 //! Limits that several nodes share, in Redis or Valkey.
+use crate::adapters::postgres_node::PostgresNode;
+use crate::adapters::private_values::PrivateValues;
 use crate::config::schema::SharedLimitsConfig;
 use anyhow::{Context, Result};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use workgraph_limits::SharedLimiter;
 use workgraph_limits::shared_limiter::SharedMode;
-use workgraph_limits_redis::{RedisLimiter, RedisLimiterSettings};
+use workgraph_limits_redis::{KnownServer, RedisLimiter, RedisLimiterSettings};
+use workgraph_store_postgres::Database;
+use workgraph_store_postgres::server_nodes::node_number::server_time;
 
 /// Time between two looks at the way in which decisions are made.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Name of the shared value with the Redis that nodes used last.
+const KNOWN_SERVER: &str = "limits-server";
+/// Attempts to write a value that other nodes write, too.
+const WRITE_ATTEMPTS: usize = 31;
 
 /// Connects to the server of the limits, if one is set.
 ///
@@ -45,25 +54,118 @@ pub(crate) async fn connect(config: &SharedLimitsConfig) -> Result<Option<Arc<Re
     Ok(Some(limiter))
 }
 
-/// Divides the limits by the nodes that are alive, as they come and go.
-pub(crate) fn follow_nodes(limiter: &Arc<RedisLimiter>, mut parts: watch::Receiver<u32>) {
-    let limiter = Arc::clone(limiter);
-    tokio::spawn(async move {
-        loop {
-            let now = *parts.borrow_and_update();
-            limiter.set_processes(now);
-            if parts.changed().await.is_err() {
-                return;
-            }
+/// Divides the limits by the nodes that are alive, as they come and go, and remembers with them which Redis they use. A
+/// process that has no database with others trusts a Redis that is new, unless the settings say that there are others.
+///
+/// # Errors
+/// Fails if the database fails.
+pub(crate) async fn follow_nodes(
+    limiter: &Arc<RedisLimiter>,
+    node: Option<&Arc<PostgresNode>>,
+    values: &PrivateValues,
+    now: SystemTime,
+) -> Result<()> {
+    let Some(node) = node else {
+        if limiter.processes() == 1 {
+            limiter.be_cautious_for(Duration::ZERO);
         }
-    });
+        return Ok(());
+    };
+    let has_older = node.had_older(now, Duration::from_millis(KnownServer::OLD_MS));
+    let (id, database) = (limiter.server_id(), node.database().clone());
+    let start =
+        |kept: Option<&KnownServer>, now_ms| KnownServer::at_start(kept, &id, has_older, now_ms);
+    let caution = remember(&database, values, start).await?;
+    limiter.be_cautious_for(caution);
+    tokio::spawn(divide(Arc::clone(limiter), node.quota_parts()));
+    tokio::spawn(follow_server(
+        Arc::clone(limiter),
+        database,
+        values.clone(),
+        id,
+    ));
+    Ok(())
+}
+
+/// Divides the limits by the number of nodes, whenever it changes.
+async fn divide(limiter: Arc<RedisLimiter>, mut parts: watch::Receiver<u32>) {
+    loop {
+        let now = *parts.borrow_and_update();
+        limiter.set_processes(now);
+        if parts.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Tells the other nodes when another Redis has taken the place of the one before.
+async fn follow_server(
+    limiter: Arc<RedisLimiter>,
+    database: Database,
+    values: PrivateValues,
+    mut told: String,
+) {
+    let mut looks = tokio::time::interval(LOOK_INTERVAL);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        looks.tick().await;
+        let id = limiter.server_id();
+        if id == told {
+            continue;
+        }
+        let lost = |kept: Option<&KnownServer>, now_ms| KnownServer::after_loss(kept, &id, now_ms);
+        match remember(&database, &values, lost).await {
+            Ok(_) => told = id,
+            Err(error) => tracing::warn!(
+                reason = format!("{error:#}"),
+                "the other nodes were not told of another Redis"
+            ),
+        }
+    }
+}
+
+/// Reads which Redis the nodes used last, writes what is true now, and returns for how long nodes are cautious.
+async fn remember(
+    database: &Database,
+    values: &PrivateValues,
+    found: impl Fn(Option<&KnownServer>, u64) -> KnownServer,
+) -> Result<Duration> {
+    let since = server_time(database)
+        .await?
+        .duration_since(SystemTime::UNIX_EPOCH);
+    let now_ms = u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    for _ in 0..WRITE_ATTEMPTS {
+        let kept = values.read(KNOWN_SERVER).await?;
+        let version = kept.as_ref().and_then(|kept| kept.version);
+        let kept = kept.and_then(|kept| read_known(&kept.text));
+        let known = found(kept.as_ref(), now_ms);
+        let is_kept = kept.as_ref() == Some(&known);
+        let text = json!({"id": known.id, "cautious_until_ms": known.cautious_until_ms});
+        if is_kept
+            || values
+                .replace(KNOWN_SERVER, version, &text.to_string())
+                .await?
+        {
+            return Ok(known.caution(now_ms));
+        }
+    }
+    anyhow::bail!("other nodes wrote the value {KNOWN_SERVER} each time");
+}
+
+/// Reads a Redis that nodes remember; a text of another form is none.
+fn read_known(text: &str) -> Option<KnownServer> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    Some(KnownServer {
+        id: value.get("id")?.as_str()?.to_owned(),
+        cautious_until_ms: value.get("cautious_until_ms")?.as_u64()?,
+    })
 }
 
 /// Logs each change of the way in which decisions are made, and decisions of this node alone between two looks.
 async fn log_changes(limiter: Arc<RedisLimiter>) {
     let mut looks = tokio::time::interval(LOOK_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut last, mut alone) = (SharedMode::Exact, 0);
+    let (mut last, mut alone, mut was_scarce) = (SharedMode::Exact, 0, false);
     loop {
         looks.tick().await;
         let (mode, server) = (limiter.mode(), limiter.server());
@@ -89,17 +191,37 @@ async fn log_changes(limiter: Arc<RedisLimiter>) {
             SharedMode::Exact => tracing::info!(server, "the limits are those of all nodes again"),
         }
         last = mode;
+        let is_scarce = limiter.admits_nearly_nothing();
+        if is_scarce && !was_scarce {
+            tracing::warn!(
+                server,
+                parts = limiter.processes(),
+                "nearly all requests of the last seconds were refused by this node's part of the limits; see to Redis, and to shared_limits.nodes if it is more than the nodes that you run"
+            );
+        }
+        was_scarce = is_scarce;
     }
 }
 
-/// Returns the line of the readiness page about limits that nodes share; empty as long as they are exact.
-pub(crate) fn readiness(limiter: &dyn SharedLimiter) -> &'static str {
+/// Returns the lines of the readiness page about limits that nodes share; empty as long as they are exact.
+pub(crate) fn readiness(limiter: &dyn SharedLimiter) -> String {
+    let part = match limiter.processes() {
+        1 => "the whole of each".to_owned(),
+        parts => format!("1/{parts} of each"),
+    };
+    let scarce = if limiter.admits_nearly_nothing() {
+        "limits: nearly all requests of the last seconds were refused by this node's part\n"
+    } else {
+        ""
+    };
     match limiter.mode() {
-        SharedMode::Exact => "",
-        SharedMode::Cautious => "limits: shared again, with this node's part for a minute\n",
-        SharedMode::Local => {
-            "limits: local; Redis does not answer, and this node decides with its part of each\n"
-        }
+        SharedMode::Exact => String::new(),
+        SharedMode::Cautious => format!(
+            "limits: shared again, with this node's part besides for a minute, {part}\n{scarce}"
+        ),
+        SharedMode::Local => format!(
+            "limits: local; Redis does not answer, and this node decides with its part, {part}\n{scarce}"
+        ),
     }
 }
 
@@ -117,7 +239,7 @@ pub(crate) fn metrics(limiter: &dyn SharedLimiter, out: &mut String) {
         "# HELP workgraph_shared_limits_mode Limits of all nodes: 0 exact, 1 with this node's part besides, 2 this node's part alone.\n\
          # TYPE workgraph_shared_limits_mode gauge\n\
          workgraph_shared_limits_mode {mode}\n\
-         # HELP workgraph_shared_limits_parts Number by which this node divides each limit while it decides alone; 4294967295 while the others may not count it.\n\
+         # HELP workgraph_shared_limits_parts Number by which this node divides each limit while it decides alone.\n\
          # TYPE workgraph_shared_limits_parts gauge\n\
          workgraph_shared_limits_parts {}\n\
          # HELP workgraph_shared_limits_decisions_total Decisions about requests, by who made them.\n\

@@ -384,8 +384,8 @@ settings! {
         prefix: String = "workgraph".to_owned();
         /// Milliseconds that a decision there may take; after that this node decides with its part of each limit.
         timeout_ms: u64 = 20, least = 1, most = 10_000;
-        /// Least number of nodes: while Redis is away, each has this part of each limit, or a smaller one if the database
-        /// knows more nodes.
+        /// Least number of parts into which limits are divided while Redis is away. Otherwise the nodes of the database that
+        /// are alive say it, so this is for servers that share a Redis and no database.
         nodes: u32 = 1, least = 1, most = 31;
     }
 

@@ -299,7 +299,8 @@ impl AppState {
         let reason = match tokio::time::timeout(READY, asked).await {
             Ok(Ok(_)) => {
                 let limiter = self.api.shared_limiter();
-                let limits = limiter.map_or("", |shared| shared_limits::readiness(&**shared));
+                let limits =
+                    limiter.map_or_else(String::new, |shared| shared_limits::readiness(&**shared));
                 return (200, format!("ok\n{limits}"));
             }
             Ok(Err(e)) => e.to_string(),

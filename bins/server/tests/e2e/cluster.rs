@@ -19,7 +19,8 @@ pub(crate) struct Cluster {
     pub(crate) proxy: RoundRobin,
     // Dropped last: the servers use them.
     pub(crate) limits: TestServer,
-    _database: TestDatabase,
+    pub(crate) database: TestDatabase,
+    settings: Vec<(String, String)>,
 }
 
 impl Cluster {
@@ -68,8 +69,21 @@ impl Cluster {
             folders,
             proxy,
             limits,
-            _database: database,
+            database,
+            settings: settings
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
         })
+    }
+
+    /// Starts a node that was stopped or killed, at another port.
+    pub(crate) fn start_node(&mut self, number: usize) {
+        let settings = self.settings.iter();
+        let settings: Vec<(&str, &str)> = settings
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.nodes[number] = Server::start(&self.folders[number], &settings);
     }
 
     /// Returns the node of a number that counts on and on.

@@ -21,6 +21,7 @@ mod buckets;
 #[path = "../support/clients.rs"]
 mod clients;
 mod cluster;
+mod cluster_acts;
 mod cluster_limits;
 mod common;
 mod crash;

@@ -3,11 +3,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "they wait for another program")]
 
+mod acts;
 mod attempts;
 mod clock_steps;
 mod connecting;
 mod differential;
 mod function_limiter;
+mod hostile_values;
 mod laws;
 mod nodes;
 mod outages;

@@ -7,9 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub const NODE_NUMBER_LEASE: Duration = Duration::from_secs(30);
 /// Time between two renewals.
 pub const NODE_NUMBER_RENEWAL: Duration = Duration::from_secs(5);
-/// Time for which a node counts after the end of its lease: what it admitted by itself until then counts for a minute, and
-/// it notices the end two renewals late at most.
-pub const NODE_NUMBER_MEMORY: Duration = Duration::from_secs(71);
+/// Beginning of the names of processes that serve no requests, such as commands: they hold a number, and are no nodes.
+pub const COMMAND_MARK: &str = "command/";
 /// Attempts to take a number that other nodes try to take, too.
 const ATTEMPTS: usize = 31;
 
@@ -32,7 +31,9 @@ const RENEW: &str = "UPDATE member SET until = clock_timestamp() + $3::bigint * 
         mint_end = greatest(mint_end, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $3::bigint) \
     WHERE number = $1 AND incarnation = $2 \
     RETURNING mint_end, (SELECT count(*) FROM member \
-        WHERE number <> $1 AND until >= clock_timestamp() - $4::bigint * interval '1 millisecond')";
+        WHERE number <> $1 AND until >= clock_timestamp() AND NOT starts_with(incarnation, $4))";
+const LIVE: &str = "SELECT incarnation FROM member \
+    WHERE number <> $1 AND until >= clock_timestamp() AND NOT starts_with(incarnation, $2)";
 const LEAVE: &str =
     "UPDATE member SET until = clock_timestamp() WHERE number = $1 AND incarnation = $2";
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -55,7 +56,7 @@ pub struct NodeNumberLease {
 pub struct RenewedNodeNumber {
     /// Millisecond before which gids may be given now.
     pub gids_until_ms: u64,
-    /// Number of nodes whose leases have not ended, or within the last [`NODE_NUMBER_MEMORY`], this one included.
+    /// Number of nodes whose leases have not ended, this one included. Those that left, and commands, are none.
     pub nodes: u32,
 }
 
@@ -120,7 +121,7 @@ impl NodeNumberLease {
             let row = connection
                 .query_opt(
                     RENEW,
-                    &[&number, &lease.incarnation, &lease_ms(), &memory_ms()],
+                    &[&number, &lease.incarnation, &lease_ms(), &COMMAND_MARK],
                 )
                 .await?;
             let Some(row) = row else { return Ok(None) };
@@ -131,6 +132,21 @@ impl NodeNumberLease {
             }))
         };
         database.run(renewed).await
+    }
+
+    /// Returns the names of the other nodes whose leases have not ended.
+    ///
+    /// # Errors
+    /// Fails if the database fails.
+    pub async fn others(&self, database: &Database) -> Result<Vec<String>, DatabaseError> {
+        let (own, number) = (database.clone(), i16::from(self.number));
+        let found = async move {
+            let connection = own.connection().await?;
+            let rows = connection.query(LIVE, &[&number, &COMMAND_MARK]).await?;
+            let names = rows.iter().map(|row| row.try_get(0));
+            Ok(names.collect::<Result<_, _>>()?)
+        };
+        database.run(found).await
     }
 
     /// Gives the number back.
@@ -167,10 +183,6 @@ pub async fn server_time(database: &Database) -> Result<SystemTime, DatabaseErro
 
 fn lease_ms() -> i64 {
     i64::try_from(NODE_NUMBER_LEASE.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn memory_ms() -> i64 {
-    i64::try_from(NODE_NUMBER_MEMORY.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn milliseconds(stored: i64) -> Result<u64, DatabaseError> {

@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 use workgraph_auth::conformance::block_on;
 use workgraph_core::storage::{SharedWork, WorkLeases};
-use workgraph_store_postgres::server_nodes::node_number::{NodeNumberLease, server_time};
+use workgraph_store_postgres::server_nodes::node_number::{
+    COMMAND_MARK, NodeNumberLease, server_time,
+};
 use workgraph_store_postgres::server_nodes::shared_values;
 use workgraph_store_postgres::server_nodes::work_leases::{PostgresLeases, WORK_LEASE};
 
@@ -71,10 +73,33 @@ fn numbers_are_leased_to_one_node_each_and_their_gids_never_overlap() {
     // A node that slept renews its number if nobody took it.
     end_leases(&test);
     let renewed = block_on(next.renew(database)).unwrap().unwrap();
-    assert_eq!(renewed.nodes, 31, "the others were alive a second ago");
-    test.database
-        .sql("UPDATE member SET until = until - interval '71 seconds'");
-    assert_eq!(block_on(next.renew(database)).unwrap().unwrap().nodes, 1);
+    assert_eq!(renewed.nodes, 1, "the leases of the others are over");
+}
+
+/// S970. A command holds a number while it works, and a node that leaves is gone at once: neither makes the parts of limits
+/// smaller.
+#[test]
+fn commands_and_nodes_that_left_are_not_counted() {
+    let Some(test) = empty_store() else { return };
+    let database = test.store.database();
+    let [one, two] = ["one", "two"].map(|name| join(&test, name));
+    let command = join(&test, &format!("{COMMAND_MARK}workspace list"));
+    let counted = || {
+        let mut others = block_on(one.others(database)).unwrap();
+        others.sort();
+        (
+            block_on(one.renew(database)).unwrap().unwrap().nodes,
+            others,
+        )
+    };
+    assert_eq!(counted(), (2, vec!["two".to_owned()]));
+    block_on(two.leave(database)).unwrap();
+    assert_eq!(counted(), (1, vec![]));
+    block_on(command.leave(database)).unwrap();
+    assert_eq!(counted(), (1, vec![]));
+    let again = join(&test, "two, again");
+    assert_eq!(counted(), (2, vec!["two, again".to_owned()]));
+    block_on(again.leave(database)).unwrap();
 }
 
 /// S920. S924.
