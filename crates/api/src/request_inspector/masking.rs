@@ -24,7 +24,9 @@ const SECRET_WORDS: [&str; 11] = [
     "cookie",
 ];
 /// Names of parameters of addresses that are secrets, beside those with such a word.
-const SECRET_PARAMETERS: [&str; 4] = ["sig", "view", "key", "code"];
+const SECRET_PARAMETERS: [&str; 5] = ["sig", "view", "key", "code", "policy"];
+/// Most times that a part of an address is decoded in search of a secret.
+const DECODINGS_MAX: usize = 4;
 
 /// Returns true if a field of this name holds a secret.
 fn is_secret_name(name: &str) -> bool {
@@ -87,7 +89,7 @@ fn secret_at(text: &str, before: Option<char>) -> Option<(&str, &str)> {
             return split(scheme.len(), length).filter(|_| length > 0);
         }
     }
-    if matches!(before, Some('?' | '&' | ';')) {
+    if matches!(before, Some('?' | '&' | ';' | '#')) {
         let name = run(0, |c| c.is_alphanumeric() || "_-.".contains(c));
         let is_pair = text.get(name..)?.starts_with('=');
         let word = text.get(..name)?;
@@ -102,10 +104,18 @@ fn secret_at(text: &str, before: Option<char>) -> Option<(&str, &str)> {
 
 /// Masks a part of an address that may be percent-encoded.
 fn masked_part(part: &str) -> Cow<'_, str> {
-    match percent::decode(part.as_bytes(), true) {
-        Ok(plain) if masked_text(&plain) == plain => Cow::Borrowed(part),
-        _ => Cow::Borrowed(MASK),
+    let mut text = part.to_owned();
+    for _ in 0..DECODINGS_MAX {
+        match percent::decode(text.as_bytes(), true) {
+            Ok(plain) if masked_text(&plain) != plain => return Cow::Borrowed(MASK),
+            Ok(plain) if plain == text => return Cow::Borrowed(part),
+            Ok(plain) => text = plain.into(),
+            // A text that was decoded before may hold a lone `%`.
+            Err(_) if text != part => return Cow::Borrowed(part),
+            Err(_) => return Cow::Borrowed(MASK),
+        }
     }
+    Cow::Borrowed(MASK)
 }
 
 /// Returns a path without secrets in its segments.
@@ -197,6 +207,8 @@ mod tests {
             "https://h.example/f?a=1&view=SECRETVALUE".to_owned(),
             "https://b.example/o?X-Amz-Signature=SECRETVALUE".to_owned(),
             "https://user:SECRETVALUE@h.example/".to_owned(),
+            "https://h.example/f#access_token=SECRETVALUE".to_owned(),
+            "https://c.example/o?Policy=SECRETVALUE&a=1".to_owned(),
         ];
         for text in &texts {
             let masked = masked_text(text);
@@ -210,6 +222,12 @@ mod tests {
             assert!(
                 !masked.contains("SECRETVALUE") && !masked.contains(&TOKEN[4..]),
                 "{masked}"
+            );
+            let once = percent::encode_component(text).to_string();
+            let twice = masked_query(&format!("a={}", percent::encode_component(&once)));
+            assert!(
+                !twice.contains("SECRETVALUE") && !twice.contains(&TOKEN[4..]),
+                "{twice}"
             );
             let query = format!("a={}", percent::encode_component(text));
             let masked = masked_query(&query);
