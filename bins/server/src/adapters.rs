@@ -9,6 +9,7 @@ pub(crate) mod data_dir;
 pub(crate) mod export_folder;
 #[cfg(debug_assertions)]
 pub(crate) mod fault_injection;
+pub(crate) mod folder_use;
 pub(crate) mod gzip;
 pub(crate) mod postgres_node;
 pub(crate) mod private_values;

@@ -2,22 +2,24 @@
 use crate::adapters::blob_bucket::{BlobBucket, OwnedByAnother};
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::data_dir;
+use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::shared_limits;
 use crate::adapters::signing_key_store::SigningKeyStore;
 use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::hex;
 use crate::adapters::system_clock::random;
+use crate::admin::bootstrap_file::BootstrapFile;
 use crate::admin::{commands as admin, demo, socket};
 use crate::cli::{AdminCommand, ServeArgs};
 use crate::config::{Config, exposure};
 use crate::http::app_state::AppState;
 use crate::http::byte_budgets::ByteBudgets;
 use crate::http::connections::ConnectionTracker;
-use crate::http::listener;
+use crate::http::listener::{self, Signals};
 use crate::http::openapi::ApiDescription;
 use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
-use crate::server_resources::ServerResources;
+use crate::server_resources::{Opening, ServerResources};
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::offload::Offload;
 use crate::workers::work_lease_renewal::WorkLeaseRenewal;
@@ -46,10 +48,6 @@ pub(crate) async fn serve(
     again: impl Fn() -> Result<Config>,
 ) -> Result<()> {
     check_shared_files(&config)?;
-    let shared_limiter = shared_limits::connect(&config.shared_limits).await?;
-    let base = ServerResources::open(&config, options.demo, true).await?;
-    #[cfg(debug_assertions)]
-    crate::adapters::fault_injection::drive_test_clock(&base.clock)?;
     let bind = async |address: &str| {
         TcpListener::bind(address)
             .await
@@ -63,6 +61,19 @@ pub(crate) async fn serve(
         "" => None,
         own => Some(bind(own).await?),
     };
+    // Nothing was made yet: an address that is in use leaves no trace.
+    let shared_limiter = shared_limits::connect(&config.shared_limits).await?;
+    let opening = Opening {
+        demo: options.demo,
+        is_server: true,
+        accepted: AcceptedLosses {
+            database: options.new,
+            keys: options.new_keys,
+        },
+    };
+    let base = ServerResources::open(&config, opening).await?;
+    #[cfg(debug_assertions)]
+    crate::adapters::fault_injection::drive_test_clock(&base.clock)?;
     let root = if config.server.public_url.0.is_empty() {
         format!("http://{}", reachable(address))
     } else {
@@ -93,8 +104,9 @@ pub(crate) async fn serve(
     let banner = match &boot {
         Some(boot) if options.demo => demo::banner(boot, &service).await,
         Some(_) => format!(
-            "Workgraph serves {}; who may use it stands in {}/bootstrap.json",
-            config.api.base_url, config.server.data
+            "Workgraph serves {}\nReference: {root}/-/docs\nSign in: {root}/-/console\nFirst address, password and token: {}",
+            config.api.base_url,
+            BootstrapFile::of(&config).path().display()
         ),
         None => format!("Workgraph serves {}", config.api.base_url),
     };
@@ -138,7 +150,7 @@ pub(crate) async fn serve(
     );
     let audit_signer = AuditSigner::open(
         (config.folder(), &base.values),
-        &config.audit,
+        (&config.audit, opening.accepted),
         config.api.audit_retention,
         &base.storage,
         base.clock.clone(),
@@ -174,6 +186,8 @@ pub(crate) async fn serve(
         downloads: Arc::new(Semaphore::new(DOWNLOADS)),
         request_id_prefix: hex(&random::<6>(&*base.entropy)?).leak(),
     });
+    // Before anybody is told: whoever knows that the server serves may stop it.
+    let signals = Signals::watch()?;
     tracing::info!(
         address = address.to_string(),
         base_url = config.api.base_url,
@@ -210,7 +224,14 @@ pub(crate) async fn serve(
         tokio::spawn(async move { audit_signer.run().await })
     };
     let replaced = base.replaced();
-    let outcome = listener::serve(edge, listener, metrics_listener, reload, replaced).await;
+    let outcome = listener::serve(
+        edge,
+        (listener, metrics_listener),
+        signals,
+        reload,
+        replaced,
+    )
+    .await;
     if let Some(workers) = workers {
         workers.stop().await;
     }
@@ -383,7 +404,7 @@ pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value> 
             config.server.data
         );
     }
-    let base = ServerResources::open(config, false, false).await?;
+    let base = ServerResources::open(config, Opening::default()).await?;
     let limits = Arc::new(RuntimeLimits::open(config, base.values.clone()).await?);
     let api = base.api(config, config.limits);
     webhook_worker::set_up(&api, &base.storage, &config.webhooks, Vec::new()).await?;

@@ -28,10 +28,14 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: AdminCommand,
     },
-    /// Copy the database to a new file while the server runs.
+    /// Copy the database to a new file, the files of attachments to FILE.attachments and the keys to FILE.keys, while the
+    /// server runs; `workgraph restore --from FILE` puts them back.
     Backup {
         /// The file to write; it must not exist.
         file: PathBuf,
+        /// Leave the keys out; keep a copy of them elsewhere, without which the backup is worth little.
+        #[arg(long)]
+        without_keys: bool,
     },
     /// Check the store: the file or database, and the graph in it; exits with 1 if something is wrong. A server may be
     /// running.
@@ -46,7 +50,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Make a data folder from the continuous archive, as of a time.
+    /// Make a data folder from a backup, or from the continuous archive as of a time.
     Restore(RestoreArgs),
     /// Move everything from a data folder into an empty PostgreSQL database, or back.
     Move(MoveArgs),
@@ -81,6 +85,12 @@ pub(crate) struct ServeArgs {
     /// Take jobs in without carrying them out; they wait for a start without this.
     #[arg(long)]
     pub(crate) no_jobs: bool,
+    /// Begin with an empty database in a data folder that was in use and has lost its own; what is left is moved aside.
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// Go on without the keys that the data was sealed with, when they are lost: deliveries of present webhooks then fail.
+    #[arg(long)]
+    pub(crate) new_keys: bool,
     /// Write the port into this file once requests are served.
     #[arg(long, value_name = "FILE")]
     pub(crate) port_file: Option<PathBuf>,

@@ -1,7 +1,11 @@
 //! Commands on the data as a whole: digests, restoring from an archive, moving to another store.
+mod archive_claim;
 pub(crate) mod archive_restore;
+mod backup_restore;
 pub(crate) mod data_digest;
 mod data_files;
+pub(crate) mod hosted_files;
+pub(crate) mod key_files;
 mod move_files;
 mod move_progress;
 mod move_values;

@@ -50,6 +50,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             ..ServeArgs::default()
         })
     });
+    let named = NamedStores {
+        folder: flags.data.is_some(),
+        database: flags.store.is_some(),
+    };
     let is_demo = matches!(&command, Command::Serve(options) if options.demo);
     let load = move || {
         // Names and values that are not UTF-8 can't be settings.
@@ -77,10 +81,21 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 admin::command_text::text(&answer)
             });
         }
-        Command::Backup { file } => {
+        Command::Backup { file, without_keys } => {
             needs_folder(&config)?;
-            adapters::backup::backup(config.folder(), &file)?;
+            adapters::backup::backup(config.folder(), &file, !without_keys)?;
             say(&file.display().to_string());
+            let keys = adapters::backup::keys_of(&file);
+            if keys.is_dir() {
+                complain(&format!(
+                    "keep {} apart from the rest: it opens the secrets in the database",
+                    keys.display()
+                ));
+            } else {
+                complain(
+                    "the keys were not copied; keep a copy of keys.json, audit-key.json and signing-keys.json elsewhere",
+                );
+            }
             if !config.bucket.endpoint.0.is_empty() {
                 say("the files of attachments are in the bucket and were not copied");
             }
@@ -103,6 +118,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             });
         }
         Command::Digest { json } => {
+            refuse_ambiguity(&config, named)?;
             let runtime = runtime(true)?;
             let database = runtime.block_on(adapters::postgres_node::connect(&config))?;
             let found = data_commands::data_digest::DataDigest::of(&config, database.as_ref())?;
@@ -129,13 +145,22 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             }
         }
         Command::Check { json, .. } => {
-            let checking = async {
-                match adapters::postgres_node::connect(&config).await? {
-                    Some(database) => Ok(database.check().await?),
-                    None => adapters::stores::check(config.folder()),
-                }
+            refuse_ambiguity(&config, named)?;
+            let runtime = runtime(true)?;
+            let database = runtime.block_on(adapters::postgres_node::connect(&config))?;
+            let mut problems = match &database {
+                Some(database) => runtime.block_on(database.check())?,
+                None => adapters::stores::check(config.folder())?,
             };
-            let problems = runtime(true)?.block_on(checking)?;
+            if config.bucket.endpoint.0.is_empty() {
+                // Rows of a damaged store can't be relied on.
+                if problems.is_empty() {
+                    let files = data_commands::hosted_files::problems;
+                    problems = files(&config, database.as_ref())?;
+                }
+            } else {
+                complain("the files of attachments are in a bucket, and were not looked for");
+            }
             if json {
                 let sound = problems.is_empty();
                 say(&serde_json::json!({"sound": sound, "problems": problems}).to_string());
@@ -149,7 +174,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 say(problem);
             }
             if !problems.is_empty() {
-                complain(&format!("{} problems", problems.len()));
+                let plural = if problems.len() == 1 { "" } else { "s" };
+                complain(&format!("{} problem{plural}", problems.len()));
                 return Ok(ExitCode::FAILURE);
             }
             say("no problems");
@@ -181,6 +207,29 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         } => say(&config::print(&config)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Stores that the command line itself names.
+#[derive(Clone, Copy)]
+struct NamedStores {
+    folder: bool,
+    database: bool,
+}
+
+/// Refuses a command line that names a folder with a database while other settings name a PostgreSQL database.
+fn refuse_ambiguity(config: &Config, named: NamedStores) -> Result<()> {
+    let has_database = || {
+        let file = std::fs::metadata(config.folder().join("workgraph.db"));
+        file.is_ok_and(|file| file.len() > 0)
+    };
+    let is_elsewhere = !config.database.url.is_empty() && !named.database;
+    if named.folder && is_elsewhere && has_database() {
+        anyhow::bail!(
+            "--data names the folder {}, which has a database, and WORKGRAPH_STORE_URL or store.url names another store: which one is meant? Add `--store \"\"` for the folder, or leave --data out for the other",
+            config.server.data
+        );
+    }
+    Ok(())
 }
 
 /// Refuses a backup of a database, which has better tools for that.

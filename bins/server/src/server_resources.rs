@@ -3,6 +3,7 @@
 use crate::adapters::blob_bucket::owner_id;
 use crate::adapters::data_dir;
 use crate::adapters::export_folder::ExportFolder;
+use crate::adapters::folder_use::{self, AcceptedLosses};
 use crate::adapters::postgres_node::{self, PostgresNode};
 use crate::adapters::private_values::PrivateValues;
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
@@ -12,7 +13,7 @@ use crate::adapters::system_clock::{SystemEntropy, WallClock, hex, pause, random
 use crate::adapters::user_directory::GraphUserDirectory;
 use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap;
-use crate::admin::bootstrap_file::{Bootstrap, FirstPasswords};
+use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile, FirstPasswords};
 use crate::config::Config;
 use crate::data_commands::archive_restore::archive_options;
 use crate::runtime_limits::RuntimeLimits;
@@ -38,6 +39,17 @@ const FOLLOW_EVERY: Duration = Duration::from_secs(5);
 /// before it signs.
 const KEYS_EVERY: u32 = 60;
 
+/// Way of opening the store.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Opening {
+    /// True in a demo.
+    pub(crate) demo: bool,
+    /// True if the process serves requests; a command does not.
+    pub(crate) is_server: bool,
+    /// Losses that do not keep the store from being opened.
+    pub(crate) accepted: AcceptedLosses,
+}
+
 /// Resources that last as long as the process.
 pub(crate) struct ServerResources {
     pub(crate) storage: Arc<Storage>,
@@ -49,6 +61,7 @@ pub(crate) struct ServerResources {
     pub(crate) clock: Arc<WallClock>,
     pub(crate) entropy: Arc<SystemEntropy>,
     first_passwords: Arc<FirstPasswords>,
+    accepted: AcceptedLosses,
 }
 
 impl ServerResources {
@@ -56,12 +69,14 @@ impl ServerResources {
     /// requests is a node of the database, or archives the file meanwhile, if the settings say so; a command does neither.
     ///
     /// # Errors
-    /// Fails if it can't be used.
-    pub(crate) async fn open(config: &Config, demo: bool, is_server: bool) -> Result<Self> {
+    /// Fails if it can't be used, or the folder was in use and has lost its database or its keys.
+    pub(crate) async fn open(config: &Config, opening: Opening) -> Result<Self> {
+        let is_server = opening.is_server;
         data_dir::create_data_dir(config.folder())?;
         let entropy = Arc::new(SystemEntropy::new());
         let clock = Arc::new(WallClock::start());
         let (storage, values, keys, node) = if config.database.url.is_empty() {
+            folder_use::check(config.folder(), opening.accepted)?;
             let keys = data_dir::keys(config.folder(), &*entropy)?;
             let sealer = WebhookSecretSealer::new(keys.clone(), entropy.clone());
             let number = config.server.node;
@@ -70,7 +85,8 @@ impl ServerResources {
             } else {
                 None
             };
-            let storage = Storage::open(config.folder(), number, config.store, archive, sealer)?;
+            let (folder, accepted) = (config.folder(), opening.accepted);
+            let storage = Storage::open(folder, number, config.store, archive, sealer, accepted)?;
             let values = PrivateValues::Folder(config.folder().to_owned());
             (storage, values, keys, None)
         } else {
@@ -89,7 +105,8 @@ impl ServerResources {
             node,
             clock,
             entropy,
-            first_passwords: Arc::new(FirstPasswords::of(config.folder(), demo)),
+            first_passwords: Arc::new(FirstPasswords::of(BootstrapFile::of(config), opening.demo)),
+            accepted: opening.accepted,
         })
     }
 
@@ -139,7 +156,8 @@ impl ServerResources {
         while lease.renew_if_due().await.is_none() {
             pause(TRY_EVERY).await;
         }
-        let boot = bootstrap::prepare(service, config, demo, root).await?;
+        let boot =
+            bootstrap::prepare(service, config, demo, root, (&self.values, self.accepted)).await?;
         self.storage.leases.release(SharedWork::FirstStart).await?;
         Ok(boot)
     }

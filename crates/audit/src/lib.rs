@@ -10,5 +10,5 @@ pub use log_inspector::{Finding, InspectionReport, LogInspector};
 pub use log_store::{AuditLogProgress, AuditLogStore, AuditLogStoreError, StoredCheckpoint};
 pub use signed_checkpoint::{
     Checkpoint, CheckpointError, CheckpointKey, CheckpointPublicKey, InvalidKeySeed,
-    read_checkpoint,
+    read_checkpoint, read_unverified_checkpoint,
 };

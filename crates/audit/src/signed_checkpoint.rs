@@ -103,16 +103,30 @@ pub fn read_checkpoint(
     line: &str,
     key: &CheckpointPublicKey,
 ) -> Result<Checkpoint, CheckpointError> {
-    let (text, signature) = line.rsplit_once(' ').ok_or(CheckpointError::Form)?;
-    let signature: [u8; 64] = unhex(signature).ok_or(CheckpointError::Form)?;
-    let checkpoint = parse(text)
-        .filter(|c| c.text() == text)
-        .ok_or(CheckpointError::Form)?;
+    let (checkpoint, text, signature) = split(line)?;
     let key = UnparsedPublicKey::new(&ED25519, key.0);
     let sound = key.verify(text.as_bytes(), &signature);
     sound
         .map(|()| checkpoint)
         .map_err(|_| CheckpointError::Signature)
+}
+
+/// Reads a line without knowing who signed it: that of a key that is lost.
+///
+/// # Errors
+/// Fails if the line has another form.
+pub fn read_unverified_checkpoint(line: &str) -> Result<Checkpoint, CheckpointError> {
+    split(line).map(|(checkpoint, ..)| checkpoint)
+}
+
+/// Returns the checkpoint of a line, its text and its signature.
+fn split(line: &str) -> Result<(Checkpoint, &str, [u8; 64]), CheckpointError> {
+    let (text, signature) = line.rsplit_once(' ').ok_or(CheckpointError::Form)?;
+    let signature: [u8; 64] = unhex(signature).ok_or(CheckpointError::Form)?;
+    let checkpoint = parse(text)
+        .filter(|c| c.text() == text)
+        .ok_or(CheckpointError::Form)?;
+    Ok((checkpoint, text, signature))
 }
 
 fn parse(text: &str) -> Option<Checkpoint> {

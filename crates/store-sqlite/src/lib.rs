@@ -28,4 +28,5 @@ pub use folder_lock::FolderLock;
 pub use open_error::StoreOpenError;
 pub use restore::{Restored, restore as restore_archive};
 pub use rows::{SqliteRowReader, SqliteRowWriter};
+pub use secret_resealing::KeyCheck;
 pub use sqlite_store::{SqliteStore, StoreStats};

@@ -1,4 +1,5 @@
 //! Errors of opening a store, and conversion of SQLite's errors.
+use rusqlite::ErrorCode;
 use std::path::PathBuf;
 use thiserror::Error;
 use workgraph_core::storage::GraphStoreError;
@@ -49,7 +50,7 @@ pub enum StoreOpenError {
     #[error("the archive: {0}")]
     Archive(Box<crate::archive_error::ArchiveError>),
     /// SQLite failed.
-    #[error("SQLite: {0}")]
+    #[error("{text}", text = described(.0))]
     Sqlite(rusqlite::Error),
 }
 
@@ -65,5 +66,15 @@ impl From<rusqlite::Error> for StoreOpenError {
     reason = "the shape that map_err takes"
 )]
 pub(crate) fn failed(error: rusqlite::Error) -> GraphStoreError {
-    GraphStoreError::Failed(error.to_string())
+    GraphStoreError::Failed(described(&error))
+}
+
+/// Returns the text of an error; that of a damaged file says what to do.
+fn described(error: &rusqlite::Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => format!(
+            "the database file is damaged ({error}). Stop the server, keep a copy of the file, and make it again with `workgraph restore` from a backup or the archive: docs/BACKUPS.md"
+        ),
+        _ => format!("SQLite: {error}"),
+    }
 }

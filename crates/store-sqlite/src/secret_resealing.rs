@@ -1,7 +1,44 @@
 //! Conversion of webhook secrets to the form in which they are kept from now on.
 use crate::open_error::StoreOpenError;
-use rusqlite::{Connection, TransactionBehavior};
-use workgraph_webhooks::Reseal;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use workgraph_webhooks::{Reseal, ResealError};
+
+/// Key in `meta` of the digest of the key that secrets were last sealed with.
+const KEY_DIGEST: &str = "key_digest";
+
+/// Accepts or refuses the digest that a file has noted, and returns the one to note.
+pub type KeyCheck<'k> = dyn FnMut(Option<u64>) -> Result<u64, ResealError> + Send + 'k;
+
+/// Keys of the secrets in a file: whether they are the right ones, and the conversion of secrets to the newest of them.
+pub(crate) struct SealingKeys<'a, 'k, 'r> {
+    /// `None` if the file is used without keys.
+    pub(crate) check: Option<&'a mut KeyCheck<'k>>,
+    pub(crate) reseal: &'a mut Reseal<'r>,
+}
+
+/// Converts every secret, if `keys` accept the digest that the file has noted; then the digest of the present key is noted.
+pub(crate) fn reseal_with(
+    conn: &mut Connection,
+    keys: SealingKeys<'_, '_, '_>,
+) -> Result<(), StoreOpenError> {
+    let Some(check) = keys.check else {
+        return reseal(conn, keys.reseal);
+    };
+    let noted = "SELECT value FROM meta WHERE key = ?1";
+    let noted: Option<i64> = conn
+        .query_row(noted, [KEY_DIGEST], |row| row.get(0))
+        .optional()?;
+    let noted = noted.map(i64::cast_unsigned);
+    let present = check(noted).map_err(StoreOpenError::Secrets)?;
+    reseal(conn, keys.reseal)?;
+    if noted != Some(present) {
+        conn.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)",
+            (KEY_DIGEST, present.cast_signed()),
+        )?;
+    }
+    Ok(())
+}
 
 /// Key in `meta` while the file may still hold secrets in the old form.
 const WIPE_KEY: &str = "wipe_secrets";
@@ -115,6 +152,36 @@ mod tests {
         let mut fails = |_: u64, _: &str| Err("no key".into());
         let failed = reseal(&mut conn, &mut fails).unwrap_err();
         assert_eq!(failed.to_string(), "no key");
+    }
+
+    #[test]
+    fn the_digest_of_the_key_is_noted_once_the_secrets_are_sealed_with_it() {
+        let folder = ScratchFolder::new("sealing-digest");
+        let mut conn = with_plain_secrets(folder.path());
+        let mut open = |fails: bool, present: Result<u64, &str>| {
+            let mut seen = None;
+            let mut check = |noted| {
+                seen = Some(noted);
+                present.map_err(Into::into)
+            };
+            let mut reseal = |id, secret: &str| match fails {
+                true => Err("no key".into()),
+                false => sealed(id, secret),
+            };
+            let keys = SealingKeys {
+                check: Some(&mut check),
+                reseal: &mut reseal,
+            };
+            let outcome = reseal_with(&mut conn, keys).map_err(|error| error.to_string());
+            (seen.unwrap(), outcome)
+        };
+        let no_key = Err("no key".to_owned());
+        assert_eq!(open(true, Ok(u64::MAX)), (None, no_key));
+        assert_eq!(open(false, Ok(u64::MAX)), (None, Ok(())));
+        let other = Err("another key".to_owned());
+        assert_eq!(open(false, Err("another key")), (Some(u64::MAX), other));
+        assert_eq!(open(false, Ok(7)), (Some(u64::MAX), Ok(())));
+        assert_eq!(open(false, Ok(7)), (Some(7), Ok(())));
     }
 
     #[test]

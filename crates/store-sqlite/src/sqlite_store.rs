@@ -5,6 +5,7 @@ use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::folder_lock::FolderLock;
 use crate::open_error::{StoreOpenError, failed};
 use crate::reader_pool::ReaderPool;
+use crate::secret_resealing::{KeyCheck, SealingKeys};
 use crate::statements::Sql;
 use crate::tables::audit_log_table::HandleActor;
 use crate::tables::search_index;
@@ -104,7 +105,32 @@ impl SqliteStore {
         reseal: &mut Reseal<'_>,
     ) -> Result<Self, StoreOpenError> {
         let caches = StoreCaches::new(&options);
-        Self::open_with(path.as_ref(), options, caches, archive, reseal)
+        let keys = SealingKeys {
+            check: None,
+            reseal,
+        };
+        Self::open_with(path.as_ref(), options, caches, archive, keys)
+    }
+
+    /// Opens the store as [`open_archived`](Self::open_archived) does, if `check` accepts the digest of the key that its
+    /// secrets were last sealed with: it gets the digest, or `None` in a file that has none yet, and returns the one to
+    /// note. It is called before anything is resealed.
+    ///
+    /// # Errors
+    /// Fails as [`open_archived`](Self::open_archived) does, and if `check` fails.
+    pub fn open_sealed(
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+        archive: Option<ArchiveOptions>,
+        check: &mut KeyCheck<'_>,
+        reseal: &mut Reseal<'_>,
+    ) -> Result<Self, StoreOpenError> {
+        let caches = StoreCaches::new(&options);
+        let keys = SealingKeys {
+            check: Some(check),
+            reseal,
+        };
+        Self::open_with(path.as_ref(), options, caches, archive, keys)
     }
 
     /// Archives what was committed before this call; does nothing without an archive.
@@ -123,7 +149,7 @@ impl SqliteStore {
         options: StoreOptions,
         caches: StoreCaches,
         archive: Option<ArchiveOptions>,
-        reseal: &mut Reseal<'_>,
+        keys: SealingKeys<'_, '_, '_>,
     ) -> Result<Self, StoreOpenError> {
         connection_setup::check_version()?;
         let files = StorePaths::at(path);
@@ -131,7 +157,7 @@ impl SqliteStore {
         // First the connection that makes the tables, if they are new; the writer opens its own.
         let mut first = connection_setup::open_writer(&files, &options)?;
         search_index::rebuild(&first).map_err(StoreOpenError::SearchIndex)?;
-        secret_resealing::reseal(&mut first, reseal)?;
+        secret_resealing::reseal_with(&mut first, keys)?;
         drop(first);
         // Before anything can be checkpointed.
         let archiver = archive

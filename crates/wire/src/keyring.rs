@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use ring::hmac;
 use thiserror::Error;
 
 /// Reason for which a key ring refused a change.
@@ -23,6 +24,14 @@ pub(crate) enum KeyLookup<'a> {
     Live(&'a [u8; 32]),
     Retired,
     Unknown,
+}
+
+/// Returns the first 64 bits of an HMAC-SHA256 under a key, of a text for this purpose alone.
+fn digest(key: &[u8; 32]) -> u64 {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key);
+    let tag = hmac::sign(&key, b"workgraph key digest");
+    let first = tag.as_ref().first_chunk().copied();
+    u64::from_be_bytes(first.unwrap_or_default())
 }
 
 /// 256-bit keys by a 16-bit id. Keys come from the caller and must be random and kept secret.
@@ -50,6 +59,19 @@ impl KeyRing {
     #[must_use]
     pub fn current(&self) -> u16 {
         self.current
+    }
+
+    /// Returns the digest of the key that seals: it tells keys apart that have the same id, and does not show the key.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        digest(&self.seal)
+    }
+
+    /// Returns true if a key with this digest is in the ring.
+    #[must_use]
+    pub fn has_digest(&self, known: u64) -> bool {
+        let mut keys = std::iter::once(&self.seal).chain(self.older.values());
+        keys.any(|key| digest(key) == known)
     }
 
     /// Adds a key that opens tokens but seals none: an earlier one at start, or one that another node

@@ -22,8 +22,8 @@ pub enum SecretError {
     /// The text is not sealed.
     #[error("the secret is not sealed")]
     NotSealed,
-    /// The text was changed, or belongs to another owner.
-    #[error("the sealed secret is garbled")]
+    /// The text was changed, belongs to another owner, or was sealed with another key of this number.
+    #[error("the sealed secret was changed, or sealed with another key")]
     Tampered,
     /// The ring does not have the key, or not any more.
     #[error("the key of the sealed secret is not in the key ring")]
@@ -69,10 +69,12 @@ pub fn open(keys: &KeyRing, owner: &str, sealed: &str) -> Result<String, SecretE
     String::from_utf8(opened.ok_or(garbled)?).map_err(|_| garbled)
 }
 
-/// Returns true if a secret is sealed with the current key.
+/// Returns true if a secret of an owner is sealed with the current key. The number of a key proves nothing, since another
+/// ring has another key under it: the secret must open.
 #[must_use]
-pub fn is_current(keys: &KeyRing, sealed: &str) -> bool {
-    read(sealed).is_ok_and(|(kid, _)| kid == keys.current())
+pub fn is_current(keys: &KeyRing, owner: &str, sealed: &str) -> bool {
+    let is_numbered = read(sealed).is_ok_and(|(kid, _)| kid == keys.current());
+    is_numbered && open(keys, owner, sealed).is_ok()
 }
 
 /// Returns the id of the key, and the bytes behind it.
@@ -121,7 +123,20 @@ mod tests {
             open(&keys, "webhook 12", SECRET),
             Err(SecretError::NotSealed)
         );
-        assert!(is_current(&keys, &text) && !is_current(&keys, SECRET));
+        let is_current = |text| is_current(&keys, "webhook 12", text);
+        assert!(is_current(&text) && !is_current(SECRET));
+    }
+
+    #[test]
+    fn a_secret_of_another_key_with_the_same_number_is_not_current_and_does_not_open() {
+        let (text, other) = (sealed(&ring()), KeyRing::new(1, [8; 32]));
+        assert!(!is_current(&other, "webhook 12", &text));
+        assert_eq!(
+            open(&other, "webhook 12", &text),
+            Err(SecretError::Tampered)
+        );
+        assert_ne!(ring().digest(), other.digest());
+        assert!(!other.has_digest(ring().digest()));
     }
 
     #[test]
@@ -143,9 +158,9 @@ mod tests {
         let (mut keys, text) = (ring(), sealed(&ring()));
         keys.rotate(2, [8; 32]).unwrap();
         assert_eq!(open(&keys, "webhook 12", &text), Ok(SECRET.to_owned()));
-        assert!(!is_current(&keys, &text));
+        assert!(!is_current(&keys, "webhook 12", &text));
         let again = sealed(&keys);
-        assert!(is_current(&keys, &again));
+        assert!(is_current(&keys, "webhook 12", &again));
         keys.retire(1).unwrap();
         assert_eq!(open(&keys, "webhook 12", &text), Err(SecretError::NoKey));
         assert_eq!(open(&keys, "webhook 12", &again), Ok(SECRET.to_owned()));

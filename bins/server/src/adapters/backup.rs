@@ -1,21 +1,33 @@
-//! Backups: a copy of the database, and beside it one of the files of attachments.
+//! Backups: a copy of the database, and beside it those of the files of attachments and of the keys.
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::stores::open_read_only;
+use crate::data_commands::key_files;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
-/// Copies the store to a new file, and the files of attachments, if there are any, to a folder of that name with
-/// `.attachments` behind it; a server may be running. A backup that fails leaves neither.
+/// Returns the folder of a backup with its files of attachments.
+pub(crate) fn attachments_of(file: &Path) -> PathBuf {
+    beside(file, ".attachments")
+}
+
+/// Returns the folder of a backup with its keys.
+pub(crate) fn keys_of(file: &Path) -> PathBuf {
+    beside(file, ".keys")
+}
+
+/// Copies the store to a new file, the files of attachments, if there are any, to a folder of that name with
+/// `.attachments` behind it, and the keys, unless they are left out, to one with `.keys`; a server may be running. A backup
+/// that fails leaves none of them.
 ///
 /// # Errors
 /// Fails if there is such a file or folder, or one can't be read or written.
-pub(crate) fn backup(folder: &Path, to: &Path) -> Result<()> {
-    let (files, partial) = (
-        beside(to, ".attachments"),
-        beside(to, ".attachments.partial"),
-    );
-    if files.exists() {
-        bail!("{} exists already", files.display());
+pub(crate) fn backup(folder: &Path, to: &Path, with_keys: bool) -> Result<()> {
+    let (files, partial) = (attachments_of(to), beside(to, ".attachments.partial"));
+    let keys = keys_of(to);
+    for made in [&files, &keys] {
+        if made.exists() {
+            bail!("{} exists already", made.display());
+        }
     }
     if partial.exists() {
         // A backup that was cut off left it.
@@ -24,7 +36,7 @@ pub(crate) fn backup(folder: &Path, to: &Path) -> Result<()> {
     let store = open_read_only(folder)?;
     let blobs = BlobFolder::new(folder);
     let copy_files = || {
-        let copied = blobs.copy_to(&partial);
+        let copied = blobs.copy_to(&partial).map(drop);
         copied.with_context(|| format!("{}: the files can't be copied", partial.display()))
     };
     let copied = || -> Result<()> {
@@ -32,6 +44,10 @@ pub(crate) fn backup(folder: &Path, to: &Path) -> Result<()> {
         // there, unless they were made and removed while this runs: first those that may be removed meanwhile, then the
         // database, then those that were made meanwhile.
         copy_files()?;
+        if with_keys {
+            // A checkpoint of the audit log is in the database before it is anchored.
+            key_files::copy(folder, &keys)?;
+        }
         store
             .backup(to)
             .with_context(|| format!("{}: the copy failed", to.display()))?;
@@ -47,8 +63,12 @@ pub(crate) fn backup(folder: &Path, to: &Path) -> Result<()> {
         finished
     };
     let outcome = copied();
-    if outcome.is_err() && partial.exists() {
-        std::fs::remove_dir_all(&partial).with_context(|| partial.display().to_string())?;
+    if outcome.is_err() {
+        for made in [&partial, &keys] {
+            if made.exists() {
+                std::fs::remove_dir_all(made).with_context(|| made.display().to_string())?;
+            }
+        }
     }
     outcome
 }

@@ -37,6 +37,13 @@ impl BlobFolder {
         }
     }
 
+    /// Returns the folder at a path, which is that of a backup.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+        }
+    }
+
     /// Returns true if there is a folder.
     pub(crate) fn exists(&self) -> bool {
         self.path.is_dir()
@@ -56,11 +63,13 @@ impl BlobFolder {
 }
 
 impl BlobFolder {
-    /// Copies the whole files that another folder does not have yet. Nothing is made where there is nothing to copy.
+    /// Copies the whole files that another folder does not have yet. Nothing is made where there is nothing to copy. Returns
+    /// the number of files that were copied.
     ///
     /// # Errors
     /// Fails if a file can't be read or written.
-    pub(crate) fn copy_to(&self, other: &Path) -> io::Result<()> {
+    pub(crate) fn copy_to(&self, other: &Path) -> io::Result<u64> {
+        let mut count = 0;
         for shard in 0..=u8::MAX {
             let (from, to) = (self.shard(shard), other.join(format!("{shard:02x}")));
             let mut copied = false;
@@ -77,12 +86,13 @@ impl BlobFolder {
                     Err(e) => return Err(e),
                 }
                 copied = true;
+                count += 1;
             }
             if copied {
                 File::open(&to)?.sync_all()?;
             }
         }
-        Ok(())
+        Ok(count)
     }
 }
 

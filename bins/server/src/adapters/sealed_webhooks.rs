@@ -40,7 +40,7 @@ impl WebhookSecretSealer {
     /// # Errors
     /// Fails if there are no random bytes.
     pub(crate) fn reseal(&self, id: u64, kept: &str) -> Result<Option<String>> {
-        if sealed_secret::is_current(&self.keys, kept) {
+        if sealed_secret::is_current(&self.keys, &owner(id), kept) {
             return Ok(None);
         }
         match sealed_secret::open(&self.keys, &owner(id), kept) {
@@ -50,20 +50,35 @@ impl WebhookSecretSealer {
                 tracing::error!(
                     webhook = id,
                     reason = reason.to_string(),
-                    "its receiver will not know its signatures; put the key back into keys.json, or make the webhook anew"
+                    "the secret of this webhook can't be opened, so its deliveries fail; put the key back into keys.json, or make the webhook again"
                 );
                 Ok(None)
             }
         }
     }
 
-    /// Returns the webhook with its secret in clear, with which it signs. If the secret can't be opened, the sealed
-    /// text signs: no one can know it.
+    /// Returns the webhook with its secret in clear, with which it signs. If the secret can't be opened it is empty, and
+    /// nothing is sent.
     fn open(&self, mut hook: Webhook) -> Webhook {
-        if let Ok(plain) = sealed_secret::open(&self.keys, &owner(hook.id), &hook.secret) {
-            hook.secret = plain;
-        }
+        let opened = sealed_secret::open(&self.keys, &owner(hook.id), &hook.secret);
+        hook.secret = opened.unwrap_or_default();
         hook
+    }
+
+    /// Returns true if a secret is sealed and can't be opened.
+    pub(crate) fn is_lost(&self, id: u64, kept: &str) -> bool {
+        let opened = sealed_secret::open(&self.keys, &owner(id), kept);
+        opened.is_err_and(|reason| reason != sealed_secret::SecretError::NotSealed)
+    }
+
+    /// Returns the digest of the key that seals.
+    pub(crate) fn digest(&self) -> u64 {
+        self.keys.digest()
+    }
+
+    /// Returns true if the key with this digest is there.
+    pub(crate) fn has_digest(&self, known: u64) -> bool {
+        self.keys.has_digest(known)
     }
 }
 
@@ -228,7 +243,7 @@ mod tests {
             sealer: sealer(8),
         };
         let hook = block_on(strange.get(12)).unwrap().unwrap();
-        assert_eq!(hook.secret, kept.secret);
+        assert_eq!(hook.secret, "", "what can't be opened signs nothing");
         assert_eq!(sealer(8).reseal(12, &kept.secret).unwrap(), None);
         drop((store, strange, sqlite));
         std::fs::remove_dir_all(&folder).unwrap();

@@ -1,4 +1,5 @@
 //! The store behind its ports, and the operations that only the store itself has.
+use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::sealed_webhooks::{SealedWebhookStore, WebhookSecretSealer};
 use crate::log::request_scope::in_current_request;
 use anyhow::{Context, Result};
@@ -7,6 +8,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 use workgraph_audit::{AuditLogStore, CheckpointPublicKey, InspectionReport};
 use workgraph_auth::{AuthStoreError, OAuthStore, TokenStore};
@@ -99,6 +101,9 @@ impl StoreBackend for PostgresStore {
     }
 }
 
+/// Refusal of a database whose secrets were sealed with other keys.
+const OTHER_KEYS: &str = "keys.json has other keys than those that the secrets of its webhooks are sealed with. Put the keys.json of this data back from its copy (docs/BACKUPS.md). If it is lost, start once with --new-keys: deliveries of the webhooks that there are then fail, until they are made again";
+
 /// The ports of one store.
 pub(crate) struct Storage {
     pub(crate) graph: Arc<dyn GraphStore>,
@@ -128,6 +133,7 @@ impl Storage {
         options: StoreOptions,
         archive: Option<ArchiveOptions>,
         sealer: WebhookSecretSealer,
+        accepted: AcceptedLosses,
     ) -> Result<Self> {
         // SQLite gives the files beside it the mode of the database, so that is made first.
         let made = OpenOptions::new()
@@ -137,8 +143,23 @@ impl Storage {
             .mode(0o600)
             .open(folder.join("workgraph.db"));
         made.with_context(|| folder.display().to_string())?;
-        let mut reseal = |id, kept: &str| sealer.reseal(id, kept).map_err(Into::into);
-        let opened = SqliteStore::open_archived(folder, options, archive, &mut reseal);
+        let is_noted = AtomicBool::new(false);
+        let mut check = |noted: Option<u64>| match noted {
+            Some(noted) if !accepted.keys && !sealer.has_digest(noted) => Err(OTHER_KEYS.into()),
+            _ => {
+                is_noted.store(noted.is_some(), Ordering::Relaxed);
+                Ok(sealer.digest())
+            }
+        };
+        let mut reseal = |id, kept: &str| {
+            // Without a digest in the file, what can't be opened shows that the keys are others.
+            let is_known = accepted.keys || is_noted.load(Ordering::Relaxed);
+            if !is_known && sealer.is_lost(id, kept) {
+                return Err(OTHER_KEYS.into());
+            }
+            sealer.reseal(id, kept).map_err(Into::into)
+        };
+        let opened = SqliteStore::open_sealed(folder, options, archive, &mut check, &mut reseal);
         let sqlite = opened.with_context(|| not_opened(folder))?;
         let floor = sqlite.max_gid();
         let floor = floor.context("the highest gid can't be read")?;

@@ -1,12 +1,115 @@
 //! The first start: makes the first users, workspaces, tokens and apps, and writes them into `bootstrap.json`.
 use crate::adapters::data_dir::write_private;
+use crate::adapters::folder_use::{self, AcceptedLosses};
+use crate::adapters::private_values::PrivateValues;
 use crate::admin::admin_service::AdminService;
-use crate::admin::bootstrap_file::{Bootstrap, kept, save};
+use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile, save};
 use crate::admin::demo;
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
+use std::path::Path;
 use workgraph_core::Type;
 use workgraph_core::access::Role;
+
+/// Name of the value by which the nodes of a database know whether the first start was carried through.
+const MARK: &str = "first-start";
+/// Values of it.
+const BEGUN: &str = "begun";
+const DONE: &str = "done";
+/// File that is in a data folder from the beginning of the first start until its end.
+const MARK_FILE: &str = "bootstrap.begun";
+
+/// Mark of a first start, which is set before its first commit and removed after the last one: what a start that was broken
+/// off has made is incomplete, and is never served.
+struct StartMark<'a> {
+    folder: &'a Path,
+    /// The values of the database, if nodes share one.
+    values: Option<&'a PrivateValues>,
+}
+
+impl<'a> StartMark<'a> {
+    fn of(config: &'a Config, values: &'a PrivateValues) -> Self {
+        Self {
+            folder: config.folder(),
+            values: values.are_shared().then_some(values),
+        }
+    }
+
+    async fn check(&self) -> Result<()> {
+        let Some(values) = self.values else {
+            if self.folder.join(MARK_FILE).exists() {
+                bail!(
+                    "the first start in {} was broken off, so what it holds is incomplete; remove the folder and start again",
+                    self.folder.display()
+                );
+            }
+            return Ok(());
+        };
+        let found = values.read(MARK).await?;
+        if found.is_some_and(|mark| mark.text == BEGUN) {
+            bail!(
+                "the first start with this database was broken off, so what it holds is incomplete; drop the database, create it again, and start again"
+            );
+        }
+        Ok(())
+    }
+
+    async fn begin(&self) -> Result<()> {
+        match self.values {
+            None => write_private(&self.folder.join(MARK_FILE), b""),
+            Some(values) => write(values, BEGUN).await,
+        }
+    }
+
+    async fn end(&self) -> Result<()> {
+        match self.values {
+            None => {
+                let path = self.folder.join(MARK_FILE);
+                std::fs::remove_file(&path)
+                    .with_context(|| format!("{}: the file can't be removed", path.display()))
+            }
+            Some(values) => write(values, DONE).await,
+        }
+    }
+}
+
+/// Writes the mark over what is there; the lease on the first start keeps other nodes from doing so meanwhile.
+async fn write(values: &PrivateValues, mark: &str) -> Result<()> {
+    let version = values.read(MARK).await?.and_then(|found| found.version);
+    if !values.replace(MARK, version, mark).await? {
+        bail!("another node has changed the mark of the first start; start again");
+    }
+    Ok(())
+}
+
+/// Refuses to make the first users where traces show that there were others.
+fn check_traces(config: &Config, place: &BootstrapFile, accepted: AcceptedLosses) -> Result<()> {
+    let folder = config.folder();
+    let is_shared = !config.database.url.is_empty();
+    let traces = if is_shared {
+        Vec::new()
+    } else {
+        folder_use::traces_beside_database(folder)?
+    };
+    match (place.kept()?, traces.is_empty(), accepted.database) {
+        (None, true, _) => Ok(()),
+        (Some((path, _)), true, false) => bail!(
+            "the database is empty, but {} names users of one that was in use. Is store.url that of another database? To begin with this one, start with --new",
+            path.display()
+        ),
+        (_, false, false) => bail!(folder_use::lost_database(folder, &traces)),
+        (kept, _, true) => {
+            if let (Some((path, _)), true) = (kept, is_shared) {
+                let aside = path.with_extension("json.replaced");
+                std::fs::rename(&path, aside).with_context(|| path.display().to_string())?;
+            }
+            if traces.is_empty() {
+                return Ok(());
+            }
+            folder_use::move_aside(folder, &traces)
+        }
+    }
+}
 
 /// Makes the first users, workspaces, tokens and apps if the store is empty; later only keeps the addresses in the file
 /// right. Returns the content of the file, if there still is one.
@@ -18,21 +121,18 @@ pub(crate) async fn prepare(
     config: &Config,
     demo: bool,
     root: &str,
+    (values, accepted): (&PrivateValues, AcceptedLosses),
 ) -> Result<Option<Bootstrap>> {
-    let folder = config.folder();
-    let begun = folder.join("bootstrap.begun");
-    if begun.exists() {
-        bail!(
-            "the first start in {} was broken off, so what it holds is incomplete; remove the folder and start again",
-            folder.display()
-        );
-    }
+    let place = BootstrapFile::of(config);
+    let mark = StartMark::of(config, values);
+    mark.check().await?;
     let (base_url, auth_url) = (
         format!("{root}{}", crate::http::routes::BASE),
         root.to_owned(),
     );
     if service.workspaces().await?.is_empty() {
-        write_private(&begun, b"")?;
+        check_traces(config, &place, accepted)?;
+        mark.begin().await?;
         let mut boot = Bootstrap {
             base_url,
             auth_url,
@@ -66,17 +166,20 @@ pub(crate) async fn prepare(
                 .await?;
             boot.personal_access_token = boot.token(service, admin, "First token").await?;
         }
-        save(folder, &boot)?;
-        std::fs::remove_file(&begun)
-            .with_context(|| format!("{}: the file can't be removed", begun.display()))?;
+        place.save(&boot)?;
+        mark.end().await?;
         return Ok(Some(boot));
     }
-    let Some(mut boot) = kept(folder)? else {
+    let Some((path, mut boot)) = place.kept()? else {
         return Ok(None);
     };
-    if boot.base_url != base_url || boot.auth_url != auth_url {
-        (boot.base_url, boot.auth_url) = (base_url, auth_url);
-        save(folder, &boot)?;
+    let mut is_changed = boot.base_url != base_url || boot.auth_url != auth_url;
+    (boot.base_url, boot.auth_url) = (base_url, auth_url);
+    if demo {
+        is_changed |= demo::renew_token(&mut boot, service).await?;
+    }
+    if is_changed {
+        save(&path, &boot)?;
     }
     Ok(Some(boot))
 }

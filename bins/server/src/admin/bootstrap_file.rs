@@ -1,5 +1,6 @@
 //! The file `bootstrap.json`: the first users, workspaces, tokens and apps, and the first passwords.
 use crate::adapters::data_dir::write_private;
+use crate::config::Config;
 use anyhow::{Context, Result};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -56,10 +57,92 @@ pub(crate) struct AppEntry {
     pub(crate) scopes: String,
 }
 
+/// Place of the file: the data folder, or the folder that the nodes of a database share. One node makes the first users, and
+/// operators need not know which.
+#[derive(Clone, Debug)]
+pub(crate) struct BootstrapFile {
+    folder: PathBuf,
+    /// Data folder of this node, if that is another.
+    own: Option<PathBuf>,
+}
+
+/// Name of the file.
+const NAME: &str = "bootstrap.json";
+
+impl BootstrapFile {
+    /// Returns the place that follows from the settings.
+    pub(crate) fn of(config: &Config) -> Self {
+        let (folder, own) = (config.files_folder(), config.folder());
+        let is_own = match (folder.canonicalize(), own.canonicalize()) {
+            (Ok(folder), Ok(own)) => folder == own,
+            _ => folder == own,
+        };
+        Self {
+            folder: folder.to_owned(),
+            own: (!is_own).then(|| own.to_owned()),
+        }
+    }
+
+    /// Returns the path that new files have.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join(NAME)
+    }
+
+    /// Reads the file, and says where it is. Operators may remove it, since it holds secrets; then it is not made again.
+    ///
+    /// # Errors
+    /// Fails if it can't be read.
+    pub(crate) fn kept(&self) -> Result<Option<(PathBuf, Bootstrap)>> {
+        // Nodes of earlier versions have it in their own folders.
+        for folder in std::iter::once(&self.folder).chain(&self.own) {
+            let path = folder.join(NAME);
+            let named = || path.display().to_string();
+            match std::fs::read(&path) {
+                Ok(bytes) => {
+                    let boot = serde_json::from_slice(&bytes).with_context(named)?;
+                    return Ok(Some((path, boot)));
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+                Err(e) => return Err(e).with_context(named),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes the file of a first start, and a link to it in the data folder, if it is elsewhere.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub(crate) fn save(&self, boot: &Bootstrap) -> Result<()> {
+        let path = self.path();
+        save(&path, boot)?;
+        let Some(own) = &self.own else {
+            return Ok(());
+        };
+        let link = own.join(NAME);
+        let target = path.canonicalize();
+        let target = target.with_context(|| path.display().to_string())?;
+        match std::os::unix::fs::symlink(target, &link) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            made => made.with_context(|| link.display().to_string()),
+        }
+    }
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// Fails if it can't be written.
+pub(crate) fn save(path: &Path, boot: &Bootstrap) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(boot)?;
+    text.push(b'\n');
+    write_private(path, &text)
+}
+
 /// Passwords in the file, which are removed once they are used or replaced.
 #[derive(Debug)]
 pub(crate) struct FirstPasswords {
-    folder: PathBuf,
+    place: BootstrapFile,
     /// True in a demo, whose passwords stay in the file after a sign-in.
     demo: bool,
     /// Lock held while the file is read and written.
@@ -67,10 +150,10 @@ pub(crate) struct FirstPasswords {
 }
 
 impl FirstPasswords {
-    /// Returns the passwords in the file of a folder.
-    pub(crate) fn of(folder: &Path, demo: bool) -> Self {
+    /// Returns the passwords in a file.
+    pub(crate) fn of(place: BootstrapFile, demo: bool) -> Self {
         Self {
-            folder: folder.to_owned(),
+            place,
             demo,
             file: Mutex::default(),
         }
@@ -95,42 +178,28 @@ impl FirstPasswords {
 
     fn remove(&self, user: &str) -> Result<()> {
         let _alone = self.file.lock();
-        let Some(mut boot) = kept(&self.folder)? else {
+        let Some((path, mut boot)) = self.place.kept()? else {
             return Ok(());
         };
         let mut own = boot.users.iter_mut().filter(|entry| entry.gid == user);
         match own.find_map(|entry| entry.password.take()) {
-            Some(_) => save(&self.folder, &boot),
+            Some(_) => save(&path, &boot),
             None => Ok(()),
         }
     }
 }
 
-fn file(folder: &Path) -> PathBuf {
-    folder.join("bootstrap.json")
-}
-
-/// Reads the file. Operators may remove it, since it holds secrets; then it is not made again.
-pub(crate) fn kept(folder: &Path) -> Result<Option<Bootstrap>> {
-    let path = file(folder);
-    let named = || path.display().to_string();
-    match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).with_context(named),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e).with_context(named),
-    }
-}
-
-/// Writes the file.
-pub(crate) fn save(folder: &Path, boot: &Bootstrap) -> Result<()> {
-    let mut text = serde_json::to_vec_pretty(boot)?;
-    text.push(b'\n');
-    write_private(&file(folder), &text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the place in a folder of one server.
+    fn place(folder: &Path) -> BootstrapFile {
+        BootstrapFile {
+            folder: folder.to_owned(),
+            own: None,
+        }
+    }
 
     /// B68.
     #[test]
@@ -150,21 +219,24 @@ mod tests {
             ..Bootstrap::default()
         };
         let left = || {
-            let text = std::fs::read_to_string(file(&folder)).unwrap();
+            let text = std::fs::read_to_string(place(&folder).path()).unwrap();
             assert!(text.contains("wgp_x"), "{text}");
             let all = ["1", "2", "11"].into_iter();
             all.filter(|gid| text.contains(&format!("password of {gid}\"")))
                 .collect::<Vec<_>>()
         };
-        FirstPasswords::of(&folder, false).used(1);
-        assert!(!file(&folder).exists(), "a file that is gone stays so");
-        save(&folder, &boot).unwrap();
-        let demo = FirstPasswords::of(&folder, true);
+        FirstPasswords::of(place(&folder), false).used(1);
+        assert!(
+            !place(&folder).path().exists(),
+            "a file that is gone stays so"
+        );
+        place(&folder).save(&boot).unwrap();
+        let demo = FirstPasswords::of(place(&folder), true);
         demo.used(1);
         assert_eq!(left(), ["1", "2", "11"]);
         demo.changed(1);
         assert_eq!(left(), ["2", "11"]);
-        let first = FirstPasswords::of(&folder, false);
+        let first = FirstPasswords::of(place(&folder), false);
         for _ in 0..2 {
             first.used(2);
             first.used(3);
@@ -178,13 +250,43 @@ mod tests {
         let name = format!("workgraph-bootstrap-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         crate::adapters::data_dir::create_data_dir(&folder).unwrap();
-        assert!(kept(&folder).unwrap().is_none());
-        std::fs::create_dir(file(&folder)).unwrap();
-        let error = format!("{:#}", kept(&folder).unwrap_err());
+        assert!(place(&folder).kept().unwrap().is_none());
+        std::fs::create_dir(place(&folder).path()).unwrap();
+        let error = format!("{:#}", place(&folder).kept().unwrap_err());
         assert!(error.contains("bootstrap.json: "), "{error}");
-        std::fs::remove_dir(file(&folder)).unwrap();
-        std::fs::write(file(&folder), "{").unwrap();
-        assert!(kept(&folder).is_err());
+        std::fs::remove_dir(place(&folder).path()).unwrap();
+        std::fs::write(place(&folder).path(), "{").unwrap();
+        assert!(place(&folder).kept().is_err());
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn nodes_have_one_file_in_the_folder_they_share_and_its_first_passwords_end_on_any_of_them() {
+        let root = std::env::temp_dir().join(format!("workgraph-boot-{}", std::process::id()));
+        let (shared, first, second) = (root.join("shared"), root.join("a"), root.join("b"));
+        for folder in [&shared, &first, &second] {
+            crate::adapters::data_dir::create_data_dir(folder).unwrap();
+        }
+        let of = |own: &Path| BootstrapFile {
+            folder: shared.clone(),
+            own: Some(own.to_owned()),
+        };
+        let boot = Bootstrap {
+            users: vec![UserEntry {
+                gid: "1".to_owned(),
+                name: "Ada".to_owned(),
+                email: "ada@example.com".to_owned(),
+                password: Some("the first password".to_owned()),
+            }],
+            ..Bootstrap::default()
+        };
+        of(&first).save(&boot).unwrap();
+        let read = |folder: &Path| std::fs::read_to_string(folder.join(NAME)).unwrap();
+        assert!(read(&first).contains("the first password"));
+        assert!(!second.join(NAME).exists());
+        FirstPasswords::of(of(&second), false).used(1);
+        assert!(!read(&shared).contains("password"));
+        assert!(!read(&first).contains("password"));
+        std::fs::remove_dir_all(&root).unwrap();
     }
 }

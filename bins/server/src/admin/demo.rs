@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workgraph_auth::authorization::redirect_uri::OUT_OF_BAND;
 use workgraph_auth::{RegisteredScopes, ScopeSet};
-use workgraph_core::Type;
 use workgraph_core::access::Role;
 use workgraph_core::model::time::{Date, Time};
+use workgraph_core::{Gid, Type};
 
 /// Content of the demo: assignees and authors are indexes into the users, a tag one into the tags, and due dates count
 /// in days from today.
@@ -268,18 +268,57 @@ pub(crate) async fn call(
     serde_json::from_str(&text).with_context(|| format!("{method} {path}: the reply is no JSON"))
 }
 
+/// Makes another token if that of the first user does not work any more: what a start prints can be used. Returns true if it
+/// did; not for a user who was switched off.
+///
+/// # Errors
+/// Fails if it can't be made.
+pub(crate) async fn renew_token(boot: &mut Bootstrap, service: &AdminService) -> Result<bool> {
+    let token = &boot.personal_access_token;
+    if call(&service.api, token, "GET", "/users/me", None)
+        .await
+        .is_ok()
+    {
+        return Ok(false);
+    }
+    let Some(user) = boot.users.first().and_then(|user| Gid::parse(&user.gid)) else {
+        return Ok(false);
+    };
+    match boot.token(service, user, "Demo").await {
+        Ok(token) => {
+            boot.personal_access_token = token;
+            Ok(true)
+        }
+        Err(error) => {
+            let reason = format!("{error:#}");
+            tracing::warn!(
+                reason,
+                "the token of the demo does not work, and there is no other"
+            );
+            Ok(false)
+        }
+    }
+}
+
 /// Returns the text that shows first requests to try, with lines that work as they are.
 pub(crate) async fn banner(boot: &Bootstrap, service: &AdminService) -> String {
-    let (base, token) = (&boot.base_url, &boot.personal_access_token);
+    let (base, root, token) = (&boot.base_url, &boot.auth_url, &boot.personal_access_token);
+    let name = boot.users.first().map_or("the admin", |user| &user.name);
     let mut out = format!(
-        "\nWorkgraph serves {base}\n\nThe token of {}:\n  {token}\n",
-        boot.users.first().map_or("the admin", |u| &u.name)
+        "\nWorkgraph serves {base}\n\nReference, with a form to try each operation:\n  {root}/-/docs\n\nToken of {name}:\n  {token}\n"
     );
-    if let (Some(user), Some(app)) = (boot.users.first(), boot.apps.first()) {
-        let password = user.password.as_deref().unwrap_or("that you gave them");
+    if let Some(user) = boot.users.first() {
+        let password = user.password.as_deref();
         out.push_str(&format!(
-            "\nTo see an app ask for access, open this and sign in as {} with the password {}:\n  {}/-/oauth_authorize?client_id={}&redirect_uri={OUT_OF_BAND}&response_type=code&state=demo\nMake apps and tokens of your own at {}/-/console/apps\n",
-            user.email, password, boot.auth_url, app.client_id, boot.auth_url
+            "\nSign in to make apps and tokens of your own:\n  address   {root}/-/console\n  e-mail    {}\n  password  {}\n",
+            user.email,
+            password.unwrap_or("(the one that you set)"),
+        ));
+    }
+    if let Some(app) = boot.apps.first() {
+        out.push_str(&format!(
+            "\nSee an app ask for access:\n  {root}/-/oauth_authorize?client_id={}&redirect_uri={OUT_OF_BAND}&response_type=code&state=demo\n",
+            app.client_id
         ));
     }
     let Some(workspace) = boot.workspaces.first().map(|w| &w.gid) else {

@@ -4,10 +4,11 @@ use crate::adapters::data_dir;
 use crate::adapters::stores::ArchiveOptions;
 use crate::adapters::system_clock::WallClock;
 use crate::config::{BucketConfig, Config};
+use crate::data_commands::{archive_claim, backup_restore, key_files};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 use workgraph_api::{Clock, Entropy};
@@ -16,16 +17,20 @@ use workgraph_store_sqlite::{ArchiveDirectory, ArchiveFolder, Restored, restore_
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// The folder of the archive [default: that of the settings, or their bucket: archive.folder, archive.bucket].
-    #[arg(long, value_name = "FOLDER")]
+    /// The file of a backup, or the folder of an archive [default: the archive of the settings, a folder or a bucket:
+    /// archive.folder, archive.bucket].
+    #[arg(long, value_name = "FILE|FOLDER")]
     pub(crate) from: Option<PathBuf>,
     /// Time such as 2026-01-31T12:00:00Z: the state is that after the last commit at or before it [default: the last
     /// commit of the archive].
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
-    /// The data folder to make; it must have no database.
+    /// The data folder to make or complete; it must have no database.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) to: PathBuf,
+    /// Folder with keys.json and the other keys of this data, which are copied [default: FILE.keys of a backup].
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) keys: Option<PathBuf>,
     /// Answer with JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -46,7 +51,13 @@ fn archive_folder(
     let archive = &config.archive;
     match (archive.folder.is_empty(), archive.bucket.is_empty()) {
         (true, true) => Ok(None),
-        (false, true) => Ok(Some(Arc::new(ArchiveDirectory::new(&archive.folder)))),
+        (false, true) => {
+            if let Some(owner) = owner()? {
+                archive_claim::check_apart(config.folder(), Path::new(&archive.folder))?;
+                archive_claim::claim(Path::new(&archive.folder), &owner)?;
+            }
+            Ok(Some(Arc::new(ArchiveDirectory::new(&archive.folder))))
+        }
         (false, false) => {
             bail!("archive.folder and archive.bucket: the archive is in one of them, not in both")
         }
@@ -102,15 +113,35 @@ pub(crate) fn archive_options(
     }))
 }
 
-/// Makes a data folder from an archive. Returns a description of its state.
+/// Makes a data folder from a backup or an archive. Returns a description of its state.
 ///
 /// # Errors
-/// Says what is wrong with the time, the archive or the folder; then no database is made.
+/// Says what is wrong with the time, the backup, the archive or the folder; then no database is made.
 pub(crate) fn restore(arguments: &RestoreArgs, config: &Config) -> Result<Value> {
+    if let Some(keys) = &arguments.keys
+        && !keys.is_dir()
+    {
+        bail!("--keys {}: there is no such folder", keys.display());
+    }
+    if let Some(from) = arguments.from.as_deref().filter(|from| from.is_file()) {
+        if arguments.at.is_some() {
+            bail!("--at: a backup has one state; times are those of an archive");
+        }
+        let files = backup_restore::restore(from, &arguments.to, arguments.keys.as_deref())?;
+        return Ok(json!({
+            "backup": from.display().to_string(),
+            "files": files.files,
+            "keys": files.keys,
+            "missing_keys": key_files::missing(&arguments.to),
+        }));
+    }
     let archive: Arc<dyn ArchiveFolder> = match &arguments.from {
         Some(from) => {
             if !from.is_dir() {
-                bail!("{}: there is no such folder", from.display());
+                bail!(
+                    "{}: there is no such folder of an archive, and no such file of a backup",
+                    from.display()
+                );
             }
             Arc::new(ArchiveDirectory::new(from))
         }
@@ -133,8 +164,19 @@ pub(crate) fn restore(arguments: &RestoreArgs, config: &Config) -> Result<Value>
         }
     };
     data_dir::create_data_dir(&arguments.to)?;
+    backup_restore::remove_empty_database(&arguments.to)?;
+    let keys = match &arguments.keys {
+        Some(keys) => key_files::copy(keys, &arguments.to)?,
+        None => Vec::new(),
+    };
     let restored = restore_archive(&*archive, until, &arguments.to)?;
-    Ok(describe(&restored))
+    let mut shown = describe(&restored);
+    if let Some(map) = shown.as_object_mut() {
+        map.insert("keys".to_owned(), json!(keys));
+        let missing = key_files::missing(&arguments.to);
+        map.insert("missing_keys".to_owned(), json!(missing));
+    }
+    Ok(shown)
 }
 
 fn time(millis: u64) -> String {
@@ -158,13 +200,24 @@ pub(crate) fn text(restored: &Value) -> String {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    let mut out = format!(
-        "restored the state of {}: commit {} of generation {} of the archive, with the change number {} of the graph",
-        of("at"),
-        of("commit"),
-        of("generation"),
-        of("sequence")
-    );
+    let list = |key: &str| {
+        let all = restored.get(key).and_then(Value::as_array);
+        let texts = all.into_iter().flatten().filter_map(Value::as_str);
+        texts.collect::<Vec<_>>().join(", ")
+    };
+    let mut out = match restored.get("backup").and_then(Value::as_str) {
+        Some(backup) => format!(
+            "restored the backup {backup} with {} files of attachments",
+            of("files")
+        ),
+        None => format!(
+            "restored the state of {}: commit {} of generation {} of the archive, with the change number {} of the graph",
+            of("at"),
+            of("commit"),
+            of("generation"),
+            of("sequence")
+        ),
+    };
     if restored
         .get("skipped_generation")
         .is_some_and(|id| !id.is_null())
@@ -174,6 +227,17 @@ pub(crate) fn text(restored: &Value) -> String {
             of("skipped_generation")
         ));
     }
-    out.push_str("\nkeys.json and the other keys, and the files of attachments and exports, are not in the archive: put them into the folder before it is served");
+    if !list("keys").is_empty() {
+        out.push_str(&format!("\ncopied keys: {}", list("keys")));
+    }
+    if !list("missing_keys").is_empty() {
+        out.push_str(&format!(
+            "\nstill missing in the folder: {}. Copy them from where they are kept before it is served; `workgraph restore --keys FOLDER` does it at once",
+            list("missing_keys")
+        ));
+    }
+    if restored.get("backup").is_none() {
+        out.push_str("\nfiles of attachments and exports are not in an archive: copy attachments/ into the folder, then `workgraph check` names those that are missing");
+    }
     out
 }

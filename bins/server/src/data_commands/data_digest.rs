@@ -18,6 +18,8 @@ const PIECE: usize = 64 << 10;
 
 /// Digests of a store and of the files that belong to it.
 pub(crate) struct DataDigest {
+    /// Store that was digested, without its password.
+    subject: String,
     pub(crate) store: StoreDigest,
     /// Each folder with its files: their paths in it and their digests.
     folders: Vec<(&'static str, Vec<(String, String)>)>,
@@ -42,6 +44,10 @@ impl DataDigest {
                 digest(&mut rows).context(UNREADABLE)?
             }
         };
+        let subject = match database {
+            Some(_) => format!("database {}", without_password(&config.database.url)),
+            None => format!("data folder {}", config.folder().display()),
+        };
         let mut folders = Vec::new();
         for name in FOLDERS {
             let mut files = Vec::new();
@@ -49,7 +55,11 @@ impl DataDigest {
             files.sort();
             folders.push((name, files));
         }
-        Ok(Self { store, folders })
+        Ok(Self {
+            subject,
+            store,
+            folders,
+        })
     }
 
     /// Returns the digests as JSON: the files one by one.
@@ -63,6 +73,7 @@ impl DataDigest {
             json!({"folder": name, "digest": files_digest(self, name), "files": files.collect::<Vec<_>>()})
         });
         json!({
+            "store": self.subject,
             "digest": hex(&self.store.total()),
             "tables": tables.collect::<Vec<_>>(),
             "folders": folders.collect::<Vec<_>>(),
@@ -71,7 +82,7 @@ impl DataDigest {
 
     /// Returns the digests as text: a line for each table and folder, and one for all tables together.
     pub(crate) fn text(&self) -> String {
-        let mut out = String::new();
+        let mut out = format!("{}\n", self.subject);
         let mut line = |name: &str, rows: u64, digest: &str| {
             // Writing to a String cannot fail.
             let _ = writeln!(out, "{name:<14} {rows:>12} {digest}");
@@ -85,6 +96,22 @@ impl DataDigest {
             line(name, files.len() as u64, &files_digest(self, name));
         }
         out
+    }
+}
+
+/// Returns the address of a database without the password in it.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return "of the settings".to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let path = path.split('?').next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            let user = user.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}@{host}{path}")
+        }
+        None => format!("{scheme}://{authority}{path}"),
     }
 }
 

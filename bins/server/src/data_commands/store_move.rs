@@ -3,16 +3,19 @@ use crate::adapters::data_dir;
 use crate::adapters::stores::open_read_only;
 use crate::config::Config;
 use crate::data_commands::data_files::FOLDERS;
+use crate::data_commands::hosted_files::{named_files, require_files};
 use crate::data_commands::move_files::{CopiedFiles, copy_files, files_in};
 use crate::data_commands::move_progress::MoveProgress;
 use crate::data_commands::move_values::{ValueFiles, sealed_values};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
+use workgraph_core::Gid;
 use workgraph_rows::digests::hex;
-use workgraph_rows::{CopyOutcome, CopyProgress, copy};
+use workgraph_rows::{CopyOutcome, CopyProgress, RowReader, copy};
 use workgraph_store_postgres::{Database, DatabaseOptions, PgRows};
 use workgraph_store_sqlite::{SqliteRowWriter, SqliteStore};
 
@@ -29,6 +32,9 @@ pub(crate) struct MoveArgs {
     /// Accept a database that a crash can make lose commits (fsync off), for trying things.
     #[arg(long)]
     unsafe_database: bool,
+    /// Go on although files of attachments are missing, or no folder of them is given: they are lost to the copy.
+    #[arg(long)]
+    accept_missing_files: bool,
     /// Answer with JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -62,6 +68,40 @@ impl Side {
     }
 }
 
+/// Advice where copied files are missing.
+const COPY_FAILED: &str = "They were there before: nothing was moved, begin again";
+
+/// Files of attachments that the rows of the source name; none if a bucket has them, or their loss is accepted.
+struct FilesOfRows(BTreeSet<Gid>);
+
+impl FilesOfRows {
+    fn read(rows: &mut dyn RowReader, arguments: &MoveArgs, config: &Config) -> Result<Self> {
+        let is_elsewhere = !config.bucket.endpoint.0.is_empty();
+        if is_elsewhere || arguments.accept_missing_files {
+            return Ok(Self(BTreeSet::new()));
+        }
+        named_files(rows).map(Self)
+    }
+
+    /// Refuses a folder that lacks one of them.
+    fn require(&self, folder: &Path, advice: &str) -> Result<()> {
+        require_files(&self.0, folder, advice).with_context(
+            || "nothing was moved (--accept-missing-files moves without the files that are missing)",
+        )
+    }
+
+    /// Refuses a move without a folder of shared files, if there are files.
+    fn require_folder(&self, shared_files: Option<&Path>) -> Result<()> {
+        if shared_files.is_some() || self.0.is_empty() {
+            return Ok(());
+        }
+        bail!(
+            "the data names {} files of attachments, and no folder of them is given: name the folder that the nodes share with --shared-files, or set the bucket.* settings if they are in a bucket (--accept-missing-files moves without them)",
+            self.0.len()
+        )
+    }
+}
+
 /// Result of a move.
 struct Moved {
     rows: CopyOutcome,
@@ -89,14 +129,27 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
     let moved = match (from, to) {
         (Side::Folder(from), Side::Database(url)) => {
             // As long as this is there, no server opens the folder.
+            if !from.join("workgraph.db").is_file() {
+                bail!(
+                    "--from {}: there is no data folder with a database (workgraph.db)",
+                    from.display()
+                );
+            }
             let _lock = SqliteStore::lock_folder(&from).with_context(|| not_opened(&from))?;
             let source = open_read_only(&from)?;
             let mut rows = source.rows().context("the store can't be read")?;
             let values = sealed_values(&from)?;
+            let files_of_rows = FilesOfRows::read(&mut rows, arguments, config)?;
+            files_of_rows.require(&from, "Put them back first")?;
+            files_of_rows.require_folder(shared_files)?;
             let database = runtime.block_on(Database::open(options(&url), runtime.clone()))?;
             let target = PgRows::write(&database)?;
             target.put_shared_values(&values)?;
             let (files, files_left) = move_files(&from, shared_files, &mut progress)?;
+            if let Some(shared) = shared_files {
+                // Before the rows are seen.
+                files_of_rows.require(shared, COPY_FAILED)?;
+            }
             let show = &mut |step| progress.show(step);
             let rows = copy(&mut rows, Box::new(target), show).context("nothing was moved")?;
             let values = values.into_iter().skip(1).map(|value| value.name);
@@ -112,6 +165,14 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
             // The source stays as it is, its tables included.
             runtime.block_on(database.check_tables())?;
             let mut rows = PgRows::read(&database)?;
+            let files_of_rows = FilesOfRows::read(&mut rows, arguments, config)?;
+            files_of_rows.require_folder(shared_files)?;
+            if let Some(shared) = shared_files {
+                files_of_rows.require(
+                    shared,
+                    "Is --shared-files the folder that the nodes use, and is its file system mounted?",
+                )?;
+            }
             let values = ValueFiles::open(&rows.shared_values()?, &to, config.folder())?;
             data_dir::create_data_dir(&to)?;
             let target = SqliteRowWriter::create(&to)
@@ -121,6 +182,10 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
                 Some(shared) => move_files(shared, Some(&to), &mut progress)?,
                 None => (None, vec!["the folder of shared files".into()]),
             };
+            if files.is_some() {
+                // Before the database gets its name.
+                files_of_rows.require(&to, COPY_FAILED)?;
+            }
             let show = &mut |step| progress.show(step);
             let rows = copy(&mut rows, Box::new(target), show).context("nothing was moved")?;
             let names = values.names.iter().map(|name| (*name).to_owned());

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 use workgraph_api::ConnectionTokenCache;
 
@@ -28,26 +28,47 @@ const CONNECTION_WINDOW: u32 = 256 << 10;
 const SCRAPERS: usize = 64;
 const SCRAPE: Duration = Duration::from_secs(60);
 
+/// Signals that a server acts on. A process that has not begun to watch them ends at once.
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    /// Begins to watch them.
+    ///
+    /// # Errors
+    /// Fails if they can't be watched.
+    pub(crate) fn watch() -> Result<Self> {
+        let watch = |kind| signal(kind).context("signals can't be watched");
+        Ok(Self {
+            terminate: watch(SignalKind::terminate())?,
+            interrupt: watch(SignalKind::interrupt())?,
+            hangup: watch(SignalKind::hangup())?,
+        })
+    }
+}
+
 /// Serves until SIGTERM or SIGINT, or until this node is replaced, then lets requests that have begun end. At SIGHUP it
 /// calls `reload`.
 ///
 /// # Errors
-/// Fails if signals can't be watched.
+/// Fails if it can't go on.
 pub(crate) async fn serve(
     edge: Arc<AppState>,
-    listener: TcpListener,
-    metrics: Option<TcpListener>,
+    (listener, metrics): (TcpListener, Option<TcpListener>),
+    signals: Signals,
     reload: impl Fn(),
     replaced: impl Future<Output = ()>,
 ) -> Result<()> {
     let door = Arc::clone(&edge.connections);
     let builder = Arc::new(builder(&edge));
-    let watch = |kind| signal(kind).context("signals can't be watched");
-    let (mut term, mut int, mut hup) = (
-        watch(SignalKind::terminate())?,
-        watch(SignalKind::interrupt())?,
-        watch(SignalKind::hangup())?,
-    );
+    let Signals {
+        terminate: mut term,
+        interrupt: mut int,
+        hangup: mut hup,
+    } = signals;
     if let Some(listener) = metrics {
         tokio::spawn(serve_metrics(Arc::clone(&edge), listener));
     }

@@ -2,13 +2,14 @@
 //!
 //! The key is in the data folder; nodes that share a database keep it there, sealed with a key that is not in it. Each checkpoint goes into the database, into a file that is
 //! only ever appended to, and into the log of the server.
+use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::postgres_node;
 use crate::adapters::private_values::PrivateValues;
 use crate::adapters::stores::{self, Storage};
 use crate::config::Config;
 use crate::config::schema::AuditConfig;
 use crate::workers::work_lease_renewal::WorkLeaseRenewal;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ use tokio::time::MissedTickBehavior;
 use workgraph_api::{Clock, Entropy};
 use workgraph_audit::{
     ChainPosition, Checkpoint, CheckpointKey, InspectionReport, StoredCheckpoint, read_checkpoint,
+    read_unverified_checkpoint,
 };
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::SharedWork;
@@ -61,10 +63,23 @@ fn parse_key(text: &str) -> Result<CheckpointKey> {
     Ok(CheckpointKey::from_seed(&seed)?)
 }
 
-/// Returns the key of a store, which is made if there is none.
-async fn key_or_new(values: &PrivateValues, entropy: &dyn Entropy) -> Result<CheckpointKey> {
+/// Returns the key of a store, which is made if there is none, and nothing was signed yet or the loss of the key is accepted.
+async fn key_or_new(
+    values: &PrivateValues,
+    storage: &Storage,
+    accepted: AcceptedLosses,
+    entropy: &dyn Entropy,
+) -> Result<CheckpointKey> {
     if let Some(key) = key(values).await? {
         return Ok(key);
+    }
+    let tail = storage.audit_log.progress().await;
+    let tail = tail.context("the end of the audit log can't be read")?;
+    if tail.checkpoint.is_some() && !accepted.keys {
+        bail!(
+            "{}: the key that signs the audit log is missing. Put it back from its copy (docs/BACKUPS.md). If it is lost, start once with --new-keys: another key goes on, and what was signed before can only be checked with the anchors",
+            values.describe(KEY)
+        );
     }
     let seed = crate::adapters::system_clock::random::<32>(entropy)?;
     let file = AuditKeyFile {
@@ -93,6 +108,8 @@ fn anchor_path(folder: &Path, settings: &AuditConfig) -> PathBuf {
 /// Signer of the audit log of one data folder.
 pub(crate) struct AuditSigner {
     key: CheckpointKey,
+    /// True if a last checkpoint of another key is gone on from.
+    accepts_lost_key: bool,
     anchor_path: PathBuf,
     /// Rows after which a checkpoint is signed at once.
     rows: u64,
@@ -111,15 +128,16 @@ impl AuditSigner {
     /// Fails if the key can't be read or made.
     pub(crate) async fn open(
         (folder, values): (&Path, &PrivateValues),
-        settings: &AuditConfig,
+        (settings, accepted): (&AuditConfig, AcceptedLosses),
         retention: Duration,
         storage: &Arc<Storage>,
         clock: Arc<dyn Clock>,
         entropy: &dyn Entropy,
     ) -> Result<Self> {
-        let key = key_or_new(values, entropy).await?;
+        let key = key_or_new(values, storage, accepted, entropy).await?;
         Ok(Self {
             key,
+            accepts_lost_key: accepted.keys,
             anchor_path: anchor_path(folder, settings),
             rows: u64::from(settings.rows.max(1)),
             retention,
@@ -168,16 +186,30 @@ impl AuditSigner {
         let tail = tail.context("the end of the audit log can't be read")?;
         let public = self.key.public();
         let last = match &tail.checkpoint {
-            Some(line) => Some(read_checkpoint(line, &public).context(
-                "the last checkpoint in the database is not of this key; see `workgraph check --audit`",
-            )?),
+            Some(line) => match read_checkpoint(line, &public) {
+                Err(_) if self.accepts_lost_key => {
+                    self.leave_former_anchors(line)?;
+                    Some(read_unverified_checkpoint(line)?)
+                }
+                read => {
+                    let read = read.context(
+                        "the last checkpoint in the database is not of this key; see `workgraph check --audit`",
+                    )?;
+                    // It may have been stored by a process that ended before, or failed at, anchoring it.
+                    self.publish_checkpoint(line)?;
+                    Some(read)
+                }
+            },
             None => None,
         };
-        if let Some(line) = &tail.checkpoint {
-            // The checkpoint may have been stored by a process that ended before, or failed at, anchoring it.
-            self.publish_checkpoint(line)?;
-        }
+        let is_of_lost_key = self.accepts_lost_key
+            && tail
+                .checkpoint
+                .as_ref()
+                .is_some_and(|line| read_checkpoint(line, &public).is_err());
         let (base, signed) = last.map_or((ChainPosition::START, 0), |c| (c.base, c.head.seq));
+        // The present key signs what the lost one had signed.
+        let signed = if is_of_lost_key { 0 } else { signed };
         let now = self.clock.now();
         let old = match now.checked_sub(self.retention) {
             Some(before) => {
@@ -215,6 +247,23 @@ impl AuditSigner {
         tracing::info!(checkpoint = line, rows = head, "the audit log was signed");
         self.publish_checkpoint(&line)?;
         Ok(old.is_some())
+    }
+
+    /// Keeps the anchors of a lost key under another name: they can't be checked with the present one.
+    fn leave_former_anchors(&self, line: &str) -> Result<()> {
+        let former = self.anchor_path.with_extension("former");
+        match std::fs::rename(&self.anchor_path, &former) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| self.anchor_path.display().to_string());
+            }
+            _ => {}
+        }
+        tracing::warn!(
+            checkpoint = line,
+            former = former.display().to_string(),
+            "the audit log goes on with another key: the checkpoints of the former one are kept under another name"
+        );
+        Ok(())
     }
 
     /// Appends a line to the anchors, unless it is the last of them.

@@ -191,7 +191,17 @@ pub(crate) fn json(reply: &str) -> Value {
 
 /// Runs a command to its end. Returns true if it succeeded, and its output.
 pub(crate) fn run(args: &[&str]) -> (bool, String) {
-    let out = command().args(args).output().unwrap();
+    run_with(args, &[])
+}
+
+/// Runs a command with settings in its environment.
+pub(crate) fn run_with(args: &[&str], env: &[(&str, &str)]) -> (bool, String) {
+    let mut command = command();
+    let out = command
+        .args(args)
+        .envs(env.iter().copied())
+        .output()
+        .unwrap();
     let text = if out.status.success() {
         out.stdout
     } else {

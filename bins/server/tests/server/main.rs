@@ -10,6 +10,7 @@ mod database_refusals;
 mod edge;
 mod exposure;
 mod http2;
+mod losses;
 mod memory;
 mod nodes;
 mod passwords;

@@ -1,6 +1,7 @@
 //! Caches that leave out one kind of invalidation each: the suites of the ports find every one of them, and none once the
 //! caches are off.
 use super::*;
+use crate::secret_resealing::SealingKeys;
 use crate::sqlite_store::SqliteStore;
 use workgraph_auth::conformance::{CASES as TOKEN_CASES, OAUTH_CASES, block_on};
 use workgraph_testkit::ScratchFolder;
@@ -13,7 +14,11 @@ fn open(folder: &ScratchFolder, caches: bool, omitted: &'static [InvalidationKin
         ..StoreOptions::default()
     };
     let caches = StoreCaches::omitting(&options, Omissions(omitted));
-    SqliteStore::open_with(folder.path(), options, caches, None, &mut |_, _| Ok(None)).unwrap()
+    let keys = SealingKeys {
+        check: None,
+        reseal: &mut |_, _| Ok(None),
+    };
+    SqliteStore::open_with(folder.path(), options, caches, None, keys).unwrap()
 }
 
 /// Runs the cases of all ports, each on a store of its own, until one fails; returns its rule.

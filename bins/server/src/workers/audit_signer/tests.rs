@@ -1,5 +1,6 @@
 //! Signing, anchoring and dropping, with a clock that the test sets.
 use super::*;
+use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::system_clock::SystemEntropy;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
@@ -42,12 +43,14 @@ impl SignerFixture {
         let entropy = Arc::new(crate::adapters::system_clock::SystemEntropy::new());
         let sealer = crate::adapters::sealed_webhooks::WebhookSecretSealer::new(keys, entropy);
         let options = crate::adapters::stores::StoreOptions::default();
-        let storage = Arc::new(Storage::open(&folder, 0, options, None, sealer).unwrap());
+        let storage = Arc::new(
+            Storage::open(&folder, 0, options, None, sealer, AcceptedLosses::default()).unwrap(),
+        );
         let values = PrivateValues::Folder(folder.clone());
         let entropy = SystemEntropy::new();
         let signer = AuditSigner::open(
             (&folder, &values),
-            &settings,
+            (&settings, AcceptedLosses::default()),
             90 * DAY,
             &storage,
             clock.clone(),
@@ -222,16 +225,25 @@ async fn another_key_signs_nothing_and_says_so() {
     fixture.signer.run_once(true).await;
     std::fs::remove_file(fixture.folder.join("audit-key.json")).unwrap();
     let values = PrivateValues::Folder(fixture.folder.clone());
-    let other = AuditSigner::open(
-        (&fixture.folder, &values),
-        &fixture.settings,
-        90 * DAY,
-        &fixture.storage,
-        fixture.clock.clone(),
-        &SystemEntropy::new(),
-    )
-    .await
-    .unwrap();
+    let open = async |accepted| {
+        AuditSigner::open(
+            (&fixture.folder, &values),
+            (&fixture.settings, accepted),
+            90 * DAY,
+            &fixture.storage,
+            fixture.clock.clone(),
+            &SystemEntropy::new(),
+        )
+        .await
+    };
+    let lost = AcceptedLosses {
+        keys: true,
+        ..AcceptedLosses::default()
+    };
+    let refused = open(AcceptedLosses::default()).await.err().unwrap();
+    assert!(refused.to_string().contains("--new-keys"), "{refused:#}");
+    let going_on = open(lost).await.unwrap();
+    let other = open(AcceptedLosses::default()).await.unwrap();
     fixture.act(1).await;
     assert!(
         other
@@ -243,4 +255,13 @@ async fn another_key_signs_nothing_and_says_so() {
     );
     let (_, _, covered, findings) = fixture.check().await;
     assert_eq!((covered, findings.len()), (0, 2), "{findings:?}");
+    // Once the loss is accepted, the other key signs everything, and the anchors of the former one are kept.
+    going_on.run_once(true).await;
+    let (_, _, covered, findings) = fixture.check().await;
+    assert_eq!((covered, findings.len()), (3, 1), "{findings:?}");
+    assert!(
+        findings[0].contains("not signed with"),
+        "the loss stays told"
+    );
+    assert!(fixture.folder.join("audit-anchors.former").exists());
 }

@@ -25,6 +25,9 @@ const READ_COMMITS_MAX: usize = 500;
 const EVENT_IDS_HEADER: &str = "X-Workgraph-Event-Ids";
 const ATTEMPT_HEADER: &str = "X-Workgraph-Attempt";
 
+/// Failure of a delivery whose webhook has a secret that the keys of this server do not open.
+const NO_SECRET: &str = "not sent: the secret of this webhook cannot be opened with the keys of this server, so it cannot be signed; put the key back into keys.json, or make the webhook again";
+
 impl Api {
     /// Reads the commits since the last call, and notes the webhooks that they concern.
     ///
@@ -205,6 +208,11 @@ impl Api {
             status: None,
             error: String::new(),
         };
+        if webhook.secret.is_empty() {
+            // A signature that the receiver cannot check is worse than none.
+            log_entry.error = NO_SECRET.to_owned();
+            return (Err((NO_SECRET.to_owned(), None)), log_entry);
+        }
         let mut headers = vec![(SIGNATURE_HEADER, signature(&webhook.secret, &batch.body))];
         if service.settings.event_ids {
             headers.push((EVENT_IDS_HEADER, batch.ids));
