@@ -91,6 +91,10 @@ limits-campaign operations="10000000" law="530000":
     WORKGRAPH_REDIS_CAMPAIGN_OPS={{operations}} cargo test --release -p workgraph-limits-redis --lib -- the_functions_give
     WORKGRAPH_OUTAGES=50 cargo test --release -p workgraph-limits-redis --lib -- outages
 
+# Random programs of operations that give access: nobody ends with more than somebody who had it gave; so many times the usual
+escalation times="100":
+    WORKGRAPH_CASES={{times}} cargo test -p workgraph-api --test all -- escalation::programs
+
 # How long a decision of Redis takes, and how many there are in a second
 limits-bench:
     cargo bench -p workgraph-limits-redis --features test-server --bench calls

@@ -1,14 +1,17 @@
 //! Access rules: one pure function over viewer, node and the edges around the node.
 mod access_lookup;
+mod follower;
+pub mod gate;
+mod inherited;
 mod level;
 mod viewer;
 
 pub use access_lookup::AccessLookup;
+pub use follower::{follower_level, follower_rank};
 pub use level::Level;
 pub use viewer::{Role, UsersKnownToGuest, Viewer, WorkspaceMembership};
 
 use crate::graph_store_error::GraphStoreError;
-use crate::model::custom_field_values::gids;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
@@ -124,9 +127,14 @@ fn at_depth(
         Type::Goal => in_goal(viewer, node, full, facts, depth)?,
         Type::ProjectPortfolioSetting => {
             let project = node.get(portfolio::SETTING_PROJECT);
-            let in_portfolio =
-                of_link(viewer, node.get(portfolio::SETTING_PORTFOLIO), facts, depth)?;
-            of_link(viewer, project, facts, depth)?.min(in_portfolio)
+            let on_project = of_link(viewer, project, facts, depth)?;
+            if on_project == Level::Admin && node.get(portfolio::IS_INHERITED) {
+                // The admins of a project see every way into it, and may end it.
+                on_project
+            } else {
+                let portfolio = node.get(portfolio::SETTING_PORTFOLIO);
+                on_project.min(of_link(viewer, portfolio, facts, depth)?)
+            }
         }
         Type::GoalRelationship => in_relationship(viewer, node, facts, depth)?,
         Type::StatusUpdate => of_link(viewer, node.get(status_update::PARENT), facts, depth)?,
@@ -310,13 +318,7 @@ fn in_project(
     if given >= Level::Editor {
         return Ok(given);
     }
-    let Some(portfolios) = node.raw(project::ACCESS_FROM.def.name) else {
-        return Ok(given);
-    };
-    // Members of a portfolio never administer its projects.
-    let levels = gids(portfolios).filter_map(|gid| viewer.shared_levels.get(&gid));
-    let inherited = levels.copied().max().unwrap_or_default();
-    Ok(given.max(inherited.min(Level::Editor)))
+    inherited::level(viewer, node, given, facts)
 }
 
 /// Returns the highest level of: ownership, a membership, and the privacy setting.
@@ -459,7 +461,7 @@ fn in_container(
 }
 
 /// Returns the level on a task. It is open to its creator and assignee, to those who may see one of its projects or its
-/// parent, and to its followers; they edit it only where no project or parent gives them less.
+/// parent, and to those whom somebody made a follower; they edit it only where no project or parent gives them less.
 fn of_task(
     viewer: &Viewer,
     node: &Node,
@@ -480,11 +482,14 @@ fn of_task(
     {
         best = best.max(of_link(viewer, Some(parent.dst), facts, depth)?);
     }
-    if best < Level::Editor && facts.is_linked(node.gid, rel::FOLLOWERS, viewer.user)? {
-        // A commenter can follow, so following must not raise the level that a project gives.
+    if best < Level::Editor
+        && let Some(edge) = facts.lookup_edge(node.gid, rel::FOLLOWERS, viewer.user)?
+    {
+        let given = follower_level(edge.rank);
+        // A follower comments on what a project shows, and does not edit what it only shows.
         best = match best {
-            Level::None => Level::Editor,
-            left => left.max(Level::Commenter),
+            Level::None => given,
+            left => left.max(given.min(Level::Commenter)),
         };
     }
     Ok(best)

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+pub mod access_gate;
 pub mod caller;
 pub mod method;
 pub mod openapi;

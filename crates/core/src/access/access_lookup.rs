@@ -18,6 +18,16 @@ pub trait AccessLookup {
     /// # Errors
     /// Returns an error if the store fails.
     fn lookup_edges(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Edge>, GraphStoreError>;
+    /// Returns the edge of a relation between two nodes, if it exists.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    fn lookup_edge(
+        &mut self,
+        source: Gid,
+        rel: Relation,
+        target: Gid,
+    ) -> Result<Option<Edge>, GraphStoreError>;
     /// Returns true if such an edge exists.
     ///
     /// # Errors
@@ -27,7 +37,9 @@ pub trait AccessLookup {
         source: Gid,
         rel: Relation,
         target: Gid,
-    ) -> Result<bool, GraphStoreError>;
+    ) -> Result<bool, GraphStoreError> {
+        Ok(self.lookup_edge(source, rel, target)?.is_some())
+    }
     /// Returns the live teams that a user belongs to.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use crate::model::resources::custom_field::FIELDS_MAX;
 use crate::model::resources::task::PROJECTS_MAX;
 use crate::model::resources::{custom_field, task};
 use crate::model::time::Date;
+use crate::rules::sharing::follow_task;
 use crate::rules::{auto_id_rules, custom_field_rules};
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListPosition, ReadQuery, ReadView};
@@ -73,7 +74,7 @@ pub fn create_tasks(
         draft.set(task::MODIFIED_AT, work.now);
         let new = work.create(&draft, Some(under.unwrap_or(project)));
         if let Some(me) = work.changes.actor {
-            work.link(new, rel::FOLLOWERS, me, ListPosition::Rank(0), None);
+            follow_task(work, new, me, Level::Editor);
         }
         if let Some(parent) = under {
             work.link(new, rel::PARENT, parent, ListPosition::Last, None);
@@ -181,13 +182,7 @@ impl RecipeItem<'_> {
     fn follow(&self, work: &mut ChangeBuilder<'_>) {
         let named = self.said.followers().map(|user| self.more.heir(user));
         for user in named.filter(|user| self.belongs(*user)) {
-            work.link(
-                self.node.gid,
-                rel::FOLLOWERS,
-                user,
-                ListPosition::Rank(0),
-                None,
-            );
+            follow_task(work, self.node.gid, user, Level::Editor);
         }
     }
 

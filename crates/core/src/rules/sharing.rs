@@ -1,5 +1,5 @@
 //! Sharing of objects with users and teams, each with an access level of their own.
-use crate::access::Level;
+use crate::access::{Level, follower_rank};
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, TypedField, rel};
 use crate::model::resources::{custom_field, goal, membership, portfolio, project, resource};
@@ -134,6 +134,14 @@ impl Sharing {
     fn lists_members(&self) -> bool {
         resource(self.ty).field("members").is_some()
     }
+}
+
+/// Makes a user a follower of a task, who has at most the level of the user who adds them. Who follows on their own is
+/// given nothing.
+pub fn follow_task(work: &mut ChangeBuilder<'_>, task: Gid, user: Gid, level: Level) {
+    let own = work.changes.actor == Some(user);
+    let rank = follower_rank((!own).then_some(level));
+    work.link(task, rel::FOLLOWERS, user, ListPosition::Rank(rank), None);
 }
 
 #[cfg(test)]

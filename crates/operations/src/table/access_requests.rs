@@ -7,7 +7,7 @@ use crate::operation::steps::{Description, Steps};
 use crate::operation::{Decision, ListRequest, Operation};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
-use workgraph_core::access::Level;
+use workgraph_core::access::{Level, gate};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, TEXT_MAX, Type, rel};
@@ -266,7 +266,8 @@ fn decide(
         && view.link(target.gid, rel::MEMBERS, requester).is_none()
     {
         let word = target.get(sharing.default).unwrap_or_default();
-        let level = sharing.level(&word).unwrap_or(Level::Viewer);
+        let usual = sharing.level(&word).unwrap_or(Level::Viewer);
+        let level = gate::approved_level(usual, view.level(target.gid));
         work.require_live(target.gid);
         sharing.join(&mut work, requester, target.gid, workspace, level);
     }

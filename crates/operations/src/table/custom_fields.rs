@@ -7,6 +7,7 @@ use super::enum_options::{
     change_option, change_option_needs, create_option, insert_needs, insert_option, option_needs,
     unchanged_options,
 };
+use crate::access_gate;
 use crate::operation::rows::{action, create, update};
 use crate::operation::steps::Steps;
 use crate::operation::{Decision, ListDefinition, Operation, delete, get, list};
@@ -312,11 +313,7 @@ fn change(
     let values = input.changed.values.get()?;
     let mut draft = Draft::edit(node);
     write(&mut draft, values, input.is_owned_by_app)?;
-    let sharing =
-        draft.changed(custom_field::PRIVACY) || draft.changed(custom_field::DEFAULT_ACCESS);
-    if sharing {
-        require_level(view, node, Level::Admin)?;
-    }
+    access_gate::may_change_settings(view, node, &draft)?;
     let mut work = call.change_builder();
     let (before, after) = (
         custom_field_rules::library_alias(workspace, &Draft::edit(node)),

@@ -6,12 +6,12 @@ use super::project_people::{Followers, add_followers, followers_needs, remove_fo
 use super::projects::write_dates;
 use super::record_family::{RecordChange, RecordFamily, RecordTexts, Rows, workspace_parent};
 use super::record_list::{ListAnchor, Lists, RecordList};
+use crate::access_gate::may_change_settings;
 use crate::operation::inputs::path::PathGoal;
 use crate::operation::inputs::{Input, InputType, Named, RecordUpdate, parse_gid, path};
 use crate::operation::rows::action;
 use crate::operation::steps::Steps;
 use crate::operation::{ListDefinition, Operation, delete, list};
-use crate::request_context::require_level;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
@@ -115,11 +115,8 @@ impl RecordFamily for Goals {
             if !fields.has("owner") {
                 draft.set(goal::OWNER, change.call.user_gid());
             }
-        } else if draft.changed(goal::OWNER)
-            && let Some(node) = change.view.node(draft.gid)
-        {
-            // The owner has all access, so only a caller with all access may name another.
-            require_level(change.view, node, Level::Admin)?;
+        } else if let Some(node) = change.view.node(draft.gid) {
+            may_change_settings(change.view, node, draft)?;
         }
         Ok(())
     }

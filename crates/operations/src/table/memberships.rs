@@ -6,6 +6,7 @@ use self::inputs::{
     MEMBER_OF_PROJECT, NEW_MEMBER, PARENT, UpdateMembership,
 };
 use super::custom_fields::PREMIUM;
+use crate::access_gate;
 use crate::method::Method;
 use crate::operation::inputs::{Named, path};
 use crate::operation::rows::{action, computed_list, create, update};
@@ -18,7 +19,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::model::resources::{membership, project, resource};
+use workgraph_core::model::resources::membership;
 use workgraph_core::model::validate;
 use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::storage::{
@@ -170,23 +171,12 @@ fn membership_level(node: &Node, sharing: &Sharing) -> Level {
         .unwrap_or_default()
 }
 
-/// Checks that the caller may share the project or custom field.
+/// Checks that the caller may share the object; custom fields need a paid plan, too.
 fn may_share(call: &RequestContext<'_>, view: &ReadView, parent: &Node) -> Result<(), DomainError> {
-    let least = match parent.ty {
-        Type::CustomField => Level::Admin,
-        _ if parent.get(project::SHARE_ACCESS).as_deref() == Some("admin") => Level::Admin,
-        _ => Level::Editor,
-    };
     if parent.ty == Type::CustomField {
         only_paid(call, view, parent)?;
     }
-    if view.level(parent.gid) < least {
-        let noun = resource(parent.ty).noun;
-        return Err(DomainError::forbidden(format!(
-            "You do not have permission to share this {noun}."
-        )));
-    }
-    Ok(())
+    access_gate::may_share(view, parent).map(|_| ())
 }
 
 /// Checks that the caller is a full member of a paid workspace. This is the rule for custom fields, as in their own
@@ -199,15 +189,11 @@ fn only_paid(call: &RequestContext<'_>, view: &ReadView, parent: &Node) -> Resul
     Err(DomainError::paid_only(PREMIUM))
 }
 
-/// Returns the level that a word means, or the usual one of what is shared.
-fn level(word: Option<&String>, parent: &Node, sharing: &Sharing) -> Result<Level, DomainError> {
-    let word = match word {
-        Some(word) => word.clone(),
-        None => parent.get(sharing.default).unwrap_or_default().into_owned(),
-    };
-    sharing.level(&word).ok_or_else(|| {
+/// Returns the level that a word means.
+fn level(word: &str, sharing: &Sharing) -> Result<Level, DomainError> {
+    sharing.level(word).ok_or_else(|| {
         let words: Vec<&str> = sharing.levels.iter().map(|(word, _)| *word).collect();
-        let (shown, words) = (validate::clip(&word), words.join(", "));
+        let (shown, words) = (validate::clip(word), words.join(", "));
         let reason = format_args!("Not a recognized value: {shown}; it is one of {words}");
         DomainError::field(ACCESS_LEVEL.def.name, reason)
     })
@@ -237,7 +223,10 @@ fn share(
         Some(word) => Some(word),
         None => input.role.get()?.as_ref(),
     };
-    let level = level(word, parent, sharing)?;
+    let level = match word {
+        Some(word) => level(word, sharing)?,
+        None => access_gate::joining_level(view, parent, sharing),
+    };
     require_level_for(view, parent, level)?;
     let workspace = parent.workspace.unwrap_or(parent.gid);
     let belongs = if member.ty == Type::Team {
@@ -310,7 +299,7 @@ fn change(
     let (node, parent, member) = parties(call, view, &input.membership)?;
     let sharing = sharing(parent)?;
     may_share(call, view, parent)?;
-    let level = level(Some(input.access_level.get()?), parent, sharing)?;
+    let level = level(input.access_level.get()?, sharing)?;
     require_level_for(view, parent, level.max(membership_level(node, sharing)))?;
     let mut draft = Draft::edit(node);
     draft.set(membership::ACCESS_LEVEL, sharing.word(level));

@@ -14,6 +14,7 @@ use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::task;
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::rules::sharing::follow_task;
 use workgraph_core::rules::story_rules;
 use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
@@ -104,13 +105,7 @@ pub(super) fn insert(
     let position = anchor.list_position(ListPosition::First);
     work.link(on.gid, rel::MY_TASKS, section, position, Some(list.gid));
     if assignee.is_some() && view.link(on.gid, rel::FOLLOWERS, call.user_gid()).is_none() {
-        work.link(
-            on.gid,
-            rel::FOLLOWERS,
-            call.user_gid(),
-            ListPosition::Rank(0),
-            None,
-        );
+        follow_task(&mut work, on.gid, call.user_gid(), Level::Editor);
         work.record_added(on.gid, Type::Task, "followers", call.user_gid());
     }
     let written = draft.clone();

@@ -9,6 +9,7 @@ use self::items::{add_item, add_item_needs, remove_item, remove_item_needs};
 use super::project_people::{Members, add_members, members_needs, remove_members};
 use super::projects::write_dates;
 use super::task_values;
+use crate::access_gate;
 use crate::operation::rows::{action, computed_list, create, update};
 use crate::operation::steps::{Description, Steps};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
@@ -220,6 +221,7 @@ fn update_portfolio(
     let mut draft = Draft::edit(node);
     let inputs = input.fields.checked(view, node)?;
     write(&mut draft, inputs)?;
+    access_gate::may_change_settings(view, node, &draft)?;
     let values = task_values::write_to(call, view, &mut draft, inputs, node)?;
     let mut work = call.change_builder();
     work.save(&draft);

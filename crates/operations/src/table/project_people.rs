@@ -1,5 +1,6 @@
 //! Members of projects and portfolios, and followers of projects and goals.
 use super::named_users::{leaver, named_member};
+use crate::access_gate::{joining_level, may_join, may_share};
 use crate::operation::Decision;
 use crate::operation::inputs::path::{self, PathNode};
 use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput};
@@ -119,7 +120,7 @@ fn each(
     view: &ReadView,
     input: &People,
     joining: bool,
-    mut change: impl FnMut(&mut ChangeBuilder<'_>, &Node, Gid, Gid),
+    mut change: impl FnMut(&mut ChangeBuilder<'_>, &Node, Gid, Gid) -> Result<(), DomainError>,
 ) -> Result<Decision, DomainError> {
     let node = container(call, view, input)?;
     let workspace = node.workspace.unwrap_or(node.gid);
@@ -142,7 +143,7 @@ fn each(
                 "You do not have permission to change {what} this {noun}."
             )));
         }
-        change(&mut work, node, workspace, user);
+        change(&mut work, node, workspace, user)?;
     }
     Ok(Decision::about(work.changes, node.gid))
 }
@@ -175,14 +176,20 @@ pub(super) fn follow(
     }
 }
 
-/// Returns the level of new members: of a portfolio or goal its default level, but not more than the caller has.
-fn new_level(view: &ReadView, node: &Node, sharing: &Sharing) -> Level {
-    let word = node.get(sharing.default);
-    let usual = word.and_then(|word| sharing.level(&word));
-    match usual.filter(|_| node.ty != Type::Project) {
-        Some(usual) => usual.min(view.level(node.gid)),
-        None => Level::Editor,
+/// Checks that the caller may let a user into the node who is no member of it. Those who see it may join, where not only
+/// admins share.
+fn may_admit(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    node: &Node,
+    user: Gid,
+) -> Result<(), DomainError> {
+    let own = user == call.user_gid();
+    let checked = if own { may_join } else { may_share };
+    if view.link(node.gid, rel::MEMBERS, user).is_none() {
+        checked(view, node)?;
     }
+    Ok(())
 }
 
 pub(super) fn add_followers<P: PathNode>(
@@ -192,14 +199,16 @@ pub(super) fn add_followers<P: PathNode>(
 ) -> Result<Decision, DomainError> {
     let node = container(call, view, &input.people)?;
     let sharing = sharing(node)?;
-    let level = new_level(view, node, sharing);
+    let level = joining_level(view, node, sharing);
     each(
         call,
         view,
         &input.people,
         true,
         |work, node, workspace, user| {
-            follow(work, view, (node.gid, sharing), workspace, (user, level))
+            may_admit(call, view, node, user)?;
+            follow(work, view, (node.gid, sharing), workspace, (user, level));
+            Ok(())
         },
     )
 }
@@ -214,6 +223,7 @@ pub(super) fn remove_followers<P: PathNode>(
             work.unlink(node.gid, rel::PROJECT_FOLLOWERS, user);
             work.record_removed(node.gid, node.ty, "followers", user);
         }
+        Ok(())
     })
 }
 
@@ -225,10 +235,12 @@ pub(super) fn add_members<const OF_PORTFOLIO: bool>(
     let sharing = sharing(container(call, view, &input.0)?)?;
     each(call, view, &input.0, true, |work, node, workspace, user| {
         if view.link(node.gid, rel::MEMBERS, user).is_some() {
-            return;
+            return Ok(());
         }
-        let level = new_level(view, node, sharing);
+        may_admit(call, view, node, user)?;
+        let level = joining_level(view, node, sharing);
         sharing.join(work, user, node.gid, workspace, level);
+        Ok(())
     })
 }
 
@@ -251,10 +263,14 @@ pub(super) fn remove_members<const OF_PORTFOLIO: bool>(
             ));
         }
     }
-    each(call, view, &input.0, false, |work, _, _, user| {
+    each(call, view, &input.0, false, |work, node, _, user| {
+        if user != call.user_gid() {
+            may_share(view, node)?;
+        }
         let membership = view.link(container, rel::MEMBERS, user).and_then(|e| e.aux);
         if let Some(membership) = membership {
             sharing.leave(work, user, container, membership);
         }
+        Ok(())
     })
 }

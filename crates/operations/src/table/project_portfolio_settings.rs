@@ -1,5 +1,6 @@
 //! Settings of projects in portfolios: the access that a portfolio gives to its projects.
 use super::portfolios::PREMIUM;
+use crate::access_gate;
 use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput, path};
 use crate::operation::rows::update;
 use crate::operation::steps::Steps;
@@ -96,7 +97,7 @@ fn update_needs(
         .node(portfolio))
 }
 
-/// Changes a setting. Access to a project is given by those who may share it.
+/// Changes a setting. Those who may share the project give access to it by a portfolio that they change, and end any.
 fn update_setting(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -109,20 +110,22 @@ fn update_setting(
     };
     let project = party(node.get(portfolio::SETTING_PROJECT))?;
     let portfolio = party(node.get(portfolio::SETTING_PORTFOLIO))?;
-    require_level(view, portfolio, Level::Editor)?;
-    let admins = project.get(project::SHARE_ACCESS).as_deref() == Some("admin");
-    let least = if admins { Level::Admin } else { Level::Editor };
-    if view.level(project.gid) < least {
-        return Err(DomainError::forbidden(
-            "You do not have permission to share this project.",
-        ));
-    }
+    access_gate::may_share(view, project)?;
     let mut draft = Draft::edit(node);
     input
         .fields
         .fill(&portfolio::PROJECT_PORTFOLIO_SETTING, &mut draft);
     let mut work = call.change_builder();
     let on = draft.get(portfolio::IS_INHERITED);
+    if on {
+        require_level(view, portfolio, Level::Editor)?;
+        // A service account is no member; what it gives lasts while the owner of the project may share it.
+        let giver = match call.viewer.service {
+            None => Some(call.user_gid()),
+            Some(_) => project.get(project::OWNER),
+        };
+        draft.set(portfolio::GIVEN_BY, giver);
+    }
     work.save_unrecorded(&draft);
     portfolio_rules::set_inherited(&mut work, project, portfolio.gid, on);
     Ok(Decision::about(work.changes, node.gid))

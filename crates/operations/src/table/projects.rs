@@ -13,6 +13,7 @@ use super::project_people::{
 };
 use super::status_updates::{add_linked, draft_status, status_in_project};
 use super::task_values;
+use crate::access_gate;
 use crate::method::Method;
 use crate::operation::inputs::path::PathProject;
 use crate::operation::rows::{action, computed_list, create, read, update};
@@ -274,6 +275,7 @@ fn create_project(
     // A new project is in no portfolio that could give it a custom field.
     task_values::write(call, view, &mut draft, &input.fields, None, &[])?;
     let status = new_status(call, view, &work, &mut draft, &input.fields)?;
+    let usual = access_gate::usual_level(&draft, &PROJECT_SHARING);
     let gid = membership_rules::create_project(&mut work, draft, call.user_gid());
     if let Some(status) = status {
         status_rules::add_status(&mut work, &status, gid);
@@ -284,7 +286,7 @@ fn create_project(
     for follower in &input.followers {
         let follower = named_member(call, view, follower, workspace)?;
         let to = (gid, &PROJECT_SHARING);
-        follow(&mut work, view, to, workspace, (follower, Level::Editor));
+        follow(&mut work, view, to, workspace, (follower, usual));
     }
     Ok(Decision::about(work.changes, gid))
 }
@@ -297,6 +299,11 @@ fn team_takes(view: &ReadView, workspace: Gid, team: &Node) -> Result<(), Domain
             "Not a team of that workspace",
         ));
     }
+    require_content(view, team)
+}
+
+/// Checks that the caller may put projects into a team.
+fn require_content(view: &ReadView, team: &Node) -> Result<(), DomainError> {
     let admins_only = team.get(team::CONTENT).as_deref() == Some("only_team_admins");
     let least = if admins_only {
         Level::Admin
@@ -452,21 +459,7 @@ fn change(
     let inputs = input.fields.checked(view, node)?;
     write(call, view, &mut draft, inputs)?;
     let values = task_values::write_to(call, view, &mut draft, inputs, node)?;
-    let sharing = draft.changed(project::PRIVACY)
-        || draft.changed(project::OWNER)
-        || draft.changed(project::SHARE_ACCESS);
-    // The owner has all access, so only a caller with all access may name another.
-    let owner = draft.changed(project::OWNER) || draft.changed(project::SHARE_ACCESS);
-    let least = if owner || node.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
-        Level::Admin
-    } else {
-        Level::Editor
-    };
-    if sharing && view.level(node.gid) < least {
-        return Err(DomainError::forbidden(
-            "You do not have permission to share this project.",
-        ));
-    }
+    access_gate::may_change_settings(view, node, &draft)?;
     let mut work = call.change_builder();
     if let Some(status) = new_status(call, view, &work, &mut draft, inputs)? {
         status_rules::add_status(&mut work, &status, node.gid);
@@ -478,6 +471,9 @@ fn change(
         };
         let teams = view.links(node.gid, rel::TEAM).iter().map(|edge| edge.dst);
         let moved = teams.clone().ne(name);
+        if moved {
+            access_gate::may_share(view, node)?;
+        }
         for team in teams.filter(|_| moved) {
             work.unlink(node.gid, rel::TEAM, team);
         }
@@ -490,6 +486,7 @@ fn change(
                     "Not a team of the project's workspace",
                 ));
             }
+            require_content(view, team)?;
             work.link(node.gid, rel::TEAM, team.gid, ListPosition::Rank(0), None);
         }
     }

@@ -17,8 +17,9 @@ use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::{resource, story, task};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rich_text;
+use workgraph_core::rules::sharing::follow_task;
 use workgraph_core::rules::{rich_texts, story_rules};
-use workgraph_core::storage::{EdgeEnd, LinkSelector, ListPosition, ReadQuery, ReadView};
+use workgraph_core::storage::{EdgeEnd, LinkSelector, ReadQuery, ReadView};
 
 /// Operations on stories.
 pub static STORIES: &[Operation] = &[
@@ -178,13 +179,7 @@ fn comment<P: PathNode>(
             .is_none()
     {
         // The author of a comment on a task becomes a follower.
-        work.link(
-            node.gid,
-            rel::FOLLOWERS,
-            call.user_gid(),
-            ListPosition::Rank(0),
-            None,
-        );
+        follow_task(&mut work, node.gid, call.user_gid(), view.level(node.gid));
         work.record_added(node.gid, Type::Task, "followers", call.user_gid());
     }
     touch(&mut work, node);

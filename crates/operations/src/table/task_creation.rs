@@ -17,6 +17,7 @@ use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::custom_field::FIELDS_MAX;
 use workgraph_core::model::resources::task;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::sharing::follow_task;
 use workgraph_core::rules::{auto_id_rules, custom_field_rules, rich_texts, story_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ChangeAction, ListPosition, NodeRef, ReadQuery, ReadView};
@@ -152,7 +153,7 @@ pub(super) fn create_task(
     );
     for (i, follower) in followers.iter().enumerate() {
         if !followers.iter().take(i).any(|w| w == follower) {
-            work.link(on, rel::FOLLOWERS, *follower, ListPosition::Rank(0), None);
+            follow_task(&mut work, on, *follower, Level::Editor);
         }
     }
     if let Some(parent) = parent {

@@ -12,13 +12,14 @@ use crate::operation::steps::Steps;
 use crate::operation::{Decision, Operation};
 use crate::request_context::{RequestContext, require_level};
 use workgraph_core::Gid;
-use workgraph_core::access::Level;
+use workgraph_core::access::{Level, follower_level};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::task::PROJECTS_MAX;
 use workgraph_core::model::resources::{section, story};
 use workgraph_core::rules::auto_id_rules;
+use workgraph_core::rules::sharing::follow_task;
 use workgraph_core::rules::story_rules::add_system_story;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ChangeAction, LinkSelector, ListPosition, ReadQuery, ReadView};
@@ -454,17 +455,19 @@ fn add_followers(
     work.require_live(on.gid);
     for named in &input.followers {
         let follower = named_member(call, view, named, on.workspace.unwrap_or(on.gid))?;
-        let joining = work.changes.edge_writes.iter().any(|l| l.dst == follower);
-        if joining || view.link(on.gid, rel::FOLLOWERS, follower).is_some() {
+        if work.changes.edge_writes.iter().any(|l| l.dst == follower) {
             continue;
         }
-        work.link(
-            on.gid,
-            rel::FOLLOWERS,
-            follower,
-            ListPosition::Rank(0),
-            None,
-        );
+        let level = view.level(on.gid);
+        if let Some(edge) = view.link(on.gid, rel::FOLLOWERS, follower) {
+            // Somebody who follows already may be given more.
+            let given = level.min(Level::Editor);
+            if follower != call.user_gid() && follower_level(edge.rank) < given {
+                follow_task(&mut work, on.gid, follower, level);
+            }
+            continue;
+        }
+        follow_task(&mut work, on.gid, follower, level);
         work.record_added(on.gid, Type::Task, "followers", follower);
         add_system_story(&mut work, on.gid, on.workspace, "follower_added", |d| {
             d.set(story::FOLLOWER, follower)

@@ -19,10 +19,11 @@ use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::task;
 use workgraph_core::model::validate::InputValue;
+use workgraph_core::rules::sharing::follow_task;
 use workgraph_core::rules::{custom_field_rules, story_rules};
 use workgraph_core::storage::custom_field_view;
 use workgraph_core::storage::{
-    EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+    EdgeEnd, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 use workgraph_core::{Gid, tasks_of_container};
 
@@ -222,13 +223,7 @@ fn change(
         && draft.changed(task::ASSIGNEE)
         && view.link(node.gid, rel::FOLLOWERS, assignee.gid).is_none()
     {
-        work.link(
-            node.gid,
-            rel::FOLLOWERS,
-            assignee.gid,
-            ListPosition::Rank(0),
-            None,
-        );
+        follow_task(&mut work, node.gid, assignee.gid, Level::Editor);
         work.record_added(node.gid, Type::Task, "followers", assignee.gid);
     }
     likes::write(call, view, &mut work, (node.gid, node.ty), inputs);

@@ -5,6 +5,7 @@ use self::inputs::{
     CreateTeam, ListMemberships, MEMBER, MembershipsOfUser, ORGANIZATION, TEAM, TeamUser,
     TeamsOfUser, USER, UpdateTeam, UserIn, WORKSPACE,
 };
+use crate::access_gate;
 use crate::operation::inputs::path;
 use crate::operation::rows::{action, computed_list, create, update};
 use crate::operation::steps::{Description, Steps};
@@ -175,14 +176,7 @@ fn update_team(
     let node = call.named_node(view, &input.team, Level::Editor)?;
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, input.fields.checked(view, node)?)?;
-    let names = draft.changed(team::NAME) || draft.changed(team::DESCRIPTION);
-    if (names && reserved(view, node, team::EDIT_NAME))
-        || (draft.changed(team::VISIBILITY) && reserved(view, node, team::EDIT_VISIBILITY))
-    {
-        return Err(DomainError::forbidden(
-            "Only admins of this team may change that.",
-        ));
-    }
+    access_gate::may_change_settings(view, node, &draft)?;
     let mut work = call.change_builder();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))

@@ -4,8 +4,9 @@ use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows};
 use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::inputs::{Input, InputType, Named, RecordUpdate, one_of, path};
 use crate::operation::{ListDefinition, Operation, list};
-use crate::request_context::RequestContext;
+use crate::request_context::{RequestContext, require_level};
 use workgraph_core::Gid;
+use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
@@ -135,6 +136,19 @@ impl RecordFamily for Entries {
         } else {
             draft.before(time_tracking::DURATION)
         };
+        if draft.changed(time_tracking::ATTRIBUTABLE_TO)
+            && let Some(project) = draft.get(time_tracking::ATTRIBUTABLE_TO)
+            && let Some(project) = view.node(project)
+        {
+            let sections = view.links(task.gid, rel::SECTION).iter();
+            // Time counts to the projects of the task, and to others that the caller changes: it changes their budgets.
+            if !sections
+                .filter_map(|edge| edge.aux)
+                .any(|of| of == project.gid)
+            {
+                require_level(view, project, Level::Editor)?;
+            }
+        }
         let (work, now) = (&mut change.work, counted(draft));
         add_minutes(work, task, minutes - before);
         let before = draft.previous().as_ref().and_then(counted);

@@ -1,5 +1,6 @@
 //! The scene of the access matrix: an object of each kind, and the reason for the viewer's access.
 use super::*;
+use workgraph_core::access::follower_rank;
 
 /// Builds a world around one viewer: "here" is the workspace to which the viewer has access.
 pub(super) fn world(viewer: &str) -> World {
@@ -107,7 +108,8 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         names.insert(name.to_owned(), gid);
         f.link(gid, rel::TAGS, tag, ListPosition::Rank(0), None);
         if name.ends_with("_followed") && inside {
-            f.link(gid, rel::FOLLOWERS, user, ListPosition::Rank(0), None);
+            let rank = ListPosition::Rank(follower_rank(Some(Level::Editor)));
+            f.link(gid, rel::FOLLOWERS, user, rank, None);
         }
     }
     for (name, parent) in [("k_sub", "k_open"), ("k_private_sub", "k_private")] {

@@ -172,17 +172,17 @@ impl AccessLookup for Loader<'_> {
         self.band(gid, rel, rel, Depth::Edge)?;
         Ok(self.view.links(gid, rel).to_vec())
     }
-    fn is_linked(
+    fn lookup_edge(
         &mut self,
         source: Gid,
         rel: Relation,
         target: Gid,
-    ) -> Result<bool, GraphStoreError> {
+    ) -> Result<Option<Edge>, GraphStoreError> {
         match self.view.out.get(&source) {
             Some(b) if b.lo <= rel && b.hi >= rel => {
-                Ok(self.view.link(source, rel, target).is_some())
+                Ok(self.view.link(source, rel, target).cloned())
             }
-            _ => Ok(self.snap.edge_between(source, rel, target)?.is_some()),
+            _ => self.snap.edge_between(source, rel, target),
         }
     }
     fn teams_of(&mut self, user: Gid) -> Result<Vec<Gid>, GraphStoreError> {

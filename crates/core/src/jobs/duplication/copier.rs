@@ -1,6 +1,6 @@
 //! Copying of one task: the fields of the copy, and its parent and sections.
 use super::{CopyKind, CopyOptions, Duplication};
-use crate::access::Level;
+use crate::access::{Level, follower_rank};
 use crate::jobs::date_shift::DateShift;
 use crate::jobs::template_snapshot::TemplateData;
 use crate::model::draft::Draft;
@@ -9,6 +9,7 @@ use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{story, task};
 use crate::model::time::{Date, Time};
+use crate::rules::sharing::follow_task;
 use crate::rules::story_rules::add_system_story;
 use crate::rules::{auto_id_rules, custom_field_rules};
 use crate::storage::change_builder::ChangeBuilder;
@@ -53,7 +54,7 @@ pub fn copy_root(
         let tie = (new, rel::FOLLOWERS, me);
         let links = work.changes.edge_writes.iter();
         if !links.map(|l| (l.src, l.rel, l.dst)).any(|l| l == tie) {
-            work.link(new, rel::FOLLOWERS, me, ListPosition::Rank(0), None);
+            follow_task(work, new, me, Level::Editor);
         }
     }
     (new, plot)
@@ -193,7 +194,8 @@ impl<'s> Copier<'s> {
         let mut followers = Vec::new();
         if parts.has("followers") {
             let edges = self.view.links(old.gid, rel::FOLLOWERS).iter();
-            followers.extend(edges.map(|e| e.dst).filter(|user| self.is_there(*user)));
+            let there = edges.filter(|edge| self.is_there(edge.dst));
+            followers.extend(there.map(|edge| (edge.dst, edge.rank)));
         }
         if self.plot.kind == CopyKind::ProjectToTemplate {
             draft.take(task::ASSIGNEE, old);
@@ -210,12 +212,13 @@ impl<'s> Copier<'s> {
             if let Some(edge) = section {
                 work.link(new, rel::MY_TASKS, edge.src, ListPosition::First, list);
             }
-            if !followers.contains(&user) {
-                followers.push(user);
+            if !followers.iter().any(|(follower, _)| *follower == user) {
+                followers.push((user, follower_rank(Some(Level::Editor))));
             }
         }
-        for user in followers {
-            work.link(new, rel::FOLLOWERS, user, ListPosition::Rank(0), None);
+        for (user, rank) in followers {
+            // A copy gives its followers no more than the original.
+            work.link(new, rel::FOLLOWERS, user, ListPosition::Rank(rank), None);
         }
         if parts.has("tags") {
             let to = CopyKind::tags(draft.ty);

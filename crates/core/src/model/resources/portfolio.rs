@@ -185,6 +185,8 @@ pub const IS_INHERITED: TypedField<bool> = TypedField::flag("is_access_control_i
     .compact()
     .writable()
     .doc("True if members of the portfolio have access to the project.");
+/// User who let the members of the portfolio into the project; not part of the public record.
+pub const GIVEN_BY: TypedField<LinkOne> = TypedField::inline("given_by", &[Type::User]).opt_in();
 /// Time at which the project was put into the portfolio.
 pub const ADDED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("When the project was put into the portfolio.");

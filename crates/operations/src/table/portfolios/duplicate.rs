@@ -71,6 +71,12 @@ pub(super) fn duplicate(
     let has = |name: &str| parts.contains(&name);
     let name = input.name.get()?;
     places_allowed(view, workspace, "portfolios")?;
+    // As where a portfolio is created: guests have none.
+    if !view.viewer.is_member(workspace) {
+        return Err(DomainError::forbidden(
+            "You do not have permission to create portfolios in this workspace.",
+        ));
+    }
     let mut work = call.change_builder();
     let mut draft = work.draft(Type::Portfolio, Some(workspace));
     draft.set(portfolio::NAME, name.as_str());
