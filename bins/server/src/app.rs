@@ -20,6 +20,7 @@ use crate::http::openapi::ApiDescription;
 use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
+use crate::service_manager;
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::offload::Offload;
 use crate::workers::work_lease_renewal::WorkLeaseRenewal;
@@ -199,6 +200,7 @@ pub(crate) async fn serve(
         write_port(path, address.port())?;
     }
     crate::cli::say(&banner);
+    service_manager::notify("READY=1");
     let follower = base.follow_other_nodes(&limits, &edge.api, &keys);
     let reload = {
         let api = Arc::clone(&edge.api);
@@ -232,6 +234,7 @@ pub(crate) async fn serve(
         replaced,
     )
     .await;
+    service_manager::notify("STOPPING=1");
     if let Some(workers) = workers {
         workers.stop().await;
     }

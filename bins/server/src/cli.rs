@@ -70,6 +70,14 @@ pub(crate) enum Command {
     },
     /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
     Openapi,
+    /// Ask a server whether it is ready; exits with 1 if it is not, or does not answer.
+    Healthcheck {
+        /// Address of the server, such as http://127.0.0.1:8080 [default: that of the settings].
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+    },
+    /// Print the version.
+    Version,
     /// Show the settings.
     Config {
         #[command(subcommand)]

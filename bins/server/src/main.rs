@@ -7,11 +7,13 @@ mod config;
 mod data_commands;
 #[cfg(test)]
 mod flow_assignment_tests;
+mod health_check;
 mod http;
 mod log;
 mod metrics;
 mod runtime_limits;
 mod server_resources;
+mod service_manager;
 mod workers;
 
 use anyhow::{Context, Result};
@@ -201,6 +203,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 return Ok(ExitCode::FAILURE);
             }
         }
+        Command::Healthcheck { url } => say(&health_check::run(&config, url.as_deref())?),
+        Command::Version => say(concat!("workgraph ", env!("CARGO_PKG_VERSION"))),
         Command::Openapi => say(&http::openapi::text(&config.server.public_url.0)),
         Command::Config {
             what: ConfigCommand::Print,

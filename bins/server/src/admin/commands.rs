@@ -434,6 +434,11 @@ async fn of_webhooks(service: &AdminService, what: WebhooksCommand) -> Result<Va
             let log = service.api.deliveries(gid, limit).await;
             let log =
                 log.with_context(|| format!("{gid}: the log of its deliveries can't be read"))?;
+            if log.is_empty() {
+                let found = service.storage.hooks.get(gid).await;
+                let found = found.with_context(|| format!("{gid}: the webhook can't be read"))?;
+                found.with_context(|| format!("{gid}: there is no webhook with this gid"))?;
+            }
             let show = |line: &workgraph_webhooks::DeliveryLogEntry| {
                 json!({
                     "id": line.id,

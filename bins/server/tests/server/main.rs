@@ -9,6 +9,7 @@ mod database_commands;
 mod database_refusals;
 mod edge;
 mod exposure;
+mod guides;
 mod http2;
 mod losses;
 mod memory;
