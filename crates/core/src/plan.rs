@@ -1,13 +1,17 @@
 //! Plans: the fields of a record that are sent, and the reads that they need.
 //!
-//! A plan is made from the `opt_fields` of a request, or is the default record of a type. It is a
+//! A plan is made from the `opt_fields` or `opt_expand` of a request, or is the default record of a type. It is a
 //! tree: links that a request names by path carry the plan of the linked node.
+mod expand_paths;
+mod expansion;
 mod field_mask;
 mod field_paths;
 mod quoted_name;
 #[cfg(test)]
 mod tests;
 
+pub use expand_paths::ExpandPaths;
+pub use expansion::{DefaultForm, resolve_expansion};
 pub use field_mask::{FieldMask, extended_plan, resolve_fields, resolve_fields_of_lookup};
 pub use field_paths::{DEPTH_MAX, FieldPaths, PATHS_MAX};
 

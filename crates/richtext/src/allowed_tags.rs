@@ -78,7 +78,7 @@ static TAGS: &[Tag] = &[
     block("h2", TagAvailability::TaskAndBrief),
     Tag {
         void: true,
-        ..block("hr", TagAvailability::TaskAndBrief)
+        ..block("hr", TagAvailability::All)
     },
     Tag {
         void: true,
@@ -129,8 +129,13 @@ pub(crate) fn of(flavor: RichTextProfile) -> impl Iterator<Item = &'static Tag> 
     TAGS.iter().filter(move |tag| tag.tier <= tier)
 }
 
-/// Returns a tag by its name.
+/// Tags that are read as others.
+const SYNONYMS: &[(&str, &str)] = &[("b", "strong"), ("i", "em")];
+
+/// Returns a tag by its name, or by the name of one that means the same.
 pub(crate) fn find(name: &str, flavor: RichTextProfile) -> Option<&'static Tag> {
+    let synonym = SYNONYMS.iter().find(|(synonym, _)| *synonym == name);
+    let name = synonym.map_or(name, |(_, name)| *name);
     of(flavor).find(|tag| tag.name == name)
 }
 

@@ -14,3 +14,13 @@ pub(crate) fn newlines(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(text)
     }
 }
+
+/// Returns a text without vertical tabs and form feeds.
+pub(crate) fn without_page_marks(text: &str) -> Cow<'_, str> {
+    const MARKS: [char; 2] = ['\u{b}', '\u{c}'];
+    if text.contains(MARKS) {
+        Cow::Owned(text.replace(MARKS, ""))
+    } else {
+        Cow::Borrowed(text)
+    }
+}

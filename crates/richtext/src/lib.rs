@@ -21,7 +21,7 @@ pub use rich_text::{
 };
 pub use rich_text_error::RichError;
 
-use characters::{is_allowed, newlines};
+use characters::{is_allowed, newlines, without_page_marks};
 
 /// Checks a rich text from a client and brings it into the stored form.
 ///
@@ -35,7 +35,8 @@ pub fn normalize(
     if html.len() > MAX_BYTES {
         return Err(RichError::TooLong);
     }
-    let pieces = link_expansion::written(parse::parse(html, flavor)?, links)?;
+    let html = without_page_marks(html);
+    let pieces = link_expansion::written(parse::parse(&html, flavor)?, links)?;
     let rich = serialize::rich(&pieces);
     if rich.html.len() > MAX_BYTES {
         return Err(RichError::TooLong);
@@ -141,13 +142,18 @@ pub fn from_text(text: &str) -> String {
     html
 }
 
-/// Returns a plain text field in its stored form: line ends as `\n`; control characters refused.
+/// Returns a plain text field in its stored form: line ends as `\n`; vertical tabs and form feeds left out, since
+/// texts from PDF files and spreadsheets have them; other control characters refused.
 ///
 /// # Errors
 /// Returns an error if there is a character that XML cannot carry, or DEL.
 pub fn clean_text(text: &str) -> Result<Cow<'_, str>, RichError> {
+    let text = without_page_marks(text);
     match text.chars().find(|&c| !is_allowed(c) && c != '\r') {
         Some(c) => Err(RichError::Character(c)),
-        None => Ok(newlines(text)),
+        None => Ok(match text {
+            Cow::Borrowed(text) => newlines(text),
+            Cow::Owned(text) => Cow::Owned(newlines(&text).into_owned()),
+        }),
     }
 }

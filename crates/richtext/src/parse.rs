@@ -1,7 +1,9 @@
 //! The strict reader: turns the text of a client into a flat list of known tags and texts.
+use std::borrow::Cow;
+
 use quick_xml::Reader;
 use quick_xml::errors::Error;
-use quick_xml::escape::{EscapeError, unescape};
+use quick_xml::escape::{EscapeError, resolve_html5_entity, unescape_with};
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use crate::allowed_tags;
@@ -57,7 +59,8 @@ pub(crate) fn parse(html: &str, flavor: RichTextProfile) -> Result<Vec<MarkupTok
     if let Some(c) = html.chars().find(|&c| !is_allowed(c) && c != '\r') {
         return Err(RichError::Character(c));
     }
-    let mut reader = Reader::from_str(html);
+    let html = lower_case_tags(html);
+    let mut reader = Reader::from_str(&html);
     reader.config_mut().expand_empty_elements = true;
     let mut parser = Parser {
         flavor,
@@ -73,6 +76,25 @@ pub(crate) fn parse(html: &str, flavor: RichTextProfile) -> Result<Vec<MarkupTok
             Err(e) => return Err(RichError::Xml(reader.error_position(), problem(&e))),
         }
     }
+}
+
+/// Returns a text with the names of its tags in lower case.
+fn lower_case_tags(html: &str) -> Cow<'_, str> {
+    if !html.bytes().any(|b| b.is_ascii_uppercase()) {
+        return Cow::Borrowed(html);
+    }
+    let mut lower = String::with_capacity(html.len());
+    let mut parts = html.split('<');
+    lower.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let is_name = |c: char| c == '/' || c.is_ascii_alphanumeric();
+        let end = part.find(|c| !is_name(c)).unwrap_or(part.len());
+        let (name, rest) = part.split_at(end);
+        lower.push('<');
+        lower.push_str(&name.to_ascii_lowercase());
+        lower.push_str(rest);
+    }
+    Cow::Owned(lower)
 }
 
 #[derive(PartialEq, Eq)]
@@ -101,9 +123,7 @@ impl Parser {
                 Err(RichError::Xml(at, "write ]]> as ]]&gt;".to_owned()))
             }
             Event::Text(text) => self.text(&newlines(text)),
-            Event::GeneralRef(reference) => {
-                self.text(character(reference)?.encode_utf8(&mut [0; 4]))
-            }
+            Event::GeneralRef(reference) => self.text(&characters(reference)?),
             Event::CData(_) => Err(RichError::Markup("CDATA sections")),
             Event::Comment(_) => Err(RichError::Markup("comments")),
             Event::Decl(_) => Err(RichError::Markup("an XML declaration")),
@@ -125,8 +145,7 @@ impl Parser {
             self.body = BodyState::Within;
             return attributes("body", &[], false, start, at).map(drop);
         }
-        let wrong_case = name != "body" && name.eq_ignore_ascii_case("body");
-        if (self.body != BodyState::Within || name == "body") && !wrong_case {
+        if self.body != BodyState::Within || name == "body" {
             return Err(RichError::Root);
         }
         let Some(tag) = allowed_tags::find(name, self.flavor) else {
@@ -225,14 +244,18 @@ fn attributes(
                 format!("write < in attribute {} as &lt;", shorten(name)),
             ));
         }
-        let value = unescape(&attribute.value).map_err(|e| match e {
+        let value = unescape_with(&attribute.value, resolve_html5_entity).map_err(|e| match e {
             EscapeError::UnrecognizedEntity(_, name) => RichError::Entity(shorten(&name)),
             other => RichError::Xml(at, other.to_string()),
         })?;
         if let Some(c) = value.chars().find(|&c| !is_allowed(c) && c != '\r') {
             return Err(RichError::Character(c));
         }
-        match known.iter().position(|known| *known == name) {
+        match known.iter().position(|k| k.eq_ignore_ascii_case(name)) {
+            Some(place) if found.iter().any(|(there, _)| *there == place) => {
+                let reason = format!("attribute {} is given twice", shorten(name));
+                return Err(RichError::Xml(at, reason));
+            }
             Some(place) => found.push((place, value.replace(['\t', '\n', '\r'], " "))),
             None if drops_others => {}
             None => return Err(RichError::Attribute(tag, shorten(name), known)),
@@ -245,24 +268,19 @@ fn attributes(
         .collect())
 }
 
-/// Returns the character of an entity.
-fn character(reference: &BytesRef<'_>) -> Result<char, RichError> {
-    let c = match &**reference {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        name => match reference.resolve_char_ref() {
-            Ok(Some('\r')) => '\n',
-            Ok(Some(c)) => c,
-            _ => return Err(RichError::Entity(shorten(name))),
+/// Returns the characters of an entity: a numeric one, or one that HTML names.
+fn characters(reference: &BytesRef<'_>) -> Result<Cow<'static, str>, RichError> {
+    let found: Cow<'static, str> = match resolve_html5_entity(reference) {
+        Some(named) => Cow::Borrowed(named),
+        None => match reference.resolve_char_ref() {
+            Ok(Some('\r')) => Cow::Borrowed("\n"),
+            Ok(Some(c)) => Cow::Owned(c.to_string()),
+            _ => return Err(RichError::Entity(shorten(reference))),
         },
     };
-    if is_allowed(c) {
-        Ok(c)
-    } else {
-        Err(RichError::Character(c))
+    match found.chars().find(|&c| !is_allowed(c)) {
+        Some(c) => Err(RichError::Character(c)),
+        None => Ok(found),
     }
 }
 

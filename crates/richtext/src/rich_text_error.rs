@@ -21,7 +21,7 @@ pub enum RichError {
     Root,
     /// Markup other than elements and text (comment, CDATA, DOCTYPE, …).
     Markup(&'static str),
-    /// An entity other than the five of XML.
+    /// An entity that HTML does not name.
     Entity(String),
     /// A tag that is not known.
     Tag(String, RichTextProfile),
@@ -61,7 +61,7 @@ impl fmt::Display for RichError {
             Self::Markup(what) => write!(f, "Only tags and text are allowed, not {what}"),
             Self::Entity(name) => write!(
                 f,
-                "Entity &{name}; is not defined; use &amp;, &lt;, &gt;, &quot;, &apos;, a numeric reference like &#160;, or the character itself"
+                "Entity &{name}; is not defined; use one that HTML names like &nbsp;, a numeric reference like &#160;, or the character itself"
             ),
             Self::Tag(name, flavor) => tag(f, name, *flavor),
             Self::Misplaced(tag, rule) => write!(f, "Tag <{tag}> is misplaced: {rule}"),
@@ -101,17 +101,13 @@ impl fmt::Display for RichError {
 
 impl std::error::Error for RichError {}
 
-/// Writes the problem with a tag: its case, its use in this profile, or that it is unknown.
+/// Writes the problem with a tag: its use in this profile, or that it is unknown.
 fn tag(f: &mut fmt::Formatter<'_>, name: &str, flavor: RichTextProfile) -> fmt::Result {
-    let lower = name.to_ascii_lowercase();
-    if lower != name && (lower == "body" || allowed_tags::find(&lower, flavor).is_some()) {
-        return write!(f, "Tags are lower case: write <{lower}>, not <{name}>");
-    }
     write!(f, "Tag <{name}> is not supported here; supported are body")?;
     for Tag { name, .. } in allowed_tags::of(flavor) {
         write!(f, ", {name}")?;
     }
-    if matches!(&*lower, "br" | "p" | "div") {
+    if matches!(name, "br" | "p" | "div") {
         f.write_str("; write line breaks as newline characters")?;
     }
     Ok(())

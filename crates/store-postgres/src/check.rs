@@ -8,6 +8,7 @@ use self::integrity_report::IntegrityReport;
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::transaction::PgTransaction;
+use workgraph_auth::RedirectUri;
 use workgraph_core::storage::GraphStoreError;
 
 /// Returns every problem that a snapshot shows.
@@ -17,6 +18,14 @@ fn problems(transaction: &mut PgTransaction<'_>) -> Result<Vec<String>, GraphSto
         for row in transaction.rows(sql, &[])? {
             let shown: String = row.try_get(0).map_err(DatabaseError::from)?;
             report.add(format!("{reason}: {shown}"));
+        }
+    }
+    let apps = "SELECT id, redirects FROM app ORDER BY id";
+    for row in transaction.rows(apps, &[])? {
+        let id: i64 = row.try_get(0).map_err(DatabaseError::from)?;
+        let redirects: &str = row.try_get(1).map_err(DatabaseError::from)?;
+        for problem in RedirectUri::problems(redirects) {
+            report.add(format!("app {id}: {problem}"));
         }
     }
     node_checks::nodes(transaction, &mut report)?;

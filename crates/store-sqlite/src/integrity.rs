@@ -3,6 +3,7 @@ use crate::migrations::roll_back;
 use crate::tables::search_index::{agrees, is_current};
 use crate::transaction::{gid, key};
 use rusqlite::{Connection, OptionalExtension, Row};
+use workgraph_auth::RedirectUri;
 use workgraph_core::engine::value_entries;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;
@@ -39,6 +40,7 @@ pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     let done = file(conn, &mut report).and_then(|()| {
         if report.named.is_empty() {
             graph(conn, &mut report)?;
+            apps(conn, &mut report)?;
             nodes(conn, &mut report)?;
         }
         Ok(())
@@ -154,6 +156,17 @@ fn graph(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
         })?;
     }
     Ok(())
+}
+
+/// Reports redirect URLs that would not be registered today.
+fn apps(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()> {
+    each(conn, "SELECT id, redirects FROM app ORDER BY id", |row| {
+        let id: i64 = row.get(0)?;
+        for problem in RedirectUri::problems(row.get_ref(1)?.as_str()?) {
+            report.add(format!("app {id}: {problem}"));
+        }
+        Ok(())
+    })
 }
 
 /// Compares each node's own record with the rows stored beside it.

@@ -8,8 +8,8 @@ use workgraph_auth::conformance::{OAUTH_CASES, block_on, oauth_laws};
 use workgraph_auth::{
     Account, App, AuthStoreError, AuthorizationCode, BrowserSession, ConsentRecord,
     EndpointRequest, Endpoints, IssuedTokens, NewTokenMaterial, OAuthStore, RedemptionOutcome,
-    RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
-    UserDirectory, UserInfo,
+    RedirectUri, RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
+    TokenStore, UserDirectory, UserInfo,
 };
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::ScratchFolder;
@@ -397,4 +397,23 @@ fn a_sweep_goes_on_until_all_that_is_over_is_gone() {
     assert_eq!(block_on(store.delete_expired(end)), Ok(0));
     let last = block_on(store.session(&start(2_200).digest)).unwrap();
     assert!(last.is_some());
+}
+
+#[test]
+fn a_check_reports_redirect_urls_that_would_not_be_registered_today() {
+    let folder = ScratchFolder::new("redirects");
+    let store = open(&folder);
+    let old = RedirectUri::stored("https://a.example/back?a=1&state=2").unwrap();
+    let app = App {
+        redirects: vec![old.clone()],
+        ..app()
+    };
+    block_on(store.put_app(app, None)).unwrap();
+    let read = block_on(store.app(40)).unwrap().unwrap();
+    assert_eq!(read.redirects, [old]);
+    let found = store.check().unwrap().join("\n");
+    assert!(
+        found.starts_with("app 40: https://a.example/back?a=1&state=2: A redirect URL must not have the parameter state"),
+        "{found}"
+    );
 }

@@ -68,6 +68,8 @@ pub struct EventSummary<'a> {
     pub resource_subtype: Option<&'a str>,
     /// The action, one of [`ACTIONS`].
     pub action: &'a str,
+    /// Another action that the event is, for filters that name that one.
+    pub other_action: Option<&'a str>,
     /// For `changed`: the field that changed.
     pub field: Option<&'a str>,
 }
@@ -80,7 +82,7 @@ impl EventFilter {
         let action = self.action.as_deref();
         self.resource_type == event.resource_type
             && subtype.is_none_or(|s| event.resource_subtype == Some(s))
-            && action.is_none_or(|a| a == event.action)
+            && action.is_none_or(|a| a == event.action || event.other_action == Some(a))
             && (self.fields.is_empty()
                 || event
                     .field
@@ -181,6 +183,7 @@ mod tests {
             resource_type: "task",
             resource_subtype: Some("milestone"),
             action,
+            other_action: None,
             field,
         }
     }
@@ -208,10 +211,13 @@ mod tests {
         assert!(fits(named.clone(), &due));
         assert!(!fits(named.clone(), &event("changed", Some("notes"))));
         assert!(!fits(named, &event("added", None)));
-        assert!(!fits(
-            json!({"resource_type": "task", "action": "deleted"}),
-            &due
-        ));
+        let deleted = json!({"resource_type": "task", "action": "deleted"});
+        assert!(!fits(deleted.clone(), &due));
+        let removed = EventSummary {
+            other_action: Some("deleted"),
+            ..event("removed", None)
+        };
+        assert!(fits(deleted, &removed));
     }
 
     #[test]

@@ -96,9 +96,12 @@ impl BatchAction {
             pretty: false,
             ..options
         };
+        let none = Map::new();
         let data = match part("data") {
             None => None,
             Some(Value::Object(map)) => Some(map),
+            // PHP writes an empty object as an empty array.
+            Some(Value::Array(items)) if items.is_empty() => Some(&none),
             Some(_) => return Err(Type("data", "an object")),
         };
         let (mut query, mut body) = (String::new(), None);

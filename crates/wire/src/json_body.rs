@@ -1,7 +1,7 @@
 //! JSON request bodies: a parser stricter than JSON asks for, and the `data` / `options` top level.
 //!
-//! Refused beyond RFC 8259: duplicate keys, nesting past a limit, a byte order mark, and numbers that
-//! no double can hold. Whole numbers up to 64 bits are exact; larger ones become doubles.
+//! Refused beyond RFC 8259: duplicate keys, nesting past a limit, and numbers that no double can hold. A byte
+//! order mark before a request body is passed over. Whole numbers up to 64 bits are exact; larger ones become doubles.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -189,6 +189,10 @@ pub fn read_body(bytes: &[u8]) -> Result<JsonBody, JsonError> {
 /// Fails if [`parse`] refuses the text or the top level is another. A body of nothing but white space
 /// is [`JsonError::MissingData`]; bodies of GET and DELETE are ignored by not calling this.
 pub fn read_body_within(bytes: &[u8], limits: JsonLimits) -> Result<JsonBody, JsonError> {
+    let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
+    let bytes = unmarked
+        .filter(|_| bytes.len() <= limits.bytes)
+        .unwrap_or(bytes);
     if bytes.len() <= limits.bytes && bytes.trim_ascii().is_empty() {
         return Err(JsonError::MissingData);
     }
@@ -203,6 +207,10 @@ pub fn read_body_within(bytes: &[u8], limits: JsonLimits) -> Result<JsonBody, Js
             "options" => options = RequestOptions::from_json(&value)?,
             _ => return Err(JsonError::Unrecognized(clip(&key))),
         }
+    }
+    if data.as_array().is_some_and(Vec::is_empty) {
+        // PHP writes an empty object as an empty array.
+        data = Value::Object(Map::new());
     }
     match data {
         Value::Object(mut data) => {

@@ -62,6 +62,16 @@ pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
     String::from_utf8(bytes).map_err(|_| PercentError::Utf8)
 }
 
+/// Decodes the escapes of a text and leaves each `%` that begins none as it is. A text whose escapes are not UTF-8
+/// keeps them, but that of the quote, which browsers write in names of files.
+#[must_use]
+pub fn decode_whole_escapes(text: &str) -> String {
+    match percent_decode(text.as_bytes()).decode_utf8() {
+        Ok(decoded) => decoded.into_owned(),
+        Err(_) => text.replace("%22", "\""),
+    }
+}
+
 /// Appends `text`, coded as a name or value of a query.
 pub(crate) fn encode(out: &mut String, text: &str) {
     out.extend(utf8_percent_encode(text, QUERY));

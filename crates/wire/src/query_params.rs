@@ -63,7 +63,7 @@ pub struct QueryParams {
 }
 
 impl QueryParams {
-    /// Decodes a query string, without its `?`. `+` is a space and a name without `=` has an empty value.
+    /// Decodes a query string, without its `?`. `+` is a space, but in `opt_expand`, and a name without `=` has an empty value.
     ///
     /// # Errors
     /// A bad `%`, a NUL or invalid UTF-8 anywhere, with the name of its parameter.
@@ -120,7 +120,9 @@ impl QueryParams {
                 halves.next().unwrap_or_default(),
             );
             let name = decode(name, &String::from_utf8_lossy(name))?;
-            let value = decode(value, &name)?;
+            // In paths to expand, `+` is a sign of its own.
+            let is_expand = name == "opt_expand" || list_of(&name) == Some("opt_expand");
+            let value = decode_value(value, &name, !is_expand)?;
             pairs.push((name, value));
         }
         Ok(Self { pairs })
@@ -285,7 +287,11 @@ fn list_of(name: &str) -> Option<&str> {
 }
 
 fn decode(raw: &[u8], param: &str) -> Result<String, QueryError> {
-    percent::decode(raw, true).map_err(|fault| {
+    decode_value(raw, param, true)
+}
+
+fn decode_value(raw: &[u8], param: &str, plus: bool) -> Result<String, QueryError> {
+    percent::decode(raw, plus).map_err(|fault| {
         let problem = match fault {
             PercentError::Percent => QueryProblem::Percent,
             PercentError::Utf8 => QueryProblem::Utf8,

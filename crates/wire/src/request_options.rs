@@ -46,6 +46,8 @@ impl RequestOptions {
         let map = match value {
             Value::Null => return Ok(Self::default()),
             Value::Object(map) => map,
+            // PHP writes an empty object as an empty array.
+            Value::Array(items) if items.is_empty() => return Ok(Self::default()),
             _ => return Err(JsonError::Option("options", "must be an object")),
         };
         let mut options = Self::default();
@@ -202,7 +204,7 @@ mod tests {
     #[test]
     fn wrong_types_are_named() {
         for (value, message) in [
-            (json!([]), "options: must be an object"),
+            (json!([1]), "options: must be an object"),
             (
                 json!({"fields": 1}),
                 "options.fields: must be an array of strings",

@@ -85,14 +85,15 @@ pub(crate) struct Config {
 const DEMO_INSPECTOR_BYTES: usize = 16 << 20;
 
 impl Config {
-    /// Returns the values of a demo where nothing else is set: apps and webhooks may be on this machine, and requests are
-    /// recorded.
+    /// Returns the values of a demo where nothing else is set: apps and webhooks may be on this machine, pages of any
+    /// site may call, and requests are recorded.
     pub(crate) fn of_a_demo() -> Self {
         let mut config = Self::default();
         config.portal.loopback = LoopbackPolicy::Allowed;
         config.portal.oob_without_pkce = true;
         config.webhooks.policy.loopback = true;
         config.api.inspector.bytes = DEMO_INSPECTOR_BYTES;
+        config.http.cors = true;
         config
     }
 
@@ -255,7 +256,7 @@ settings! {
         buffered_bytes_per_user: usize = 32 << 20, least = 1 << 16;
         /// Most such bytes of a connection. That of a trusted proxy has no bound of its own.
         buffered_bytes_per_connection: usize = 16 << 20, least = 1 << 16;
-        /// True if scripts of other sites' web pages may call.
+        /// True if scripts of other sites' web pages may call the API with a token of their own (CORS). A demo allows it.
         cors: bool = false;
         /// Networks of the proxies whose `X-Forwarded-For` is believed, with spaces or commas between.
         trusted_proxies: TrustedProxies = TrustedProxies::default();

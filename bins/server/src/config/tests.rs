@@ -67,6 +67,7 @@ fn a_demo_has_other_defaults_and_each_can_be_set() {
     let config = demo(&[]);
     assert!(config.portal.oob_without_pkce && config.webhooks.policy.loopback);
     assert_eq!(config.api.inspector.bytes, 16_777_216);
+    assert!(config.http.cors && !demo(&["http.cors=false"]).http.cors);
     let config = demo(&["inspector.bytes=0", "webhooks.allow_loopback=false"]);
     assert_eq!(config.api.inspector.bytes, 0);
     assert!(config.portal.oob_without_pkce && !config.webhooks.policy.loopback);

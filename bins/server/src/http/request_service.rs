@@ -9,7 +9,7 @@ use crate::workers::offload::BoxFuture;
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Request, Response, StatusCode, Version};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -23,6 +23,9 @@ use workgraph_wire::messages;
 const HEAD_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 100;
 const URI_MAX: usize = 8 << 10;
+/// What the address of a page may have beyond that: room for an authorization request with a `state` of 8 KiB in the
+/// address of the sign-in page that leads back to it.
+const PAGE_MORE: usize = 24 << 10;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -93,8 +96,8 @@ struct RequestMeta {
     /// Span with the details of the request; only at the level `debug`.
     span: Span,
     method: hyper::Method,
-    /// True if the request comes from a page of another origin that may call.
-    cross_origin: bool,
+    /// The headers that a page of another origin asks for, if the request comes from one that may call.
+    cross_origin: Option<HeaderValue>,
     /// True if nothing is read from the connection after it.
     closes_connection: bool,
     is_http1: bool,
@@ -127,7 +130,12 @@ impl RequestMeta {
             id,
             span,
             method: head.method.clone(),
-            cross_origin: edge.http.cors && head.headers.contains_key(header::ORIGIN),
+            cross_origin: (edge.http.cors && head.headers.contains_key(header::ORIGIN)).then(
+                || {
+                    let asked = head.headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
+                    asked.cloned().unwrap_or(HeaderValue::from_static("*"))
+                },
+            ),
             closes_connection: last,
             is_http1: old,
             network: peer.client_network(head),
@@ -183,8 +191,9 @@ impl RequestMeta {
         if let Ok(id) = HeaderValue::try_from(self.id.to_text()) {
             headers.insert(&REQUEST_ID, id);
         }
-        if self.cross_origin {
-            cors(headers, self.method == hyper::Method::OPTIONS);
+        if let Some(asked) = self.cross_origin {
+            let preflight = self.method == hyper::Method::OPTIONS;
+            cors(headers, preflight.then_some(asked));
         }
         if self.is_http1 && (close || self.closes_connection) {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -293,7 +302,11 @@ fn crowded() -> RoutedResponse {
 fn check(head: &Parts) -> Option<RoutedResponse> {
     let headers = &head.headers;
     let path = head.uri.path_and_query().map_or(0, |p| p.as_str().len());
-    if path > URI_MAX {
+    let more = match head.uri.path().starts_with("/-/") {
+        true => PAGE_MORE,
+        false => 0,
+    };
+    if path > URI_MAX + more {
         return Some(RoutedResponse::refuse(
             414,
             "The request address is too long",
@@ -308,10 +321,19 @@ fn check(head: &Parts) -> Option<RoutedResponse> {
         }
     }
     // Of HTTP/1 hyper itself reads no more headers than this.
-    if headers.len() > HEADERS_MAX || size + path > HEAD_MAX {
+    if headers.len() > HEADERS_MAX || size + path > HEAD_MAX + more {
         return Some(RoutedResponse::refuse(
             431,
             "The request headers are too large",
+        ));
+    }
+    let is_encoded = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
+    let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH);
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    if takes_body && encodings.any(is_encoded) {
+        return Some(RoutedResponse::refuse(
+            415,
+            "Content-Encoding: not supported; send the body as it is",
         ));
     }
     let host_is_wrong = match hosts {
@@ -331,8 +353,9 @@ fn check(head: &Parts) -> Option<RoutedResponse> {
     None
 }
 
-/// Lets scripts of any page call the API with a token of their own; cookies play no part.
-fn cors(headers: &mut HeaderMap, preflight: bool) {
+/// Lets scripts of any page call the API with a token of their own; cookies play no part. A preflight allows the headers
+/// that it asks for.
+fn cors(headers: &mut HeaderMap, preflight: Option<HeaderValue>) {
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_ORIGIN,
         HeaderValue::from_static("*"),
@@ -340,14 +363,14 @@ fn cors(headers: &mut HeaderMap, preflight: bool) {
     headers.insert(
         header::ACCESS_CONTROL_EXPOSE_HEADERS,
         HeaderValue::from_static(
-            "Location, Retry-After, X-Request-Id, RateLimit, RateLimit-Policy, Workgraph-Cost",
+            "Location, Retry-After, Asana-Change, X-Request-Id, RateLimit, RateLimit-Policy, Workgraph-Cost",
         ),
     );
-    if preflight {
-        let allowed = "Authorization, Content-Type, X-Asana-Client-Lib, Asana-Enable, Asana-Disable, Workgraph-Explain";
+    if let Some(asked) = preflight {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked);
         headers.insert(
-            header::ACCESS_CONTROL_ALLOW_HEADERS,
-            HeaderValue::from_static(allowed),
+            header::VARY,
+            HeaderValue::from_static("Access-Control-Request-Headers"),
         );
         headers.insert(
             header::ACCESS_CONTROL_ALLOW_METHODS,

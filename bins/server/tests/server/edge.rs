@@ -231,10 +231,25 @@ fn limits_and_cors_are_settings() {
             assert_eq!(reply.contains("retry-after: "), i == most);
         }
     }
-    let reply = server.raw(b"OPTIONS /api/1.0/tasks HTTP/1.1\r\nHost: x\r\nOrigin: https://a\r\nConnection: close\r\n\r\n");
+    let reply = server.raw(b"OPTIONS /api/1.0/tasks HTTP/1.1\r\nHost: x\r\nOrigin: https://a\r\nAccess-Control-Request-Headers: authorization,x-of-a-client\r\nConnection: close\r\n\r\n");
     assert_eq!(status(&reply), 204);
-    assert!(
-        reply.contains("access-control-allow-origin: *") && reply.contains("X-Asana-Client-Lib"),
-        "{reply}"
-    );
+    for header in [
+        "access-control-allow-origin: *",
+        "access-control-allow-headers: authorization,x-of-a-client",
+        "vary: Access-Control-Request-Headers",
+    ] {
+        assert!(reply.contains(header), "{header}: {reply}");
+    }
+    let exposed = reply
+        .lines()
+        .find(|line| line.starts_with("access-control-expose-headers: "));
+    for name in [
+        "Retry-After",
+        "Asana-Change",
+        "X-Request-Id",
+        "Location",
+        "RateLimit",
+    ] {
+        assert!(exposed.is_some_and(|line| line.contains(name)), "{reply}");
+    }
 }

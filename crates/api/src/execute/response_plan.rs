@@ -5,7 +5,7 @@ use std::sync::Arc;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::plan;
-use workgraph_core::plan::{FieldPaths, Plan};
+use workgraph_core::plan::{DefaultForm, ExpandPaths, FieldPaths, Plan};
 use workgraph_operations::operation::ResponseKind;
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::messages;
@@ -59,13 +59,25 @@ pub(crate) fn response_plan_for<'b>(
     let by_name = call.operation.response == ResponseKind::Names;
     let reads_files = ty == Type::Attachment && grant.scopes.allows("attachments:read");
     let files = grant.scopes.is_full() || reads_files;
-    if let Some(fields) = &call.options.fields {
+    let asked = if let Some(fields) = &call.options.fields {
         let names = FieldPaths::parse(&fields.join(","))?;
-        let asked = if by_name {
+        Some(if by_name {
             plan::resolve_fields_of_lookup(ty, &names)
         } else {
             plan::resolve_fields(ty, &names)
+        })
+    } else if let Some(expand) = &call.options.expand {
+        let form = match call.operation.response {
+            ResponseKind::List(_) => DefaultForm::Compact,
+            ResponseKind::Names => DefaultForm::Lookup,
+            _ => DefaultForm::Full,
         };
+        let paths = ExpandPaths::parse(&expand.join(","))?;
+        Some(plan::resolve_expansion(ty, form, &paths)?)
+    } else {
+        None
+    };
+    if let Some(asked) = asked {
         if let Some((scope, field)) = asked
             .scopes
             .iter()

@@ -51,6 +51,7 @@ const FILES: &[&str] = &[
     "37-custom-types",
     "38-access-requests",
     "39-roles-and-rules",
+    "40-shipped-clients",
 ];
 
 /// A part of a transcript.

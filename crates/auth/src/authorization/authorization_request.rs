@@ -20,7 +20,7 @@ use crate::tokens::scope::{Scope, ScopeSet};
 use crate::tokens::token_text::Secret;
 
 /// Longest `state` and `nonce`, in bytes.
-pub const MAX_ECHO_BYTES: usize = 2048;
+pub const MAX_ECHO_BYTES: usize = 8192;
 
 /// Reason for which a request is answered with a page of plain text, status 400 and no redirect: no
 /// verified client is known to which the browser could be sent. The text repeats nothing of the

@@ -1,10 +1,22 @@
 //! Redirect URLs and the rules of their registration. A request must then repeat one byte for byte.
+use crate::params::decode;
 use thiserror::Error;
 
 /// Redirect URL of native apps: the code is shown on a page instead.
 pub const OUT_OF_BAND: &str = "urn:ietf:wg:oauth:2.0:oob";
 /// Longest redirect URL, in bytes.
 pub const MAX_REDIRECT_BYTES: usize = 2000;
+
+/// Parameters of authorization responses (RFC 6749 sections 4.1.2 and 4.1.2.1, RFC 9207, OpenID Connect Core 3.3.2.5).
+const RESPONSE_PARAMETERS: [&str; 7] = [
+    "code",
+    "state",
+    "error",
+    "error_description",
+    "error_uri",
+    "iss",
+    "id_token",
+];
 
 /// Permission to register `http` on this machine: for demonstrations and development only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,18 +58,66 @@ pub enum RedirectError {
     /// No host, or one of impossible form; or an impossible port.
     #[error("A redirect URL must have a valid host and port.")]
     Host,
+    /// A parameter in the query that a response has, too.
+    #[error(
+        "A redirect URL must not have the parameter {0} in its query: responses have one of this name."
+    )]
+    Parameter(&'static str),
     /// A dot segment or a broken percent escape.
     #[error("A redirect URL must not have dot segments or broken escapes.")]
     Path,
 }
 
 impl RedirectUri {
-    /// Checks a redirect URL for registration. Stores read stored URLs with
-    /// [`LoopbackPolicy::Allowed`], so that the setting applies to new ones only.
+    /// Checks a redirect URL for registration.
     ///
     /// # Errors
     /// The first rule that the URL breaks.
     pub fn register(text: &str, loopback: LoopbackPolicy) -> Result<Self, RedirectError> {
+        let uri = Self::checked(text, loopback)?;
+        match uri.response_parameter() {
+            Some(name) => Err(RedirectError::Parameter(name)),
+            None => Ok(uri),
+        }
+    }
+
+    /// Reads a stored redirect URL: one that was registered, under whichever setting, and perhaps before parameters of
+    /// responses were refused.
+    ///
+    /// # Errors
+    /// The first rule that the URL breaks.
+    pub fn stored(text: &str) -> Result<Self, RedirectError> {
+        Self::checked(text, LoopbackPolicy::Allowed)
+    }
+
+    /// Returns the first parameter of its query that responses have, too: an app would get it twice, once from whoever
+    /// registered the URL.
+    #[must_use]
+    pub fn response_parameter(&self) -> Option<&'static str> {
+        let (_, query) = self.0.split_once('?')?;
+        let names = query.split('&').filter_map(|pair| {
+            let name = pair.split('=').next().unwrap_or_default();
+            decode(name)
+        });
+        names
+            .filter_map(|name| RESPONSE_PARAMETERS.iter().find(|own| **own == name))
+            .next()
+            .copied()
+    }
+
+    /// Returns what is wrong with the stored redirect URLs of an app, one to a line: problems that registration refuses
+    /// today.
+    pub fn problems(lines: &str) -> impl Iterator<Item = String> + '_ {
+        lines.lines().filter_map(|line| {
+            let wrong = match Self::stored(line) {
+                Ok(uri) => RedirectError::Parameter(uri.response_parameter()?),
+                Err(wrong) => wrong,
+            };
+            Some(format!("{line}: {wrong}"))
+        })
+    }
+
+    fn checked(text: &str, loopback: LoopbackPolicy) -> Result<Self, RedirectError> {
         if text == OUT_OF_BAND {
             return Ok(Self(text.to_owned()));
         }
@@ -160,4 +220,35 @@ fn is_path(path_and_query: &str) -> bool {
         name == "." || name == ".."
     };
     escapes && !path.split('/').any(dots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_parameter_of_a_response_is_registered() {
+        for (query, name) in [
+            ("code=1", "code"),
+            ("a=1&state", "state"),
+            ("error=", "error"),
+            ("iss=x&a=b", "iss"),
+            ("id%5Ftoken=x", "id_token"),
+            ("a&error_description=b", "error_description"),
+        ] {
+            let text = format!("https://a.example/back?{query}");
+            let refused = RedirectUri::register(&text, LoopbackPolicy::Refused);
+            assert_eq!(refused, Err(RedirectError::Parameter(name)), "{query}");
+            // One that was registered before is still read.
+            let stored = RedirectUri::stored(&text).unwrap();
+            assert_eq!(stored.response_parameter(), Some(name));
+        }
+        for query in ["", "codes=1", "a=code", "my_state=1&errors=2", "Code=1"] {
+            let text = format!("https://a.example/back?{query}");
+            assert!(
+                RedirectUri::register(&text, LoopbackPolicy::Refused).is_ok(),
+                "{query}"
+            );
+        }
+    }
 }

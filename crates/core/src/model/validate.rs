@@ -7,6 +7,7 @@ use crate::model::registry::{FieldDef, FieldSource, Resource, ValueType, Writabi
 use crate::model::time::{Date, Time};
 use serde_json::{Map, Number, Value};
 use std::fmt;
+use std::sync::LazyLock;
 use workgraph_richtext::clean_text;
 
 /// Input of a client for a field. An absent field is not in [`CheckedInputs`] at all.
@@ -126,6 +127,17 @@ pub fn check_inputs(
     Ok(CheckedInputs { entries })
 }
 
+/// Returns the members of an object. An empty array is read as an empty object, for PHP writes both alike.
+#[must_use]
+pub fn object(value: &Value) -> Option<&Map<String, Value>> {
+    static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+    match value {
+        Value::Object(map) => Some(map),
+        Value::Array(items) if items.is_empty() => Some(&EMPTY),
+        _ => None,
+    }
+}
+
 /// Returns true if the value of a link is a record that does not exist yet.
 #[must_use]
 pub fn is_new_record(value: &Value) -> bool {
@@ -185,11 +197,11 @@ fn value_of(def: &FieldDef, value: &Value) -> Result<InputValue, DomainError> {
             "Cannot be null; leave the property out to keep it",
         ));
     }
-    if let FieldSource::Values(_) = def.source {
-        if value.is_object() {
-            return Ok(InputValue::Json(value.clone()));
-        }
-        return Err(not_an_object(def.name, value));
+    if let FieldSource::Values(_) | FieldSource::PerApp(_) = def.source {
+        return match object(value) {
+            Some(map) => Ok(InputValue::Json(Value::Object(map.clone()))),
+            None => Err(not_an_object(def.name, value)),
+        };
     }
     match def.value_type {
         ValueType::Text(max) => {
@@ -269,8 +281,7 @@ pub fn merge_group(
     let ValueType::Group(parts) = group.value_type else {
         return Ok(());
     };
-    let given = value.as_object();
-    let given = given.ok_or_else(|| not_an_object(group.name, value))?;
+    let given = object(value).ok_or_else(|| not_an_object(group.name, value))?;
     for part in parts.iter().filter(|d| d.write == Writability::Always) {
         let Some(value) = given.get(part.name) else {
             continue;

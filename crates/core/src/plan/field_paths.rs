@@ -111,7 +111,7 @@ impl FieldPaths {
     }
 }
 
-fn is_name(term: &str) -> bool {
+pub(super) fn is_name(term: &str) -> bool {
     !term.is_empty()
         && term.len() <= 128
         && term

@@ -136,3 +136,126 @@ fn the_compact_form_of_a_task_is_its_head() {
     assert!(!compact(Type::Story).is_head);
     assert!(full(Type::Task).reads_body);
 }
+
+/// Returns the names of the links of a plan that are full records, with what is nested in them.
+fn expanded(ty: Type, form: DefaultForm, text: &str) -> String {
+    fn nested(plan: &Plan) -> String {
+        let full = plan
+            .steps
+            .iter()
+            .any(|s| s.def.inclusion == Inclusion::Full && !s.explicit);
+        let links = plan.steps.iter().filter_map(|s| match &s.link_plan {
+            LinkPlan::Plans(plans) if s.explicit => {
+                Some(format!("{}{}", s.def.name, nested(plans.first()?)))
+            }
+            LinkPlan::Items(parts) if s.explicit => {
+                let parts = parts.iter().filter(|p| p.explicit).map(|p| p.def.name);
+                Some(format!(
+                    "{}[{}]",
+                    s.def.name,
+                    parts.collect::<Vec<_>>().join(" ")
+                ))
+            }
+            _ => None,
+        });
+        let links: Vec<String> = links.collect();
+        let mark = if full { "*" } else { "" };
+        if links.is_empty() {
+            mark.to_owned()
+        } else {
+            format!("{mark}{{{}}}", links.join(" "))
+        }
+    }
+    let paths = ExpandPaths::parse(text).unwrap();
+    nested(&resolve_expansion(ty, form, &paths).unwrap().plan)
+}
+
+#[test]
+fn opt_expand_makes_full_records_of_what_is_named() {
+    let of_list = |text| expanded(Type::Task, DefaultForm::Compact, text);
+    for this in [
+        "this",
+        ".",
+        "this+",
+        "(this)",
+        "nope,this",
+        ".this",
+        "this,,",
+        "(.|nope)",
+    ] {
+        assert_eq!(of_list(this), "*", "{this}");
+    }
+    for nothing in ["", "nope", "*", "name.*", "a b", "nope.this"] {
+        assert_eq!(of_list(nothing), "", "{nothing}");
+    }
+    assert_eq!(of_list("assignee"), "{assignee*}");
+    assert_eq!(of_list("this.assignee,assignee."), "{assignee*}");
+    assert_eq!(
+        of_list("(assignee|parent).workspace"),
+        "{assignee parent{workspace*}}"
+    );
+    assert_eq!(of_list("parent.(this|assignee)"), "{parent*{assignee*}}");
+    assert_eq!(of_list("(this,subtasks)"), "*{subtasks*}");
+    assert_eq!(of_list("memberships.section"), "{memberships[section]}");
+    let form = DefaultForm::Full;
+    assert_eq!(expanded(Type::Task, form, "assignee"), "*{assignee*}");
+    assert_eq!(
+        expanded(
+            Type::CustomFieldSetting,
+            form,
+            "custom_field,custom_field.enum_options"
+        ),
+        "{custom_field*{enum_options}}"
+    );
+}
+
+#[test]
+fn a_plus_repeats_downwards_to_the_greatest_depth() {
+    let deep = expanded(Type::Task, DefaultForm::Compact, "(this|subtasks+)");
+    assert_eq!(deep.matches("subtasks*").count(), DEPTH_MAX);
+    let pairs = expanded(Type::Task, DefaultForm::Compact, "(subtasks.parent)+");
+    assert_eq!(pairs.matches("subtasks{parent*").count(), DEPTH_MAX / 2);
+    let wide = ExpandPaths::parse("(subtasks|dependencies|parent)+").unwrap();
+    let refused = resolve_expansion(Type::Task, DefaultForm::Compact, &wide).unwrap_err();
+    assert!(
+        refused.message.starts_with("opt_expand: Too much"),
+        "{}",
+        refused.message
+    );
+}
+
+#[test]
+fn malformed_deep_and_many_paths_to_expand_are_refused() {
+    let many = vec!["a"; 101].join(",");
+    let nested = "(".repeat(10_000);
+    for bad in [
+        "(a",
+        "a)",
+        "a(b)",
+        "(a)b",
+        "a.b.c.d.e.f.g.h.i",
+        &many,
+        &nested,
+    ] {
+        let refused = ExpandPaths::parse(bad).unwrap_err().message;
+        assert!(refused.starts_with("opt_expand: "), "{refused}");
+    }
+}
+
+#[test]
+fn expanded_links_need_the_scope_of_their_type() {
+    let scopes = |form, text| -> Vec<&'static str> {
+        let paths = ExpandPaths::parse(text).unwrap();
+        let mask = resolve_expansion(Type::Task, form, &paths).unwrap();
+        mask.scopes.into_iter().map(|s| s.0).collect()
+    };
+    assert_eq!(
+        scopes(DefaultForm::Compact, "this,nope"),
+        Vec::<&str>::new()
+    );
+    assert_eq!(scopes(DefaultForm::Lookup, "this"), ["tasks:read"]);
+    assert_eq!(
+        scopes(DefaultForm::Full, "assignee,memberships.project"),
+        ["projects:read", "users:read"]
+    );
+}

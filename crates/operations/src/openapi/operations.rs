@@ -1,10 +1,11 @@
 //! The operation objects: parameters, request body, responses and what a token needs.
 use super::responses;
-use super::schemas::{Schemas, input_schema};
+use super::schemas::{Schemas, input_schema, written_fields};
 use crate::method::Method;
 use crate::operation::inputs::{InputDef, InputPlace, InputType};
 use crate::operation::{Operation, ResponseKind};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use workgraph_core::model::resources::resource;
 
 /// Largest page, and the size of a page where none is asked for, if pages are asked for.
@@ -79,7 +80,8 @@ pub(super) fn shared_parameters() -> Value {
         },
         "opt_expand": {
             "name": "opt_expand", "in": "query", "style": "form", "explode": false, "schema": words,
-            "description": "Links to send as whole records.",
+            "description": "What to send as full records: `this` or `.` is the record itself, `assignee` a link, `(this|subtasks+)` \
+                alternatives, where `+` repeats a link downwards. `opt_fields` wins where both are given.",
         },
         "opt_pretty": {
             "name": "opt_pretty", "in": "query", "schema": { "type": "boolean" },
@@ -227,12 +229,14 @@ fn request_body(operation: &Operation, path: &str, schemas: &mut Schemas) -> Opt
     }
     let (mut properties, mut files) = (Map::new(), Map::new());
     let mut required: Vec<&str> = Vec::new();
+    let mut written = BTreeSet::new();
     let mut records: Vec<Value> = Vec::new();
     let declared = operation.declared_inputs();
     for input in declared.filter(|input| input.place == InputPlace::Body) {
         if let InputType::Record(fields) = input.ty {
             records.push(schemas.written(fields));
             required.extend(fields.required);
+            written.extend(written_fields(fields));
         } else if !path.contains(&format!("{{{}}}", input.name)) {
             let mut schema = input_schema(input);
             if let Value::Object(schema) = &mut schema {
@@ -246,6 +250,8 @@ fn request_body(operation: &Operation, path: &str, schemas: &mut Schemas) -> Opt
             required.extend(input.required_fields());
         }
     }
+    // The record describes what the operation reads from it itself, too.
+    properties.retain(|name, _| !written.contains(name.as_str()));
     let mut content = Map::new();
     if !files.is_empty() {
         files.extend(properties.clone());
@@ -268,5 +274,7 @@ fn request_body(operation: &Operation, path: &str, schemas: &mut Schemas) -> Opt
         "properties": { "data": data },
     });
     content.insert("application/json".to_owned(), json!({ "schema": schema }));
-    Some(json!({ "required": !required.is_empty(), "content": content }))
+    // An action that needs no input needs no body.
+    let is_needed = !required.is_empty() || operation.response != ResponseKind::Empty;
+    Some(json!({ "required": is_needed, "content": content }))
 }

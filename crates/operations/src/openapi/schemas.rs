@@ -185,6 +185,13 @@ fn is_written(def: &FieldDef, creating: bool) -> bool {
     }
 }
 
+/// Returns the names of the fields that a body may write.
+pub(super) fn written_fields(fields: RecordFields) -> impl Iterator<Item = &'static str> {
+    let all = resource(fields.ty).fields.iter();
+    let written = all.filter(move |def| is_written(def, fields.creating));
+    written.map(|def| def.name)
+}
+
 /// Returns the schema of the value that a body has for a field.
 fn written_value(def: &FieldDef) -> Value {
     let gid = json!({ "type": "string" });

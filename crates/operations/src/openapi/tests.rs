@@ -72,3 +72,33 @@ fn every_input_and_field_has_a_sentence() {
         }
     });
 }
+
+#[test]
+fn every_body_names_a_field_once_and_is_required_where_one_is_needed() {
+    let document = whole();
+    let (mut bodies, mut needed) = (0, 0);
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for operation in item.as_object().unwrap().values() {
+            let Some(body) = operation.get("requestBody") else {
+                continue;
+            };
+            bodies += 1;
+            needed += usize::from(body["required"] == true);
+            let schema = &body["content"]["application/json"]["schema"];
+            let data = &schema["properties"]["data"];
+            let mut names: Vec<&String> = data["properties"].as_object().unwrap().keys().collect();
+            for record in data["allOf"].as_array().into_iter().flatten() {
+                let to = record["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
+                let fields = document.pointer(to).unwrap()["properties"].as_object();
+                names.extend(fields.unwrap().keys());
+            }
+            let once: BTreeSet<_> = names.iter().collect();
+            assert_eq!(once.len(), names.len(), "{path}: {names:?}");
+            let answers = operation["responses"].as_object().unwrap();
+            if answers.contains_key("201") {
+                assert_eq!(body["required"], true, "{path}");
+            }
+        }
+    }
+    assert!(needed > 100 && needed < bodies, "{needed} of {bodies}");
+}

@@ -277,5 +277,5 @@ fn object<'v>(at: &str, value: &'v Value) -> Result<&'v Map<String, Value>, Doma
         let reason = format_args!("Value is not a JSON object: {}", shown(value));
         DomainError::field(at, reason)
     };
-    value.as_object().ok_or_else(wrong)
+    validate::object(value).ok_or_else(wrong)
 }

@@ -12,7 +12,7 @@ use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::rule_trigger::PROJECT;
-use workgraph_core::model::validate::shown;
+use workgraph_core::model::validate::{object, shown};
 use workgraph_core::rules::rule_trigger_rules::run_trigger;
 use workgraph_core::storage::{ReadQuery, ReadView};
 
@@ -46,11 +46,11 @@ const ACTION_DATA: Input<String> = Input::parsed(
 
 /// Returns the data of a run as JSON.
 fn checked(input: &InputDef, data: &Value) -> Result<String, DomainError> {
-    if !data.is_object() {
+    let Some(map) = object(data) else {
         let reason = format_args!("Not an object: {}; it has names and values", shown(data));
         return Err(DomainError::field(input.name, reason));
-    }
-    let json = data.to_string();
+    };
+    let json = Value::Object(map.clone()).to_string();
     if json.len() > DATA_MAX {
         let length = json.len();
         let reason = format_args!("Too long: {length} bytes as JSON; at most {DATA_MAX}");

@@ -8,8 +8,7 @@ use workgraph_auth::authorization::pkce::CodeChallenge;
 use workgraph_auth::authorization::user_authorization::{TokenContext, effective_record};
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, Login,
-    LoopbackPolicy, RedirectUri, RegisteredScopes, ScopeSet, Secret, SecretDigest, Tier, TokenKind,
-    TokenRecord,
+    RedirectUri, RegisteredScopes, ScopeSet, Secret, SecretDigest, Tier, TokenKind, TokenRecord,
 };
 
 /// First columns of a token's context, and of its account, in the statements that read a token.
@@ -59,10 +58,7 @@ pub(crate) fn redirects_text(list: &[RedirectUri]) -> String {
 
 fn redirects(row: &Row, at: usize) -> Stored<Vec<RedirectUri>> {
     let text: &str = get(row, at)?;
-    let all: Result<_, _> = text
-        .lines()
-        .map(|text| RedirectUri::register(text, LoopbackPolicy::Allowed))
-        .collect();
+    let all: Result<_, _> = text.lines().map(RedirectUri::stored).collect();
     all.map_err(|_| not_a(at, "list of redirect URLs"))
 }
 

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use workgraph_auth::authorization::pkce::CodeChallenge;
 use workgraph_auth::authorization::user_authorization::{TokenContext, effective_record};
 use workgraph_auth::{
-    Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, LoopbackPolicy,
-    RedirectUri, RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
+    Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, RedirectUri,
+    RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
 };
 use workgraph_core::model::time::Time;
 use workgraph_core::storage;
@@ -97,9 +97,7 @@ pub(crate) fn redirects_text(list: &[RedirectUri]) -> String {
 
 fn redirects(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<RedirectUri>> {
     let texts = row.get_ref(at)?.as_str()?.lines();
-    let all: Result<_, _> = texts
-        .map(|text| RedirectUri::register(text, LoopbackPolicy::Allowed))
-        .collect();
+    let all: Result<_, _> = texts.map(RedirectUri::stored).collect();
     all.map_err(|_| unreadable(at, "list of redirect URLs"))
 }
 

@@ -99,7 +99,7 @@ fn what_is_wrong_with_an_action_is_said() {
             "method: must be a string",
         ),
         (
-            json!({"relative_path": "/x", "method": "put", "data": []}),
+            json!({"relative_path": "/x", "method": "put", "data": [1]}),
             "data: must be an object",
         ),
         (
@@ -138,4 +138,22 @@ fn an_outcome_has_the_parts_that_are_asked_for() {
     );
     assert_eq!(shown(|name| name == "body"), r#"{"body":{"data":{}}}"#);
     assert_eq!(shown(|_| false), "{}");
+}
+
+#[test]
+fn an_empty_array_is_an_empty_object_in_an_action() {
+    let action = json!({"relative_path": "/x", "method": "put", "data": [], "options": []});
+    let body = BatchAction::read(&action).unwrap().body;
+    assert_eq!(body, Some(JsonBody::default()));
+    let action = json!({"relative_path": "/x", "method": "get", "data": [], "options": []});
+    assert_eq!(BatchAction::read(&action).unwrap().query, "");
+}
+
+#[test]
+fn paths_to_expand_keep_their_signs_of_repetition() {
+    let action = json!({"relative_path": "/x", "method": "get", "options": {"expand": ["(this|subtasks+)"]}});
+    assert_eq!(
+        BatchAction::read(&action).unwrap().query,
+        "opt_expand=(this%7Csubtasks%2B)"
+    );
 }

@@ -167,11 +167,11 @@ fn another_top_level_is_refused() {
         ("{}", "data: Missing input"),
         (r#"{"options":{}}"#, "data: Missing input"),
         (r#"{"data":null}"#, "data: Missing input"),
-        (r#"{"data":[]}"#, "data: must be an object"),
+        (r#"{"data":[1]}"#, "data: must be an object"),
         (r#"{"data":"x"}"#, "data: must be an object"),
         ("[]", messages::NOT_AN_OBJECT),
         ("null", messages::NOT_AN_OBJECT),
-        (r#"{"data":{},"options":[]}"#, "options: must be an object"),
+        (r#"{"data":{},"options":[1]}"#, "options: must be an object"),
         (r#"{"data":{},"data":{}}"#, "data: given twice"),
         (r#"{"data":{"name":1,"name":1}}"#, "name: given twice"),
     ] {
@@ -184,4 +184,26 @@ fn another_top_level_is_refused() {
     }
     let stray = read_body(br#"{"name":"x"}"#).unwrap_err().to_string();
     assert_eq!(stray, messages::unrecognized("name"));
+}
+
+#[test]
+fn an_empty_array_is_an_empty_object_where_one_is_due() {
+    for body in [r#"{"data":[]}"#, r#"{"data":{},"options":[]}"#] {
+        assert_eq!(
+            read_body(body.as_bytes()),
+            Ok(JsonBody::default()),
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_a_body_is_passed_over() {
+    let body = read_body("\u{feff}{\"data\":{\"name\":\"a\"}}".as_bytes()).unwrap();
+    assert_eq!(body.data["name"], "a");
+    assert_eq!(
+        read_body("\u{feff}".as_bytes()),
+        Err(JsonError::MissingData)
+    );
+    assert!(read_body("{\"data\":\u{feff}{}}".as_bytes()).is_err());
 }

@@ -188,3 +188,12 @@ fn the_next_page_keeps_the_other_parameters() {
         "workspace=1&text=a%26b%20c&opt_fields=name,assignee.name&limit=20&offset=AbC-_"
     );
 }
+
+#[test]
+fn a_plus_is_itself_in_paths_to_expand_alone() {
+    let query =
+        QueryParams::parse("opt_expand=(this|subtasks+)&opt_expand[]=a%2B&text=a+b").unwrap();
+    let read = query.options().unwrap().expand.unwrap();
+    assert_eq!(read, ["(this|subtasks+)", "a+"]);
+    assert_eq!(query.get("text"), Ok(Some("a b")));
+}

@@ -96,7 +96,7 @@ fn every_other_error_goes_back_to_the_app() {
     let scoped = App::of(&server, 1);
     let mut browser = Browser::signed_in(&server, 0);
     let issuer = server.demo("/base_url");
-    let long = "x".repeat(2049);
+    let long = "x".repeat(8193);
     let invalid = "invalid_request";
     let rows: [Refused<'_>; 20] = [
         (

@@ -9,12 +9,64 @@ const CHARS_MAX: usize = 255;
 /// and marks that turn the direction of text are dropped; a name that is percent-encoded, as some clients send those
 /// that are not ASCII, is decoded.
 pub(super) fn cleaned(sent: &str) -> Option<String> {
-    let decoded = percent::decode(sent.as_bytes(), false).unwrap_or_else(|_| sent.to_owned());
+    let decoded = percent::decode_whole_escapes(sent);
     let last = decoded.rsplit(['/', '\\']).next().unwrap_or_default();
     let kept = last.chars().filter(|c| !c.is_control() && !turns_text(*c));
     let name: String = kept.take(CHARS_MAX).collect();
     let name = name.trim();
     (!matches!(name, "" | "." | "..")).then(|| name.to_owned())
+}
+
+/// Returns the name of a file from the value of a part's `Content-Disposition`, with the escapes that it has there. The
+/// form for other alphabets (`filename*`, RFC 8187) wins. Bytes that are not UTF-8 are Latin-1, as old clients send it.
+pub(super) fn in_disposition(header: &[u8]) -> Option<String> {
+    let text = match str::from_utf8(header) {
+        Ok(text) => text.to_owned(),
+        Err(_) => header.iter().copied().map(char::from).collect(),
+    };
+    let mut plain = None;
+    let mut rest = text.split_once(';').map_or("", |(_, rest)| rest);
+    while let Some((name, after)) = rest.split_once('=') {
+        let (value, following) = parameter_value(after.trim_start());
+        let name = name.trim();
+        if name.eq_ignore_ascii_case("filename*")
+            && let Some(extended) = extended_value(&value)
+        {
+            return Some(extended);
+        }
+        if name.eq_ignore_ascii_case("filename") {
+            plain.get_or_insert(value);
+        }
+        rest = following;
+    }
+    plain
+}
+
+/// Returns a parameter's value from the text that begins with it, and the text after the next semicolon. In a quoted
+/// value only quotes are escaped: clients send the folders of Windows as they are.
+fn parameter_value(text: &str) -> (String, &str) {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (value, rest) = text.split_once(';').unwrap_or((text, ""));
+        return (value.trim().to_owned(), rest);
+    };
+    let mut is_escaped = false;
+    let end = quoted.find(|c| {
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    });
+    let (value, rest) = quoted.split_at(end.unwrap_or(quoted.len()));
+    let rest = rest.split_once(';').map_or("", |(_, rest)| rest);
+    (value.replace("\\\"", "\""), rest)
+}
+
+/// Returns the text of a value such as `UTF-8''na%C3%AFve.txt`.
+fn extended_value(value: &str) -> Option<String> {
+    let (charset, rest) = value.split_once('\'')?;
+    let (_language, name) = rest.split_once('\'')?;
+    charset
+        .eq_ignore_ascii_case("utf-8")
+        .then(|| name.to_owned())
 }
 
 /// Returns true for characters that change the direction of the text around them.
@@ -72,6 +124,10 @@ mod tests {
             ("C:\\Users\\ada\\plan.txt", Some("plan.txt")),
             ("%E2%82%AC.txt", Some("\u{20AC}.txt")),
             ("100%.txt", Some("100%.txt")),
+            ("100% of %E2%82%AC.txt", Some("100% of \u{20AC}.txt")),
+            ("5%-7% a.txt", Some("5%-7% a.txt")),
+            ("the %22plan%22.txt", Some("the \"plan\".txt")),
+            ("%FC.txt", Some("%FC.txt")),
             ("a\r\nX-Evil: 1.txt", Some("aX-Evil: 1.txt")),
             ("gpj.\u{202E}exe", Some("gpj.exe")),
             ("..", None),
@@ -82,6 +138,47 @@ mod tests {
             assert_eq!(cleaned(sent).as_deref(), name, "{sent:?}");
         }
         assert_eq!(cleaned(&"x".repeat(999)).unwrap().len(), CHARS_MAX);
+    }
+
+    #[test]
+    fn names_are_read_from_every_form_of_the_header() {
+        for (header, name) in [
+            (&b"form-data; name=\"file\""[..], None),
+            (b"form-data; name=\"filename=a\"", None),
+            (b"form-data; name=file; filename=a.txt", Some("a.txt")),
+            (
+                b"form-data; name=\"file\"; filename=\"a; b.txt\"",
+                Some("a; b.txt"),
+            ),
+            (
+                b"form-data; filename=\"the \\\"plan\\\".txt\"",
+                Some("the \"plan\".txt"),
+            ),
+            (
+                b"form-data; filename=\"the %22plan%22 of 100%.txt\"",
+                Some("the \"plan\" of 100%.txt"),
+            ),
+            (
+                b"form-data; filename=\"caf\xe9.txt\"; name=\"file\"",
+                Some("caf\u{e9}.txt"),
+            ),
+            (
+                "form-data; filename=\"caf\u{e9}.txt\"".as_bytes(),
+                Some("caf\u{e9}.txt"),
+            ),
+            (
+                b"form-data; filename=\"_.txt\"; filename*=UTF-8''%E2%82%AC.txt",
+                Some("\u{20AC}.txt"),
+            ),
+            (
+                b"form-data; filename*=utf-8'en'%E2%82%AC%25.txt",
+                Some("\u{20AC}%.txt"),
+            ),
+            (b"form-data; filename=\"C:\\a\\b.txt\"", Some("b.txt")),
+        ] {
+            let read = in_disposition(header).and_then(|sent| cleaned(&sent));
+            assert_eq!(read.as_deref(), name, "{}", header.escape_ascii());
+        }
     }
 
     #[test]

@@ -139,10 +139,10 @@ impl Reception<'_> {
                     let message = "A part has no name; its Content-Disposition needs one";
                     return Err(DomainError::invalid(message).into());
                 }
-                FILE if part.file_name().is_some() || has_extended_name(&part) => {
+                FILE if sent_name(&part).is_some() => {
                     self.store(part, &read_ahead).await?;
                 }
-                _ if part.file_name().is_some() => {
+                _ if sent_name(&part).is_some() => {
                     let reason = "A file is sent in the part `file`";
                     return Err(DomainError::field(&clip(&name), reason).into());
                 }
@@ -192,8 +192,7 @@ impl Reception<'_> {
             let reason = "More than one file; send each in a request of its own";
             return Err(DomainError::field(FILE, reason).into());
         }
-        let sent = extended_name(&part);
-        let name = sent.or_else(|| part.file_name().map(str::to_owned));
+        let name = sent_name(&part);
         let gid = self.api.confirmed_gid()?;
         // From here on no sweep takes the file for one without an owner.
         self.pending = Some(self.api.pending_uploads.add(gid));
@@ -288,19 +287,8 @@ async fn finish_body(body: &mut dyn BodySource) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Returns true if a part has the name of its file in the form for other alphabets alone.
-fn has_extended_name(part: &Field<'_>) -> bool {
-    extended_name(part).is_some()
-}
-
-/// Returns the name of a file that is sent as `filename*` (RFC 5987), still percent-encoded.
-fn extended_name(part: &Field<'_>) -> Option<String> {
+/// Returns the name of the file in a part as it was sent; `None` if the part is no file.
+fn sent_name(part: &Field<'_>) -> Option<String> {
     let header = part.headers().get("content-disposition")?;
-    let mut parameters = header.to_str().ok()?.split(';').map(str::trim);
-    let value = parameters.find_map(|parameter| parameter.strip_prefix("filename*="))?;
-    let (charset, rest) = value.trim_matches('"').split_once('\'')?;
-    let (_language, name) = rest.split_once('\'')?;
-    charset
-        .eq_ignore_ascii_case("utf-8")
-        .then(|| name.to_owned())
+    file_names::in_disposition(header.as_bytes())
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::SystemTime;
 use workgraph_core::Gid;
 use workgraph_core::journal::event_rendering::{RenderedEvent, render_event};
+use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::resource;
 use workgraph_core::storage::{ChangeRecord, JournalEntry};
 use workgraph_webhooks::webhook_record::LEASE;
@@ -25,6 +26,8 @@ pub(crate) fn occurrence<'e>(
             .context_of(change.gid)
             .and_then(|a| a.subtype.as_deref()),
         action: said.action,
+        // A story is removed from its task by its deletion alone.
+        other_action: (change.ty == Type::Story && said.action == "removed").then_some("deleted"),
         field: said.change.map(|c| c.field),
     }
 }

@@ -24,6 +24,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::{ALL, resource};
 use workgraph_core::storage::PageRows;
 use workgraph_operations::operation::inputs::Named;
 use workgraph_operations::operation::requests::{CreateWebhook, ListWebhooks, WebhookRequest};
@@ -176,10 +177,29 @@ async fn owned_webhook(
     .into())
 }
 
+/// Returns the names of the types that events may be about.
+fn told_types() -> impl Iterator<Item = &'static str> {
+    let untold = [Type::Job, Type::Event, Type::Webhook].map(|ty| resource(ty).name);
+    let names = ALL.iter().map(|resource| resource.name);
+    names.filter(move |name| !untold.contains(name))
+}
+
 /// Returns the filters of a body, for a webhook on a resource of this type.
 fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
     let filters =
         EventFilter::read_all(value).map_err(|reason| DomainError::field("filters", reason))?;
+    for (i, filter) in filters.iter().enumerate() {
+        let name = filter.resource_type.as_str();
+        if !told_types().any(|told| told == name) {
+            let known = told_types().collect::<Vec<_>>().join(", ");
+            return Err(DomainError::field(
+                "filters",
+                format_args!(
+                    "[{i}]: resource_type: Not a recognized value: {name}; it is one of {known}"
+                ),
+            ));
+        }
+    }
     let wide = [Type::Workspace, Type::Team, Type::Portfolio];
     let wide = wide.iter().any(|ty| *ty as u8 == kind);
     if !wide {
@@ -398,9 +418,10 @@ async fn list(
     let more = found.len() > limit;
     found.truncate(limit);
     // Lists of webhooks have full records.
-    let plan = match &call.options.fields {
-        Some(_) => Arc::clone(&asked.plan),
-        None => workgraph_core::plan::full(Type::Webhook),
+    let is_asked = call.options.fields.is_some() || call.options.expand.is_some();
+    let plan = match is_asked {
+        true => Arc::clone(&asked.plan),
+        false => workgraph_core::plan::full(Type::Webhook),
     };
     let asked = ResponsePlan {
         ty: Type::Webhook,

@@ -58,6 +58,7 @@ pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[T
 /// `comment` or `system`.
 pub const KIND: TypedField<Opaque> =
     TypedField::other("type", ValueType::Json, FieldSource::Computed(kind))
+        .compact()
         .doc("The origin of the story: comment if a user wrote it, system if a change did.");
 /// True if the viewer may edit it.
 pub const IS_EDITABLE: TypedField<Opaque> = TypedField::other(

@@ -189,6 +189,11 @@ pub const FOLLOWERS: TypedField<LinkMany> =
 pub const PARENT: TypedField<LinkOne> = TypedField::edge("parent", &[Type::Task], rel::PARENT)
     .on_create()
     .doc("The parent task, or null.");
+/// Its direct subtasks.
+pub const SUBTASKS: TypedField<LinkMany> =
+    TypedField::edges("subtasks", &[Type::Task], rel::PARENT, Direction::In)
+        .opt_in()
+        .doc("The direct subtasks, in their order.");
 /// Projects that hold it.
 pub const PROJECTS: TypedField<LinkMany> = {
     let mut f = TypedField::edges("projects", &[Type::Project], rel::SECTION, Direction::Out)
@@ -274,6 +279,7 @@ pub static TASK: Resource = Resource {
         CUSTOM_TYPE_STATUS.def,
         FOLLOWERS.def,
         PARENT.def,
+        SUBTASKS.def,
         PROJECTS.def,
         TAGS.def,
         WORKSPACE.def,

@@ -108,7 +108,7 @@ fn read_user(
             .map(|text| inputs.user("user", text)),
         InputPlace::Query => inputs
             .query_text(input)?
-            .map(|text| inputs.user(input.name, text)),
+            .map(|text| inputs.query_user(input.name, text)),
         InputPlace::Body => inputs
             .body_value(input)
             .map(|value| inputs.user(input.name, &validate::reference(input.name, value)?)),

@@ -1,6 +1,7 @@
 //! The reader of inputs: what a struct of inputs asks for its values.
 use super::{Input, InputDef, InputPlace, RawInputs, UploadedFile, parse_user_ref};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::time::{Date, Time};
@@ -99,6 +100,29 @@ impl<'a> InputReader<'a> {
     ) -> Result<Option<&'a str>, DomainError> {
         self.record(input);
         self.query_text(input)
+    }
+
+    /// Returns the items of a query parameter that is a list, with commas between; one that is given again adds its own.
+    pub(crate) fn table_list(&self, input: &'static InputDef) -> Option<Cow<'a, str>> {
+        self.record(input);
+        let mut texts = self.raw.query.all(input.name);
+        let first = texts.next()?;
+        Some(texts.fold(Cow::Borrowed(first), |all, text| {
+            Cow::Owned(format!("{all},{text}"))
+        }))
+    }
+
+    /// Parses a user that a query names, as [`user`](Self::user) does. In an address that a client sent as it is, `+` has
+    /// become a blank; no address has one.
+    ///
+    /// # Errors
+    /// Fails when it is none of these.
+    pub(crate) fn query_user(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
+        let text = text.trim();
+        match text.split_once('@') {
+            Some((local, _)) if local.contains(' ') => self.user(field, &text.replace(' ', "+")),
+            _ => self.user(field, text),
+        }
     }
 
     /// Returns the names and texts of all query parameters, for families of them.

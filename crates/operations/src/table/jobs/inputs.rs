@@ -10,7 +10,7 @@ use workgraph_core::jobs::date_shift::DateAnchor;
 use workgraph_core::jobs::duplication::CopyOptions;
 use workgraph_core::model::registry::NAME_MAX;
 use workgraph_core::model::time::Date;
-use workgraph_core::model::validate::{flag, string};
+use workgraph_core::model::validate::{flag, object, string};
 
 const TASK_PARTS: Input<Vec<&'static str>> = Input::words(
     "include",
@@ -70,7 +70,7 @@ fn read_schedule(
     let Some(value) = inputs.body_value(input) else {
         return Ok(None);
     };
-    if !value.is_object() {
+    if object(value).is_none() {
         return Err(DomainError::field(
             input.name,
             "Value is not a JSON object; it is {should_skip_weekends, start_on or due_on}",

@@ -3,6 +3,7 @@ use super::custom::{CustomFieldFilter, CustomStatusFilter};
 use super::filter::{Comparison, Filter, FilterKind, Quantifier};
 use crate::operation::ReferencedNode;
 use crate::operation::inputs::{InputDef, InputReader, one_of, parse_gid};
+use std::borrow::Cow;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::custom_type::OPTION_OF;
@@ -44,7 +45,11 @@ impl Conditions {
         let mut conditions = Self::default();
         let mut containers = Containers::default();
         for Filter { def, kind } in filters {
-            let Some(text) = inputs.table_text(def)? else {
+            let text = match kind {
+                FilterKind::Links(..) => inputs.table_list(def),
+                _ => inputs.table_text(def)?.map(Cow::Borrowed),
+            };
+            let Some(text) = text.as_deref() else {
                 continue;
             };
             match *kind {
@@ -153,7 +158,7 @@ impl Conditions {
         let mut pairs = Vec::with_capacity(texts.len());
         for text in &texts {
             let node = match input.types() {
-                [Type::User] => inputs.user(input.name, text)?,
+                [Type::User] => inputs.query_user(input.name, text)?,
                 _ => NodeRef::Gid(parse_gid(input.name, text)?),
             };
             pairs.push((link, self.name(input.name.to_owned(), node, input.types())));
