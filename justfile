@@ -81,6 +81,11 @@ doc:
 differential operations="1000000":
     WORKGRAPH_REQUIRE=postgres WORKGRAPH_DIFFERENTIAL_OPS={{operations}} cargo test --release -p workgraph-store-postgres --test all -- --nocapture all_stores_give_equal_answers
 
+# 10,000 random graphs with searches, typeahead among them (250 times the 40 of every run): what a look at every node finds
+searches times="250":
+    WORKGRAPH_CASES={{times}} cargo test --release -p workgraph-testkit --test memory -- searches_find
+    WORKGRAPH_CASES={{times}} cargo test --release -p workgraph-store-sqlite --test model -- searches_find
+
 # The laws of the limiter over 100 million operations, 5 million for each
 laws:
     WORKGRAPH_LAW_OPS=5000000 cargo test --release -p workgraph-limits laws

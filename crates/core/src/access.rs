@@ -227,7 +227,11 @@ fn user(
     if node.gid == viewer.user {
         return Ok(Level::Admin);
     }
-    let seats = facts.lookup_edges(node.gid, rel::WORKSPACES)?;
+    // Who left stays known where they were: what they made and had still names them.
+    let mut seats = facts.lookup_edges(node.gid, rel::WORKSPACES)?;
+    if !seats.iter().any(|seat| viewer.is_member(seat.dst)) {
+        seats.extend(facts.lookup_edges(node.gid, rel::FORMER)?);
+    }
     if seats.iter().any(|seat| viewer.is_member(seat.dst)) {
         return Ok(Level::Viewer);
     }

@@ -8,6 +8,7 @@ mod index_column;
 mod index_entry;
 mod predicate;
 mod word_query;
+mod word_split;
 
 pub use column_set::ColumnSet;
 pub use index_column::IndexColumn;
@@ -329,7 +330,7 @@ impl SearchQuery {
             SortOrder::Relevance => {
                 let text = around
                     .node(entry.gid)?
-                    .map(|n| NodeWords::of(&n))
+                    .map(|n| NodeWords::of_name(&n))
                     .unwrap_or_default();
                 let named = self.words().any(|words| words.in_name(&text));
                 return Ok(Some(i64::from(named)));

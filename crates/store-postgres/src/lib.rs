@@ -32,6 +32,7 @@ mod wave_statements;
 mod waves;
 mod waves_ahead;
 mod webhooks;
+mod words_rebuild;
 mod write_attempt;
 mod writer;
 

@@ -5,6 +5,7 @@ use crate::graph_statements::LAST_COMMIT_TIME;
 use crate::handle_actor::HandleActor;
 use crate::store_stats::StoreStats;
 use crate::token_lookups::TokenLookups;
+use crate::words_rebuild;
 use crate::writer::Writer;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -33,6 +34,14 @@ impl PostgresStore {
     /// Fails as [`Database::open`] does.
     pub async fn open(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let database = Database::open(options, runtime).await?;
+        if database
+            .run(words_rebuild::is_pending(database.clone()))
+            .await?
+        {
+            database
+                .runtime()
+                .spawn(words_rebuild::run(database.clone()));
+        }
         let cache = FactCache::new(database.options().cache_bytes, 0);
         let cache = Arc::new(Mutex::new(cache));
         let clock = CommitClock::after(last_commit_time(&database).await?);

@@ -182,8 +182,8 @@ statements! {
     UpWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3";
     DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
     // A prefix of words is a range of them, read word by word.
-    ListStarts = "SELECT doc FROM word WHERE term >= ?1 AND term <= ?2 LIMIT ?3";
-    ListNamed = "SELECT doc FROM word WHERE term >= ?1 AND term <= ?2 AND col = 'name' LIMIT ?3";
+    ListStarts = "SELECT doc, col = 'name' FROM word WHERE term >= ?1 AND term <= ?2 LIMIT ?3";
+    CardModified = "SELECT modified FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     CardShape = "SELECT shape FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     CardSum = "SELECT sum FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     // A replacement could fail half way, so SQLite copies the pages it changes; most index entries are new.

@@ -69,15 +69,44 @@ const fn effort(
     }
 }
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 14] = [
     "plan",
     "Plänt",
     "the plan of work",
     "WORK",
-    "会议 plan",
+    "会议室 plan",
     "\"plan\" OR x*",
     "",
     "name:plan",
+    "C# → 5 €",
+    "🚀",
+    "👩‍💻👍🏽 plan!",
+    "Straße 12",
+    "strasse 1 w",
+    "ประชุมทีมงาน",
+];
+/// Texts that are looked for.
+const TEXTS: [&str; 20] = [
+    "plan",
+    "PLANT",
+    "work pl",
+    "会",
+    "x",
+    "w",
+    "\"",
+    "plan work",
+    "C#",
+    "#",
+    "€",
+    "🚀",
+    "👩‍💻",
+    "👍",
+    "STRASSE",
+    "w 1",
+    "straße w 1",
+    "ทีม",
+    "议室",
+    "plan p pla work",
 ];
 
 struct SearchWorld<'d> {
@@ -366,7 +395,10 @@ pub fn compare(store: &dyn GraphStore, history: &SearchHistory) -> Result<(), St
         }
         let search = Search {
             workspace: 0,
-            queries: (0..1 + world.roll(8) / 7).map(|_| world.query()).collect(),
+            queries: match world.roll(3) {
+                0 => world.typeahead(),
+                _ => (0..1 + world.roll(8) / 7).map(|_| world.query()).collect(),
+            },
             limit: [3, 10, 100][world.roll(3)],
             cap: [100_000, 100_000, 5][world.roll(3)],
             effort: EFFORTS[world.roll(EFFORTS.len())],

@@ -1,6 +1,7 @@
 //! Search and typeahead: each parameter finds its matches, refuses values that it cannot read, and shows no user an
 //! object that they may not see.
 mod effort;
+mod former_members;
 mod graph;
 mod walks;
 

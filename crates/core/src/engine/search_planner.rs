@@ -26,6 +26,7 @@ use crate::model::node::Node;
 use crate::model::registry::{Relation, Type, rel};
 use crate::search::{
     Clause, ColumnSet, EvalContext, IndexColumn, IndexEntry, Search, SearchEffort, SearchQuery,
+    SortOrder,
 };
 use crate::storage::PageRows;
 use crate::storage::snapshot::Depth;
@@ -33,6 +34,13 @@ use rustc_hash::FxHashMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Number of candidates of which no more than the index entries of those shown should be read.
+const RANKED: usize = 64;
+/// Number of candidates whose times are read at once.
+const RANKED_AT_ONCE: usize = 1_024;
+/// Steps of reading a node and comparing its words.
+const WORD_STEPS: usize = 16;
 
 /// Reads the matches of a search into the rows of the view.
 pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), GraphStoreError> {
@@ -92,7 +100,7 @@ struct SearchEngine<'f, 'l> {
     contacts: Option<FxHashMap<Gid, i64>>,
     /// Candidates that contain all matches of the query.
     gathered: Option<Rc<Candidates>>,
-    started: Option<PrefixScan>,
+    prefix_scans: Vec<PrefixScan>,
     /// Column sets of the entries of a type, as they were read last.
     shapes: Option<(Type, Vec<ColumnSet>)>,
     /// Number of index entries and list entries that were read.
@@ -107,7 +115,7 @@ impl<'f, 'l> SearchEngine<'f, 'l> {
             effort,
             contacts: None,
             gathered: None,
-            started: None,
+            prefix_scans: Vec::new(),
             shapes: None,
             read: 0,
         }
@@ -163,8 +171,9 @@ impl SearchEngine<'_, '_> {
             if steps > 0 {
                 let seen = bounds.rows.rows_seen;
                 let found = bounds.rows.gids.len();
-                // The later ways find the same matches as the first scan, so it may be given up at
-                // any time.
+                // The later ways find the same matches as this scan, so it may be given up at any
+                // time, unless it is the last that reads from the beginning of the order.
+                let is_trial = is_trial || self.gathered.is_some();
                 bounds.trial_scan = is_trial.then_some(TrialScan { steps, found });
                 let flow = self.walk(query, steps, bounds)?;
                 bounds.trial_scan = None;
@@ -187,9 +196,27 @@ impl SearchEngine<'_, '_> {
         }
         match self.gathered.clone() {
             Some(all) if all.ranked => self.ranked(query, all.rows.clone(), bounds),
+            Some(all) if all.rows.len() > RANKED && query.is_ranked_alone() => {
+                let ranked = self.modified(query.ty, &all.rows)?;
+                self.ranked(query, ranked, bounds)
+            }
             Some(all) => self.sorted(query, all.rows.iter().map(|(_, gid)| *gid), bounds),
             None => Ok(ControlFlow::Continue(())),
         }
+    }
+
+    /// Returns candidates with the times of their last changes, which are read alone.
+    fn modified(&mut self, ty: Type, rows: &[Ranked]) -> Result<Vec<Ranked>, GraphStoreError> {
+        let workspace = self.workspace_of(ty);
+        let mut ranked = Vec::with_capacity(rows.len());
+        for some in rows.chunks(RANKED_AT_ONCE) {
+            self.read += some.len() as u64;
+            self.loader.steps(some.len())?;
+            let gids: Vec<Gid> = some.iter().map(|(_, gid)| *gid).collect();
+            let each = &mut |gid, at| ranked.push((Some(at), gid));
+            self.loader.snap.list_modified(workspace, ty, &gids, each)?;
+        }
+        Ok(ranked)
     }
 
     /// Checks candidates whose positions in the order of the query are known. It reads no more
@@ -258,6 +285,9 @@ impl SearchEngine<'_, '_> {
         }
         let known = gathered.as_ref().map_or(&[][..], |g| &g.known);
         bounds.rows.rows_seen = bounds.rows.rows_seen.saturating_add(1);
+        if !query.known_words(known) {
+            self.loader.steps(WORD_STEPS)?;
+        }
         if query.matches_else(entry, known, self)? && self.loader.level_of(entry.gid)? > Level::None
         {
             bounds.rows.gids.push(entry.gid);
@@ -274,6 +304,20 @@ impl SearchEngine<'_, '_> {
 }
 
 impl SearchQuery {
+    /// Returns true if the matches are ordered by their last changes, and no condition is about what
+    /// index entries have. Then the index entries of candidates that are not shown need not be read.
+    fn is_ranked_alone(&self) -> bool {
+        self.order == SortOrder::Column(IndexColumn::Modified)
+            && !self.clauses.iter().any(Clause::is_on_entries)
+    }
+
+    /// Returns true if the words of a candidate need not be compared, when these conditions are known
+    /// to hold.
+    fn known_words(&self, known: &[usize]) -> bool {
+        let mut clauses = self.clauses.iter().enumerate();
+        clauses.all(|(at, clause)| known.contains(&at) || !matches!(clause, Clause::Words(_)))
+    }
+
     /// Bounds that exclude nothing.
     const UNBOUND: (i64, i64) = (i64::MIN, i64::MAX);
 

@@ -1,7 +1,5 @@
 //! Evaluation of conditions: the meaning of each.
-use super::{
-    Clause, ColumnSet, EvalContext, IndexColumn, IndexEntry, NodeWords, SearchLink, ValuePredicate,
-};
+use super::{Clause, ColumnSet, EvalContext, IndexColumn, IndexEntry, SearchLink, ValuePredicate};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
@@ -76,7 +74,7 @@ impl Clause {
         match self {
             Self::Words(words) => {
                 let node = around.node(card.gid)?;
-                Ok(node.is_some_and(|n| words.matches(&NodeWords::of(&n))))
+                Ok(node.is_some_and(|n| words.matches_node(&n)))
             }
             Self::Any(of) => any(card, around, of),
             Self::None(of) => any(card, around, of).map(|found| !found),

@@ -1,14 +1,12 @@
 //! Words: the form in which texts are compared.
 //!
-//! A text is cut into words, its runs of letters and digits. Case, accents and forms of a letter
-//! are ignored. A character of a script that is written without spaces is a word of its own. Words
-//! of nodes and of queries are made here in the same way, so a store compares bytes.
+//! Words of nodes and of queries are made here in the same way, so a store compares bytes; the
+//! module `word_split` says what a word is.
+use super::word_split::{self, TextPart};
 use crate::model::node::Node;
 use crate::model::registry::Type;
 use crate::model::resources::{task, user};
 use crate::model::rich_text_values;
-use icu_normalizer::DecomposingNormalizer;
-use std::borrow::Cow;
 
 /// Greatest length of a word, in characters; the rest of a longer word is ignored.
 pub const WORD_MAX: usize = 64;
@@ -19,48 +17,37 @@ pub const WORDS_MAX: usize = 32;
 #[must_use]
 pub fn split_words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut word = String::new();
-    let mut length = 0;
-    for c in folded(text).chars() {
-        let alone = stands_alone(c) && c.is_alphanumeric();
-        if (alone || !c.is_alphanumeric()) && !word.is_empty() {
-            found.push(std::mem::take(&mut word));
-            length = 0;
+    for part in word_split::parts(text) {
+        match part {
+            TextPart::Word(word) | TextPart::Sign(word) => found.push(word),
+            TextPart::Unspaced(run) => {
+                found.extend(run.iter().map(char::to_string));
+                found.extend(run.windows(2).map(String::from_iter));
+            }
         }
-        if alone {
-            found.push(c.to_string());
-        } else if c.is_alphanumeric() && length < WORD_MAX {
-            word.push(c);
-            length += 1;
-        }
-    }
-    if !word.is_empty() {
-        found.push(word);
     }
     found
 }
 
-fn folded(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase().into();
+/// Returns the words that a text must have in which this one is looked for: of a run without blanks its pairs alone, and
+/// punctuation only if it stands for itself.
+fn wanted_words(text: &str) -> Vec<String> {
+    let parts = word_split::parts(text);
+    let is_punctuation =
+        |part: &TextPart| matches!(part, TextPart::Sign(sign) if word_split::is_punctuation(sign));
+    let is_bare = parts.iter().all(is_punctuation);
+    let mut found = Vec::new();
+    for part in parts {
+        match part {
+            TextPart::Sign(sign) if !is_bare && word_split::is_punctuation(&sign) => (),
+            TextPart::Word(word) | TextPart::Sign(word) => found.push(word),
+            TextPart::Unspaced(run) if run.len() == 1 => {
+                found.extend(run.iter().map(char::to_string))
+            }
+            TextPart::Unspaced(run) => found.extend(run.windows(2).map(String::from_iter)),
+        }
     }
-    let plain = DecomposingNormalizer::new_nfkd().normalize(text);
-    let letters = plain.chars().filter(|c| !is_mark(*c));
-    letters
-        .flat_map(char::to_lowercase)
-        .map(|c| if c == 'ς' { 'σ' } else { c })
-        .collect::<String>()
-        .into()
-}
-
-/// Returns true for accents that normalisation separates from their letters.
-const fn is_mark(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}')
-}
-
-/// Returns true for ideographs and kana.
-const fn stands_alone(c: char) -> bool {
-    matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+    found
 }
 
 /// Words of a node, each once, sorted.
@@ -76,17 +63,6 @@ impl NodeWords {
     /// Returns the words of a node that was read in full.
     #[must_use]
     pub fn of(node: &Node) -> Self {
-        let sorted = |mut words: Vec<String>| {
-            words.sort_unstable();
-            words.dedup();
-            words
-        };
-        let mut name = split_words(&node.title());
-        if node.ty == Type::User {
-            name.extend(split_words(
-                node.get(user::EMAIL).as_deref().unwrap_or_default(),
-            ));
-        }
         let notes = match node.ty {
             // Both types keep their description under the same key.
             Type::Task | Type::Project => split_words(&rich_text_values::without_mentions(
@@ -97,8 +73,23 @@ impl NodeWords {
             _ => Vec::new(),
         };
         Self {
-            name: sorted(name),
             notes: sorted(notes),
+            ..Self::of_name(node)
+        }
+    }
+
+    /// Returns the words of a node's name alone.
+    #[must_use]
+    pub fn of_name(node: &Node) -> Self {
+        let mut name = split_words(&node.title());
+        if node.ty == Type::User {
+            name.extend(split_words(
+                node.get(user::EMAIL).as_deref().unwrap_or_default(),
+            ));
+        }
+        Self {
+            name: sorted(name),
+            notes: Vec::new(),
         }
     }
 
@@ -117,6 +108,12 @@ impl NodeWords {
         }
         sum.0.cast_signed()
     }
+}
+
+fn sorted(mut words: Vec<String>) -> Vec<String> {
+    words.sort_unstable();
+    words.dedup();
+    words
 }
 
 /// FNV-1a hash of 64 bits.
@@ -155,7 +152,7 @@ impl WordQuery {
     /// Returns the query for the words of a text.
     #[must_use]
     pub fn new(text: &str, starts: bool, names: bool) -> Self {
-        let mut all = split_words(text);
+        let mut all = wanted_words(text);
         all.sort_unstable();
         all.dedup();
         Self {
@@ -180,6 +177,16 @@ impl WordQuery {
         !self.words.is_empty() && self.words.iter().all(found)
     }
 
+    /// Returns true if all words are in the texts of a node that are searched.
+    #[must_use]
+    pub fn matches_node(&self, node: &Node) -> bool {
+        self.matches(&if self.names_only {
+            NodeWords::of_name(node)
+        } else {
+            NodeWords::of(node)
+        })
+    }
+
     fn among(&self, word: &String, sorted: &[String]) -> bool {
         let next = sorted.get(sorted.partition_point(|w| w < word));
         next.is_some_and(|w| w == word || (self.match_prefixes && w.starts_with(word.as_str())))
@@ -197,20 +204,86 @@ mod tests {
     fn words_are_runs_of_letters_and_digits_whatever_their_case_and_accents() {
         for (text, expected) in [
             ("", &[][..]),
-            ("  -- \"*\" ", &[]),
             (
-                "Fix the LOGIN-page, v2!",
+                "Fix the LOGIN page v2",
                 &["fix", "the", "login", "page", "v2"],
             ),
             ("Émile e\u{301}mile ÉMILE", &["emile", "emile", "emile"]),
             ("ΟΔΟΣ οδος", &["οδοσ", "οδοσ"]),
-            ("ﬁle ½", &["file", "1", "2"]),
-            ("会议 2", &["会", "议", "2"]),
-            ("naïve🙂user", &["naive", "user"]),
+            ("Straße STRASSE STRAẞE", &["strasse", "strasse", "strasse"]),
+            ("Łódź Ørsted İzmir", &["lodz", "orsted", "izmir"]),
+            ("हिन्दी में", &["हिन्दी", "में"]),
+            ("שָׁלוֹם سَلَام", &["שלום", "سلام"]),
+            ("ﬁle", &["file"]),
+            ("co\u{ad}operate", &["cooperate"]),
         ] {
             assert_eq!(split_words(text), expected, "{text}");
         }
         assert_eq!(split_words(&"x".repeat(1000)), ["x".repeat(WORD_MAX)]);
+    }
+
+    #[test]
+    fn signs_are_words_and_emoji_sequences_are_whole() {
+        for (text, expected) in [
+            ("C# → €5", &["c", "#", "→", "€", "5"][..]),
+            ("a+b", &["a", "+", "b"]),
+            ("naïve🙂user", &["naive", "🙂", "user"]),
+            ("❤\u{fe0f} ❤", &["❤", "❤"]),
+            ("👍🏽👍", &["👍🏽", "👍"]),
+            ("👩\u{200d}💻!", &["👩\u{200d}💻", "!"]),
+            ("🇩🇪🇫🇷", &["🇩🇪", "🇫🇷"]),
+            ("1\u{fe0f}\u{20e3} 1", &["1\u{20e3}", "1"]),
+            (
+                "🏴\u{e0067}\u{e0062}\u{e007f}",
+                &["🏴\u{e0067}\u{e0062}\u{e007f}"],
+            ),
+        ] {
+            assert_eq!(split_words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_without_blanks_is_found_by_its_parts() {
+        assert_eq!(split_words("会议 2"), ["会", "议", "会议", "2"]);
+        for (text, part, other) in [
+            ("会议室", "议室", "室会"),
+            ("プロジェクト計画", "ジェクト", "クジ"),
+            ("ประชุมทีมงาน", "ทีมงาน", "งานทีม"),
+            ("ພາສາລາວ", "ສາລາ", "ວພາ"),
+            ("ភាសាខ្មែរ", "ខ្មែរ", "រខ្មែ"),
+            ("မြန်မာစာ", "မာစာ", "စာမြ"),
+        ] {
+            let name: Vec<String> = {
+                let mut words = split_words(text);
+                words.sort_unstable();
+                words
+            };
+            let text = NodeWords {
+                name,
+                notes: Vec::new(),
+            };
+            for starts in [false, true] {
+                assert!(WordQuery::new(part, starts, false).matches(&text), "{part}");
+                assert!(
+                    !WordQuery::new(other, starts, false).matches(&text),
+                    "{other}"
+                );
+            }
+            let first = part.chars().next().unwrap().to_string();
+            assert!(
+                WordQuery::new(&first, false, true).matches(&text),
+                "{first}"
+            );
+        }
+    }
+
+    #[test]
+    fn punctuation_is_looked_for_only_where_it_stands_for_itself() {
+        let of = |text: &str| WordQuery::new(text, false, false).words;
+        assert_eq!(of("login-page, v2!"), ["login", "page", "v2"]);
+        assert_eq!(of("C#"), ["#", "c"]);
+        assert_eq!(of("?!"), ["!", "?"]);
+        assert_eq!(of("\"plan\" → x*"), ["plan", "x", "→"]);
     }
 
     #[test]
@@ -256,11 +329,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_hold_nothing_that_a_query_language_would_read(text in ".{0,200}") {
-            for word in split_words(&text) {
+        fn a_text_has_the_words_that_are_looked_for_with_it(text in "[\\PC\u{200d}\u{fe0f}]{0,60}") {
+            let mut words = split_words(&text);
+            words.sort_unstable();
+            for word in &words {
                 prop_assert!(!word.is_empty() && word.chars().count() <= WORD_MAX);
-                prop_assert!(word.chars().all(char::is_alphanumeric), "{word}");
-                prop_assert_eq!(split_words(&word), vec![word.clone()], "a word is one word");
+                prop_assert!(!word.chars().any(|c| c.is_whitespace() || c.is_control()), "{word:?}");
+            }
+            let query = WordQuery::new(&text, false, false);
+            prop_assert_eq!(query.words.is_empty(), words.is_empty());
+            for word in &query.words {
+                prop_assert!(words.binary_search(word).is_ok(), "{word:?} of {words:?}");
+                prop_assert_eq!(&WordQuery::new(word, false, false).words, &[word.clone()], "a word is one word");
             }
         }
     }

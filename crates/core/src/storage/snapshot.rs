@@ -66,7 +66,7 @@ pub struct PrefixList<'w> {
     pub prefix: &'w str,
     /// True if only words of names are searched.
     pub names: bool,
-    /// Most nodes to return.
+    /// Most rows to read, those of other words included.
     pub limit: usize,
 }
 
@@ -235,6 +235,24 @@ pub trait Snapshot {
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError>;
+    /// Visits some nodes, those of a type in a workspace that have an index entry, each with the time of its last change.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    fn list_modified(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        gids: &[Gid],
+        each: &mut dyn FnMut(Gid, i64),
+    ) -> Result<(), GraphStoreError> {
+        for gid in gids {
+            if let Some(entry) = self.index_entry(workspace, ty, *gid)? {
+                each(*gid, entry.modified);
+            }
+        }
+        Ok(())
+    }
     /// Visits nodes of a type in a workspace with index entries in a list, at most `limit`, in no order; each with the
     /// value of its entry in a column, if the list [gives](EntryList::gives) that.
     ///
@@ -268,14 +286,15 @@ pub trait Snapshot {
         each: &mut dyn FnMut(IndexEntry),
     ) -> Result<(), GraphStoreError>;
     /// Visits nodes that have a word with this prefix, by the last index entry that was written for each, in no order.
-    /// A node with several such words comes once for each of them.
+    /// A node with several such words comes once for each of them. A row that was read of a part which is not searched
+    /// comes with false, so that what was read can be counted.
     ///
     /// # Errors
     /// Returns an error if the store fails.
     fn list_prefix_matches(
         &mut self,
         list: &PrefixList<'_>,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError>;
     /// Visits nodes that have all of some words, by the last index entry that was written for each.
     ///

@@ -44,6 +44,7 @@ const MIGRATIONS: &[Migration] = migrations![
     Expand "0005_nodes",
     Expand "0006_upgrades",
     Contract "0007_without_seen",
+    Expand "0008_words",
 ];
 
 /// Migration that was not applied.

@@ -298,10 +298,20 @@ impl Snapshot for PgTransaction<'_> {
         self.scan_entries(scan, each)
     }
 
+    fn list_modified(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        gids: &[Gid],
+        each: &mut dyn FnMut(Gid, i64),
+    ) -> Result<(), GraphStoreError> {
+        Ok(self.modified_of(workspace, ty, gids, each)?)
+    }
+
     fn list_prefix_matches(
         &mut self,
         list: &PrefixList<'_>,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError> {
         Ok(self.prefix_matches(list, each)?)
     }

@@ -74,6 +74,8 @@ const ENTRY: &str = concat!(
     columns!(),
     " FROM card WHERE home = $1 AND kind = $2 AND gid = $3"
 );
+const MODIFIED_OF: &str =
+    "SELECT gid, modified FROM card WHERE home = $1 AND kind = $2 AND gid = ANY($3)";
 const SHAPED: [&str; 2] = scan!("modified", " AND shape = $7");
 /// Column sets: each time the next one, so that only the first entry of each is read.
 const COLUMN_SETS: &str = "WITH RECURSIVE s (shape) AS ((\
@@ -210,6 +212,21 @@ impl PgTransaction<'_> {
         rows.first()
             .map(|row| entry(row, workspace, ty))
             .transpose()
+    }
+
+    pub(super) fn modified_of(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        gids: &[Gid],
+        each: &mut dyn FnMut(Gid, i64),
+    ) -> Result<(), DatabaseError> {
+        let gids: Vec<i64> = gids.iter().map(|gid| gid.as_i64()).collect();
+        let params = params![home(workspace), i16::from(ty as u8), Param::Bigs(gids)];
+        for row in self.read(MODIFIED_OF, params)?.iter() {
+            each(gid(row, 0)?, row.try_get(1)?);
+        }
+        Ok(())
     }
 
     pub(super) fn scan_entries(

@@ -54,8 +54,8 @@ const PREFIX_DOWN: &str = concat!(
     has_others!(),
     " ORDER BY w.gid DESC LIMIT $8"
 );
-const LIST_PREFIX: &str = "SELECT w.gid FROM word w WHERE w.home = $1 AND w.kind = $2 AND w.term >= $3 \
-    AND w.term <= $4 AND w.parts & $5 <> 0 LIMIT $6";
+const LIST_PREFIX: &str = "SELECT w.gid, w.parts & $5 <> 0 FROM word w WHERE w.home = $1 AND w.kind = $2 \
+    AND w.term >= $3 AND w.term <= $4 LIMIT $6";
 
 /// Returns the parts that are searched.
 const fn parts(names: bool) -> i16 {
@@ -81,7 +81,7 @@ pub(crate) fn word_parts(text: &NodeWords) -> BTreeMap<&str, i16> {
 impl StatementList {
     /// Replaces the words of a node, unless its entry in the table has the same ones; must be called before the entry is
     /// written.
-    pub(super) fn put_words(&mut self, entry: &IndexEntry, text: &NodeWords) {
+    pub(crate) fn put_words(&mut self, entry: &IndexEntry, text: &NodeWords) {
         let words = word_parts(text);
         let (home, kind, gid) = (
             home(entry.workspace),
@@ -175,7 +175,7 @@ impl PgTransaction<'_> {
     pub(super) fn prefix_matches(
         &mut self,
         list: &PrefixList<'_>,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), DatabaseError> {
         let (home, kind) = (home(list.workspace), i16::from(list.ty as u8));
         let (first, last) = (list.prefix, last_of(list.prefix));
@@ -188,7 +188,7 @@ impl PgTransaction<'_> {
             limit(list.limit)
         ];
         for row in self.read(LIST_PREFIX, params)?.iter() {
-            each(gid(row, 0)?);
+            each(gid(row, 0)?, row.try_get(1)?);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::open_error::failed;
 use crate::statements::Sql;
 use crate::transaction::{SqliteTransaction, gid, limit, maybe_gid};
 use rusqlite::Row;
+use std::borrow::Cow;
 use std::cell::Cell;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
@@ -56,14 +57,28 @@ fn column(prefix: &str, words: &[String]) -> String {
     let mut out = String::with_capacity(words.iter().map(|w| w.len() + prefix.len() + 1).sum());
     for word in words {
         out.push_str(prefix);
-        out.push_str(word);
+        out.push_str(&token(word));
         out.push(' ');
     }
     out
 }
 
-/// Returns the search for words, in the language of the table. Words are letters and digits alone, so nothing in them
-/// must be quoted.
+/// Returns a word as a token of the table. The table takes ASCII signs for blanks, so they are written as their full-width
+/// forms, which no word has: they are folded to these signs.
+fn token(word: &str) -> Cow<'_, str> {
+    let is_sign = |c: char| c.is_ascii() && !c.is_ascii_alphanumeric();
+    if !word.contains(is_sign) {
+        return word.into();
+    }
+    let wide = |c: char| match is_sign(c) {
+        true => char::from_u32(u32::from(c) + FULL_WIDTH).unwrap_or(c),
+        false => c,
+    };
+    word.chars().map(wide).collect::<String>().into()
+}
+
+/// Returns the search for words, in the language of the table. Tokens have no ASCII signs, so nothing in them must be
+/// quoted.
 fn matching(scan: &WordScan<'_>) -> String {
     let prefix = prefix(scan.workspace, scan.ty);
     let star = if scan.words.match_prefixes { " *" } else { "" };
@@ -71,7 +86,7 @@ fn matching(scan: &WordScan<'_>) -> String {
         .words
         .words
         .iter()
-        .map(|word| format!("\"{prefix}{word}\"{star}"))
+        .map(|word| format!("\"{prefix}{}\"{star}", token(word)))
         .collect();
     let of = if scan.names { "name : " } else { "" };
     format!("{of}({})", terms.join(" AND "))
@@ -103,6 +118,8 @@ fn entry(row: &Row<'_>, workspace: Option<Gid>, ty: Type) -> rusqlite::Result<In
     })
 }
 
+/// Distance from an ASCII sign to its full-width form.
+const FULL_WIDTH: u32 = 0xfee0;
 /// Flag of an entry that is due at an instant. The flag 1 is not used.
 const TIMED: u8 = 2;
 
@@ -286,21 +303,34 @@ impl SqliteTransaction<'_> {
     pub(crate) fn starts(
         &mut self,
         list: &PrefixList<'_>,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError> {
-        let first = prefix(list.workspace, list.ty) + list.prefix;
+        let first = prefix(list.workspace, list.ty) + &token(list.prefix);
         let last = format!("{first}{}", char::MAX);
-        let sql = if list.names {
-            Sql::ListNamed
-        } else {
-            Sql::ListStarts
-        };
         let read = |row: &Row<'_>| {
-            each(gid(row, 0)?);
+            each(gid(row, 0)?, !list.names || row.get(1)?);
             Ok(())
         };
-        self.each(sql, (first, last, limit(list.limit)), read)
+        self.each(Sql::ListStarts, (first, last, limit(list.limit)), read)
             .map_err(failed)
+    }
+
+    /// Reads the times of the last changes of nodes from their index entries.
+    pub(crate) fn modified_of(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        gids: &[Gid],
+        each: &mut dyn FnMut(Gid, i64),
+    ) -> rusqlite::Result<()> {
+        let (workspace, kind) = (workspace_column(workspace), ty as u8);
+        for gid in gids {
+            let params = (workspace, kind, gid.as_i64());
+            if let Some(at) = self.one(Sql::CardModified, params, |row| row.get(0))? {
+                each(*gid, at);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn words(

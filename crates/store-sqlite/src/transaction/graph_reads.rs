@@ -296,10 +296,19 @@ impl Snapshot for SqliteTransaction<'_> {
     ) -> Result<Vec<ColumnSet>, GraphStoreError> {
         self.shapes_of(workspace, ty).map_err(failed)
     }
+    fn list_modified(
+        &mut self,
+        workspace: Option<Gid>,
+        ty: Type,
+        gids: &[Gid],
+        each: &mut dyn FnMut(Gid, i64),
+    ) -> Result<(), GraphStoreError> {
+        self.modified_of(workspace, ty, gids, each).map_err(failed)
+    }
     fn list_prefix_matches(
         &mut self,
         list: &PrefixList<'_>,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError> {
         self.starts(list, each)
     }

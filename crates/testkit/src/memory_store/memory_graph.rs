@@ -412,7 +412,7 @@ impl Snapshot for MemoryGraph {
     fn list_prefix_matches(
         &mut self,
         list: &PrefixList<'_>,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError> {
         let words = WordQuery {
             words: vec![list.prefix.to_owned()],
@@ -427,7 +427,7 @@ impl Snapshot for MemoryGraph {
             entries.filter(|(c, fits)| c.workspace == list.workspace && c.ty == list.ty && *fits);
         found
             .take(list.limit)
-            .for_each(|(entry, _)| each(entry.gid));
+            .for_each(|(entry, _)| each(entry.gid, true));
         Ok(())
     }
 

@@ -37,16 +37,7 @@ impl SearchWorld<'_> {
         let on = self.roll(2) == 0;
         match self.roll(14) {
             0 | 1 => {
-                let text = [
-                    "plan",
-                    "PLANT",
-                    "work pl",
-                    "会",
-                    "x",
-                    "w",
-                    "\"",
-                    "plan work",
-                ][self.roll(8)];
+                let text = TEXTS[self.roll(TEXTS.len())];
                 Clause::Words(WordQuery::new(text, on, self.roll(2) == 0))
             }
             2 | 3 => Clause::Any(self.pairs(ty)),
@@ -89,6 +80,29 @@ impl SearchWorld<'_> {
                 };
                 Clause::Value(0, test)
             }
+        }
+    }
+
+    /// Returns the queries of a typeahead: what a user follows comes first.
+    pub(super) fn typeahead(&mut self) -> Vec<SearchQuery<usize>> {
+        let (text, user) = (TEXTS[self.roll(TEXTS.len())], self.named(Type::User));
+        let ty = [Type::Task, Type::Task, Type::Tag, Type::Project][self.roll(4)];
+        let words = Clause::Words(WordQuery::new(text, true, true));
+        let query = |clauses, column| SearchQuery {
+            ty,
+            clauses,
+            order: SortOrder::Column(column),
+            ascending: false,
+        };
+        match ty {
+            Type::Task => [Clause::Any, Clause::None]
+                .map(|how| {
+                    let follows = how(vec![(SearchLink::Follower, user)]);
+                    query(vec![follows, words.clone()], IndexColumn::Modified)
+                })
+                .into(),
+            Type::Project => vec![query(vec![words], IndexColumn::Modified)],
+            _ => vec![query(vec![words], IndexColumn::Gid)],
         }
     }
 

@@ -191,7 +191,7 @@ impl Snapshot for Deep {
     fn list_prefix_matches(
         &mut self,
         _: &PrefixList<'_>,
-        _: &mut dyn FnMut(Gid),
+        _: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError> {
         Ok(())
     }

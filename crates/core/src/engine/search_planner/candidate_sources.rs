@@ -15,6 +15,12 @@ pub(super) enum CandidateSource<'q> {
     /// Entries with a column set that may match, modified within the bounds of the query.
     Shapes,
     Words(&'q WordQuery),
+    /// Nodes with a word that begins with one of the words of a query: all of them if it is the only one that counts.
+    Prefix {
+        prefix: &'q str,
+        names_only: bool,
+        is_only: bool,
+    },
     Value(Gid, &'q ValuePredicate),
 }
 
@@ -45,8 +51,9 @@ impl CandidateSource<'_> {
     pub(super) const fn is_exact(&self) -> bool {
         match self {
             Self::Value(..) => true,
-            // Of several prefixes only one is looked for.
-            Self::Words(words) => !words.match_prefixes || words.words.len() == 1,
+            Self::Words(_) => true,
+            // Of several prefixes, a list has one.
+            Self::Prefix { is_only, .. } => *is_only,
             _ => false,
         }
     }
@@ -71,6 +78,7 @@ fn of_clause(clause: &Clause) -> Vec<CandidateSource<'_>> {
                 *range.end(),
             )]
         }
+        Clause::Words(words) if words.match_prefixes => prefixes(words),
         Clause::Words(words) => vec![CandidateSource::Words(words)],
         Clause::Value(field, test) if *test != ValuePredicate::Set(false) => {
             vec![CandidateSource::Value(*field, test)]
@@ -79,6 +87,29 @@ fn of_clause(clause: &Clause) -> Vec<CandidateSource<'_>> {
         Clause::Blocking(true) => flag(IndexColumn::Blocking),
         _ => Vec::new(),
     }
+}
+
+/// Returns a source for each word that no other word begins with: what has a longer word has the shorter one, too. The
+/// longest come first; they are probably the rarest.
+fn prefixes(words: &WordQuery) -> Vec<CandidateSource<'_>> {
+    let is_implied = |word: &&String| {
+        let mut others = words.words.iter().filter(|other| other != word);
+        others.any(|other| other.starts_with(word.as_str()))
+    };
+    let mut all: Vec<&str> = words
+        .words
+        .iter()
+        .filter(|word| !is_implied(word))
+        .map(String::as_str)
+        .collect();
+    all.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    let is_only = all.len() == 1;
+    let source = |prefix| CandidateSource::Prefix {
+        prefix,
+        names_only: words.names_only,
+        is_only,
+    };
+    all.into_iter().map(source).collect()
 }
 
 /// Returns the source of nodes that are linked to none of these, if index entries have that link.
@@ -91,6 +122,17 @@ fn others(of: &[(SearchLink, Gid)]) -> Option<CandidateSource<'_>> {
 }
 
 impl Clause {
+    /// Returns true if index entries decide the condition, at least for some nodes.
+    pub(super) fn is_on_entries(&self) -> bool {
+        let of_entry = |(by, _): &(SearchLink, Gid)| by.column().is_some();
+        match self {
+            Self::Any(of) | Self::All(of) | Self::None(of) => of.iter().any(of_entry),
+            Self::Words(_) | Self::Blocked(_) | Self::Value(..) => false,
+            Self::Linked(by, _) => by.column().is_some(),
+            _ => true,
+        }
+    }
+
     /// Returns true if the condition is about values in the column set of an entry, or about its
     /// modification time.
     const fn is_shaped(&self) -> bool {

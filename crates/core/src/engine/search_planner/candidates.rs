@@ -4,12 +4,12 @@ use super::candidate_sources::CandidateSource;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::registry::Type;
-use crate::search::{EntryList, IndexColumn, SearchQuery, SortOrder, WordQuery};
+use crate::search::{EntryList, IndexColumn, SearchQuery, SortOrder};
 
 /// Number of candidates of each list that are read at first.
 const FIRST: usize = 32;
 /// Factor by which more are read when no list has ended: at most a third more is read in vain.
-const GROWTH: usize = 4;
+pub(super) const GROWTH: usize = 4;
 /// Factor by which another list may be larger than the smallest one and still be read.
 const WIDER: usize = 4;
 /// Greatest number of candidates that are ever gathered: 96 MiB of them.
@@ -56,10 +56,12 @@ const STARTS: usize = 1_000;
 /// Nodes that have a word with a prefix, as they were read last.
 pub(super) struct PrefixScan {
     ty: Type,
-    words: WordQuery,
-    buffer: CandidateBuffer,
-    /// True if these are all such nodes.
-    fits: bool,
+    prefix: String,
+    names_only: bool,
+    /// All such nodes, in the order of gids, or `None` if they are more than fit.
+    all: Option<CandidateBuffer>,
+    /// Number of nodes that would have fitted.
+    most: usize,
 }
 
 /// Buffer of candidates that are being read.
@@ -102,6 +104,10 @@ impl CandidateBuffer {
 
     pub(super) fn free(&self) -> usize {
         self.most.saturating_sub(self.rows.len())
+    }
+    /// Removes all candidates.
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
     }
     /// Returns the number of keys that may be tested to fill the buffer.
     pub(super) fn tests(&self) -> usize {
@@ -159,6 +165,8 @@ impl SearchEngine<'_, '_> {
         most: usize,
     ) -> Result<Candidates, GraphStoreError> {
         let mut first = None;
+        // Lists that are too long are read once more, for their beginnings.
+        self.prefix_scans.retain(|scan| scan.all.is_some());
         for (clause, source) in sources {
             let (buffer, fits) = self.fill(query, *source, most)?;
             let gathered = Candidates::of(buffer, *clause, *source);
@@ -180,9 +188,9 @@ impl SearchEngine<'_, '_> {
     ) -> Result<(CandidateBuffer, bool), GraphStoreError> {
         let mut buffer = CandidateBuffer::new(query.order, most);
         let fits = match source {
-            CandidateSource::Words(words) if words.match_prefixes => {
-                return self.fill_starts(query, words, most);
-            }
+            CandidateSource::Prefix {
+                prefix, names_only, ..
+            } => return self.fill_prefix(query, (prefix, names_only), most),
             CandidateSource::Words(words) => self.pour_words(query.ty, words, &mut buffer)?,
             CandidateSource::Links(links) => self.pour_links(query, links, &mut buffer)?,
             CandidateSource::Column(column, from, to) => {
@@ -203,41 +211,51 @@ impl SearchEngine<'_, '_> {
 
     /// Sorts the candidates that were read by gid, each once.
     fn sort(&mut self, buffer: &mut CandidateBuffer) -> Result<(), GraphStoreError> {
-        self.read = self.read.saturating_add(buffer.rows.len() as u64);
-        self.loader.steps(buffer.rows.len() / SORTED)?;
+        self.count_rows(buffer.rows.len())?;
         buffer.rows.sort_unstable_by_key(|row| row.1);
         buffer.rows.dedup_by_key(|row| row.1);
         Ok(())
     }
 
-    /// Reads the nodes that have a word with the longest prefix. They are kept, because the next
-    /// query often has the same prefix.
-    fn fill_starts(
+    /// Counts rows that were read of lists, whether or not they are candidates.
+    pub(super) fn count_rows(&mut self, rows: usize) -> Result<(), GraphStoreError> {
+        self.read = self.read.saturating_add(rows as u64);
+        self.loader.steps(rows / SORTED)
+    }
+
+    /// Reads the nodes that have a word with a prefix. They are kept, because the next query often has the same prefix.
+    fn fill_prefix(
         &mut self,
         query: &SearchQuery,
-        words: &WordQuery,
+        (prefix, names_only): (&str, bool),
         most: usize,
     ) -> Result<(CandidateBuffer, bool), GraphStoreError> {
         let ty = query.ty;
-        let is_known =
-            |s: &PrefixScan| (s.ty, &s.words) == (ty, words) && (s.fits || s.buffer.most >= most);
-        let started = match self.started.take().filter(is_known) {
-            Some(started) => started,
-            None => {
-                let mut buffer = CandidateBuffer::new(query.order, most.max(STARTS));
-                let fits = self.pour_starts(ty, words, &mut buffer)?;
-                self.sort(&mut buffer)?;
-                PrefixScan {
-                    ty,
-                    words: words.clone(),
-                    buffer,
-                    fits,
-                }
-            }
+        let key = |scan: &PrefixScan| {
+            (scan.ty, scan.names_only) == (ty, names_only) && scan.prefix == prefix
         };
-        let fits = started.fits && started.buffer.rows.len() <= most;
-        let buffer = started.buffer.clone();
-        self.started = Some(started);
+        if let Some(scan) = self.prefix_scans.iter().find(|scan| key(scan)) {
+            match &scan.all {
+                Some(all) if all.rows.len() <= most => return Ok((all.clone(), true)),
+                Some(all) => return Ok((all.clone(), false)),
+                None if scan.most >= most => {
+                    return Ok((CandidateBuffer::new(query.order, most), false));
+                }
+                None => (),
+            }
+        }
+        let mut buffer = CandidateBuffer::new(query.order, most.max(STARTS));
+        let fits = self.pour_prefix(ty, (prefix, names_only), &mut buffer)?;
+        self.sort(&mut buffer)?;
+        self.prefix_scans.retain(|scan| !key(scan));
+        self.prefix_scans.push(PrefixScan {
+            ty,
+            prefix: prefix.to_owned(),
+            names_only,
+            all: fits.then(|| buffer.clone()),
+            most: buffer.most,
+        });
+        let fits = fits && buffer.rows.len() <= most;
         Ok((buffer, fits))
     }
 }

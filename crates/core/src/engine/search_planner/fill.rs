@@ -1,6 +1,6 @@
 //! Reading of one list of candidates, until the buffer is full.
 use super::SearchEngine;
-use super::candidates::CandidateBuffer;
+use super::candidates::{CandidateBuffer, GROWTH};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
@@ -11,26 +11,44 @@ use crate::search::{
 use crate::storage::snapshot::{PrefixList, WordScan};
 
 impl SearchEngine<'_, '_> {
-    pub(super) fn pour_starts(
+    /// Reads nodes that have a word with a prefix. Rows of words that are not searched are read with them; if they are
+    /// many, all is read again, further.
+    pub(super) fn pour_prefix(
         &mut self,
         ty: Type,
-        words: &WordQuery,
+        (prefix, names_only): (&str, bool),
         buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
-        let longest = words.words.iter().max_by_key(|word| word.len());
-        if let Some(start) = longest {
+        let (mut limit, most) = (buffer.free() + 1, buffer.tests() + 1);
+        loop {
+            buffer.clear();
             let list = PrefixList {
                 workspace: self.workspace_of(ty),
                 ty,
-                prefix: start,
-                names: words.names_only,
-                limit: buffer.free() + 1,
+                prefix,
+                names: names_only,
+                limit,
             };
+            let (mut read, mut others) = (0, 0);
             self.loader
                 .snap
-                .list_prefix_matches(&list, &mut |gid| buffer.push(gid))?;
+                .list_prefix_matches(&list, &mut |gid, fits| {
+                    read += 1;
+                    if fits {
+                        buffer.push(gid);
+                    } else {
+                        others += 1;
+                    }
+                })?;
+            self.count_rows(others)?;
+            if read < limit {
+                return Ok(buffer.fits());
+            }
+            if !buffer.fits() || limit >= most {
+                return Ok(false);
+            }
+            limit = limit.saturating_mul(GROWTH).min(most);
         }
-        Ok(buffer.fits())
     }
 
     pub(super) fn pour_words(
@@ -158,7 +176,7 @@ impl SearchEngine<'_, '_> {
             }
             last = found;
         }
-        self.read = self.read.saturating_add(read as u64);
+        self.count_rows(read)?;
         Ok(buffer.fits() && read <= most)
     }
 

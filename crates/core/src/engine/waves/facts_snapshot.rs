@@ -401,16 +401,19 @@ impl Snapshot for FactsSnapshot<'_> {
     fn list_prefix_matches(
         &mut self,
         list: &PrefixList<'_>,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError> {
-        let gids = self.ask_gids(GraphRead::ListPrefixMatches {
+        let read = GraphRead::ListPrefixMatches {
             workspace: list.workspace,
             ty: list.ty,
             prefix: list.prefix.into(),
             names: list.names,
             limit: list.limit,
-        });
-        gids.into_iter().for_each(each);
+        };
+        if let Some(GraphAnswer::Listed(rows)) = self.ask(read) {
+            rows.into_iter()
+                .for_each(|(gid, fits)| each(gid, fits.is_some()));
+        }
         Ok(())
     }
 

@@ -139,7 +139,7 @@ pub enum GraphAnswer {
     Rows(Vec<InOutRow>),
     /// Of [`GraphRead::EdgeBetween`] and [`GraphRead::LastEdgeBefore`].
     Edge(Option<Edge>),
-    /// Of [`GraphRead::ListIn`], [`GraphRead::ListPrefixMatches`] and [`GraphRead::ScanWords`].
+    /// Of [`GraphRead::ListIn`] and [`GraphRead::ScanWords`].
     Gids(Vec<Gid>),
     /// Of [`GraphRead::CountIn`].
     Count(u64),
@@ -151,7 +151,8 @@ pub enum GraphAnswer {
     Keys(Vec<IndexKey>),
     /// Of [`GraphRead::IndexEntry`].
     Entry(Option<IndexEntry>),
-    /// Of [`GraphRead::ListIndexEntries`].
+    /// Of [`GraphRead::ListIndexEntries`], and of [`GraphRead::ListPrefixMatches`]: there a row has a value if its part
+    /// is searched.
     Listed(Vec<(Gid, Option<i64>)>),
     /// Of [`GraphRead::ColumnSets`].
     ColumnSets(Vec<ColumnSet>),
@@ -337,8 +338,10 @@ impl GraphRead {
                     names: *names,
                     limit: *limit,
                 };
-                snap.list_prefix_matches(&list, &mut |gid| gids.push(gid))?;
-                GraphAnswer::Gids(gids)
+                let mut rows = Vec::new();
+                let each = &mut |gid, fits: bool| rows.push((gid, fits.then_some(1)));
+                snap.list_prefix_matches(&list, each)?;
+                GraphAnswer::Listed(rows)
             }
             Self::ScanWords {
                 workspace,

@@ -44,7 +44,7 @@ pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
 
 /// Number of the form of index entries and words that this program writes. If a file has another number, they are made
 /// anew.
-const FORM: i64 = 3;
+const FORM: i64 = 4;
 /// Key in `meta` for the form that a file has.
 pub(super) const FORM_KEY: &str = "cards";
 /// Nodes whose index entries are made in one transaction.

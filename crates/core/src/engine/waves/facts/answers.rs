@@ -149,11 +149,11 @@ impl Facts {
                 let rows = list.rows(after.as_ref(), *limit)?;
                 A::Gids(rows.iter().map(|(_, gid)| *gid).collect())
             }
-            R::ListIn { limit, .. } | R::ListPrefixMatches { limit, .. } => {
+            R::ListIn { limit, .. } => {
                 let rows = self.unordered_rows(read, *limit)?;
                 A::Gids(rows.map(|(gid, _)| *gid).collect())
             }
-            R::ListIndexEntries { limit, .. } => {
+            R::ListIndexEntries { limit, .. } | R::ListPrefixMatches { limit, .. } => {
                 A::Listed(self.unordered_rows(read, *limit)?.copied().collect())
             }
             R::AppName(app) => A::Name(self.app_names.get(app)?.clone()),

@@ -177,11 +177,14 @@ impl Facts {
                 let list = self.word_scans.entry(without_bounds(read)).or_default();
                 list.insert(after.map(key), rows, is_end);
             }
-            (R::ListIn { limit, .. } | R::ListPrefixMatches { limit, .. }, A::Gids(gids)) => {
+            (R::ListIn { limit, .. }, A::Gids(gids)) => {
                 let rows = gids.into_iter().map(|gid| (gid, None)).collect();
                 self.insert_unordered(read, *limit, rows);
             }
-            (R::ListIndexEntries { limit, .. }, A::Listed(rows)) => {
+            (
+                R::ListIndexEntries { limit, .. } | R::ListPrefixMatches { limit, .. },
+                A::Listed(rows),
+            ) => {
                 self.insert_unordered(read, *limit, rows);
             }
             (R::AppName(app), A::Name(name)) => {

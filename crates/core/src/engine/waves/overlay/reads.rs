@@ -366,7 +366,7 @@ impl Snapshot for Overlay<'_> {
     fn list_prefix_matches(
         &mut self,
         list: &PrefixList<'_>,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError> {
         self.unindexed()?;
         self.base.list_prefix_matches(list, each)
