@@ -2,6 +2,7 @@
 use crate::config::flags::Flags;
 use crate::data_commands::archive_restore::RestoreArgs;
 use crate::data_commands::store_move::MoveArgs;
+use crate::laws_command::LawsArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -68,6 +69,8 @@ pub(crate) enum Command {
         #[arg(long)]
         plan: bool,
     },
+    /// Judge a rate limiter, a paginated list or a webhook receiver of yours by the laws that each must keep.
+    Laws(LawsArgs),
     /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
     Openapi,
     /// Ask a server whether it is ready; exits with 1 if it is not, or does not answer.

@@ -9,6 +9,7 @@ mod data_commands;
 mod flow_assignment_tests;
 mod health_check;
 mod http;
+mod laws_command;
 mod log;
 mod metrics;
 mod runtime_limits;
@@ -83,6 +84,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 admin::command_text::text(&answer)
             });
         }
+        Command::Laws(arguments) => return laws_command::run(&arguments),
         Command::Backup { file, without_keys } => {
             needs_folder(&config)?;
             adapters::backup::backup(config.folder(), &file, !without_keys)?;

@@ -11,6 +11,7 @@ mod edge;
 mod exposure;
 mod guides;
 mod http2;
+mod laws;
 mod losses;
 mod memory;
 mod nodes;

@@ -93,6 +93,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         ],
         "workgraph-rows" => vec!["workgraph-core"],
         "workgraph-limits-redis" => vec!["workgraph-limits"],
+        "workgraph-laws" => vec!["workgraph-webhooks"],
         "workgraph-testkit" => LEAVES
             .into_iter()
             .chain(["workgraph-api", "workgraph-store-sqlite"])

@@ -1,0 +1,196 @@
+//! Scenarios: what is asked of a limiter, step by step, and what it answered.
+
+use std::fmt;
+
+use super::subject::{LimiterAbility, LimiterAnswer, LimiterSetup, LimiterSubject};
+use crate::SubjectError;
+
+/// One step of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A request; without `hold` it ends at once.
+    Admit { key: u8, weight: u32, hold: bool },
+    /// Time passes, in milliseconds.
+    Pass(u64),
+    /// The wait of the last refusal passes, or one unit less.
+    PassStatedWait { one_less: bool },
+    /// The clock steps back.
+    StepBack(u64),
+    /// The oldest request in flight ends.
+    Finish,
+    /// The oldest request in flight costs something, and ends.
+    Settle(u32),
+    /// A new quota.
+    SetQuota(u32),
+    /// Eviction of idle keys.
+    Sweep,
+}
+
+/// Figures and steps.
+#[derive(Clone, Debug)]
+pub(super) struct Scenario {
+    pub(super) setup: LimiterSetup,
+    pub(super) steps: Vec<Step>,
+}
+
+/// A step that was taken, with the time and the answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TakenStep {
+    pub(super) step: Step,
+    pub(super) at: u64,
+    pub(super) answer: Option<LimiterAnswer>,
+}
+
+impl TakenStep {
+    /// Returns key, weight and whether it was admitted, if this is a request.
+    pub(super) fn request(&self) -> Option<(u8, u32, bool)> {
+        match (self.step, self.answer) {
+            (Step::Admit { key, weight, .. }, Some(answer)) => Some((
+                key,
+                weight,
+                matches!(answer, LimiterAnswer::Admitted { .. }),
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// Time at which scenarios start; whole days after 1970.
+const START: u64 = 1_800_000_000_000 - 1_800_000_000_000 % 86_400_000;
+/// Longest that one stated wait is waited for, in windows.
+const LONGEST_WAIT: u64 = 4;
+
+/// Runs a scenario on a new limiter.
+pub(super) fn run(
+    subject: &mut dyn LimiterSubject,
+    scenario: &Scenario,
+) -> Result<Vec<TakenStep>, SubjectError> {
+    subject.start(&scenario.setup)?;
+    let unit = subject.profile().wait_unit_ms;
+    let holds = subject
+        .profile()
+        .abilities
+        .contains(&LimiterAbility::Permits)
+        || subject.profile().abilities.contains(&LimiterAbility::Cost);
+    let longest = scenario.setup.window_ms.saturating_mul(LONGEST_WAIT);
+    let mut now = START;
+    let mut stated = 0;
+    let mut in_flight: Vec<u64> = Vec::new();
+    let mut taken = Vec::with_capacity(scenario.steps.len());
+    for &step in &scenario.steps {
+        let mut answer = None;
+        match step {
+            Step::Admit { key, weight, hold } => {
+                let given = subject.admit(&key_text(key), weight, now)?;
+                answer = Some(given);
+                match given {
+                    LimiterAnswer::Admitted { ticket } if hold => in_flight.push(ticket),
+                    LimiterAnswer::Admitted { ticket } if holds => subject.finish(ticket)?,
+                    LimiterAnswer::Admitted { .. } => {}
+                    LimiterAnswer::Refused { wait_ms } => stated = wait_ms,
+                }
+            }
+            Step::Pass(milliseconds) => now = now.saturating_add(milliseconds),
+            Step::PassStatedWait { one_less } => {
+                let less = if one_less { unit } else { 0 };
+                now = now.saturating_add(stated.saturating_sub(less).min(longest));
+            }
+            Step::StepBack(milliseconds) => now = now.saturating_sub(milliseconds),
+            Step::Finish if !in_flight.is_empty() => subject.finish(in_flight.remove(0))?,
+            Step::Settle(cost) if !in_flight.is_empty() => {
+                let ticket = in_flight.remove(0);
+                subject.settle(ticket, cost, now)?;
+                subject.finish(ticket)?;
+            }
+            Step::Finish | Step::Settle(_) => continue,
+            Step::SetQuota(quota) => subject.set_quota(quota)?,
+            Step::Sweep => subject.sweep(now)?,
+        }
+        taken.push(TakenStep {
+            step,
+            at: now,
+            answer,
+        });
+    }
+    Ok(taken)
+}
+
+/// Returns the text of a key.
+fn key_text(key: u8) -> String {
+    char::from(b'a' + key % 26).to_string()
+}
+
+/// Returns the steps as lines of a counterexample; pauses are told by the times.
+pub(super) fn lines(setup: &LimiterSetup, taken: &[TakenStep]) -> Vec<String> {
+    let mut lines = vec![format!(
+        "a new limiter: {} in {} ms",
+        setup.quota, setup.window_ms
+    )];
+    if let (Some(first), Some(permits)) = (lines.first_mut(), setup.permits) {
+        first.push_str(&format!(", {permits} at once"));
+    }
+    if let (Some(first), Some(cost)) = (lines.first_mut(), setup.cost) {
+        first.push_str(&format!(", a cost of {cost}"));
+    }
+    let told = |step: &&TakenStep| {
+        !matches!(
+            step.step,
+            Step::Pass(_) | Step::PassStatedWait { .. } | Step::StepBack(_)
+        )
+    };
+    let steps = taken.iter().filter(told);
+    lines.extend(
+        steps.map(|step| format!("at {} ms: {step}", i128::from(step.at) - i128::from(START))),
+    );
+    lines
+}
+
+impl fmt::Display for TakenStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.step {
+            Step::Admit { key, weight, .. } => {
+                write!(f, "admit key {}", key_text(key))?;
+                if weight != 1 {
+                    write!(f, " of weight {weight}")?;
+                }
+                match self.answer {
+                    Some(LimiterAnswer::Refused { wait_ms }) => {
+                        write!(f, ": refused, wait {wait_ms} ms")
+                    }
+                    _ => f.write_str(": admitted"),
+                }
+            }
+            Step::Finish => f.write_str("the oldest request ends"),
+            Step::Settle(cost) => write!(f, "the oldest request costs {cost}, and ends"),
+            Step::SetQuota(quota) => write!(f, "the quota becomes {quota}"),
+            Step::Sweep => f.write_str("idle keys are evicted"),
+            Step::Pass(_) | Step::PassStatedWait { .. } | Step::StepBack(_) => {
+                f.write_str("time passes")
+            }
+        }
+    }
+}
+
+/// Makes a scenario that breaks a law shorter, as long as it still does: steps go, first many at once, then one by one.
+pub(super) fn shrink(
+    scenario: Scenario,
+    mut breaks: impl FnMut(&Scenario) -> Result<bool, SubjectError>,
+) -> Result<Scenario, SubjectError> {
+    let mut best = scenario;
+    let mut size = best.steps.len() / 2;
+    while size > 0 {
+        let mut from = 0;
+        while from < best.steps.len() {
+            let mut shorter = best.clone();
+            let to = (from + size).min(shorter.steps.len());
+            shorter.steps.drain(from..to);
+            if breaks(&shorter)? {
+                best = shorter;
+            } else {
+                from += size;
+            }
+        }
+        size /= 2;
+    }
+    Ok(best)
+}
