@@ -13,7 +13,8 @@ use crate::state::Api;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::{
-    BearerError, Grant, TokenKind, TokenRefusal, bearer, check_token, token_digest,
+    Account, BearerError, BrowserSession, Grant, TokenKind, TokenRecord, TokenRefusal, bearer,
+    check_token, token_digest,
 };
 use workgraph_core::storage::Seq;
 use workgraph_limits::Permit;
@@ -193,6 +194,24 @@ impl Api {
             last_commit,
             found,
         })
+    }
+
+    /// Returns the authentication of the user of a browser session. Its reads are limited as those of a token would be.
+    ///
+    /// # Errors
+    /// Fails when the session is over, or its account is disabled.
+    pub(crate) fn authenticate_session(
+        &self,
+        session: &BrowserSession,
+        account: &Account,
+    ) -> Result<Authentication, ApiError> {
+        let started = session.created_at;
+        let record = TokenRecord {
+            expires_at: Some(session.expires_at),
+            ..TokenRecord::personal(0, session.digest, session.user, started)
+        };
+        let checked = self.check_found_token(Arc::new((record, account.clone())), None);
+        checked.map_err(|refused| refused.error)
     }
 
     /// Notes the use of a token, for its last-used time.

@@ -21,6 +21,7 @@ mod received_body;
 pub mod request;
 pub mod request_inspector;
 pub mod router;
+mod session_reads;
 mod state;
 pub mod storage_error;
 mod tickets;

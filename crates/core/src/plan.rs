@@ -211,6 +211,7 @@ impl Plan {
                 | FieldSource::Aux(rel, Direction::Out)
                 | FieldSource::Count(rel, Direction::Out)
                 | FieldSource::HasViewer(rel)
+                | FieldSource::Permalink(Some(rel))
                 | FieldSource::Summary(rel) => rel,
                 FieldSource::Values(_) => match rel::to_field_containers(ty) {
                     Some(rel) => rel,

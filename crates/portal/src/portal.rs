@@ -8,9 +8,11 @@ use workgraph_auth::{
     SigningKeyRing, UserDirectory,
 };
 
-use crate::common_responses::failure;
+use crate::common_responses::{failure, page, see_other};
 use crate::csrf::origin;
+use crate::icon;
 use crate::one_time_secrets::OneTimeSecrets;
+use crate::pages::{errors_page, paths};
 use crate::portal_request::PortalRequest;
 use crate::ports::{
     AuditedStore, PasswordHashError, PasswordHasher, SigningKeys, WorkspaceDirectory,
@@ -179,6 +181,11 @@ impl Portal {
             Endpoint::Console => Box::pin(self.console_page(request, now)).await,
             Endpoint::ConsoleForm => Box::pin(self.console_form(request, now)).await,
             Endpoint::Attachment => Box::pin(self.attachment(request, now)).await,
+            Endpoint::Home => Box::pin(self.home(request, now)).await,
+            Endpoint::HomeRedirect => Ok(see_other(paths::HOME)),
+            Endpoint::Record => Box::pin(self.record(request, now)).await,
+            Endpoint::Errors => Ok(page(200, errors_page(&self.settings.base_url))),
+            Endpoint::Icon => Ok(icon::reply()),
         };
         let mut reply = outcome.unwrap_or_else(|broken| self.error_page(&broken));
         reply.operation = route.name;
@@ -198,9 +205,10 @@ impl Portal {
     /// Returns the page for a failure of the server.
     fn error_page(&self, broken: &PortalError) -> ApiResponse {
         let phrase = self.log(broken);
-        let text =
-            format!("Try again later. If it stays so, tell whoever runs this server: {phrase}.");
-        failure(500, "Something broke here", &text)
+        let text = format!(
+            "Please try again later. If it keeps happening, give the administrator of this server these words, which find the error in its log: {phrase}."
+        );
+        failure(500, "Something went wrong", &text)
     }
 
     /// Logs a failure, and returns the phrase that it can be found by.

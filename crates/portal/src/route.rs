@@ -1,4 +1,6 @@
 //! The table of the portal's paths.
+use workgraph_core::model::permalink::RECORD_PAGES;
+
 use crate::pages::paths;
 
 /// Endpoint that a row leads to.
@@ -19,6 +21,11 @@ pub(crate) enum Endpoint {
     Console,
     ConsoleForm,
     Attachment,
+    Home,
+    HomeRedirect,
+    Record,
+    Errors,
+    Icon,
 }
 
 /// Pattern of paths.
@@ -170,13 +177,13 @@ static ROWS: &[RouteDefinition] = &[
     ),
     row(
         GET,
-        PathPattern::Below(CONSOLE),
+        PathPattern::Below(paths::CONSOLE),
         Endpoint::Console,
         "console",
     ),
     row(
         POST,
-        PathPattern::Below(CONSOLE),
+        PathPattern::Below(paths::CONSOLE),
         Endpoint::ConsoleForm,
         "consoleForm",
     ),
@@ -186,13 +193,31 @@ static ROWS: &[RouteDefinition] = &[
         Endpoint::Attachment,
         "attachment",
     ),
+    row(GET, PathPattern::Path(paths::HOME), Endpoint::Home, "home"),
+    row(GET, PathPattern::Path("/-"), Endpoint::HomeRedirect, "home"),
+    row(
+        GET,
+        PathPattern::Path("/-/"),
+        Endpoint::HomeRedirect,
+        "home",
+    ),
+    row(
+        GET,
+        PathPattern::Below(RECORD_PAGES),
+        Endpoint::Record,
+        "record",
+    ),
+    row(
+        GET,
+        PathPattern::Path(paths::ERRORS),
+        Endpoint::Errors,
+        "errors",
+    ),
+    row(GET, PathPattern::Path(paths::ICON), Endpoint::Icon, "icon"),
 ];
 
 /// Path that the addresses of attachments are below.
 pub(crate) const ATTACHMENTS: &str = "/-/attachments";
-
-/// Path that all pages of the console are below.
-const CONSOLE: &str = "/-/console";
 
 /// Returns the names of all rows, for metrics.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -253,6 +278,9 @@ mod tests {
         let to = |method, path| find("/api/1.0", method, path).map(|route| route.endpoint);
         assert_eq!(to("GET", AUTHORIZE), Some(Endpoint::Authorize));
         assert_eq!(to("POST", AUTHORIZE), Some(Endpoint::Decide));
+        assert_eq!(to("GET", "/"), Some(Endpoint::Home));
+        assert_eq!(to("GET", "/0/7/12"), Some(Endpoint::Record));
+        assert_eq!(to("GET", "/00"), None);
         for method in ["HEAD", "PUT", "DELETE", "get"] {
             assert_eq!(to(method, AUTHORIZE), None, "{method}");
         }

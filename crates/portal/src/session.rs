@@ -8,16 +8,17 @@ use std::time::SystemTime;
 use workgraph_api::ApiResponse;
 use workgraph_auth::authorization::browser_session::{TICKET_LIFETIME, csrf, csrf_matches};
 use workgraph_auth::{Account, AuthStoreError, BrowserSession, Secret, SecretDigest, UserInfo};
+use workgraph_core::model::permalink::RECORD_PAGES;
 
 use crate::common_responses::{invalid_form, page, see_other};
 use crate::cookies::CookieKind;
 use crate::csrf::{PURPOSE, is_same_origin, origin};
 use crate::form_decoding;
 use crate::login::{LoginCredentials, PasswordCheck, retry_after};
-use crate::pages::{SignInPage, SignOutPage, paths};
+use crate::pages::{SignInPage, SignOutPage, SiteUser, paths};
 use crate::portal::{Portal, PortalError};
 use crate::portal_request::PortalRequest;
-use crate::route::AUTHORIZE;
+use crate::route::{ATTACHMENTS, AUTHORIZE};
 
 /// Purpose of the sign-in form's anti-forgery text.
 const SIGN_IN: &str = "sign in";
@@ -32,8 +33,19 @@ const PASSWORD_MAX: usize = 1024;
 /// Live session with its user.
 pub(crate) struct AuthenticatedSession {
     pub(crate) session: BrowserSession,
+    pub(crate) account: Account,
     pub(crate) secret: Secret,
     pub(crate) user: UserInfo,
+}
+
+impl SiteUser {
+    /// Returns the user of a session, for the head of a page.
+    pub(crate) fn of(visit: &AuthenticatedSession) -> Self {
+        Self {
+            name: visit.user.name.clone(),
+            csrf: csrf(&visit.secret, PURPOSE),
+        }
+    }
 }
 
 impl Portal {
@@ -60,6 +72,7 @@ impl Portal {
         let person = self.user_directory.user_info(session.user).await?;
         Ok(person.map(|person| AuthenticatedSession {
             session,
+            account,
             secret,
             user: person,
         }))
@@ -313,12 +326,20 @@ fn safe_redirect_path(next: &str) -> &str {
     let below = path.strip_prefix('/').unwrap_or_default();
     let sound =
         below.split('/').all(plain) && query.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
-    let ours = [AUTHORIZE, paths::CONNECTED, paths::SIGN_OUT, "/-/console"];
+    let ours = [
+        AUTHORIZE,
+        paths::CONNECTED,
+        paths::SIGN_OUT,
+        paths::CONSOLE,
+        paths::REFERENCE,
+        ATTACHMENTS,
+        RECORD_PAGES,
+    ];
     let is_in = |at: &&str| {
         let rest = path.strip_prefix(*at);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    if sound && ours.iter().any(is_in) {
+    if next == paths::HOME || sound && ours.iter().any(is_in) {
         next
     } else {
         paths::CONNECTED
@@ -336,6 +357,11 @@ mod tests {
             "/-/oauth_authorize?client_id=1",
             "/-/console/apps",
             "/-/connected_apps",
+            "/",
+            "/0/7/12",
+            "/0/portfolio/12",
+            "/-/attachments/12",
+            "/-/console/requests?status=4xx",
         ] {
             assert_eq!(safe_redirect_path(next), next);
         }
@@ -352,6 +378,8 @@ mod tests {
             "/-/console/./apps",
             "/-/console/%2e%2e/%2E%2e/evil",
             "/-/console//evil",
+            "/0/../-/metrics",
+            "/00",
             "/-/console/..",
             "/-/console/apps;x",
         ] {

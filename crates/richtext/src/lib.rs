@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 mod allowed_tags;
 mod characters;
 mod link_expansion;
+mod page_markup;
 mod parse;
 #[cfg(test)]
 mod property_tests;
@@ -94,6 +95,18 @@ pub fn with_images(
     let mut pieces = parse::parse(html, RichTextProfile::Brief)?;
     let replaced = link_expansion::replace_images(&mut pieces, replacement);
     Ok(replaced.then(|| serialize::rich(&pieces).html))
+}
+
+/// Returns a rich text as HTML that a page of a browser can contain: elements without attributes but the addresses of
+/// links, which lead to `http`, `https` and `mailto` alone; headings two levels lower; images as links to them.
+///
+/// # Errors
+/// Returns an error if the text is not in the stored form.
+pub fn page_html(html: &str) -> Result<String, RichError> {
+    Ok(page_markup::write(&parse::parse(
+        html,
+        RichTextProfile::Brief,
+    )?))
 }
 
 /// Returns true if a text, or JSON that holds one, may link to objects. False is certain.

@@ -64,6 +64,11 @@ pub(crate) fn escape(text: &str, out: &mut String) {
     escaped(text, MarkupSyntax::Xml, out);
 }
 
+/// Appends the value of an attribute, without its quotes.
+pub(crate) fn escape_attribute(value: &str, out: &mut String) {
+    escaped_attribute(value, MarkupSyntax::Xml, out);
+}
+
 fn escaped(text: &str, form: MarkupSyntax, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -39,6 +39,7 @@ mod oauth;
 mod old_folder;
 mod openapi;
 mod pages;
+mod record_pages;
 #[expect(dead_code, reason = "other test binaries use the rest")]
 #[path = "../support/postgres_server.rs"]
 mod postgres_server;

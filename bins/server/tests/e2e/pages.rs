@@ -7,7 +7,7 @@ use std::fmt::Write;
 use workgraph_wire::percent::encode_component;
 
 /// Browser of a user, with its cookies.
-struct Browser<'s> {
+pub(crate) struct Browser<'s> {
     server: &'s Server,
     cookies: BTreeMap<String, String>,
     /// Value of the `X-Forwarded-For` header that a proxy would send.
@@ -30,7 +30,7 @@ fn hidden(page: &str, name: &str) -> String {
 }
 
 impl<'s> Browser<'s> {
-    fn new(server: &'s Server) -> Self {
+    pub(crate) fn new(server: &'s Server) -> Self {
         Self {
             server,
             cookies: BTreeMap::new(),
@@ -78,7 +78,7 @@ impl<'s> Browser<'s> {
         reply
     }
 
-    fn get(&mut self, path: &str) -> Reply {
+    pub(crate) fn get(&mut self, path: &str) -> Reply {
         self.send("GET", path, None)
     }
 
@@ -92,7 +92,7 @@ impl<'s> Browser<'s> {
         self.send("POST", path, Some(&form))
     }
 
-    fn try_sign_in(&mut self, email: &str, password: &str) -> Reply {
+    pub(crate) fn try_sign_in(&mut self, email: &str, password: &str) -> Reply {
         self.post(
             "/-/sign_in",
             "/-/sign_in",

@@ -7,6 +7,7 @@ mod story_sentence;
 
 use crate::model::gid::Gid;
 use crate::model::node::{Node, write_json_string};
+use crate::model::permalink;
 use crate::model::registry::{MentionRule, ValueType};
 use crate::model::resources::{attachment, resource, story};
 use crate::model::rich_text_values::linked;
@@ -137,6 +138,10 @@ pub(crate) fn target(view: &ReadView, base_url: &str, gid: u64) -> Option<LinkTa
     let of = resource(node.ty);
     // A signed address would outlive its time in texts that clients and caches keep.
     let href = attachment::permanent_address(node, base_url)
+        .or_else(|| {
+            let path = permalink::page_path(node.ty, node.gid, None)?;
+            Some(format!("{}{path}", permalink::pages_url(base_url)))
+        })
         .unwrap_or_else(|| format!("{base_url}/{}/{}", of.path, node.gid));
     Some(LinkTarget {
         gid: node.gid.get(),

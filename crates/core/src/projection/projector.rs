@@ -372,6 +372,7 @@ impl<'a> Projector<'a> {
                 write(node, &self.scene.fields, &mut self.out);
                 self.fits(0);
             }
+            FieldSource::Permalink(rel) => self.permalink(node, rel),
             FieldSource::WithProgress(write) => {
                 let progress = self.scene.view.progress.get(&node.gid);
                 write(node, progress.copied(), &mut self.out);

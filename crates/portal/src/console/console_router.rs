@@ -101,7 +101,10 @@ pub(crate) fn visitor(visit: &AuthenticatedSession) -> ConsoleUser<'_> {
 
 /// Returns the way to the sign-in page, and from there back.
 pub(crate) fn sign_in_first(request: &PortalRequest) -> ApiResponse {
-    let next = encode_component(&request.path);
+    let next = match request.query.is_empty() {
+        true => encode_component(&request.path),
+        false => encode_component(&format!("{}?{}", request.path, request.query)),
+    };
     see_other(format!("{}?next={next}", paths::SIGN_IN))
 }
 

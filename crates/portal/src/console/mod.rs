@@ -29,7 +29,9 @@ pub use crate::ports::{InvitationSummary, UserWorkspace, WorkspaceDirectory};
 pub(crate) use response::ConsoleNotice;
 pub use response::ConsoleResponse;
 
-use crate::pages::{ErrorPage, PageChrome, SecretKind, SecretPage, SignedInUser, paths};
+use crate::pages::{
+    ErrorPage, OverviewPage, PageChrome, SecretKind, SecretPage, SignedInUser, paths,
+};
 use form_fields::FormFields;
 
 /// Purpose of the key in the address of the page that shows a new secret.
@@ -137,6 +139,12 @@ impl Console<'_> {
         };
         let scene = self.scene(visitor, query).await?;
         Ok(Some(match (part, below.as_slice()) {
+            (ConsoleSection::Overview, [] | [""]) => ConsoleResponse::ok(
+                OverviewPage {
+                    frame: scene.frame(),
+                }
+                .page(),
+            ),
             (ConsoleSection::Account, []) => self.account(&scene, visitor, now).await?,
             (ConsoleSection::Connected, []) => self.connected(&scene).await?,
             (ConsoleSection::Apps, []) => self.apps(&scene).await?,
@@ -270,6 +278,7 @@ impl Console<'_> {
 /// Part of the console.
 #[derive(Clone, Copy)]
 enum ConsoleSection {
+    Overview,
     Account,
     Connected,
     Apps,
@@ -289,6 +298,7 @@ fn console_section(path: &str) -> Option<(ConsoleSection, Vec<&str>)> {
         (paths::SERVICES, ConsoleSection::Services),
         (paths::INSTALLED, ConsoleSection::Installed),
         (paths::REQUESTS, ConsoleSection::Requests),
+        (paths::CONSOLE, ConsoleSection::Overview),
     ];
     let (below, part) = parts.into_iter().find_map(|(at, part)| {
         let below = path.strip_prefix(at)?;

@@ -90,6 +90,8 @@ pub struct PageChrome<'a> {
 /// Section of the console, for the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NavigationSection {
+    /// What the console has.
+    Overview,
     /// Apps that the user authorized.
     Connected,
     /// Apps that the user registered.
@@ -111,7 +113,8 @@ impl NavigationSection {
         matches!(self, Self::Services | Self::Installed)
     }
 
-    const ALL: [(Self, &'static str, &'static str); 7] = [
+    const ALL: [(Self, &'static str, &'static str); 8] = [
+        (Self::Overview, paths::CONSOLE, "Overview"),
         (Self::Connected, paths::CONNECTED, "Connected apps"),
         (Self::Apps, paths::APPS, "My apps"),
         (Self::Tokens, paths::TOKENS, "Access tokens"),
@@ -151,7 +154,7 @@ pub(crate) fn document(title: &str, metadata: &Markup, top: &Markup, main: &Mark
 /// Returns a page with one card and no navigation.
 pub(super) fn slim(title: &str, body: &Markup) -> HtmlPage {
     let head = html! {
-        header.top { div { span.brand { "Workgraph" } } }
+        header.top { div { (brand()) } }
     };
     document(
         title,
@@ -159,6 +162,42 @@ pub(super) fn slim(title: &str, body: &Markup) -> HtmlPage {
         &head,
         &html! { main #main .slim { div.card { (body) } } },
     )
+}
+
+/// Person in the head of a page outside the console.
+#[derive(Clone, Debug)]
+pub struct SiteUser {
+    /// Name of the user.
+    pub name: String,
+    /// Anti-forgery text of this session's forms.
+    pub csrf: String,
+}
+
+/// Returns a page outside the console, for everybody or for a signed-in person.
+pub(super) fn site(title: &str, user: Option<&SiteUser>, body: &Markup) -> HtmlPage {
+    let head = html! {
+        header.top {
+            div {
+                (brand())
+                nav aria-label="Site" {
+                    ul {
+                        li { a href=(paths::CONSOLE) { "Console" } }
+                        li { a href=(paths::REFERENCE) { "API reference" } }
+                        @if user.is_none() { li { a href={ (paths::SIGN_IN) "?next=%2F" } { "Sign in" } } }
+                    }
+                }
+                @if let Some(user) = user {
+                    (sign_out(&SignedInUser { name: &user.name, csrf: &user.csrf, admin: false }))
+                }
+            }
+        }
+    };
+    document(title, &html! {}, &head, &html! { main #main { (body) } })
+}
+
+/// Returns the name of the service, which leads to the front page.
+pub(crate) fn brand() -> Markup {
+    html! { a.brand href=(paths::HOME) { "Workgraph" } }
 }
 
 /// Returns a page of the console.
@@ -171,7 +210,7 @@ pub(super) fn console(
     let head = html! {
         header.top {
             div {
-                span.brand { "Workgraph" }
+                (brand())
                 nav aria-label="Console" {
                     ul {
                         @for (this, path, name) in NavigationSection::ALL {

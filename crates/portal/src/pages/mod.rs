@@ -7,10 +7,14 @@ mod apps;
 mod authorized_apps;
 mod components;
 mod consent;
+mod errors;
 mod form;
 mod format;
+mod home;
 mod layout;
+mod overview;
 pub mod paths;
+mod record;
 mod requests;
 mod service_accounts;
 mod tokens;
@@ -24,9 +28,13 @@ pub use authorized_apps::{AuthorizedAppRow, AuthorizedAppsPage};
 pub use consent::{
     ConsentPage, ConsentRequest, ErrorInterstitialPage, FormPostPage, OutOfBandPage,
 };
+pub use errors::errors_page;
 pub use form::FormProblem;
-pub use layout::{ErrorPage, HtmlPage, PageChrome, SignedInUser};
+pub use home::HomePage;
+pub use layout::{ErrorPage, HtmlPage, PageChrome, SignedInUser, SiteUser};
 pub(crate) use layout::{STYLE_SOURCE, document};
+pub use overview::OverviewPage;
+pub use record::{RecordLine, RecordList, RecordPage, RecordValue};
 pub use requests::{
     RecordingState, RequestOwnerChoice, RequestPage, RequestRow, RequestSearch, RequestsPage,
 };

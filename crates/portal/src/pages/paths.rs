@@ -1,5 +1,13 @@
 //! The paths of the pages. Forms post to the path of the page that shows them, unless said otherwise.
 
+/// The front page.
+pub const HOME: &str = "/";
+/// The overview of the console, which all its pages are below.
+pub const CONSOLE: &str = "/-/console";
+/// The page that explains the errors of the API.
+pub const ERRORS: &str = "/-/errors";
+/// The icon of the pages.
+pub const ICON: &str = "/favicon.ico";
 /// The sign-in page.
 pub const SIGN_IN: &str = "/-/sign_in";
 /// The sign-out button posts to this path; a GET shows a page with that button.

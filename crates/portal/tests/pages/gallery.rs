@@ -1,5 +1,7 @@
 //! Every page in its possible states.
 // With its path, since another test includes this file by its own.
+#[path = "gallery/front_pages.rs"]
+mod front_pages;
 #[path = "gallery/request_pages.rs"]
 mod request_pages;
 
@@ -198,7 +200,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         }
         .page()
     };
-    vec![
+    let mut all = vec![
         (
             "sign_in",
             SignInPage {
@@ -454,5 +456,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
         ("requests", requests(frame, text)),
         ("requests_off", requests_off(frame)),
         ("request", request(frame, text)),
-    ]
+    ];
+    all.extend(front_pages::pages(frame, CSRF, text));
+    all
 }

@@ -12,6 +12,7 @@ mod counted;
 mod endpoints;
 mod errors;
 mod fixtures;
+mod front_door;
 mod new_secrets;
 mod requests;
 mod sessions;

@@ -147,6 +147,13 @@ impl Loader<'_> {
                     self.reach(aux, &step.link_plan)?;
                 }
             }
+            FieldSource::Permalink(Some(rel)) => {
+                let edges = self.view.links(gid, rel);
+                let parties: Vec<Gid> = edges.iter().filter_map(|e| e.aux).collect();
+                for aux in parties {
+                    self.reach(aux, &STUB)?;
+                }
+            }
             FieldSource::Gids(key) => {
                 let gids = body.find(key).into_iter();
                 for target in gids.flat_map(custom_field_values::gids) {

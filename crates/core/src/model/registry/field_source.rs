@@ -45,6 +45,9 @@ pub enum FieldSource {
     Always(&'static str),
     /// JSON that this function writes.
     Computed(fn(&Node, &ComputedFieldContext<'_>, &mut Vec<u8>)),
+    /// The address of the record's page. It names the first auxiliary node of these edges that the viewer sees, such as
+    /// the project of a task.
+    Permalink(Option<Relation>),
     /// In a group of a goal: JSON that this function writes from the goal, and from its progress if that is computed.
     WithProgress(fn(&Node, Option<f64>, &mut Vec<u8>)),
 }
@@ -64,6 +67,7 @@ impl std::fmt::Debug for FieldSource {
             Self::Summary(rel) => write!(f, "summary of edges {}", rel.0),
             Self::HasViewer(rel) => write!(f, "viewer on edges {}", rel.0),
             Self::Always(json) => write!(f, "always {json}"),
+            Self::Permalink(_) => f.write_str("address of the page"),
             Self::Gid => f.write_str("gid"),
             Self::TypeName => f.write_str("type name"),
             Self::Workspace => f.write_str("workspace"),

@@ -2,6 +2,7 @@
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};
+use crate::model::permalink::pages_url;
 use crate::model::registry::{
     FieldSource, LinkOne, NAME_MAX, Opaque, Resource, Type, TypedField, ValueType, rel,
 };
@@ -121,7 +122,7 @@ fn is_external(node: &Node) -> bool {
 /// nodes of other types.
 #[must_use]
 pub fn permanent_address(node: &Node, base_url: &str) -> Option<String> {
-    let root = base_url.strip_suffix("/api/1.0").unwrap_or(base_url);
+    let root = pages_url(base_url);
     let hosted = node.ty == Type::Attachment && is_hosted(node);
     hosted.then(|| format!("{root}/-/attachments/{}", node.gid))
 }

@@ -39,8 +39,7 @@ pub mod user_task_list;
 pub mod webhook;
 pub mod workspace;
 
-use crate::model::computed_field::ComputedFieldContext;
-use crate::model::node::{Node, write_json_string};
+use crate::model::node::Node;
 use crate::model::registry::{FieldSource, Opaque, Resource, Type, TypedField, ValueType};
 use crate::model::time::Date;
 
@@ -181,7 +180,7 @@ pub const RESOURCE_TYPE: TypedField<Opaque> =
 pub const PERMALINK: TypedField<Opaque> = TypedField::other(
     "permalink_url",
     ValueType::Text(1024),
-    FieldSource::Computed(permalink),
+    FieldSource::Permalink(None),
 )
 .doc("Address of the object's page in the browser.");
 
@@ -220,13 +219,6 @@ pub const PROJECT_COLORS: &[&str] = &[
 ];
 /// The display colours of tags: those of projects but `none`.
 pub const TAG_COLORS: &[&str] = PROJECT_COLORS.split_at(18).0;
-
-fn permalink(node: &Node, scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
-    let mut gid = itoa::Buffer::new();
-    let gid = gid.format(node.gid.get());
-    let path = resource(node.ty).path;
-    write_json_string(out, &[scene.base_url, "/", path, "/", gid].concat());
-}
 
 #[cfg(test)]
 mod tests {

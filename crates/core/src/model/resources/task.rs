@@ -233,6 +233,13 @@ pub const MEMBERSHIPS: TypedField<LinkMany> =
         .on_create()
         .doc("The projects that hold the task, each with its section.");
 
+/// The address of its page, which names a project that holds it.
+pub const PERMALINK_URL: TypedField<Opaque> = {
+    let mut f = PERMALINK;
+    f.def.source = FieldSource::Permalink(Some(rel::SECTION));
+    f
+};
+
 /// Declaration of tasks.
 pub static TASK: Resource = Resource {
     path: "tasks",
@@ -283,7 +290,7 @@ pub static TASK: Resource = Resource {
         PROJECTS.def,
         TAGS.def,
         WORKSPACE.def,
-        PERMALINK.def,
+        PERMALINK_URL.def,
     ],
     ..Resource::of(Type::Task, "task")
 };

@@ -2,8 +2,9 @@
 use super::{OutputSpan, Projector};
 use crate::model::edge::Edge;
 use crate::model::gid::Gid;
-use crate::model::node::Node;
-use crate::model::registry::{FieldSource, ValueType};
+use crate::model::node::{Node, write_json_string};
+use crate::model::permalink;
+use crate::model::registry::{FieldSource, Relation, ValueType};
 use crate::model::resources::{is_one_of, resource};
 use crate::plan::{LinkPlan, Plan, PlanStep};
 
@@ -105,6 +106,21 @@ impl<'a> Projector<'a> {
         self.object(node, plan);
         let part = self.since(start, links);
         self.written.insert(key, part);
+    }
+
+    /// Writes the address of the page of a node, with the first auxiliary node of these edges that the viewer sees.
+    pub(super) fn permalink(&mut self, node: &Node, rel: Option<Relation>) {
+        let edges = rel.map(|rel| self.scene.view.links(node.gid, rel));
+        let mut parties = edges.into_iter().flatten().filter_map(|edge| edge.aux);
+        let seen = parties.find(|gid| self.visible(*gid).is_some());
+        match permalink::page_path(node.ty, node.gid, seen) {
+            Some(path) => {
+                let root = permalink::pages_url(self.scene.fields.base_url);
+                write_json_string(&mut self.out, &[root, &path].concat());
+                self.fits(0);
+            }
+            None => self.raw("null"),
+        }
     }
 
     /// Returns the span of the buffer from `start`, with the links counted since `links`.

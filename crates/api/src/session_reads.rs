@@ -1,0 +1,69 @@
+//! Reads of a person who is signed in with a browser, for the pages that show records.
+use crate::budget::ResponseBudget;
+use crate::error::ApiError;
+use crate::execute::record_response::CostedResponse;
+use crate::gate::{AdmissionState, authorize};
+use crate::input::OperationInput;
+use crate::limits::request_weight::RequestWeight;
+use crate::request::{ApiRequest, ApiResponse};
+use crate::request_inspector::InspectedLine;
+use crate::router::RouteMatch;
+use crate::state::Api;
+use workgraph_auth::{Account, BrowserSession};
+use workgraph_operations::{Caller, Method};
+
+impl Api {
+    /// Answers a GET as the user of a browser session: the operation, the limits, the rules of access and the record are
+    /// those of a request with a token of that user with full permissions. It is not in the request inspector.
+    pub async fn read_in_session(
+        &self,
+        (session, account): (&BrowserSession, &Account),
+        path: &str,
+        query: &str,
+    ) -> ApiResponse {
+        let request = ApiRequest {
+            method: Some(Method::Get),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            ..ApiRequest::default()
+        };
+        let mut admission = AdmissionState::default();
+        let (operation, outcome) = match self.router.match_route(request.method, path) {
+            Err(none) => ("", Err(none)),
+            Ok(found) => {
+                let by = (session, account);
+                let read = self.admit_and_read(&request, &found, by, &mut admission);
+                (found.operation.id, Box::pin(read).await)
+            }
+        };
+        let line = InspectedLine {
+            method: Method::Get.name(),
+            path,
+            query,
+            content_type: None,
+            body: &[],
+        };
+        self.finish_request(operation, outcome, admission, line).0
+    }
+
+    async fn admit_and_read(
+        &self,
+        request: &ApiRequest,
+        found: &RouteMatch,
+        (session, account): (&BrowserSession, &Account),
+        admission: &mut AdmissionState,
+    ) -> Result<CostedResponse, ApiError> {
+        let authentication = self.authenticate_session(session, account)?;
+        let (operation, number) = found.row();
+        let weight = RequestWeight::of(operation);
+        let terms = &mut admission.terms;
+        let admitted = self.admit_weight(&authentication, weight, number, terms);
+        admission.permit = Some(admitted.await?);
+        let authorized = authorize(found.row(), &authentication)?;
+        let budget = ResponseBudget::new(self.settings.reply_max);
+        let input = OperationInput::Request(request);
+        let caller = Caller::default();
+        self.dispatch(input, &found.parameters, authorized, caller, &budget)
+            .await
+    }
+}

@@ -1,0 +1,132 @@
+//! Pages of records, at the addresses that `permalink_url` gives: read-only, for whoever may see the record.
+//!
+//! What they show are the replies of the API to the signed-in user, so that nothing is shown here that the API would not
+//! send.
+mod address;
+mod content;
+
+use std::time::SystemTime;
+
+use serde_json::Value;
+use workgraph_api::ApiResponse;
+
+use crate::common_responses::{failure, page};
+use crate::console::console_router::sign_in_first;
+use crate::pages::{RecordList, RecordPage, SiteUser};
+use crate::portal::{Portal, PortalError};
+use crate::portal_request::PortalRequest;
+use crate::session::AuthenticatedSession;
+use address::RecordAddress;
+pub(crate) use content::line;
+use content::{ListDefinition, RecordDefinition};
+
+impl Portal {
+    /// Answers with the page of a record. Without a session it leads to the sign-in page, whether there is such a record
+    /// or not.
+    pub(crate) async fn record(
+        &self,
+        request: &PortalRequest,
+        now: SystemTime,
+    ) -> Result<ApiResponse, PortalError> {
+        let Some(visit) = self.authenticated_session(request, now).await? else {
+            return Ok(sign_in_first(request));
+        };
+        let Some(address) = RecordAddress::parse(&request.path) else {
+            return Ok(no_record());
+        };
+        let definition = content::definition(address.ty);
+        let path = definition.path(address.gid);
+        let reply = self.read_as(&visit, &path, definition.fields).await;
+        let Some(record) = data(&reply) else {
+            return Ok(refused(&reply));
+        };
+        let mut lists = Vec::new();
+        for list in definition.lists {
+            lists.push(self.list(&visit, definition, list, address.gid).await);
+        }
+        let shown = RecordPage {
+            user: SiteUser::of(&visit),
+            kind: definition.kind,
+            title: content::title(&record),
+            facts: definition.facts(&record),
+            text: content::rich_text(&record, definition.text),
+            lists,
+            api_address: format!("{}{path}", self.settings.base_url),
+        };
+        Ok(page(200, shown.page()))
+    }
+
+    /// Reads from the API as the signed-in user.
+    pub(crate) async fn read_as(
+        &self,
+        visit: &AuthenticatedSession,
+        path: &str,
+        query: &str,
+    ) -> ApiResponse {
+        let by = (&visit.session, &visit.account);
+        self.api.read_in_session(by, path, query).await
+    }
+
+    /// Returns a list of what belongs to a record. One that can't be read says why.
+    async fn list(
+        &self,
+        visit: &AuthenticatedSession,
+        of: &RecordDefinition,
+        list: &ListDefinition,
+        gid: workgraph_core::Gid,
+    ) -> RecordList {
+        let (path, query) = list.request(of, gid);
+        let reply = self.read_as(visit, &path, &query).await;
+        let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        list.content(&body)
+    }
+}
+
+/// Returns the record or the records of a reply that has some.
+pub(crate) fn data(reply: &ApiResponse) -> Option<Value> {
+    if reply.status != 200 {
+        return None;
+    }
+    let mut body: Value = serde_json::from_slice(&reply.body).ok()?;
+    body.get_mut("data").map(Value::take)
+}
+
+fn no_record() -> ApiResponse {
+    failure(
+        404,
+        "Nothing here",
+        "There is no such record. It may have been deleted, or the address is incomplete.",
+    )
+}
+
+/// Returns the page for a reply that refuses to show the record.
+fn refused(reply: &ApiResponse) -> ApiResponse {
+    let wait = reply.header("Retry-After");
+    let shown = match reply.status {
+        404 | 400 => no_record(),
+        403 => failure(
+            403,
+            "You don't have access",
+            "Ask somebody who works on it to share it with you.",
+        ),
+        402 => failure(
+            402,
+            "Not in this plan",
+            "The plan of this workspace doesn't include records of this kind.",
+        ),
+        429 => failure(
+            429,
+            "Too many requests",
+            "You have opened many pages in a short time. Please wait a minute.",
+        ),
+        status => failure(
+            status,
+            "This page can't be shown right now",
+            "Please try again in a moment.",
+        ),
+    };
+    match wait {
+        Some(seconds) => shown.with("Retry-After", seconds),
+        None => shown,
+    }
+}
