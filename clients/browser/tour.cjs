@@ -336,7 +336,8 @@ class Tour {
     await this.open("/-/connected_apps");
     await this.says(/Planner/);
     await this.audit("connected-apps", ["dark", "phone"]);
-    await page.go('button[aria-label="Disconnect Planner Two"]');
+    await page.press('summary[aria-label="Disconnect Planner Two"]');
+    await page.go('button[aria-label="Yes, disconnect Planner Two"]');
     await this.says(/The app is disconnected/);
     assert.equal(await api(tokens.access_token), 401);
     await this.audit("connected-apps-after");
@@ -353,7 +354,8 @@ class Tour {
     await this.open("/-/console/tokens");
     await this.says(/Nightly export/);
     await this.audit("tokens", ["dark", "phone"]);
-    await page.go('button[aria-label="Revoke Nightly export"]');
+    await page.press('summary[aria-label="Revoke Nightly export"]');
+    await page.go('button[aria-label="Yes, revoke Nightly export"]');
     await this.says(/The token is revoked/);
     assert.equal(await api(secret), 401);
   }
@@ -366,7 +368,7 @@ class Tour {
     await this.audit("requests", ["dark", "phone"]);
     await page.type("#operation", "no such operation");
     await page.go('form[role="search"] button');
-    await this.says(/No requests/);
+    await this.says(/No requests match/);
     await this.open("/-/console/requests?owner=tokens&operation=users");
     await page.go(".list a");
     await this.says(/As curl .* curl -X GET/);
@@ -391,7 +393,8 @@ class Tour {
     assert.equal(await api(secret), 200);
     await this.open("/-/console/service_accounts");
     await this.audit("service-accounts");
-    await page.go(`button[aria-label="Revoke ${name}"]`);
+    await page.press(`summary[aria-label="Revoke ${name}"]`);
+    await page.go(`button[aria-label="Yes, revoke ${name}"]`);
     await this.says(/The token is revoked/);
     assert.equal(await api(secret), 401);
   }
@@ -418,6 +421,7 @@ class Tour {
       await this.says(/Your password is changed/);
     }
     this.step("all access is revoked with one button");
+    await page.press('summary[aria-label="Revoke all access"]');
     await page.go('form[action$="/revoke"] button');
     await this.says(/All access is revoked/);
     await this.open("/-/connected_apps");

@@ -23,7 +23,7 @@ use workgraph_core::access::Role;
 use workgraph_core::storage::GraphStore;
 use workgraph_limits::{LimiterSettings, Permit};
 use workgraph_testkit::{Fixture, MemoryStore};
-use workgraph_wire::{KeyRing, error_envelope, messages};
+use workgraph_wire::{KeyRing, messages};
 
 /// Path of the API's base.
 const BASE: &str = "/api/1.0";
@@ -98,7 +98,7 @@ async fn answer(api: Arc<Api>, request: Request<Incoming>) -> http::Result<Respo
     let (head, body) = request.into_parts();
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let path = head.uri.path().strip_prefix(BASE).unwrap_or_default();
-    let reply = match Limited::new(body, api.settings().body_max).collect().await {
+    let mut reply = match Limited::new(body, api.settings().body_max).collect().await {
         Ok(body) => {
             let tokens = head.headers.get_all(AUTHORIZATION).iter();
             let request = ApiRequest {
@@ -112,8 +112,9 @@ async fn answer(api: Arc<Api>, request: Request<Incoming>) -> http::Result<Respo
             };
             api.handle(&request).await
         }
-        Err(_) => ApiResponse::json(413, error_envelope::error(messages::BODY_TOO_LARGE)),
+        Err(_) => ApiResponse::refusal(413, messages::BODY_TOO_LARGE),
     };
+    reply.complete(api.settings());
     let mut response = Response::builder()
         .status(reply.status)
         .header(CONTENT_TYPE, "application/json; charset=UTF-8")

@@ -136,7 +136,7 @@ async fn run(
         Err(failure) => failure,
     };
     CostedResponse {
-        reply: error::error_response(failure, &*api.entropy),
+        reply: error::error_response(failure, &*api.entropy, &api.settings.error_help()),
         cost: failure.cost(api.settings.reply_max),
     }
 }

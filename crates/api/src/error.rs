@@ -126,12 +126,12 @@ impl From<DomainError> for ApiError {
     }
 }
 
-/// Returns the reply for an error. Errors of the server are logged with the phrase that the client gets.
+/// Returns the reply for an error, whose `help` is the text of the settings. Errors of the server are logged with the
+/// phrase that the client gets.
 #[must_use]
-pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse {
-    let say = |status: u16, text: &str| {
-        ApiResponse::json(status, workgraph_wire::error_envelope::error(text))
-    };
+pub fn error_response(failure: &ApiError, entropy: &dyn Entropy, help: &str) -> ApiResponse {
+    let say =
+        |status: u16, text: &str| ApiResponse::json(status, error_envelope::error(text, help));
     match failure {
         ApiError::NoRoute => say(404, messages::NO_ROUTE),
         ApiError::Unauthorized(text, code) => {
@@ -155,7 +155,7 @@ pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse 
             say(503, &error.to_string()).with("Retry-After", "1")
         }
         ApiError::Resync(token) => {
-            let body = error_envelope::error_with_sync(messages::SYNC_TOKEN_OLD, token);
+            let body = error_envelope::error_with_sync(messages::SYNC_TOKEN_OLD, token, help);
             ApiResponse::json(412, body)
         }
         ApiError::Domain(fault) => match fault.kind {
@@ -175,13 +175,16 @@ pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse 
         ) => {
             let phrase = log_error(&failure.to_log(), entropy);
             let error = ErrorObject::with_phrase(messages::NOT_AVAILABLE, phrase);
-            ApiResponse::json(503, error_envelope::errors(&[error])).with("Retry-After", "5")
+            ApiResponse::json(503, error_envelope::errors(&[error], help)).with("Retry-After", "5")
         }
         ApiError::Storage(_) | ApiError::Server(_) => {
             let phrase = log_error(&failure.to_log(), entropy);
             ApiResponse::json(
                 500,
-                error_envelope::errors(&[ErrorObject::with_phrase(messages::SERVER_ERROR, phrase)]),
+                error_envelope::errors(
+                    &[ErrorObject::with_phrase(messages::SERVER_ERROR, phrase)],
+                    help,
+                ),
             )
         }
     }
@@ -222,7 +225,7 @@ mod tests {
             (AuthStoreError::Unknown(text()).into(), 500),
         ];
         for (error, status) in errors {
-            let reply = error_response(&ApiError::Storage(error), &NoEntropy);
+            let reply = error_response(&ApiError::Storage(error), &NoEntropy, "help");
             let may_retry = reply.headers.iter().any(|(name, _)| *name == "Retry-After");
             assert_eq!((reply.status, may_retry), (status, status == 503));
             let body = String::from_utf8(reply.body.to_vec()).unwrap_or_default();

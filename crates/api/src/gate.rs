@@ -274,7 +274,9 @@ impl Api {
             Ok((authentication.grant, permit))
         };
         let admitted: Result<_, ApiError> = admitted.await;
-        admitted.map_err(|failure| error::error_response(&failure, &*self.entropy))
+        admitted.map_err(|failure| {
+            error::error_response(&failure, &*self.entropy, &self.settings.error_help())
+        })
     }
 
     /// Notes the token of a request, if requests are recorded.
@@ -319,7 +321,10 @@ impl Api {
             Ok(answered) => (answered.reply, answered.cost),
             Err(failure) => {
                 let cost = failure.cost(self.settings.reply_max);
-                (error::error_response(&failure, &*self.entropy), cost)
+                (
+                    error::error_response(&failure, &*self.entropy, &self.settings.error_help()),
+                    cost,
+                )
             }
         };
         if let Some(permit) = permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {

@@ -6,6 +6,8 @@ use std::fmt::Debug;
 use workgraph_limits::Permit;
 use workgraph_operations::Caller;
 pub use workgraph_operations::Method;
+use workgraph_operations::settings::ApiSettings;
+use workgraph_wire::error_envelope;
 
 /// A request of the API.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +50,8 @@ pub struct ApiResponse {
     pub is_body_shared: bool,
     /// The gid of the user on whose account the body is kept until it is sent, if the token is valid.
     pub user: Option<u64>,
+    /// Message of a refusal whose body [`complete`](Self::complete) writes.
+    pub refusal: Option<Box<str>>,
     /// The name of the operation, for logs and metrics.
     pub operation: &'static str,
     /// The concurrency permit, to be held until the body is written.
@@ -69,6 +73,7 @@ impl ApiResponse {
             body: body.into(),
             is_body_shared: false,
             user: None,
+            refusal: None,
             operation: "",
             permit: None,
             room: None,
@@ -82,6 +87,20 @@ impl ApiResponse {
             body,
             is_body_shared: true,
             ..Self::json(status, Vec::new())
+        }
+    }
+    /// Returns a refusal of the transport, which no operation made. It has no body before [`complete`](Self::complete).
+    #[must_use]
+    pub fn refusal(status: u16, message: &str) -> Self {
+        Self {
+            refusal: Some(message.into()),
+            ..Self::json(status, Vec::new())
+        }
+    }
+    /// Writes the body of a refusal, with this `help`.
+    pub fn complete(&mut self, settings: &ApiSettings) {
+        if let Some(message) = self.refusal.take() {
+            self.body = error_envelope::error(&message, &settings.error_help()).into();
         }
     }
     /// Adds a header.

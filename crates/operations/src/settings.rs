@@ -1,11 +1,15 @@
 //! Settings of the API that an operator can change.
+use std::borrow::Cow;
 use std::time::Duration;
+use workgraph_core::model::permalink::pages_url;
 
 /// Settings of the API; the defaults are those of the contract.
 #[derive(Clone, Debug)]
 pub struct ApiSettings {
     /// The address of the API as clients reach it, without a trailing slash, ending in `/api/1.0`.
     pub base_url: String,
+    /// The `help` of every error; an empty one leads to the page of errors of this server.
+    pub help: String,
     /// The most objects of a request without `limit`; more is 400. 0 switches the limit off.
     pub unpaginated_max: usize,
     /// Objects after which a walk over a computed list ends. 0 switches the limit off.
@@ -61,6 +65,18 @@ impl Default for InspectorSettings {
 }
 
 impl ApiSettings {
+    /// Returns the `help` of every error.
+    #[must_use]
+    pub fn error_help(&self) -> Cow<'_, str> {
+        match &self.help {
+            text if !text.is_empty() => Cow::Borrowed(text),
+            _ => Cow::Owned(format!(
+                "For more information on API status codes and how to handle them, read the docs on errors: {}/-/errors",
+                pages_url(&self.base_url)
+            )),
+        }
+    }
+
     /// Returns the most rows that the walk of a list goes through.
     #[must_use]
     pub const fn traversal_rows_max(&self) -> u32 {
@@ -85,6 +101,7 @@ impl Default for ApiSettings {
     fn default() -> Self {
         Self {
             base_url: "http://127.0.0.1:8080/api/1.0".to_owned(),
+            help: String::new(),
             unpaginated_max: 1000,
             walk_cap: 1000,
             set_cap: 50_000,

@@ -23,6 +23,7 @@ pub mod reference;
 mod route;
 mod session;
 mod throttle;
+mod try_token;
 
 pub use portal::{Portal, PortalDependencies, PortalSettings};
 pub use portal_request::PortalRequest;

@@ -217,7 +217,8 @@ impl Portal {
     }
 
     pub(crate) fn fault(&self, broken: PortalError) -> ApiResponse {
-        fault::error_response(&fault::ApiError::Server(broken.0), &*self.entropy)
+        let help = self.api.settings().error_help();
+        fault::error_response(&fault::ApiError::Server(broken.0), &*self.entropy, &help)
     }
 
     /// Returns 256 random bits.

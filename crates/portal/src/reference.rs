@@ -2,7 +2,8 @@
 //!
 //! There is a page for each tag, one for the records that no tag answers with, and an overview with all operations. They
 //! are the same for everybody, made once, and complete without script. The one script searches, and sends requests with
-//! a token that its user gives; the policy of the pages names it by its hash, and lets it reach this server alone.
+//! a token that its user gives or that the session of the browser gets; the policy of the pages names it by its hash,
+//! and lets it reach this server alone.
 //!
 //! [`paths::REFERENCE`]: crate::pages::paths::REFERENCE
 mod file;

@@ -19,6 +19,7 @@ use crate::pages::{SignInPage, SignOutPage, SiteUser, paths};
 use crate::portal::{Portal, PortalError};
 use crate::portal_request::PortalRequest;
 use crate::route::{ATTACHMENTS, AUTHORIZE};
+use crate::try_token::revoke_try_tokens;
 
 /// Purpose of the sign-in form's anti-forgery text.
 const SIGN_IN: &str = "sign in";
@@ -307,6 +308,7 @@ impl Portal {
         let store = self
             .audited_store
             .as_actor(request.actor_context(Some(visit.session.user)), now);
+        revoke_try_tokens(&*store, visit.session.user, now).await?;
         store.end_session(&visit.session.digest).await?;
         Ok(self.set_cookie(gone, CookieKind::Session, None))
     }

@@ -76,7 +76,10 @@ fn task_page(
 fn respond(page: Result<Vec<u8>, String>) -> (u16, Vec<u8>) {
     match page {
         Ok(body) => (200, body),
-        Err(message) => (400, error_envelope::error(&message)),
+        Err(message) => (
+            400,
+            error_envelope::error(&message, "Read https://work.example/errors"),
+        ),
     }
 }
 

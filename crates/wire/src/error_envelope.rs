@@ -3,10 +3,6 @@
 use crate::envelope::string;
 use crate::messages;
 
-/// Constant `help` text of every error of the API.
-pub const HELP: &str = "For more information on API status codes and how to handle them, read the docs on errors: \
-     https://developers.asana.com/docs/errors";
-
 /// Entry of the `errors` array (the spec's section "Error object").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorObject {
@@ -37,19 +33,20 @@ impl ErrorObject {
 }
 
 /// Returns `{"errors":[{"message":...,"help":...}]}`, with `phrase` after `message` if there is
-/// one. The contract wants at least one error; an empty slice is written as one plain server error.
+/// one. `help` says where errors are explained. The contract wants at least one error; an empty slice is written as one
+/// plain server error.
 #[must_use]
-pub fn errors(list: &[ErrorObject]) -> Vec<u8> {
+pub fn errors(list: &[ErrorObject], help: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + list.len() * 320);
     out.extend_from_slice(br#"{"errors":["#);
     if list.is_empty() {
-        object(&mut out, messages::SERVER_ERROR, None);
+        object(&mut out, messages::SERVER_ERROR, None, help);
     }
     for (index, error) in list.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        object(&mut out, &error.message, error.phrase.as_deref());
+        object(&mut out, &error.message, error.phrase.as_deref(), help);
     }
     out.extend_from_slice(b"]}");
     out
@@ -57,10 +54,10 @@ pub fn errors(list: &[ErrorObject]) -> Vec<u8> {
 
 /// Returns the errors envelope with a single message.
 #[must_use]
-pub fn error(message: &str) -> Vec<u8> {
+pub fn error(message: &str, help: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(320 + message.len());
     out.extend_from_slice(br#"{"errors":["#);
-    object(&mut out, message, None);
+    object(&mut out, message, None, help);
     out.extend_from_slice(b"]}");
     out
 }
@@ -68,8 +65,8 @@ pub fn error(message: &str) -> Vec<u8> {
 /// Returns the errors envelope with a single message and a new sync token: the answer to a sync
 /// token that is missing, unknown or too old.
 #[must_use]
-pub fn error_with_sync(message: &str, sync: &str) -> Vec<u8> {
-    let mut out = error(message);
+pub fn error_with_sync(message: &str, sync: &str, help: &str) -> Vec<u8> {
+    let mut out = error(message, help);
     out.pop();
     out.extend_from_slice(br#","sync":"#);
     string(&mut out, sync);
@@ -77,7 +74,7 @@ pub fn error_with_sync(message: &str, sync: &str) -> Vec<u8> {
     out
 }
 
-fn object(out: &mut Vec<u8>, message: &str, phrase: Option<&str>) {
+fn object(out: &mut Vec<u8>, message: &str, phrase: Option<&str>, help: &str) {
     out.extend_from_slice(br#"{"message":"#);
     string(out, message);
     if let Some(phrase) = phrase {
@@ -85,13 +82,15 @@ fn object(out: &mut Vec<u8>, message: &str, phrase: Option<&str>) {
         string(out, phrase);
     }
     out.extend_from_slice(br#","help":"#);
-    string(out, HELP);
+    string(out, help);
     out.push(b'}');
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const HELP: &str = "Read https://work.example/-/errors";
 
     /// S04.
     #[test]
@@ -100,7 +99,7 @@ mod tests {
             ErrorObject::new("workspace: Missing input"),
             ErrorObject::with_phrase("Server Error", "6 sad squid"),
         ];
-        let value: serde_json::Value = serde_json::from_slice(&errors(&list)).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&errors(&list, HELP)).unwrap();
         assert_eq!(
             value["errors"][0],
             serde_json::json!({"message": "workspace: Missing input", "help": HELP})
@@ -109,13 +108,13 @@ mod tests {
             value["errors"][1],
             serde_json::json!({"message": "Server Error", "phrase": "6 sad squid", "help": HELP})
         );
-        assert_eq!(error("x"), errors(&[ErrorObject::new("x")]));
+        assert_eq!(error("x", HELP), errors(&[ErrorObject::new("x")], HELP));
     }
 
     #[test]
     fn a_sync_token_stands_beside_the_errors() {
         let value: serde_json::Value =
-            serde_json::from_slice(&error_with_sync("too old", "t\"1")).unwrap();
+            serde_json::from_slice(&error_with_sync("too old", "t\"1", HELP)).unwrap();
         assert_eq!(value["sync"], "t\"1");
         assert_eq!(value["errors"][0]["message"], "too old");
     }
@@ -123,6 +122,9 @@ mod tests {
     /// S03.
     #[test]
     fn there_is_always_at_least_one_error() {
-        assert_eq!(errors(&[]), errors(&[ErrorObject::new("Server Error")]));
+        assert_eq!(
+            errors(&[], HELP),
+            errors(&[ErrorObject::new("Server Error")], HELP)
+        );
     }
 }

@@ -239,8 +239,8 @@ proptest! {
         let next = json!({"offset": t[0], "path": t[1], "uri": t[2]});
         prop_assert_eq!(read(envelope::page_envelope(items.as_bytes(), page)), json!({"data": value, "next_page": next}));
         let fault = ErrorObject::with_phrase(t[0].clone(), phrase::phrase(random));
-        let written = read(error_envelope::errors(std::slice::from_ref(&fault)));
-        prop_assert_eq!(written, json!({"errors": [{"message": t[0], "phrase": fault.phrase, "help": error_envelope::HELP}]}));
+        let written = read(error_envelope::errors(std::slice::from_ref(&fault), "help"));
+        prop_assert_eq!(written, json!({"errors": [{"message": t[0], "phrase": fault.phrase, "help": "help"}]}));
     }
 }
 

@@ -134,6 +134,8 @@ settings! {
 
     /// Settings of the API.
     static API: "" {
+        /// Text of `help` in every error; empty, it leads to this server's page of errors, `/-/errors`.
+        help => api.help;
         /// Most objects of a list that is asked for without `limit`; a longer one is an error. 0 is no bound.
         unpaginated_max => api.unpaginated_max;
         /// Objects after which a walk over a computed list ends. 0 is no bound.

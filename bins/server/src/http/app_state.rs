@@ -37,7 +37,6 @@ use workgraph_api::{
 use workgraph_auth::SecretDigest;
 use workgraph_core::Interrupt;
 use workgraph_portal::{Portal, Route};
-use workgraph_wire::error_envelope::error;
 
 /// Longest time that the store may take to answer a readiness check. Callers of the check mostly wait no longer than a
 /// few seconds.
@@ -92,7 +91,7 @@ fn no_room(reply: ApiResponse) -> ApiResponse {
         permit: reply.permit,
         record: reply.record,
         user: reply.user,
-        ..ApiResponse::json(503, error(NO_ROOM)).with("Retry-After", "1")
+        ..ApiResponse::refusal(503, NO_ROOM).with("Retry-After", "1")
     }
 }
 
@@ -120,7 +119,7 @@ pub(crate) fn flow_of(request: &ApiRequest) -> OffloadFlow {
 /// Returns the response to a read for which the queue of long reads is full.
 fn read_queue_full() -> ApiResponse {
     let reason = "Too many long requests are waiting; try again later, or ask for less: fewer opt_fields, a smaller limit";
-    ApiResponse::json(503, error(reason)).with("Retry-After", "5")
+    ApiResponse::refusal(503, reason).with("Retry-After", "5")
 }
 
 impl ConnectionContext {
@@ -284,7 +283,8 @@ impl AppState {
     fn panicked(&self) -> ApiResponse {
         self.metrics.faults.fetch_add(1, Relaxed);
         let reason = "a handler panicked".to_owned();
-        error::error_response(&ApiError::Server(reason), &*self.entropy)
+        let help = self.api.settings().error_help();
+        error::error_response(&ApiError::Server(reason), &*self.entropy, &help)
     }
 
     /// Returns 200 or 503 for the readiness check, with a short text.

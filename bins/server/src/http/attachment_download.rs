@@ -9,7 +9,6 @@ use hyper::http::request::Parts;
 use std::sync::Arc;
 use workgraph_api::ApiResponse;
 use workgraph_api::features::attachments::AttachmentDownload;
-use workgraph_wire::error_envelope::error;
 use workgraph_wire::messages;
 
 /// Path below which the files are.
@@ -46,7 +45,7 @@ pub(crate) async fn respond(
 }
 
 fn refuse(status: u16, reason: &str) -> RoutedResponse {
-    RoutedResponse::of(ApiResponse::json(status, error(reason)))
+    RoutedResponse::of(ApiResponse::refusal(status, reason))
 }
 
 async fn send(

@@ -153,6 +153,7 @@ impl RequestMeta {
             media_type: kind,
             file,
         } = answer;
+        reply.complete(edge.api.settings());
         let took = edge.clock.uptime().saturating_sub(self.started_at);
         let read = self.method == hyper::Method::GET || self.method == hyper::Method::HEAD;
         let number = connection.number();
@@ -253,6 +254,7 @@ pub(crate) async fn serve_metrics(
         media_type: kind,
         ..
     } = answer.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE));
+    reply.complete(edge.api.settings());
     let bytes = std::mem::take(&mut reply.body);
     let content = BodyContent::Bytes(BodyBytes::new(bytes, None, None, true));
     let mut response = Response::new(ResponseBody::new(content, None));

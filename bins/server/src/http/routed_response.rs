@@ -1,7 +1,6 @@
 //! The response of a route, before it becomes hyper's.
 use crate::http::download::Download;
 use workgraph_api::ApiResponse;
-use workgraph_wire::error_envelope::error;
 
 /// Response of a route, before it becomes hyper's.
 pub(crate) struct RoutedResponse {
@@ -28,7 +27,7 @@ impl RoutedResponse {
     pub(crate) fn refuse(status: u16, text: &str) -> Self {
         Self {
             close_connection: status != 404,
-            ..Self::of(ApiResponse::json(status, error(text)))
+            ..Self::of(ApiResponse::refusal(status, text))
         }
     }
     /// Returns plain text.

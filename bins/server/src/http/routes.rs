@@ -25,7 +25,6 @@ use workgraph_api::{ApiResponse, FastPathRequest};
 use workgraph_auth::SecretDigest;
 use workgraph_portal::Route;
 use workgraph_portal::reference::ReferenceSite;
-use workgraph_wire::error_envelope::error;
 use workgraph_wire::form_body::FORM_BYTES;
 use workgraph_wire::messages;
 
@@ -109,7 +108,12 @@ pub(crate) async fn route(
 /// Returns the response of the API's description, or the failure to make it.
 fn described(edge: &AppState, made: Result<ApiResponse, JoinError>) -> RoutedResponse {
     let mut reply = made.unwrap_or_else(|panicked| {
-        error_response(&ApiError::Server(panicked.to_string()), &*edge.entropy)
+        let help = edge.api.settings().error_help();
+        error_response(
+            &ApiError::Server(panicked.to_string()),
+            &*edge.entropy,
+            &help,
+        )
     });
     let security = edge.transport_security.clone();
     let header = security.map(|value| ("Strict-Transport-Security", value));
@@ -172,8 +176,7 @@ fn download(
     name: &str,
     query: &str,
 ) -> RoutedResponse {
-    let refuse =
-        |status, reason: &str| RoutedResponse::of(ApiResponse::json(status, error(reason)));
+    let refuse = |status, reason: &str| RoutedResponse::of(ApiResponse::refusal(status, reason));
     let ticket = query.strip_prefix("ticket=").unwrap_or_default();
     let file = match edge.api.admit_download(name, ticket) {
         Ok(file) => file,

@@ -39,10 +39,10 @@ mod oauth;
 mod old_folder;
 mod openapi;
 mod pages;
-mod record_pages;
 #[expect(dead_code, reason = "other test binaries use the rest")]
 #[path = "../support/postgres_server.rs"]
 mod postgres_server;
+mod record_pages;
 #[path = "../support/round_robin.rs"]
 mod round_robin;
 mod sdk;

@@ -23,10 +23,11 @@ fn the_permalink_of_every_record_leads_to_its_page_for_who_may_see_it() {
     let folder = Folder::new();
     let server = Server::start(&folder, WIDE);
     let workspace = server.workspace("paid");
-    let make = |path: &str, data: Value| {
-        server.data("POST", path, Some(&json!({ "data": data })))
-    };
-    let team = make("/teams", json!({"name": "Pilots", "organization": workspace}));
+    let make = |path: &str, data: Value| server.data("POST", path, Some(&json!({ "data": data })));
+    let team = make(
+        "/teams",
+        json!({"name": "Pilots", "organization": workspace}),
+    );
     let project = make(
         "/projects",
         json!({"name": "Moon landing", "workspace": workspace, "team": team["gid"], "privacy_setting": "private"}),
@@ -42,15 +43,24 @@ fn the_permalink_of_every_record_leads_to_its_page_for_who_may_see_it() {
         &format!("/tasks/{task_gid}/stories"),
         json!({"text": "Two are torn"}),
     );
-    let alone = make("/tasks", json!({"name": "Alone", "workspace": workspace, "assignee": "me"}));
-    let portfolio = make("/portfolios", json!({"name": "Space", "workspace": workspace}));
+    let alone = make(
+        "/tasks",
+        json!({"name": "Alone", "workspace": workspace, "assignee": "me"}),
+    );
+    let portfolio = make(
+        "/portfolios",
+        json!({"name": "Space", "workspace": workspace}),
+    );
     let tag = make("/tags", json!({"name": "urgent", "workspace": workspace}));
     let brief = make(
         &format!("/projects/{project_gid}/project_briefs"),
         json!({"title": "Why", "text": "Because"}),
     );
     let gid = |record: &Value| record["gid"].as_str().unwrap().to_owned();
-    assert_eq!(permalink(&server, &task), format!("/0/{project_gid}/{task_gid}"));
+    assert_eq!(
+        permalink(&server, &task),
+        format!("/0/{project_gid}/{task_gid}")
+    );
     assert_eq!(permalink(&server, &alone), format!("/0/0/{}", gid(&alone)));
     assert_eq!(permalink(&server, &project), format!("/0/{project_gid}"));
 
@@ -101,9 +111,7 @@ fn a_task_in_a_hidden_project_has_an_address_that_does_not_name_it() {
     let folder = Folder::new();
     let server = Server::start(&folder, WIDE);
     let workspace = server.workspace("paid");
-    let make = |path: &str, data: Value| {
-        server.data("POST", path, Some(&json!({ "data": data })))
-    };
+    let make = |path: &str, data: Value| server.data("POST", path, Some(&json!({ "data": data })));
     let project = make(
         "/projects",
         json!({"name": "Hidden", "workspace": workspace, "team": server.team(&workspace), "privacy_setting": "private"}),

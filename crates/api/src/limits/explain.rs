@@ -157,7 +157,9 @@ impl Api {
                 let shown = json!({ "data": self.limits_json(&authentication.grant).await });
                 ApiResponse::json(200, shown.to_string().into_bytes())
             }
-            Err(failure) => crate::error::error_response(&failure, &*self.entropy),
+            Err(failure) => {
+                crate::error::error_response(&failure, &*self.entropy, &self.settings.error_help())
+            }
         }
     }
 

@@ -67,6 +67,9 @@ impl Portal {
         if !self.is_own(request) {
             return Ok(invalid_form());
         }
+        if request.path == paths::TRY_TOKEN {
+            return self.try_token(request, now).await;
+        }
         let (Ok(body), Some(visit)) = (
             form_decoding::read(request),
             self.authenticated_session(request, now).await?,

@@ -111,10 +111,12 @@ impl Console<'_> {
             owner: text("owner"),
             operation: text("operation"),
             status: text("status"),
+            method: text("method"),
+            minutes: text("minutes"),
             id: text("id"),
         };
         let requests = self.find_requests(scene.user, &owners, &search.owner, &|request| {
-            matches(&search, request)
+            matches(&search, request, now)
         });
         let chosen = owners.iter().find(|o| o.choice.key == search.owner);
         let recording = match chosen {
@@ -181,7 +183,13 @@ impl Console<'_> {
 }
 
 /// Returns true if a request is searched for.
-fn matches(search: &RequestSearch, request: &RecordedRequest) -> bool {
+fn matches(search: &RequestSearch, request: &RecordedRequest, now: SystemTime) -> bool {
+    let minutes = search.minutes.parse::<u64>().ok();
+    let age = now.duration_since(request.at).unwrap_or_default();
+    let is_recent = minutes.is_none_or(|minutes| age.as_secs() / 60 < minutes);
+    if !is_recent || !search.method.is_empty() && request.method != search.method {
+        return false;
+    }
     let part = search.operation.to_ascii_lowercase();
     let named = request.operation.to_ascii_lowercase().contains(&part)
         || request.path.to_ascii_lowercase().contains(&part);

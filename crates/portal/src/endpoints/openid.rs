@@ -34,10 +34,23 @@ impl Portal {
         };
         let mut reply = match self.user_directory.user_info(grant.user).await {
             Err(e) => self.fault(e.into()),
-            Ok(None) => json(404, text(error("user: Unknown object"))),
+            Ok(None) => json(
+                404,
+                text(error(
+                    "user: Unknown object",
+                    &self.api.settings().error_help(),
+                )),
+            ),
             Ok(Some(person)) => match user_info(&person, grant.scopes) {
                 Some(claims) => json(200, claims),
-                None => json(403, text(error("The token lacks the scope openid"))).with(
+                None => json(
+                    403,
+                    text(error(
+                        "The token lacks the scope openid",
+                        &self.api.settings().error_help(),
+                    )),
+                )
+                .with(
                     "WWW-Authenticate",
                     "Bearer error=\"insufficient_scope\", scope=\"openid\"",
                 ),

@@ -3,7 +3,7 @@ use std::time::SystemTime;
 
 use maud::{Markup, html};
 
-use super::components::{card, list};
+use super::components::{card, confirmed, list};
 use super::form::{FormField, FormProblem, summary};
 use super::format::moment;
 use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf, hidden, slim};
@@ -156,11 +156,13 @@ impl AccountPage<'_> {
                     }
                 }))
                 (card("access", "Revoke all access", &html! {
-                    p { "Ends all your access tokens and webhooks, and disconnects all apps, at once. Nothing that uses them works until it is set up anew." }
-                    form method="post" action=(paths::REVOKE_ALL) {
-                        (csrf(guard))
-                        button.bad type="submit" { "Revoke all access" }
-                    }
+                    p { "Ends all your access tokens and webhooks, and disconnects all apps, at once." }
+                    (confirmed("Revoke all access", "Revoke all access", "Everything that uses them stops working until you set it up again. This can't be undone.", &html! {
+                        form method="post" action=(paths::REVOKE_ALL) {
+                            (csrf(guard))
+                            button.bad type="submit" { "Yes, revoke all access" }
+                        }
+                    }))
                 }))
             },
         )

@@ -5,7 +5,7 @@ use maud::html;
 use workgraph_auth::ScopeSet;
 use workgraph_auth::tokens::scope::FULL_ACCESS_DESCRIPTION;
 
-use super::components::{card, list, switched};
+use super::components::{card, confirmed, list, switched};
 use super::format::day;
 use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf};
 use super::paths;
@@ -103,10 +103,12 @@ impl AuthorizedAppsPage<'_> {
                             " · since " (day(app.since))
                         }
                     }
-                    form method="post" action={ (paths::CONNECTED) "/" (app.id) "/revoke" } {
-                        (csrf(self.frame.user.csrf))
-                        button.bad type="submit" aria-label={ "Disconnect " (app.app) } { "Disconnect" }
-                    }
+                    (confirmed("Disconnect", &format!("Disconnect {}", app.app), "It can no longer act for you until you connect it again.", &html! {
+                        form method="post" action={ (paths::CONNECTED) "/" (app.id) "/revoke" } {
+                            (csrf(self.frame.user.csrf))
+                            button.bad type="submit" aria-label={ "Yes, disconnect " (app.app) } { "Yes, disconnect it" }
+                        }
+                    }))
                 }
                 ul.can {
                     @if app.scopes.is_full() {

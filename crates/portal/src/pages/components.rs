@@ -25,6 +25,16 @@ pub(super) fn list<T>(rows: &[T], empty: &str, row: impl Fn(&T) -> Markup) -> Ma
     }
 }
 
+/// Returns a button that opens a question, and below it the form that does what the button says.
+pub(super) fn confirmed(words: &str, label: &str, question: &str, form: &Markup) -> Markup {
+    html! {
+        details.confirm {
+            summary.button.bad aria-label=(label) { (words) }
+            div { p { (question) } (form) }
+        }
+    }
+}
+
 /// Returns the mark of an app that is switched off.
 pub(super) fn switched(off: bool) -> Markup {
     html! { @if off { " " span.tag.off { "Switched off" } } }

@@ -32,7 +32,7 @@ pub use errors::errors_page;
 pub use form::FormProblem;
 pub use home::HomePage;
 pub use layout::{ErrorPage, HtmlPage, PageChrome, SignedInUser, SiteUser};
-pub(crate) use layout::{STYLE_SOURCE, document};
+pub(crate) use layout::{STYLE_SOURCE, brand, document};
 pub use overview::OverviewPage;
 pub use record::{RecordLine, RecordList, RecordPage, RecordValue};
 pub use requests::{

@@ -31,6 +31,8 @@ pub const INSTALLED: &str = "/-/console/workspace_apps";
 pub const REQUESTS: &str = "/-/console/requests";
 /// Takes the POST that begins or ends the recording of bodies.
 pub const REQUEST_RECORDING: &str = "/-/console/requests/recording";
+/// Takes the POST of the reference for a token of an hour, for requests that a signed-in person tries.
+pub const TRY_TOKEN: &str = "/-/console/try_token";
 /// The account page: password and sessions of the signed-in user.
 pub const ACCOUNT: &str = "/-/console/account";
 /// Takes the POST of a new password.

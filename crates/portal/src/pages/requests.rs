@@ -24,6 +24,10 @@ pub struct RequestOwnerChoice {
 pub struct RequestSearch {
     /// Key of the owner.
     pub owner: String,
+    /// Method, in upper case.
+    pub method: String,
+    /// Minutes before now, after which a request ended.
+    pub minutes: String,
     /// Part of the operation's name or path.
     pub operation: String,
     /// Status, or its class, as in `4xx`.
@@ -82,6 +86,31 @@ pub struct RequestPage<'a> {
     pub base_url: &'a str,
 }
 
+/// Choices of the filters: values and words.
+const METHODS: &[(&str, &str)] = &[
+    ("", "All"),
+    ("GET", "GET"),
+    ("POST", "POST"),
+    ("PUT", "PUT"),
+    ("DELETE", "DELETE"),
+];
+const STATUSES: &[(&str, &str)] = &[
+    ("", "All"),
+    ("2xx", "Success (2xx)"),
+    ("4xx", "Client errors (4xx)"),
+    ("5xx", "Server errors (5xx)"),
+    ("401", "401"),
+    ("403", "403"),
+    ("404", "404"),
+    ("429", "429"),
+];
+const TIMES: &[(&str, &str)] = &[
+    ("", "All"),
+    ("5", "Last 5 minutes"),
+    ("60", "Last hour"),
+    ("1440", "Last day"),
+];
+
 /// Formats the second of an instant, in UTC.
 fn clock(at: SystemTime) -> String {
     let text = workgraph_core::model::time::Time::from_system(at).to_string();
@@ -114,13 +143,12 @@ impl RequestsPage<'_> {
     pub fn page(&self) -> HtmlPage {
         let body = html! {
             h1 { "Requests" }
-            p.lead { "The last requests with your access tokens, of your apps, and of the service accounts that you administer. They are kept in memory for a while, and nobody else sees them." }
+            p.lead { "The latest requests of your access tokens, your apps, and the service accounts that you administer. They stay in memory for a while, and nobody else sees them." }
             @if self.is_on {
-                (card("search", "Search", &self.search_form()))
-                (card("found", "Last requests", &self.list()))
+                (card("found", "Last requests", &html! { (self.search_form()) (self.list()) }))
                 (card("bodies", "Bodies", &self.recording_form()))
             } @else {
-                div.card { p.empty { "This server records no requests. Whoever runs it can switch that on with the setting " code { "inspector.bytes" } "." } }
+                div.card { p.empty { "This server doesn't record requests. Its administrator can turn that on with the setting " code { "inspector.bytes" } "." } }
             }
         };
         console(
@@ -132,12 +160,20 @@ impl RequestsPage<'_> {
     }
 
     fn search_form(&self) -> Markup {
-        let operation = FormField::new("operation", "Operation or path", &[])
-            .hint("A part of it, such as getTask or /tasks.");
-        let status = FormField::new("status", "Status", &[]).hint("Such as 404, or 4xx.");
-        let id = FormField::new("id", "Request id", &[]).hint("As X-Request-Id had it.");
+        let operation = FormField::new("operation", "Operation or path", &[]);
+        let id = FormField::new("id", "Request ID", &[]);
+        let choices = |name: &'static str, label: &str, chosen: &str, all: &[(&str, &str)]| {
+            html! {
+                div.field {
+                    label for=(name) { (label) }
+                    select id=(name) name=(name) {
+                        @for (value, words) in all { option value=(value) selected[*value == chosen] { (words) } }
+                    }
+                }
+            }
+        };
         html! {
-            form method="get" action=(paths::REQUESTS) role="search" {
+            form.filters method="get" action=(paths::REQUESTS) role="search" {
                 div.field {
                     label for="owner" { "App or token" }
                     select #owner name="owner" {
@@ -147,10 +183,12 @@ impl RequestsPage<'_> {
                         }
                     }
                 }
+                (choices("method", "Method", &self.search.method, METHODS))
+                (choices("status", "Status", &self.search.status, STATUSES))
+                (choices("minutes", "Time", &self.search.minutes, TIMES))
                 (operation.optional_line(&self.search.operation, 100))
-                (status.optional_line(&self.search.status, 3))
                 (id.optional_line(&self.search.id, 100))
-                button type="submit" { "Search" }
+                button type="submit" { "Filter" }
             }
         }
     }
@@ -158,9 +196,9 @@ impl RequestsPage<'_> {
     fn list(&self) -> Markup {
         html! {
             @if self.requests.is_empty() {
-                p.empty { "No requests." }
+                p.empty { "No requests match." }
             } @else {
-                @if self.requests.len() == self.most { p.soft { "The newest " (self.most) ". A search finds older ones." } }
+                @if self.requests.len() == self.most { p.soft { "These are the latest " (self.most) ". Filter to find older ones." } }
                 ul.list { @for row in self.requests { (line(row)) } }
             }
         }
@@ -168,9 +206,9 @@ impl RequestsPage<'_> {
 
     fn recording_form(&self) -> Markup {
         html! {
-            p { "Bodies are recorded only where you ask for it, and for an hour: tokens, secrets and signed addresses in them are masked. Of an app's requests, only those that act for you have bodies here." }
+            p { "Bodies are recorded only if you ask for it, and for an hour. Tokens, secrets and signed addresses in them are masked. For an app, you see the bodies of the requests that it makes for you." }
             @match self.recording {
-                RecordingState::NoOwner => p.soft { "Search with an app or token to switch the recording of its bodies on." },
+                RecordingState::NoOwner => p.soft { "To record bodies, first choose an app or your tokens above." },
                 RecordingState::Off => (self.switch("1", "Record bodies for an hour")),
                 RecordingState::Until(end) => {
                     p { "Bodies are recorded until " (moment(end)) "." }
@@ -275,10 +313,15 @@ impl RequestPage<'_> {
             "curl -X {} {address} -H \"Authorization: Bearer $TOKEN\"",
             request.method
         );
-        if let Some(bodies) = request.bodies.as_ref().filter(|b| !b.request.is_empty()) {
-            out.push_str(" -H 'Content-Type: application/json' -d ");
-            out.push_str(&quoted(&bodies.request));
-        }
+        let body = match &request.bodies {
+            Some(bodies) if bodies.request.is_empty() => return out,
+            Some(bodies) => quoted(&bodies.request),
+            // The body was not recorded; the command says where it belongs.
+            None if matches!(request.method, "POST" | "PUT") => "@body.json".to_owned(),
+            None => return out,
+        };
+        out.push_str(" -H 'Content-Type: application/json' -d ");
+        out.push_str(&body);
         out
     }
 }

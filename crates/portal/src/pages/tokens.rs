@@ -4,7 +4,7 @@ use std::time::SystemTime;
 use maud::{Markup, html};
 use workgraph_auth::ScopeSet;
 
-use super::components::{card, list};
+use super::components::{card, confirmed, list};
 use super::form::{FormField, FormProblem, permissions, summary};
 use super::format::{count, day, day_or};
 use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf};
@@ -93,10 +93,12 @@ pub(super) fn row(token: &TokenRow, action: &str, guard: &str) -> Markup {
                     details { summary { "What it may do" } ul.can { @for scope in token.scopes.iter() { li { (scope.description) } } } }
                 }
             }
-            form method="post" action=(action) {
-                (csrf(guard))
-                button.bad type="submit" aria-label={ "Revoke " (name) } { "Revoke" }
-            }
+            (confirmed("Revoke", &format!("Revoke {name}"), "Programs that use it stop working at once. This can't be undone.", &html! {
+                form method="post" action=(action) {
+                    (csrf(guard))
+                    button.bad type="submit" aria-label={ "Yes, revoke " (name) } { "Yes, revoke it" }
+                }
+            }))
         }
     }
 }

@@ -10,7 +10,7 @@ use maud::{Markup, PreEscaped, html};
 use workgraph_api::ApiResponse;
 
 use super::view::DocumentView;
-use crate::pages::{STYLE_SOURCE, document, paths};
+use crate::pages::{STYLE_SOURCE, brand, document, paths};
 
 /// Style sheet of the reference, beside that of all pages.
 const STYLE: &str = include_str!("reference.css");
@@ -187,19 +187,20 @@ impl<'d> PageBuilder<'d> {
         let navigation = html! {
             header.top {
                 div {
-                    a.brand href=(paths::REFERENCE) { "Workgraph API" }
+                    (brand())
                     nav aria-label="Reference" {
                         ul {
-                            li { a href=(paths::REFERENCE) { "Overview" } }
+                            li { a href=(paths::REFERENCE) { "API reference" } }
                             li { a href={ (self.view.api_path()) "/openapi.json" } { "OpenAPI document" } }
-                            li { a href=(paths::TOKENS) { "Access tokens" } }
+                            li { a href=(paths::ERRORS) { "Errors" } }
+                            li { a href=(paths::CONSOLE) { "Console" } }
                         }
                     }
                 }
             }
         };
         let main = html! {
-            main #main .reference data-api=(self.view.api_path()) data-server=(self.view.server()) { (body) }
+            main #main .reference data-session=(paths::TRY_TOKEN) data-api=(self.view.api_path()) data-server=(self.view.server()) { (body) }
         };
         let page = document(&title, &head, &navigation, &main);
         ReferenceFile::new(

@@ -3,7 +3,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::schema::{description, field_list, fields, type_name};
-use super::view::{DocumentView, OperationView, flag, items, members, text};
+use super::view::{DocumentView, OperationView, flag, items, members, prose, text};
 use crate::pages::paths;
 
 /// Returns an operation, folded.
@@ -13,14 +13,15 @@ pub(super) fn operation(view: &DocumentView<'_>, operation: &OperationView<'_>) 
         details.card.operation #(operation.id) data-find data-method=(operation.method) data-path=(operation.path) {
             summary {
                 h3 { (signature(operation)) }
-                " " span.title { (text(object, "summary")) }
+                " " span.title { (prose(object, "summary")) }
                 (marks(object))
             }
-            @if !text(object, "description").is_empty() { p { (text(object, "description")) } }
+            @if !text(object, "description").is_empty() { p { (prose(object, "description")) } }
             (facts(operation))
             (parameters(view, object))
             (body(view, object))
-            (responses(view, object))
+            (example_of(object.get("requestBody"), "request", &format!("Example of a body of {}", operation.id)))
+            (responses(view, operation))
         }
     }
 }
@@ -96,7 +97,7 @@ fn parameters(view: &DocumentView<'_>, object: &Value) -> Markup {
                     dd {
                         @if required { span.tag.must { "Required" } " " }
                         span.type { "in the " (text(parameter, "in")) ", " (type_name(view, parameter.get("schema").unwrap_or(&Value::Null))) }
-                        " " span.says { (text(parameter, "description")) }
+                        " " span.says { (prose(parameter, "description")) }
                     }
                 }
             }
@@ -150,6 +151,32 @@ fn body(view: &DocumentView<'_>, object: &Value) -> Markup {
     }
 }
 
+/// Returns the example of a body or reply, if the document has one.
+fn example<'d>(content: &'d Value, media: &str) -> Option<&'d Value> {
+    let content = content.get("content")?.get(media)?;
+    let named = || {
+        content
+            .get("examples")?
+            .as_object()?
+            .values()
+            .next()?
+            .get("value")
+    };
+    content.get("example").or_else(named)
+}
+
+/// Returns an example as JSON that can be read. `part` says for the script what it is an example of.
+fn example_of(content: Option<&Value>, part: &str, label: &str) -> Markup {
+    let example = content.and_then(|content| example(content, "application/json"));
+    let written = example.and_then(|value| serde_json::to_string_pretty(value).ok());
+    html! {
+        @if let Some(json) = written {
+            p.soft { "Example" }
+            pre data-example=(part) tabindex="0" role="region" aria-label=(label) { (json) }
+        }
+    }
+}
+
 /// Returns the kind of a field for the script, where it matters.
 fn kind(schema: &Value) -> Option<&str> {
     if text(schema, "format") == "binary" {
@@ -158,12 +185,13 @@ fn kind(schema: &Value) -> Option<&str> {
     Some(text(schema, "type")).filter(|name| !name.is_empty() && *name != "string")
 }
 
-fn responses(view: &DocumentView<'_>, object: &Value) -> Markup {
+fn responses(view: &DocumentView<'_>, operation: &OperationView<'_>) -> Markup {
+    let object = operation.object;
     let all = || members(object, "responses");
     html! {
         @for (status, response) in all().filter(|(status, _)| status.starts_with('2')) {
             h4 { "Reply" }
-            p { strong { (status) } " " (text(response, "description")) }
+            p { strong { (status) } " " (prose(response, "description")) }
             @if let Some(schema) = response.pointer("/content/application~1json/schema") {
                 dl.fields {
                     @for (name, part) in members(schema, "properties") {
@@ -172,11 +200,12 @@ fn responses(view: &DocumentView<'_>, object: &Value) -> Markup {
                     }
                 }
             }
+            (example_of(Some(response), "response", &format!("Example of a reply of {}", operation.id)))
         }
         h4 { "Errors" }
         ul.errors {
             @for (status, response) in all().filter(|(status, _)| !status.starts_with('2')) {
-                li { a href={ (paths::REFERENCE) "#error-" (status) } { (status) } " " (text(view.response(response), "description")) }
+                li { a href={ (paths::REFERENCE) "#error-" (status) } { (status) } " " (prose(view.response(response), "description")) }
             }
         }
     }

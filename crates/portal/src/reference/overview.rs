@@ -6,7 +6,7 @@ use super::file::PageContent;
 use super::operation::{marks, search_words, signature};
 use super::schema::type_name;
 use super::tag_page::search;
-use super::view::{DocumentView, members, text};
+use super::view::{DocumentView, members, prose, text, words};
 use crate::pages::paths;
 
 /// Returns the page.
@@ -14,7 +14,7 @@ pub(super) fn content(view: &DocumentView<'_>) -> PageContent {
     let count: usize = view.tags().iter().map(|tag| tag.operations.len()).sum();
     let body = html! {
         h1 { "API reference" }
-        p.lead { (view.about()) }
+        p.lead { (words(view.about())) }
         (search("Search operations by name, path, scope or field"))
         (conventions(view))
         h2 { (count) " operations" }
@@ -25,7 +25,7 @@ pub(super) fn content(view: &DocumentView<'_>) -> PageContent {
                     @for operation in &tag.operations {
                         li data-find data-words=(search_words(view, operation)) {
                             a href={ (tag.path) "#" (operation.id) } { (signature(operation)) }
-                            " " span.title { (text(operation.object, "summary")) }
+                            " " span.title { (prose(operation.object, "summary")) }
                             (marks(operation.object))
                         }
                     }
@@ -60,7 +60,7 @@ fn conventions(view: &DocumentView<'_>) -> Markup {
                     dt #{ "parameter-" (name) } { code { (name) } }
                     dd {
                         span.type { (type_name(view, parameter.get("schema").unwrap_or(&Value::Null))) }
-                        " " span.says { (text(parameter, "description")) }
+                        " " span.says { (prose(parameter, "description")) }
                     }
                 }
             }
@@ -70,7 +70,7 @@ fn conventions(view: &DocumentView<'_>) -> Markup {
             dl.fields {
                 @for (status, meaning) in view.errors() {
                     dt #{ "error-" (status) } { code { (status) } }
-                    dd { (meaning) }
+                    dd { (words(meaning)) }
                 }
             }
         }))
@@ -90,7 +90,7 @@ fn conventions(view: &DocumentView<'_>) -> Markup {
             dl.fields {
                 @for (name, meaning) in view.scopes() {
                     dt { code { (name) } }
-                    dd { (meaning) }
+                    dd { (words(meaning)) }
                 }
             }
         }))

@@ -1,8 +1,12 @@
-// The script of the reference: it searches, and sends requests with a token that stays in the memory of the page.
+// The script of the reference: it searches, and sends requests with a token that stays in this tab.
 "use strict";
 (() => {
   // Longest part of a reply that is shown, in characters.
   const SHOWN = 200000;
+  // Most results of a search that are listed.
+  const RESULTS = 12;
+  // Under this name the tab keeps the token over the pages.
+  const KEPT = "workgraph-token";
   const main = document.getElementById("main");
   const find = document.getElementById("find");
   const token = document.getElementById("token");
@@ -14,20 +18,46 @@
     return element;
   }
 
-  // Shows the entries that have all words of the search.
+  // How well an entry fits the words of a search: 0 if one is missing, more where it names the entry itself.
+  function fit(entry, words) {
+    const heading = entry.querySelector("code, h3")?.textContent ?? "";
+    const title = entry.querySelector(".title")?.textContent ?? "";
+    const link = entry.querySelector("a")?.getAttribute("href") ?? "";
+    const name = (entry.id || link.split("#")[1] || "").toLowerCase();
+    const head = `${entry.dataset.method ?? entry.querySelector(".method")?.textContent ?? ""} ${heading}`.toLowerCase();
+    entry.text ??= `${entry.dataset.words ?? ""} ${entry.id} ${entry.textContent}`.toLowerCase();
+    let score = words.join(" ") === head || words.join("") === name ? 1000 : 0;
+    for (const word of words) {
+      if (!entry.text.includes(word)) return 0;
+      if (name.startsWith(word)) score += 60;
+      else if (name.includes(word)) score += 40;
+      if (head.split(/[\s/{}]+/).includes(word)) score += 50;
+      else if (head.includes(word)) score += 20;
+      if (title.toLowerCase().includes(word)) score += 10;
+      score += 1;
+    }
+    // Of two that fit as well, the one that says it in fewer words.
+    return score + 1 / (1 + heading.length + title.length);
+  }
+
+  // Lists the entries that have all words of the search, the best first.
   function search() {
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let count = 0;
-    for (const entry of main.querySelectorAll("[data-find]")) {
-      entry.text ??= `${entry.dataset.words ?? ""} ${entry.id} ${entry.textContent}`.toLowerCase();
-      entry.hidden = !words.every((word) => entry.text.includes(word));
-      count += entry.hidden ? 0 : 1;
-    }
-    for (const group of main.querySelectorAll("[data-group]")) {
-      group.hidden = !group.querySelector("[data-find]:not([hidden])");
-    }
+    const entries = words.length ? [...main.querySelectorAll("[data-find]")] : [];
+    const ranked = entries.map((entry) => ({ entry, score: fit(entry, words) })).filter(({ score }) => score > 0);
+    ranked.sort((one, other) => other.score - one.score);
     const found = document.getElementById("found");
-    found.textContent = words.length ? `${count} found` : "";
+    const results = document.getElementById("results");
+    const more = ranked.length > RESULTS ? `; these are the best ${RESULTS}` : "";
+    found.textContent = words.length ? `${ranked.length} found${more}` : "";
+    results.replaceChildren(...ranked.slice(0, RESULTS).map(({ entry }) => {
+      const address = entry.id ? `#${entry.id}` : entry.querySelector("a").getAttribute("href");
+      const parts = [entry.querySelector(".method"), entry.querySelector("code") ?? entry.querySelector("h3")];
+      const shown = parts.filter(Boolean).map((part) => part.textContent).join(" ");
+      const title = entry.querySelector(".title")?.textContent ?? "";
+      return make("li", {}, make("a", { href: address }, shown), " ", make("span", { class: "title" }, title));
+    }));
+    results.hidden = ranked.length === 0;
   }
 
   // Opens what the address names.
@@ -56,6 +86,8 @@
 
   // The body with the fields that must be there.
   function skeleton(operation) {
+    const example = operation.querySelector('[data-example="request"]');
+    if (example) return example.textContent;
     const data = {};
     for (const part of operation.querySelectorAll('[data-in="body"][data-media="application/json"][data-required]')) {
       const empty = { array: [], object: {}, integer: 0, boolean: false };
@@ -103,12 +135,73 @@
     return { method: operation.dataset.method, path: path + suffix, body, file };
   }
 
-  function curl({ method, path, body, file }) {
-    const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-    const parts = ["curl", "-X", method, quote(main.dataset.server + path), "-H", '"Authorization: Bearer $TOKEN"'];
-    if (file) parts.push("-F", quote(`${file[0]}=@${file[1].name}`));
-    else if (body !== null) parts.push("-H", quote("Content-Type: application/json"), "-d", quote(body));
-    return parts.join(" ");
+  // The request as a command or a program, by language.
+  const samples = {
+    curl({ method, path, body, file }) {
+      const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+      const parts = ["curl", "-X", method, quote(main.dataset.server + path), "-H", '"Authorization: Bearer $TOKEN"'];
+      if (file) parts.push("-F", quote(`${file[0]}=@${file[1].name}`));
+      else if (body !== null) parts.push("-H", quote("Content-Type: application/json"), "-d", quote(body));
+      return parts.join(" ");
+    },
+    Python({ method, path, body, file }) {
+      const lines = ["import os, requests", "", "response = requests.request("];
+      lines.push(`    ${JSON.stringify(method)}, ${JSON.stringify(main.dataset.server + path)},`);
+      lines.push('    headers={"Authorization": f"Bearer {os.environ[\'TOKEN\']}"' + (body !== null && !file ? ', "Content-Type": "application/json"},' : "},"));
+      if (file) lines.push(`    files={${JSON.stringify(file[0])}: open(${JSON.stringify(file[1].name)}, "rb")},`);
+      else if (body !== null) lines.push(`    data=${JSON.stringify(body)}.encode(),`);
+      lines.push(")", "response.raise_for_status()", "print(response.json())");
+      return lines.join("\n");
+    },
+    Node({ method, path, body, file }) {
+      const lines = [];
+      if (file) lines.push('import { openAsBlob } from "node:fs";', "const form = new FormData();", `form.append(${JSON.stringify(file[0])}, await openAsBlob(${JSON.stringify(file[1].name)}), ${JSON.stringify(file[1].name)});`);
+      lines.push(`const response = await fetch(${JSON.stringify(main.dataset.server + path)}, {`, `  method: ${JSON.stringify(method)},`);
+      const json = body !== null && !file ? ', "Content-Type": "application/json"' : "";
+      lines.push(`  headers: { Authorization: \`Bearer \${process.env.TOKEN}\`${json} },`);
+      if (file) lines.push("  body: form,");
+      else if (body !== null) lines.push(`  body: ${JSON.stringify(body)},`);
+      lines.push("});", "console.log(response.status, await response.json());");
+      return lines.join("\n");
+    },
+  };
+
+  // Tabs with the request in each language. The second result shows a request in them.
+  function tabs(operation) {
+    const names = Object.keys(samples);
+    const panel = make("pre", { tabindex: "0", role: "tabpanel", id: `${operation.id}.sample` });
+    const list = make("div", { class: "tabs", role: "tablist", "aria-label": `${operation.id} as a program` });
+    let chosen = names[0];
+    let shown = null;
+    const draw = () => {
+      for (const button of list.children) {
+        const isChosen = button.textContent === chosen;
+        button.setAttribute("aria-selected", String(isChosen));
+        button.tabIndex = isChosen ? 0 : -1;
+        if (isChosen) panel.setAttribute("aria-labelledby", button.id);
+      }
+      if (shown) panel.textContent = samples[chosen](shown);
+    };
+    for (const name of names) {
+      const button = make("button", { type: "button", role: "tab", id: `${operation.id}.${name}-tab`, "aria-controls": panel.id }, name);
+      button.addEventListener("click", () => { chosen = name; draw(); });
+      list.append(button);
+    }
+    list.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      chosen = names[(names.indexOf(chosen) + step + names.length) % names.length];
+      draw();
+      list.querySelector('[aria-selected="true"]').focus();
+    });
+    const show = (described) => { shown = described; draw(); };
+    return [[list, panel], show];
+  }
+
+  // Gets a token for the session of this browser; an empty text without a session.
+  async function sessionToken() {
+    const response = await fetch(main.dataset.session, { method: "POST", credentials: "same-origin", cache: "no-store", redirect: "error" });
+    return response.ok ? (await response.json()).token : "";
   }
 
   async function send({ method, path, body, file }) {
@@ -141,30 +234,40 @@
     }
   }
 
+  // Keeps a token for the pages of this tab.
+  function keep(text) {
+    token.value = text;
+    if (text) sessionStorage.setItem(KEPT, text);
+    else sessionStorage.removeItem(KEPT);
+  }
+
   // Adds the form that sends requests of an operation.
   function equip(operation) {
     const all = inputs(operation);
     const button = make("button", { type: "submit" }, "Send request");
     const state = make("p", { role: "status" });
     const reply = make("pre", { tabindex: "0", role: "region", "aria-label": `Reply of ${operation.id}` });
-    const command = make("pre", { tabindex: "0", role: "region", "aria-label": `${operation.id} as curl` });
-    const asCurl = make("details", {}, make("summary", {}, "As curl"), command);
+    const [sample, show] = tabs(operation);
     const form = make("form", {}, ...all.map((part) => part.element), button);
     reply.hidden = true;
-    const update = () => { command.textContent = curl(request(operation, all)); };
+    const update = () => { show(request(operation, all)); };
     update();
     form.addEventListener("input", update);
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      if (!token.value.trim()) {
-        state.textContent = "Enter an access token first, at the top of the page.";
-        token.focus();
-        return;
-      }
       button.disabled = true;
       state.textContent = "Sending …";
       try {
+        if (!token.value.trim()) keep(await sessionToken());
+        if (!token.value.trim()) {
+          state.textContent = "Sign in, or enter an access token at the top of the page.";
+          token.focus();
+          button.disabled = false;
+          return;
+        }
         const { response, text, took } = await send(request(operation, all));
+        // One that has expired is not tried again: the next request gets another.
+        if (response.status === 401) keep("");
         const cost = response.headers.get("Workgraph-Cost");
         const wait = response.headers.get("Retry-After");
         const id = response.headers.get("X-Request-Id");
@@ -182,7 +285,7 @@
       }
       button.disabled = false;
     });
-    operation.append(make("div", { class: "try" }, make("h4", {}, "Try it"), form, state, reply, asCurl));
+    operation.append(make("div", { class: "try" }, make("h4", {}, "Try it"), form, state, reply, ...sample));
   }
 
   if (find) {
@@ -191,8 +294,8 @@
   }
   if (token) {
     document.getElementById("credentials").hidden = false;
-    // A page that the browser keeps for going back has no token either.
-    addEventListener("pagehide", () => { token.value = ""; });
+    keep(sessionStorage.getItem(KEPT) ?? "");
+    token.addEventListener("input", () => { sessionStorage.setItem(KEPT, token.value.trim()); });
     for (const operation of main.querySelectorAll(".operation")) {
       operation.addEventListener("toggle", () => equip(operation), { once: true });
     }

@@ -2,7 +2,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::view::{DocumentView, flag, items, members, reference, text};
+use super::view::{DocumentView, flag, items, members, prose, reference, text};
 
 /// Deepest nesting of fields that is shown.
 const DEPTH: usize = 4;
@@ -58,7 +58,7 @@ pub(super) fn description(view: &DocumentView<'_>, field: &Value, depth: usize) 
         @for scope in items(field, "x-scopes").filter_map(Value::as_str) {
             " " span.tag { "Needs " (scope) }
         }
-        @if !text(field, "description").is_empty() { " " span.says { (text(field, "description")) } }
+        @if !text(field, "description").is_empty() { " " span.says { (prose(field, "description")) } }
         @if let (Some(inner), true) = (inner, depth < DEPTH) { (field_list(view, inner, depth + 1)) }
     }
 }

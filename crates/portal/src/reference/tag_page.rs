@@ -5,6 +5,7 @@ use super::file::PageContent;
 use super::operation::{operation, record};
 use super::view::{DocumentView, TagView};
 use crate::pages::paths;
+use workgraph_wire::percent::encode_component;
 
 /// Returns the page of a tag.
 pub(super) fn content(view: &DocumentView<'_>, tag: &TagView<'_>) -> PageContent {
@@ -16,8 +17,9 @@ pub(super) fn content(view: &DocumentView<'_>, tag: &TagView<'_>) -> PageContent
         div.card #credentials hidden {
             label for="token" { "Access token" }
             p.hint #token-hint {
-                "Requests that you send from this page change real data, and carry this token. The page keeps it in memory until you leave it, and sends it to this server alone. "
-                a href=(paths::TOKENS) { "Make one" } "."
+                "Requests that you send from these pages change real data. If you are signed in, leave this empty: the first request gets a token that works for an hour. Otherwise "
+                a href={ (paths::SIGN_IN) "?next=" (encode_component(&tag.path)) } { "sign in" }
+                " or enter a token. It stays in this tab until you close it, and goes to this server alone."
             }
             input #token type="password" autocomplete="off" spellcheck="false" aria-describedby="token-hint";
         }
@@ -62,6 +64,7 @@ pub(super) fn search(label: &str) -> Markup {
             label for="find" { (label) }
             input #find type="text" autocomplete="off" spellcheck="false" aria-describedby="found";
             p.hint #found role="status" {}
+            ol #results hidden {}
         }
     }
 }

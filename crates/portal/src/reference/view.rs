@@ -1,6 +1,7 @@
 //! The OpenAPI document as the pages read it: tags, operations and records, with their addresses.
 use std::collections::{BTreeMap, BTreeSet};
 
+use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use crate::csrf::origin;
@@ -38,6 +39,24 @@ pub(super) struct DocumentView<'d> {
 /// Returns the text at a key, or an empty one.
 pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the text at a key as HTML; what is between backticks is code.
+pub(super) fn prose(value: &Value, key: &str) -> Markup {
+    words(text(value, key))
+}
+
+/// Returns a text as HTML; what is between backticks is code. A backtick without another stays.
+pub(super) fn words(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    let last = parts.len().saturating_sub(1);
+    html! {
+        @for (number, part) in parts.iter().enumerate() {
+            @if number % 2 == 0 { (part) }
+            @else if number < last { code { (part) } }
+            @else { "`" (part) }
+        }
+    }
 }
 
 /// Returns true if a key has the value true.

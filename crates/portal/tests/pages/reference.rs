@@ -191,7 +191,6 @@ fn reference_pages_run_one_script_and_load_nothing_else() {
         "insertAdjacentHTML",
         "eval(",
         "localStorage",
-        "sessionStorage",
         "cookie",
         "http",
     ] {

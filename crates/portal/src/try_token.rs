@@ -1,0 +1,58 @@
+//! Tokens with which a signed-in person tries operations from the pages of the reference.
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+use workgraph_api::ApiResponse;
+use workgraph_auth::{OAuthStore, TokenKind, TokenRecord, mint_token};
+
+use crate::common_responses::json as json_reply;
+use crate::portal::{Portal, PortalError};
+use crate::portal_request::PortalRequest;
+
+/// Description of such a token in the list of tokens.
+const DESCRIPTION: &str = "API reference, try it";
+/// Lifetime of such a token.
+const LIFETIME: Duration = Duration::from_secs(3_600);
+
+impl Portal {
+    /// Answers with a token of the signed-in user, which works for an hour or until they sign out. The one before is
+    /// revoked, so that a user has one at most.
+    pub(crate) async fn try_token(
+        &self,
+        request: &PortalRequest,
+        now: SystemTime,
+    ) -> Result<ApiResponse, PortalError> {
+        let Some(visit) = self.authenticated_session(request, now).await? else {
+            let body = json!({"error": "Sign in first"}).to_string();
+            return Ok(json_reply(401, body).with("Cache-Control", "no-store"));
+        };
+        let user = visit.session.user;
+        let acting = request.actor_context(Some(user));
+        let store = self.audited_store.as_actor(acting, now);
+        revoke_try_tokens(&*store, user, now).await?;
+        let (secret, digest) = mint_token(TokenKind::Personal, &self.random()?);
+        let record = TokenRecord {
+            description: DESCRIPTION.to_owned(),
+            expires_at: now.checked_add(LIFETIME),
+            ..TokenRecord::personal(self.next_id()?, digest, user, now)
+        };
+        store.insert_token(record).await?;
+        let body = json!({"token": secret.expose(), "expires_in": LIFETIME.as_secs()}).to_string();
+        Ok(json_reply(200, body).with("Cache-Control", "no-store"))
+    }
+}
+
+/// Revokes the tokens with which a user tries operations.
+pub(crate) async fn revoke_try_tokens(
+    store: &dyn OAuthStore,
+    user: u64,
+    now: SystemTime,
+) -> Result<(), PortalError> {
+    for record in store.list(user).await? {
+        let is_one = record.kind == TokenKind::Personal && record.description == DESCRIPTION;
+        if is_one && record.revoked_at.is_none() {
+            store.revoke(record.id, now).await?;
+        }
+    }
+    Ok(())
+}
