@@ -61,7 +61,7 @@ impl Api {
         admission.permit = Some(admitted.await?);
         let authorized = authorize(found.row(), &authentication)?;
         let budget = ResponseBudget::new(self.settings.reply_max);
-        let input = OperationInput::Request(request);
+        let input = OperationInput::Request(request, &[]);
         let caller = Caller::default();
         self.dispatch(input, &found.parameters, authorized, caller, &budget)
             .await

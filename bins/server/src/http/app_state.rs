@@ -140,6 +140,7 @@ impl ConnectionContext {
         is_read: bool,
         network: IpAddr,
     ) -> ApiResponse {
+        reply.complete(self.edge.api.settings());
         if reply.body.is_empty() {
             return reply;
         }
@@ -154,6 +155,7 @@ impl ConnectionContext {
         if !lease.grow(body + REPLY_OVERHEAD) {
             if is_read && reply.status < 400 {
                 reply = no_room(reply);
+                reply.complete(self.edge.api.settings());
             }
             lease.grow_regardless(reply.body.len() + REPLY_OVERHEAD);
         }
