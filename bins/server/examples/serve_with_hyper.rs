@@ -127,7 +127,7 @@ async fn answer(api: Arc<Api>, request: Request<Incoming>) -> http::Result<Respo
 }
 
 /// Body of a reply with the permit of its request, which counts as running until hyper drops the body.
-struct ReplyBody(Vec<u8>, #[expect(dead_code)] Option<Permit>);
+struct ReplyBody(Bytes, #[expect(dead_code)] Option<Permit>);
 
 impl AsRef<[u8]> for ReplyBody {
     fn as_ref(&self) -> &[u8] {

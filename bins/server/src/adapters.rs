@@ -11,6 +11,7 @@ pub(crate) mod export_folder;
 pub(crate) mod fault_injection;
 pub(crate) mod folder_use;
 pub(crate) mod gzip;
+pub(crate) mod key_files;
 pub(crate) mod postgres_node;
 pub(crate) mod private_values;
 pub(crate) mod sealed_webhooks;

@@ -5,7 +5,6 @@ mod backup_restore;
 pub(crate) mod data_digest;
 mod data_files;
 pub(crate) mod hosted_files;
-pub(crate) mod key_files;
 mod move_files;
 mod move_progress;
 mod move_values;

@@ -1,19 +1,15 @@
 //! `workgraph laws`: judges a limiter, a paginated list or a webhook receiver that somebody else wrote.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
-
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use std::path::PathBuf;
 use workgraph_laws::limiter::{self, HttpLimiter, JsonLinesLimiter, LimiterSubject};
 use workgraph_laws::pagination::{self, HttpList};
 use workgraph_laws::receiver::{self, HttpReceiver};
 use workgraph_laws::{Report, RunOptions, SubjectError};
 
-use crate::cli::say;
-
 /// Exit status of a subject that could not be judged.
-const NOT_JUDGED: u8 = 2;
+pub(crate) const NOT_JUDGED: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(crate) struct LawsArgs {
@@ -73,8 +69,14 @@ struct LawsChoice {
     junit: Option<PathBuf>,
 }
 
+/// What the command prints, and its exit status.
+pub(crate) struct LawsOutcome {
+    pub(crate) text: String,
+    pub(crate) exit_status: u8,
+}
+
 /// Judges a subject. The status is 0 if every judged law holds, 1 if one is broken, 2 if the subject can't be judged.
-pub(crate) fn run(arguments: &LawsArgs) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &LawsArgs) -> Result<LawsOutcome> {
     let choice = &arguments.choice;
     let known = match &choice.known_failing {
         Some(file) => {
@@ -97,20 +99,24 @@ pub(crate) fn run(arguments: &LawsArgs) -> Result<ExitCode> {
     let report = match judge(&arguments.subject, &options)? {
         Ok(report) => report,
         Err(error) => {
-            eprintln!("workgraph: the subject can't be judged: {error}");
-            return Ok(ExitCode::from(NOT_JUDGED));
+            return Ok(LawsOutcome {
+                text: format!("the subject can't be judged: {error}"),
+                exit_status: NOT_JUDGED,
+            });
         }
     };
-    say(&if choice.json {
-        report.json()
-    } else {
-        report.to_string()
-    });
     if let Some(file) = &choice.junit {
         std::fs::write(file, report.junit())
             .with_context(|| format!("write {}", file.display()))?;
     }
-    Ok(ExitCode::from(report.exit_status(&known)))
+    Ok(LawsOutcome {
+        text: if choice.json {
+            report.json()
+        } else {
+            report.to_string()
+        },
+        exit_status: report.exit_status(&known),
+    })
 }
 
 fn judge(subject: &LawsSubject, options: &RunOptions) -> Result<Result<Report, SubjectError>> {

@@ -84,7 +84,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 admin::command_text::text(&answer)
             });
         }
-        Command::Laws(arguments) => return laws_command::run(&arguments),
+        Command::Laws(arguments) => {
+            let outcome = laws_command::run(&arguments)?;
+            match outcome.exit_status {
+                laws_command::NOT_JUDGED => complain(&outcome.text),
+                _ => say(outcome.text.trim_end()),
+            }
+            return Ok(ExitCode::from(outcome.exit_status));
+        }
         Command::Backup { file, without_keys } => {
             needs_folder(&config)?;
             adapters::backup::backup(config.folder(), &file, !without_keys)?;

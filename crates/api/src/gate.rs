@@ -210,7 +210,7 @@ impl Api {
             expires_at: Some(session.expires_at),
             ..TokenRecord::personal(0, session.digest, session.user, started)
         };
-        let checked = self.check_found_token(Arc::new((record, account.clone())), None);
+        let checked = self.check_found_token(Arc::new((record, *account)), None);
         checked.map_err(|refused| refused.error)
     }
 

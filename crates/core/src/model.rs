@@ -14,6 +14,7 @@ pub mod node;
 pub mod node_head;
 pub mod node_types;
 pub mod number_format;
+pub mod page_address;
 pub mod permalink;
 pub mod reactions;
 pub mod readable;

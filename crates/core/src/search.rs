@@ -13,7 +13,8 @@ mod word_split;
 pub use column_set::ColumnSet;
 pub use index_column::IndexColumn;
 pub use index_entry::{EntryList, EntryScan, IndexEntry, is_searchable};
-pub use word_query::{NodeWords, WORD_MAX, WORDS_MAX, WordQuery, split_words};
+pub use word_query::{NodeWords, WORDS_MAX, WordQuery, split_words};
+pub use word_split::WORD_MAX;
 
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::Edge;

@@ -47,6 +47,10 @@ impl HttpClient {
     ///
     /// # Errors
     /// Fails if no reply comes; a reply of any status is one.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how long an answer takes is what a law is about"
+    )]
     pub(crate) fn send(&self, request: &HttpRequest) -> Result<HttpReply, SubjectError> {
         let failed = |error: &dyn std::fmt::Display| {
             SubjectError(format!("{} {}: {error}", request.method, request.url))

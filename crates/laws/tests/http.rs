@@ -1,4 +1,8 @@
 //! Subjects behind HTTP: a small server on loopback gives the ones in memory an address.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that meets what it did not expect must end there"
+)]
 #![cfg(feature = "http")]
 
 use std::collections::HashMap;

@@ -1,4 +1,8 @@
 //! The laws of limiters on this project's own limiter, and through the protocol.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that meets what it did not expect must end there"
+)]
 
 use std::path::PathBuf;
 

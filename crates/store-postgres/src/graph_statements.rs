@@ -220,10 +220,11 @@ pub(crate) const PUT_FREE_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALU
 pub(crate) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
 
 /// The last entry of commits that are made together has the keys that all of them touch. No entry is of a time before that of
-/// the commit before it, which another node may have made by a clock that is ahead.
+/// the commit before it, which another node may have made by a clock that is ahead, unless the clock was set back by more than a minute.
 pub(crate) const APPEND: &str = "INSERT INTO journal (seq, at, actor, facts, nodes, touched) \
-    SELECT j.seq, greatest(j.at, (SELECT at FROM journal ORDER BY seq DESC LIMIT 1)), j.actor, j.facts, j.nodes, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM (SELECT unnest($1::bigint[]) AS seq, \
-    unnest($2::bigint[]) AS at, unnest($3::bigint[]) AS actor, unnest($4::text[]) AS facts, unnest($5::text[]) AS nodes) j";
+    SELECT j.seq, CASE WHEN j.at + 60000 < last.at THEN j.at ELSE greatest(j.at, last.at) END, j.actor, j.facts, j.nodes, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM (SELECT unnest($1::bigint[]) AS seq, \
+    unnest($2::bigint[]) AS at, unnest($3::bigint[]) AS actor, unnest($4::text[]) AS facts, unnest($5::text[]) AS nodes) j \
+    LEFT JOIN (SELECT at FROM journal ORDER BY seq DESC LIMIT 1) last ON true";
 pub(crate) const LAST_COMMIT_TIME: &str =
     "SELECT coalesce((SELECT at FROM journal ORDER BY seq DESC LIMIT 1), 0)";
 pub(crate) const EVENTS: &str =

@@ -1,7 +1,7 @@
 //! Backups: a copy of the database, and beside it those of the files of attachments and of the keys.
 use crate::adapters::blob_folder::BlobFolder;
+use crate::adapters::key_files;
 use crate::adapters::stores::open_read_only;
-use crate::data_commands::key_files;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,11 @@
 //! The continuous archive: its options for a server, and `workgraph restore`.
 use crate::adapters::blob_bucket::{ArchiveBucket, owner_id};
 use crate::adapters::data_dir;
+use crate::adapters::key_files;
 use crate::adapters::stores::ArchiveOptions;
 use crate::adapters::system_clock::WallClock;
 use crate::config::{BucketConfig, Config};
-use crate::data_commands::{archive_claim, backup_restore, key_files};
+use crate::data_commands::{archive_claim, backup_restore};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Value, json};

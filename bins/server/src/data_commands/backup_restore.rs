@@ -2,9 +2,9 @@
 use crate::adapters::backup::{attachments_of, keys_of};
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::data_dir;
+use crate::adapters::key_files;
 use crate::adapters::stores::open_read_only;
 use crate::data_commands::data_files::ATTACHMENTS;
-use crate::data_commands::key_files;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 

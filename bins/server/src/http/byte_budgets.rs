@@ -14,6 +14,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use workgraph_api::request::TransportMemory;
 
+/// Refusal of a client for which, or of a server that, keeps too many bytes.
+pub(crate) const NO_ROOM: &str =
+    "Too many bytes of requests and replies are under way; try again later";
+
 /// Bytes that a holder may keep in the last quarter of the total.
 const SMALL_HOLDING: usize = 64 << 10;
 /// Parts of the table of holders, each with a lock of its own.

@@ -69,6 +69,10 @@ pub(crate) fn handle_request(
 }
 
 /// Response to a request, or the work on it.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a response that is ready takes no allocation"
+)]
 pub(crate) enum ResponseFuture {
     /// The response, until hyper takes it.
     Ready(Option<Response<ResponseBody>>),

@@ -4,6 +4,7 @@ use crate::config::schema::HttpConfig;
 use crate::http::app_state::{AppState, CallOutcome, ConnectionContext};
 use crate::http::attachment_download;
 use crate::http::byte_budgets::ByteHolder;
+use crate::http::byte_budgets::NO_ROOM;
 use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
 use crate::http::request_body::{BodyPace, CollectError, StreamedBody};
@@ -30,10 +31,6 @@ use workgraph_wire::messages;
 
 /// Path of the API's base.
 pub(crate) const BASE: &str = "/api/1.0";
-
-/// Refusal of a client for which, or of a server that, keeps too many bytes.
-pub(crate) const NO_ROOM: &str =
-    "Too many bytes of requests and replies are under way; try again later";
 
 /// Header of a request for an explanation of the limits.
 static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN_HEADER);

@@ -132,10 +132,7 @@ fn a_name_cannot_break_out_of_the_header_of_a_download() {
             "a;filename=b.txt",
             "attachment; filename=\"a;filename=b.txt\"",
         ),
-        (
-            "%00.txt",
-            "attachment; filename=\"_00.txt\"; filename*=UTF-8''%2500.txt",
-        ),
+        ("%00.txt", "attachment; filename=\".txt\""),
     ] {
         let body = body(&task, sent, b"content");
         let request = [head(&server, body.len()).into_bytes(), body].concat();

@@ -62,14 +62,14 @@ impl Cluster {
     }
 }
 
-/// Returns the time of the machine, which is that of its Redis, in milliseconds.
+/// Returns the time of the machine, which is that of its Redis, in whole milliseconds.
 #[expect(
     clippy::disallowed_methods,
     reason = "requests of the past are relative to the clock of a real process"
 )]
 fn now() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    since.as_secs_f64() * 1_000.0
+    (since.as_secs_f64() * 1_000.0).floor()
 }
 
 /// S976. A client that waits as it is told is admitted by whichever node it meets next, and no minute has more than the

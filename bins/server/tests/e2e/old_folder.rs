@@ -53,6 +53,17 @@ fn start(folder: &Folder, more: &[(&str, &str)]) -> Server {
     Server::start(folder, &[WIDE, more].concat())
 }
 
+/// Returns a reply without the addresses of pages for people, which were those of the API in earlier versions.
+fn without_permalinks(text: &str) -> String {
+    const NAME: &str = "\"permalink_url\":\"";
+    let mut parts = text.split(NAME);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (_, rest) = part.split_once('"').unwrap();
+        format!("{text}{NAME}\"{rest}")
+    })
+}
+
 #[test]
 fn folders_of_earlier_versions_answer_the_same_bytes_and_finish_their_jobs() {
     if is_about_one_node("data folders of earlier versions") {
@@ -72,7 +83,12 @@ fn folders_of_earlier_versions_answer_the_same_bytes_and_finish_their_jobs() {
             let path = reply["path"].as_str().unwrap();
             let found = server.ask("GET", path, None);
             assert_eq!(u64::from(found.status), reply["status"], "{path}");
-            assert_eq!(found.text(), reply["body"].as_str().unwrap(), "{path}");
+            let body = reply["body"].as_str().unwrap();
+            assert_eq!(
+                without_permalinks(&found.text()),
+                without_permalinks(body),
+                "{path}"
+            );
         }
         drop(server);
 

@@ -20,7 +20,7 @@ fn permalink(server: &Server, record: &Value) -> String {
 
 #[test]
 fn the_permalink_of_every_record_leads_to_its_page_for_who_may_see_it() {
-    let folder = Folder::new();
+    let folder = Folder::new("record-page");
     let server = Server::start(&folder, WIDE);
     let workspace = server.workspace("paid");
     let make = |path: &str, data: Value| server.data("POST", path, Some(&json!({ "data": data })));
@@ -108,7 +108,7 @@ fn the_permalink_of_every_record_leads_to_its_page_for_who_may_see_it() {
 
 #[test]
 fn a_task_in_a_hidden_project_has_an_address_that_does_not_name_it() {
-    let folder = Folder::new();
+    let folder = Folder::new("record-walls");
     let server = Server::start(&folder, WIDE);
     let workspace = server.workspace("paid");
     let make = |path: &str, data: Value| server.data("POST", path, Some(&json!({ "data": data })));

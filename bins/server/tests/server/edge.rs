@@ -35,7 +35,7 @@ fn what_is_too_large_or_malformed_is_refused_in_the_envelope() {
         (get("/api/1.0/users/me", end), 401),
         (get("/api/1.0", end), 404),
         (get("/api/1.00/users/me", end), 404),
-        (get("/", end), 404),
+        (get("/nothing", end), 404),
         (get("/-/nothing", end), 404),
         (
             server.raw(

@@ -43,10 +43,10 @@ fn metrics_are_not_for_everybody() {
 }
 
 /// Begins a request whose body does not come.
-fn slow(server: &Server, client: &str) -> TcpStream {
+fn slow(server: &Server, client: &str, token: &str) -> TcpStream {
     let mut stream = server.connect();
     let text = format!(
-        "POST /api/1.0/tasks HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {client}\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+        "POST /api/1.0/tasks HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {client}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
     );
     stream.write_all(text.as_bytes()).unwrap();
     let mut first = [0; 12];
@@ -69,7 +69,10 @@ fn clients_behind_a_proxy_are_limited_one_by_one() {
         ],
     );
     let idle: Vec<TcpStream> = (0..6).map(|_| server.answered().unwrap()).collect();
-    let greedy = [slow(&server, "2001:db8::1"), slow(&server, "2001:db8::2")];
+    // Without a token no body is received.
+    let boot = folder.bootstrap();
+    let token = boot["personal_access_token"].as_str().unwrap();
+    let greedy = ["2001:db8::1", "2001:db8::2"].map(|client| slow(&server, client, token));
     let of = |client: &str| {
         let header = format!("X-Forwarded-For: {client}\r\n");
         let reply = get(&server, "/-/livez", &header);

@@ -50,7 +50,8 @@ fn paste(name: &str, text: &str) {
         .replace("8080", &own)
         .replace("8099", &receiver);
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let script = format!("set -m; trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; set -e\n{pasted}");
+    let script =
+        format!("set -m; trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; set -e\n{pasted}");
     let mut shell = Command::new("timeout");
     let shell = shell
         .args(["--kill-after=5", "120", "bash", "--norc", "-c", &script])

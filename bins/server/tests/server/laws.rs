@@ -9,8 +9,11 @@ fn the_servers_own_lists_keep_the_laws_of_pagination() {
     let boot = folder.bootstrap();
     let token = boot["personal_access_token"].as_str().unwrap();
     let workspace = boot["workspaces"][0]["gid"].as_str().unwrap();
+    let path = format!("GET /api/1.0/workspaces/{workspace}/teams");
+    let teams = json(&server.request(&path, token, "").1);
+    let team = teams["data"][0]["gid"].as_str().unwrap();
     let body = format!(
-        r#"{{"data":{{"name":"Laws","workspace":"{workspace}","privacy_setting":"private"}}}}"#
+        r#"{{"data":{{"name":"Laws","team":"{team}","workspace":"{workspace}","privacy_setting":"private"}}}}"#
     );
     let (status, reply) = server.request("POST /api/1.0/projects", token, &body);
     assert_eq!(status, 201, "{reply}");

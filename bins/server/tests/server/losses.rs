@@ -1,4 +1,8 @@
 //! Losses of data and of keys: a folder that was in use is never taken for a new one.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a test that meets what it did not expect must end there"
+)]
 use crate::common::{Folder, Server, json, run, run_with};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU16, Ordering};

@@ -109,7 +109,7 @@ fn masked_part(part: &str) -> Cow<'_, str> {
         match percent::decode(text.as_bytes(), true) {
             Ok(plain) if masked_text(&plain) != plain => return Cow::Borrowed(MASK),
             Ok(plain) if plain == text => return Cow::Borrowed(part),
-            Ok(plain) => text = plain.into(),
+            Ok(plain) => text = plain,
             // A text that was decoded before may hold a lone `%`.
             Err(_) if text != part => return Cow::Borrowed(part),
             Err(_) => return Cow::Borrowed(MASK),

@@ -1,4 +1,5 @@
 //! Addresses of the pages on which people see a record.
+pub use super::page_address::pages_url;
 pub use workgraph_richtext::page_html;
 
 use super::gid::Gid;
@@ -20,12 +21,6 @@ pub const TYPES_WITH_PAGES: &[Type] = &[
     Type::StatusUpdate,
     Type::User,
 ];
-
-/// Returns the address of the server's pages, without a trailing slash, for the address of its API.
-#[must_use]
-pub fn pages_url(base_url: &str) -> &str {
-    base_url.strip_suffix("/api/1.0").unwrap_or(base_url)
-}
 
 /// Returns the path of the page of a record: `/0/PROJECT/TASK` for a task, with 0 for no project, `/0/PROJECT` for a
 /// project, and `/0/TYPE/GID` for the others. `None` if the type has no pages.

@@ -8,8 +8,6 @@ use crate::model::registry::Type;
 use crate::model::resources::{task, user};
 use crate::model::rich_text_values;
 
-/// Greatest length of a word, in characters; the rest of a longer word is ignored.
-pub const WORD_MAX: usize = 64;
 /// Greatest number of words that one query should look for.
 pub const WORDS_MAX: usize = 32;
 
@@ -198,6 +196,7 @@ mod tests {
     use super::*;
     use crate::model::draft::Draft;
     use crate::model::gid::Gid;
+    use crate::search::WORD_MAX;
     use proptest::prelude::*;
 
     #[test]
@@ -340,7 +339,7 @@ mod tests {
             prop_assert_eq!(query.words.is_empty(), words.is_empty());
             for word in &query.words {
                 prop_assert!(words.binary_search(word).is_ok(), "{word:?} of {words:?}");
-                prop_assert_eq!(&WordQuery::new(word, false, false).words, &[word.clone()], "a word is one word");
+                prop_assert_eq!(&WordQuery::new(word, false, false).words, std::slice::from_ref(word), "a word is one word");
             }
         }
     }

@@ -3,11 +3,13 @@
 //! A word is a run of letters and digits; case, accents and forms of a letter are ignored. A sign that is no letter, digit
 //! or blank is a word of its own, and an emoji sequence is one sign. In scripts that are written without blanks nothing
 //! tells where a word ends: each character is a word, and each pair of neighbours, so that any part of a text is found.
-use super::WORD_MAX;
 use icu_normalizer::DecomposingNormalizer;
 use icu_properties::props::{ExtendedPictographic, GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointSetData};
 use std::borrow::Cow;
+
+/// Greatest length of a word, in characters; the rest of a longer word is ignored.
+pub const WORD_MAX: usize = 64;
 
 /// Part of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]

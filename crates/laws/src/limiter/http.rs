@@ -22,6 +22,8 @@ pub struct HttpLimiter {
     /// Real time and virtual time at the start, where no request sets the clock.
     begun: Option<(Instant, u64)>,
     clock: Option<u64>,
+    /// Milliseconds by which this limiter's times are later than those of its scenario: the endpoint's clock never goes back.
+    shift: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -65,10 +67,15 @@ impl HttpLimiter {
             runs: 0,
             begun: None,
             clock: None,
+            shift: None,
         })
     }
 
     /// Brings the clock of the endpoint to a time: by its request, or by waiting.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an endpoint without a clock to set lives in real time"
+    )]
     fn move_clock(&mut self, now: u64) -> Result<(), SubjectError> {
         let Some(clock) = &self.settings.clock else {
             let (begun, start) = *self.begun.get_or_insert((Instant::now(), now));
@@ -76,6 +83,13 @@ impl HttpLimiter {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
             return Ok(());
         };
+        let last = self
+            .clock
+            .map(|last| last.saturating_add(self.settings.window_ms));
+        let shift = self
+            .shift
+            .get_or_insert_with(|| last.map_or(0, |last| last.saturating_sub(now)));
+        let now = now.saturating_add(*shift);
         if self.clock == Some(now) {
             return Ok(());
         }
@@ -100,6 +114,7 @@ impl LimiterSubject for HttpLimiter {
     fn start(&mut self, _setup: &LimiterSetup) -> Result<(), SubjectError> {
         self.runs += 1;
         self.begun = None;
+        self.shift = None;
         Ok(())
     }
 

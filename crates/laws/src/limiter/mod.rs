@@ -117,7 +117,7 @@ const LAWS: &[LimiterLaw] = &[
         needs: Some(LimiterAbility::Clock),
         make: |generator| {
             generator.traffic_with(1, |random, setup| {
-                Step::StepBack(random.u64(0..=2 * setup.window_ms))
+                Step::ClockBack(random.u64(0..=2 * setup.window_ms))
             })
         },
         judgement: Judgement::Rule(|run| run.no_window_above_the_quota()),

@@ -177,7 +177,7 @@ impl LimiterSubject for ReferenceLimiter {
         if self.setup.permits.is_some_and(|permits| running >= permits) {
             wait = wait.max(1);
         }
-        if self.breaks("G15") && self.attempts % 17 == 0 {
+        if self.breaks("G15") && self.attempts.is_multiple_of(17) {
             wait = wait.max(1);
         }
         if wait > 0 {
@@ -200,7 +200,7 @@ impl LimiterSubject for ReferenceLimiter {
 
     fn finish(&mut self, ticket: u64) -> Result<(), SubjectError> {
         self.ends += 1;
-        let lost = self.breaks("G12") && self.ends % 3 == 0;
+        let lost = self.breaks("G12") && self.ends.is_multiple_of(3);
         if let Some(key) = self.in_flight.remove(&ticket)
             && !lost
             && let Some(state) = self.keys.get_mut(&key)

@@ -126,7 +126,7 @@ impl JudgedRun<'_> {
             .iter()
             .enumerate()
             .find_map(|(position, step)| match step.answer {
-                Some(LimiterAnswer::Refused { wait_ms }) if wait_ms == 0 => {
+                Some(LimiterAnswer::Refused { wait_ms: 0 }) => {
                     Some(("a refusal states a wait of zero".to_owned(), position))
                 }
                 Some(LimiterAnswer::Refused { wait_ms }) if wait_ms > most => Some((

@@ -15,7 +15,7 @@ pub(super) enum Step {
     /// The wait of the last refusal passes, or one unit less.
     PassStatedWait { one_less: bool },
     /// The clock steps back.
-    StepBack(u64),
+    ClockBack(u64),
     /// The oldest request in flight ends.
     Finish,
     /// The oldest request in flight costs something, and ends.
@@ -95,7 +95,7 @@ pub(super) fn run(
                 let less = if one_less { unit } else { 0 };
                 now = now.saturating_add(stated.saturating_sub(less).min(longest));
             }
-            Step::StepBack(milliseconds) => now = now.saturating_sub(milliseconds),
+            Step::ClockBack(milliseconds) => now = now.saturating_sub(milliseconds),
             Step::Finish if !in_flight.is_empty() => subject.finish(in_flight.remove(0))?,
             Step::Settle(cost) if !in_flight.is_empty() => {
                 let ticket = in_flight.remove(0);
@@ -135,7 +135,7 @@ pub(super) fn lines(setup: &LimiterSetup, taken: &[TakenStep]) -> Vec<String> {
     let told = |step: &&TakenStep| {
         !matches!(
             step.step,
-            Step::Pass(_) | Step::PassStatedWait { .. } | Step::StepBack(_)
+            Step::Pass(_) | Step::PassStatedWait { .. } | Step::ClockBack(_)
         )
     };
     let steps = taken.iter().filter(told);
@@ -164,7 +164,7 @@ impl fmt::Display for TakenStep {
             Step::Settle(cost) => write!(f, "the oldest request costs {cost}, and ends"),
             Step::SetQuota(quota) => write!(f, "the quota becomes {quota}"),
             Step::Sweep => f.write_str("idle keys are evicted"),
-            Step::Pass(_) | Step::PassStatedWait { .. } | Step::StepBack(_) => {
+            Step::Pass(_) | Step::PassStatedWait { .. } | Step::ClockBack(_) => {
                 f.write_str("time passes")
             }
         }

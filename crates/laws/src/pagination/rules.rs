@@ -141,7 +141,7 @@ impl Scene<'_> {
         let max = self.list.profile().max_limit as usize;
         let limit = (1..=rows.min(max))
             .rev()
-            .find(|limit| rows % limit == 0 && (rows / limit > 1 || rows == 1));
+            .find(|limit| rows.is_multiple_of(*limit) && (rows / limit > 1 || rows == 1));
         let limit = u32::try_from(limit.unwrap_or(1)).unwrap_or(1);
         // One page more may be empty.
         let most_pages = rows / limit.max(1) as usize + 1;

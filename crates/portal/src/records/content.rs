@@ -307,7 +307,7 @@ fn page_of(record: &Value) -> Option<String> {
 /// Returns a record as an entry of a list.
 pub(crate) fn line(record: &Value) -> RecordLine {
     let day = text(&record["due_on"]).map(|day| format!("due {day}"));
-    let assignee = text(&record["assignee"]["name"]);
+    let assignee = record.pointer("/assignee/name").and_then(text);
     let details: Vec<String> = assignee.into_iter().chain(day).collect();
     RecordLine {
         name: title(record),
@@ -324,7 +324,10 @@ fn story(record: &Value) -> RecordLine {
     let words = text(&record["text"]).unwrap_or_default();
     let is_comment = record["resource_subtype"] == "comment_added";
     RecordLine {
-        name: text(&record["created_by"]["name"]).unwrap_or_else(|| "Somebody".to_owned()),
+        name: record
+            .pointer("/created_by/name")
+            .and_then(text)
+            .unwrap_or_else(|| "Somebody".to_owned()),
         page: None,
         is_done: false,
         details: if is_comment { String::new() } else { words },

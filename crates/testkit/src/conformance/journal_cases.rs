@@ -33,7 +33,8 @@ pub(super) async fn gapless(store: &dyn GraphStore) -> Result<(), GraphStoreFail
             &fails,
             "a commit fails when its guard does",
         )?;
-        acked.extend(answer.ok().map(|c| (c.seq, at)));
+        // A clock that steps back a little stands still in the journal.
+        acked.extend(answer.ok().map(|c| (c.seq, Time::from_millis(1_000))));
     }
     let kept: Vec<_> = store
         .journal_entries(0, 100)

@@ -56,7 +56,7 @@ fn bodies_are_checked() {
         row(
             "32d",
             "data an array",
-            send(r#"{"data":[]}"#),
+            send(r#"{"data":[1]}"#),
             400,
             "data: must be an object",
         ),
@@ -122,8 +122,8 @@ fn bodies_are_checked() {
         ),
         row(
             "35c",
-            "a byte order mark",
-            raw(b"\xef\xbb\xbf{\"data\":{}}"),
+            "two byte order marks",
+            raw(b"\xef\xbb\xbf\xef\xbb\xbf{\"data\":{}}"),
             400,
             json,
         ),
@@ -373,7 +373,7 @@ fn bodies_are_checked() {
         row(
             "42l",
             "options of the wrong kind",
-            send(r#"{"data":{},"options":[]}"#),
+            send(r#"{"data":{},"options":[1]}"#),
             400,
             "options: must be an object",
         ),

@@ -299,7 +299,7 @@ fn addresses_of_exports_of_resources_are_given_for_a_month() {
     assert!(url().is_string());
     world.advance(30 * 24 * 3600 - 1);
     assert!(url().is_string());
-    world.advance(1);
+    world.advance(2);
     assert_eq!(url(), Value::Null);
     world.advance(24 * 3600);
     world.run(world.api.cleanup_jobs(100)).unwrap();

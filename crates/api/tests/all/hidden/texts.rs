@@ -275,10 +275,10 @@ fn sentences_of_stories_name_what_their_reader_sees() {
 fn what_was_deleted_is_told_by_its_kind() {
     let world = scene(Kind::Memory);
     for (path, name) in [
+        ("tasks", "h_task"),
         ("projects", "h_project"),
         ("tags", "m_tag"),
         ("custom_fields", "m_text"),
-        ("tasks", "h_task"),
     ] {
         let gone = world.call(
             "ada",

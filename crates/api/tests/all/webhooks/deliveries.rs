@@ -45,6 +45,12 @@ fn changes_are_delivered_signed_and_filtered_and_heartbeats_follow() {
         assert_eq!(shown, ["changed", "added"], "{due:?}");
         let got = world.receiver.got("/echo/all");
         let events: Vec<&Value> = got.iter().flat_map(|g| &g.events).collect();
+        // Its time is that of the commit, after those of what was made before.
+        let created_at = events[0]["created_at"].as_str().unwrap();
+        assert!(
+            created_at.starts_with("2026-01-15T09:30:00."),
+            "{created_at}"
+        );
         assert_eq!(
             *events[0],
             json!({
@@ -53,7 +59,7 @@ fn changes_are_delivered_signed_and_filtered_and_heartbeats_follow() {
                 "type": "task",
                 "action": "added",
                 "parent": {"gid": garden, "resource_type": "project"},
-                "created_at": "2026-01-15T09:30:00.000Z",
+                "created_at": created_at,
             })
         );
         assert!(events.iter().any(|e| e["change"]["field"] == "name"));

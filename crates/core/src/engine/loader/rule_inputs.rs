@@ -1,8 +1,9 @@
 //! Inputs of rules: nodes by their references, edges, ancestors and depths of subtasks.
 use super::{Loader, all_in};
-use crate::access::Level;
+use crate::access::{AccessLookup, Level};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::body_reader::BodyReader;
+use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::registry::{Relation, rel};
 use crate::model::time::Date;
@@ -97,10 +98,16 @@ impl Loader<'_> {
     /// Returns a person as the viewer knows them: the person if the two share a workspace, else the invited user in one
     /// of the viewer's workspaces.
     fn acquainted(&mut self, person: Gid) -> Result<Option<Gid>, GraphStoreError> {
-        if self.load_full(person)? && self.level_of(person)? > Level::None {
-            return Ok(Some(person));
-        }
         let viewer = Arc::clone(&self.view.viewer);
+        if self.load_full(person)? && self.level_of(person)? > Level::None {
+            // An address names nobody who left: those who were only invited are not told from others.
+            let seats = self.lookup_edges(person, rel::WORKSPACES)?;
+            let is_here =
+                |seat: &Edge| viewer.membership(seat.dst).is_some() || viewer.is_member(seat.dst);
+            if person == viewer.user || seats.iter().any(is_here) {
+                return Ok(Some(person));
+            }
+        }
         let memberships = viewer
             .memberships
             .iter()

@@ -2,7 +2,7 @@
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};
-use crate::model::permalink::pages_url;
+use crate::model::page_address::pages_url;
 use crate::model::registry::{
     FieldSource, LinkOne, NAME_MAX, Opaque, Resource, Type, TypedField, ValueType, rel,
 };

@@ -151,7 +151,7 @@ fn texts_stories_and_recipes_name_the_person_who_accepted() {
             html.contains(&format!("data-asana-gid=\"{person}\"")),
             "{html}"
         );
-        assert!(html.contains(&format!("/users/{person}\"")), "{html}");
+        assert!(html.contains(&format!("/0/user/{person}\"")), "{html}");
         let stories = format!("{rake}/stories?opt_fields=text,assignee.name");
         let stories = world.get("ada", &stories);
         let all = stories.json["data"].as_array().unwrap();

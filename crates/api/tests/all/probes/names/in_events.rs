@@ -140,6 +140,10 @@ const ENDS: &[AccessEnd] = &[
     (
         "the end of the project",
         |world| {
+            // What is assigned to somebody is not deleted with the project.
+            let task = format!("/tasks/{}", world.gid("second"));
+            let ada = json!({"assignee": world.gid("ada").to_string()});
+            assert_eq!(world.call("ada", "PUT", &task, &ada).status, 200);
             let at = format!("/projects/{}", world.gid("meadow"));
             assert_eq!(world.call("ada", "DELETE", &at, &Value::Null).status, 200);
         },
