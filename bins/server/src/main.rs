@@ -45,6 +45,16 @@ fn complain(error: &str) {
     let _ = writeln!(std::io::stderr(), "workgraph: {error}");
 }
 
+/// Judges a subject by the laws, and prints what was found.
+fn laws(arguments: &laws_command::LawsArgs) -> Result<ExitCode> {
+    let outcome = laws_command::run(arguments)?;
+    match outcome.exit_status {
+        laws_command::NOT_JUDGED => complain(&outcome.text),
+        _ => say(outcome.text.trim_end()),
+    }
+    Ok(ExitCode::from(outcome.exit_status))
+}
+
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let flags = cli.flags;
     let command = cli.command.unwrap_or_else(|| {
@@ -68,6 +78,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         };
         config::load(defaults, &flags, environment)
     };
+    // The file that it is given describes a subject, and is none of settings.
+    if let Command::Laws(arguments) = &command {
+        return laws(arguments);
+    }
     let config = load()?;
     match command {
         Command::Serve(options) => {
@@ -84,14 +98,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 admin::command_text::text(&answer)
             });
         }
-        Command::Laws(arguments) => {
-            let outcome = laws_command::run(&arguments)?;
-            match outcome.exit_status {
-                laws_command::NOT_JUDGED => complain(&outcome.text),
-                _ => say(outcome.text.trim_end()),
-            }
-            return Ok(ExitCode::from(outcome.exit_status));
-        }
+        Command::Laws(arguments) => return laws(&arguments),
         Command::Backup { file, without_keys } => {
             needs_folder(&config)?;
             adapters::backup::backup(config.folder(), &file, !without_keys)?;

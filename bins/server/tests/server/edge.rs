@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 #[test]
 fn what_is_too_large_or_malformed_is_refused_in_the_envelope() {
     let folder = Folder::new("bounds");
-    let server = Server::demo(&folder, &[]);
+    let server = Server::demo(&folder, &["--set", "http.cors=false"]);
     let token = folder.bootstrap()["personal_access_token"]
         .as_str()
         .unwrap()

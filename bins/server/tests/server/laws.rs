@@ -5,7 +5,7 @@ use crate::common::{Folder, Server, json, run};
 #[test]
 fn the_servers_own_lists_keep_the_laws_of_pagination() {
     let folder = Folder::new("laws");
-    let server = Server::demo(&folder, &[]);
+    let server = Server::demo(&folder, &["--set", "limits.standard_paid=1000000"]);
     let boot = folder.bootstrap();
     let token = boot["personal_access_token"].as_str().unwrap();
     let workspace = boot["workspaces"][0]["gid"].as_str().unwrap();
