@@ -1,7 +1,6 @@
 //! docs/LAWS.md: its tables are those of the laws, and its adapters are judged as it says.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     reason = "a test that meets what it did not expect must end there"
 )]
 

@@ -219,7 +219,7 @@ fn limited_endpoint(law: &str) -> HttpLimiter {
     let mut now = 0;
     let address = serve(Box::new(move |request| {
         if request.path == "/clock" {
-            now = request.query["now"].parse().unwrap();
+            now = request.query.get("now").unwrap().parse().unwrap();
             return (204, Vec::new(), String::new());
         }
         let key = request
