@@ -187,7 +187,7 @@ pub(crate) async fn serve(
         downloads: Arc::new(Semaphore::new(DOWNLOADS)),
         request_id_prefix: hex(&random::<6>(&*base.entropy)?).leak(),
     });
-    // Before anybody is told: whoever knows that the server serves may stop it.
+    // Signals are handled before the server says that it is ready, since it may be stopped from then on.
     let signals = Signals::watch()?;
     tracing::info!(
         address = address.to_string(),

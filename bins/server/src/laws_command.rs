@@ -69,7 +69,7 @@ struct LawsChoice {
     junit: Option<PathBuf>,
 }
 
-/// What the command prints, and its exit status.
+/// Text that the command prints, with its exit status.
 pub(crate) struct LawsOutcome {
     pub(crate) text: String,
     pub(crate) exit_status: u8,

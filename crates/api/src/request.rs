@@ -56,7 +56,7 @@ pub struct ApiResponse {
     pub operation: &'static str,
     /// The concurrency permit, to be held until the body is written.
     pub permit: Option<Permit>,
-    /// What the transport keeps with the body until it is sent: the room that the bytes have in its memory.
+    /// Room in memory that the transport keeps with the body until it is sent.
     pub room: Option<ResponseRoom>,
     /// The record of the request, for [`RequestInspector::push`](crate::request_inspector::RequestInspector),
     /// if requests are recorded.

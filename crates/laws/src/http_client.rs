@@ -20,7 +20,7 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Option<Vec<u8>>,
 }
 
-/// What came back.
+/// Reply to a request.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpReply {
     pub(crate) status: u16,

@@ -23,7 +23,7 @@ use workgraph_wire::messages;
 const HEAD_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 100;
 const URI_MAX: usize = 8 << 10;
-/// What the address of a page may have beyond that: room for an authorization request with a `state` of 8 KiB in the
+/// Bytes that the address of a page may have beyond that: room for an authorization request with a `state` of 8 KiB in the
 /// address of the sign-in page that leads back to it.
 const PAGE_MORE: usize = 24 << 10;
 

@@ -14,7 +14,7 @@ const PACE_MS: u64 = 160;
 /// Time after each act in which the client goes on.
 const CALM_MS: u64 = 4_000;
 
-/// What the client has seen.
+/// State that the client has seen.
 #[derive(Debug, Default)]
 struct Seen {
     admitted: AtomicU64,

@@ -1,4 +1,4 @@
-//! What following a task gives: the level that it was given with, kept as the rank of the edge.
+//! Access of followers: the level that it was given with, kept as the rank of the edge.
 use super::level::Level;
 
 /// Rank of a user who follows on their own, whom nobody gave anything.

@@ -183,7 +183,7 @@ fn guard_holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphSto
     })
 }
 
-/// What a commit records of its changes, beside those that are given.
+/// Records that a commit adds to the changes it is given.
 pub(super) struct Recorded<'r, 'c> {
     facts: &'r mut Vec<ChangeRecord>,
     notes: &'r mut ContextCollector<'c>,

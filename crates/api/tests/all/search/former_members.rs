@@ -1,4 +1,4 @@
-//! Who left a workspace is still on what they made and had there: whoever may see that may ask for it.
+//! Former members: tasks still name them, and those who see the tasks may search by them.
 use crate::world::{Kind, World};
 use serde_json::json;
 
