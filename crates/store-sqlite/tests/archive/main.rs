@@ -105,7 +105,7 @@ fn damage_to_an_archive_is_found_and_named() {
             }
         }
     }
-    assert!(unnoticed < 8, "{unnoticed}");
+    assert!(unnoticed < 5, "{unnoticed}");
     fs::write(middle, fs::read(&segments[3]).unwrap()).unwrap();
     assert!(refused("another").contains("it is segment 4 of generation"));
     fs::remove_file(middle).unwrap();
