@@ -193,7 +193,7 @@ statements! {
     PutWords = "INSERT INTO words (rowid, name, notes) VALUES (?1, ?2, ?3)";
     DropWords = "DELETE FROM words WHERE rowid = ?1";
     Append = "INSERT INTO journal (seq, at, actor, facts, nodes) VALUES (?1, ?2, ?3, ?4, ?5)";
-    LastCommitTime = "SELECT coalesce((SELECT at FROM journal ORDER BY seq DESC LIMIT 1), 0)";
+    LastCommitTime = "SELECT at FROM journal WHERE seq = (SELECT max(seq) FROM journal)";
     MaxNode = "SELECT max(gid) FROM node";
     MaxToken = "SELECT max(id) FROM token";
     MaxApp = "SELECT max(id) FROM app";

@@ -12,7 +12,7 @@ use crate::tables::token_table::TokenChange;
 use crate::transaction::SqliteTransaction;
 use crate::wal_checkpoint::WalMonitor;
 use crate::{connection_setup, wal_checkpoint};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -134,7 +134,7 @@ fn open(
 /// Returns the time of the last commit, or the epoch if there is none.
 fn last_commit_time(conn: &Connection) -> Result<Time, StoreOpenError> {
     let found = conn.query_row(Sql::LastCommitTime.text(), [], |row| row.get(0));
-    Ok(Time::from_millis(found?))
+    Ok(Time::from_millis(found.optional()?.unwrap_or(0)))
 }
 
 /// State of the writer's thread.

@@ -186,7 +186,7 @@ fn nodes_of_two_versions_serve_together() {
     assert!(begun.elapsed() < Duration::from_secs(60 + 3 * seconds));
 }
 
-/// A version that needs what comes after a removal does not start beside nodes that use what is removed.
+/// S944. A version that needs what comes after a removal does not start beside nodes that use what is removed.
 #[test]
 fn what_removes_waits_for_the_older_nodes_and_says_which() {
     let Some(cluster) = PostgresCluster::shared() else {
