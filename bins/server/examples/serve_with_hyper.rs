@@ -16,7 +16,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::request::Method;
-use workgraph_api::{Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Clock, Entropy};
+use workgraph_api::{
+    Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Clock, Entropy, RequestRefusal,
+};
 use workgraph_auth::{Account, Tier, TokenKind, TokenRecord, TokenStore, mint_token};
 use workgraph_core::GidGenerator;
 use workgraph_core::access::Role;
@@ -112,7 +114,7 @@ async fn answer(api: Arc<Api>, request: Request<Incoming>) -> http::Result<Respo
             };
             api.handle(&request).await
         }
-        Err(_) => ApiResponse::refusal(413, messages::BODY_TOO_LARGE),
+        Err(_) => ApiResponse::refusal(RequestRefusal::BodyTooLarge, 413, messages::BODY_TOO_LARGE),
     };
     reply.complete(api.settings());
     let mut response = Response::builder()

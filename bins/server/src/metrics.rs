@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
+use workgraph_api::RefusalReason;
 use workgraph_limits::{Limit, Limiter};
 
 /// Upper bounds of the latency buckets, in microseconds, with their names in seconds.
@@ -60,6 +61,8 @@ pub(crate) struct Metrics {
     pub(crate) faults: AtomicU64,
     /// Counters of the jobs.
     pub(crate) jobs: JobMetrics,
+    /// Refusals by the index of their reason.
+    refusals: [AtomicU64; RefusalReason::COUNT],
 }
 
 /// Counters of the jobs.
@@ -99,6 +102,14 @@ impl Metrics {
             refused: AtomicU64::new(0),
             faults: AtomicU64::new(0),
             jobs: JobMetrics::default(),
+            refusals: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    /// Counts a refusal.
+    pub(crate) fn count_refusal(&self, reason: RefusalReason) {
+        if let Some(counter) = self.refusals.get(reason.index()) {
+            counter.fetch_add(1, Relaxed);
         }
     }
 
@@ -211,6 +222,14 @@ impl Metrics {
             "request_faults_total",
             &one(&self.faults.load(Relaxed)),
         );
+        let refused = RefusalReason::all().zip(&self.refusals);
+        let rows: Vec<_> = refused
+            .map(|(reason, count)| {
+                let labels = format!("{{reason=\"{}\"}}", reason.name());
+                (labels, count.load(Relaxed).to_string())
+            })
+            .collect();
+        line("counter", "refusals_total", &rows);
         let counts = limiter.counts();
         line("counter", "limiter_admitted_total", &one(&counts.admitted));
         for (name, each) in [

@@ -2,9 +2,10 @@
 use crate::budget;
 use crate::ports::Entropy;
 use crate::ports::body_source::BodyReadError;
+use crate::refusal_reason::{RefusalReason, RequestRefusal};
 use crate::request::ApiResponse;
 use crate::storage_error::StorageError;
-use workgraph_auth::AuthStoreError;
+use workgraph_auth::{AuthRefusal, AuthStoreError};
 use workgraph_core::InterruptReason;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
 use workgraph_core::storage::GraphStoreError;
@@ -19,8 +20,8 @@ pub const INTERRUPTED_COST: u32 = 50_000;
 pub enum ApiError {
     /// No operation has this method and path.
     NoRoute,
-    /// No valid token; the message, and the error code of RFC 6750, section 3.1, if one applies.
-    Unauthorized(&'static str, Option<&'static str>),
+    /// No valid token: the reason, the message, and the error code of RFC 6750, section 3.1, if one applies.
+    Unauthorized(AuthRefusal, &'static str, Option<&'static str>),
     /// The Authorization header is malformed.
     BadHeader(String),
     /// The token lacks a scope.
@@ -63,6 +64,44 @@ where
 }
 
 impl ApiError {
+    /// Returns the reason of the refusal.
+    #[must_use]
+    pub fn reason(&self) -> RefusalReason {
+        let reason = match self {
+            Self::Unauthorized(reason, ..) => return (*reason).into(),
+            Self::BadHeader(_) => return AuthRefusal::AuthorizationHeaderRepeated.into(),
+            Self::NoRoute => RequestRefusal::NoRoute,
+            Self::Scope(_) => RequestRefusal::ScopeInsufficient,
+            Self::Limited(refusal) => refusal.limit.into(),
+            Self::MediaType => RequestRefusal::MediaType,
+            Self::TooLarge => RequestRefusal::BodyTooLarge,
+            Self::FileTooLarge(_) => RequestRefusal::FileTooLarge,
+            Self::Body(BodyReadError::TimedOut) => RequestRefusal::BodyTimedOut,
+            Self::Body(BodyReadError::Broken) => RequestRefusal::BodyBroken,
+            Self::Body(BodyReadError::NoRoom) => RequestRefusal::NoRoom,
+            Self::Resync(_) => RequestRefusal::SyncTokenOld,
+            Self::Domain(fault) => match fault.kind {
+                DomainErrorKind::Invalid => RequestRefusal::InputInvalid,
+                DomainErrorKind::TooLarge => RequestRefusal::ResultTooLarge,
+                DomainErrorKind::NotFound => RequestRefusal::NotFound,
+                DomainErrorKind::Forbidden => RequestRefusal::Forbidden,
+                DomainErrorKind::PaidOnly => RequestRefusal::PlanRequired,
+                DomainErrorKind::Unprocessable => RequestRefusal::Unprocessable,
+                DomainErrorKind::Interrupted(InterruptReason::Abandoned) => {
+                    RequestRefusal::Abandoned
+                }
+                DomainErrorKind::Interrupted(_) => RequestRefusal::DeadlineExceeded,
+                DomainErrorKind::Busy(_) => RequestRefusal::Busy,
+            },
+            Self::Storage(
+                StorageError::Graph(GraphStoreError::Unavailable(_))
+                | StorageError::Auth(AuthStoreError::Unreachable(_)),
+            ) => RequestRefusal::StoreUnavailable,
+            Self::Storage(_) | Self::Server(_) => RequestRefusal::Failed,
+        };
+        reason.into()
+    }
+
     /// Returns the text for the log of an error of the server.
     fn to_log(&self) -> String {
         match self {
@@ -130,11 +169,15 @@ impl From<DomainError> for ApiError {
 /// phrase that the client gets.
 #[must_use]
 pub fn error_response(failure: &ApiError, entropy: &dyn Entropy, help: &str) -> ApiResponse {
+    response_to(failure, entropy, help).refused_for(failure.reason())
+}
+
+fn response_to(failure: &ApiError, entropy: &dyn Entropy, help: &str) -> ApiResponse {
     let say =
         |status: u16, text: &str| ApiResponse::json(status, error_envelope::error(text, help));
     match failure {
         ApiError::NoRoute => say(404, messages::NO_ROUTE),
-        ApiError::Unauthorized(text, code) => {
+        ApiError::Unauthorized(_, text, code) => {
             let challenge =
                 code.map_or_else(|| "Bearer".to_owned(), |c| format!("Bearer error=\"{c}\""));
             say(401, text).with("WWW-Authenticate", challenge)

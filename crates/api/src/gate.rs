@@ -13,8 +13,8 @@ use crate::state::Api;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::{
-    Account, BearerError, BrowserSession, Grant, TokenKind, TokenRecord, TokenRefusal, bearer,
-    check_token, token_digest,
+    Account, AuthRefusal, BearerError, BrowserSession, Grant, TokenKind, TokenRecord, TokenRefusal,
+    bearer, check_token, token_digest,
 };
 use workgraph_core::storage::Seq;
 use workgraph_limits::Permit;
@@ -51,7 +51,7 @@ pub(crate) struct AdmissionState {
     pub(crate) terms: Option<EffectiveLimits>,
     /// The permit; set once the request is admitted.
     pub(crate) permit: Option<Permit>,
-    /// The token, valid or not, if requests are recorded; set once it is known.
+    /// The token, valid or not; set once it is known.
     pub(crate) token: Option<TokenIdentity>,
 }
 
@@ -134,23 +134,30 @@ impl Api {
         token_cache: Option<&ConnectionTokenCache>,
     ) -> Result<(TokenLookup, Option<Seq>), ApiError> {
         let token = bearer(headers).map_err(|e| match e {
-            BearerError::Missing => ApiError::Unauthorized(messages::NOT_AUTHORIZED, None),
+            BearerError::Missing => {
+                ApiError::Unauthorized(e.into(), messages::NOT_AUTHORIZED, None)
+            }
             BearerError::Repeated => {
                 ApiError::BadHeader("Authorization: given twice; send one header".to_owned())
             }
             BearerError::Scheme => {
-                ApiError::Unauthorized("Not Authorized: a bearer token is needed", None)
+                let text = "Not Authorized: a bearer token is needed";
+                ApiError::Unauthorized(e.into(), text, None)
             }
-            BearerError::Empty | BearerError::Spaced => invalid_token(),
+            BearerError::Empty | BearerError::Spaced => invalid_token(e.into()),
         })?;
         // The version is read before the lookup: the record that is found has this version, or a newer one.
         let cache = token_cache.zip(self.tokens.version());
         if let Some(found) = cache.and_then(|(cache, version)| cache.get(token, version)) {
             return Ok((found, None));
         }
-        let digest = token_digest(token).ok_or_else(invalid_token)?;
+        let digest = token_digest(token);
+        let digest = digest.ok_or_else(|| invalid_token(AuthRefusal::TokenMalformed))?;
         let looked_up = self.tokens.find_token_at_commit(&digest).await?;
-        let found = Arc::new(looked_up.token.ok_or_else(invalid_token)?);
+        let found = looked_up
+            .token
+            .ok_or_else(|| invalid_token(AuthRefusal::TokenUnknown))?;
+        let found = Arc::new(found);
         if let Some((cache, version)) = cache {
             self.caches.keep_token(cache, token, version, &found);
         }
@@ -182,9 +189,10 @@ impl Api {
         let grant = check_token(record, account, checked_at).map_err(|refusal| RefusedToken {
             error: match refusal {
                 TokenRefusal::Expired if record.kind == TokenKind::Access => {
-                    ApiError::Unauthorized(messages::EXPIRED_BEARER, Some("invalid_token"))
+                    let text = messages::EXPIRED_BEARER;
+                    ApiError::Unauthorized(refusal.into(), text, Some("invalid_token"))
                 }
-                _ => invalid_token(),
+                _ => invalid_token(refusal.into()),
             },
             identity: Some(TokenIdentity::of_record(record, checked_at)),
         })?;
@@ -279,27 +287,25 @@ impl Api {
         })
     }
 
-    /// Notes the token of a request, if requests are recorded.
+    /// Notes the token of a request, for its record and for the log.
     pub(crate) fn note_token_identity(
         &self,
         authentication: &Authentication,
         admission: &mut AdmissionState,
     ) {
-        if self.inspector.is_on() {
-            let Authentication {
-                grant, checked_at, ..
-            } = authentication;
-            admission.token = Some(TokenIdentity::of(grant, *checked_at));
-        }
+        let Authentication {
+            grant, checked_at, ..
+        } = authentication;
+        admission.token = Some(TokenIdentity::of(grant, *checked_at));
     }
 
-    /// Notes the known token of a request that it was refused for, if requests are recorded. Returns the error.
+    /// Notes the known token of a request that it was refused for. Returns the error.
     pub(crate) fn note_refused_token(
         &self,
         refused: RefusedToken,
         admission: &mut AdmissionState,
     ) -> ApiError {
-        admission.token = refused.identity.filter(|_| self.inspector.is_on());
+        admission.token = refused.identity;
         refused.error
     }
 
@@ -335,7 +341,10 @@ impl Api {
         }
         reply.operation = operation;
         reply.user = terms.map(|terms| terms.user());
-        if let Some(token) = token {
+        if let (Some(refusal), Some(token)) = (&mut reply.refusal, &token) {
+            *refusal = refusal.of_client(token.app()).of_user(Some(token.user()));
+        }
+        if let Some(token) = token.filter(|_| self.inspector.is_on()) {
             let limits = terms.map(|terms| self.remaining_limits(&terms));
             let outcome = RequestOutcome {
                 operation,
@@ -343,6 +352,7 @@ impl Api {
                 body: &reply.body,
                 cost,
                 limits,
+                reason: reply.refusal.map(|refusal| refusal.reason),
             };
             reply.record = Some(self.inspector.record(token, &line, &outcome));
         }
@@ -351,8 +361,8 @@ impl Api {
     }
 }
 
-fn invalid_token() -> ApiError {
-    ApiError::Unauthorized(messages::NOT_AUTHORIZED, Some("invalid_token"))
+fn invalid_token(reason: AuthRefusal) -> ApiError {
+    ApiError::Unauthorized(reason, messages::NOT_AUTHORIZED, Some("invalid_token"))
 }
 
 /// Checks the scope of an operation. An operation without a scope needs full permissions.

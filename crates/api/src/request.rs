@@ -1,5 +1,6 @@
 //! Request and response of the API, without their transport.
 use crate::cache::token_cache::ConnectionTokenCache;
+use crate::refusal_reason::{Refusal, RefusalReason};
 use crate::request_inspector::{PendingRecord, RequestRecord};
 use bytes::Bytes;
 use std::fmt::Debug;
@@ -51,7 +52,9 @@ pub struct ApiResponse {
     /// The gid of the user on whose account the body is kept until it is sent, if the token is valid.
     pub user: Option<u64>,
     /// Message of a refusal whose body [`complete`](Self::complete) writes.
-    pub refusal: Option<Box<str>>,
+    pub message: Option<Box<str>>,
+    /// The refusal, if the request was refused. Its client doesn't read the reason.
+    pub refusal: Option<Refusal>,
     /// The name of the operation, for logs and metrics.
     pub operation: &'static str,
     /// The concurrency permit, to be held until the body is written.
@@ -73,6 +76,7 @@ impl ApiResponse {
             body: body.into(),
             is_body_shared: false,
             user: None,
+            message: None,
             refusal: None,
             operation: "",
             permit: None,
@@ -91,15 +95,21 @@ impl ApiResponse {
     }
     /// Returns a refusal of the transport, which no operation made. It has no body before [`complete`](Self::complete).
     #[must_use]
-    pub fn refusal(status: u16, message: &str) -> Self {
+    pub fn refusal(reason: impl Into<RefusalReason>, status: u16, message: &str) -> Self {
         Self {
-            refusal: Some(message.into()),
-            ..Self::json(status, Vec::new())
+            message: Some(message.into()),
+            ..Self::json(status, Vec::new()).refused_for(reason.into())
         }
+    }
+    /// Names the refusal that the response is.
+    #[must_use]
+    pub fn refused_for(mut self, refusal: impl Into<Refusal>) -> Self {
+        self.refusal = Some(refusal.into());
+        self
     }
     /// Writes the body of a refusal, with this `help`.
     pub fn complete(&mut self, settings: &ApiSettings) {
-        if let Some(message) = self.refusal.take() {
+        if let Some(message) = self.message.take() {
             self.body = error_envelope::error(&message, &settings.error_help()).into();
         }
     }

@@ -9,6 +9,7 @@ mod ring;
 
 pub use record::{RecordedBodies, RecordedRequest, RequestOwner, RequestRecord, TokenIdentity};
 
+use crate::refusal_reason::RequestRefusal;
 use parking_lot::Mutex;
 use record::RequestLine;
 use ring::InspectorShard;
@@ -173,6 +174,7 @@ impl RequestInspector {
             body: &[],
             cost: 0,
             limits: None,
+            reason: Some(RequestRefusal::DeadlineExceeded.into()),
         };
         self.record(token, line, &outcome)
     }

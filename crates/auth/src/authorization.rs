@@ -9,3 +9,4 @@ pub mod pkce;
 pub mod redirect_uri;
 pub mod registered_app;
 pub mod user_authorization;
+mod verified_client;

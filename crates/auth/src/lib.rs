@@ -9,6 +9,7 @@ pub mod memory_token_store;
 pub mod oidc;
 mod params;
 pub mod ports;
+pub mod refusal_reason;
 pub mod tokens;
 
 pub use authorization::authorization_code::AuthorizationCode;
@@ -36,6 +37,7 @@ pub use ports::oauth_store::{
     ConsentRecord, IssuedTokens, OAuthStore, PasswordChange, RedemptionOutcome,
 };
 pub use ports::token_store::{AuthStoreError, TokenAtCommit, TokenStore};
+pub use refusal_reason::AuthRefusal;
 pub use tokens::bearer::{BearerError, bearer};
 pub use tokens::grant::{Grant, TokenRefusal, check_token};
 pub use tokens::scope::{ScopeError, ScopeSet};

@@ -1,7 +1,7 @@
 //! Permanent addresses of attachments: a signed-in user is sent on to the file.
 use std::time::SystemTime;
 
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, RequestRefusal};
 use workgraph_core::Gid;
 
 use crate::common_responses::{failure, see_other};
@@ -33,6 +33,7 @@ impl Portal {
         Ok(match found {
             Some(address) => see_other(address),
             None => failure(
+                RequestRefusal::Forbidden,
                 403,
                 "No access to this file",
                 "It does not exist, or you may not see it.",

@@ -1,12 +1,13 @@
 //! The authorization endpoint: the browser's way from an app to the user's decision and back (RFC 6749 section 4.1).
 use std::time::SystemTime;
 
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, Refusal};
 use workgraph_auth::authorization::authorization_request::{AuthorizationRefusal, client};
 use workgraph_auth::authorization::browser_session::{consent_ticket, verify_consent_ticket};
 use workgraph_auth::{
-    AuthStoreError, Authorization, AuthorizationCode, AuthorizationRequest, AuthorizationResponse,
-    AuthorizationStep, AuthorizeError, ConsentRecord, Param, Secret, SecretDigest, VerifiedClient,
+    AuthRefusal, AuthStoreError, Authorization, AuthorizationCode, AuthorizationRequest,
+    AuthorizationResponse, AuthorizationStep, AuthorizeError, ConsentRecord, Param, Secret,
+    SecretDigest, VerifiedClient,
 };
 use workgraph_wire::percent::encode_component;
 
@@ -104,29 +105,31 @@ impl Portal {
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
         if !self.is_own(request) {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::FormFromElsewhere));
         }
         let Ok(fields) = form_decoding::read(request) else {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::FormUnreadable));
         };
         let query = form_decoding::one(&fields, REQUEST);
         if form_decoding::one(&fields, DECISION) == CONTINUE {
             return self.continue_with_error(request, query, &fields, now).await;
         }
         let Some(visit) = self.authenticated_session(request, now).await? else {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::SessionMissing));
         };
         let (asked, pairs) = match self.read(query).await? {
             Ok(read) => read,
             Err(RejectedAuthorization::Plain(reply)) => return Ok(reply),
             Err(RejectedAuthorization::Refused(app, refused)) => {
-                return Ok(deliver(&app, refused.response()));
+                let delivered = deliver(&app, refused.response());
+                return Ok(delivered.refused_for(refusal_of(&refused)));
             }
         };
         let text = form_decoding::one(&fields, TICKET);
         let ticket = verify_consent_ticket(text, &visit.secret, visit.session.user, &pairs, now);
         let Some(ticket) = ticket else {
-            return Ok(invalid_form());
+            let invalid = invalid_form(AuthRefusal::FormTicketInvalid);
+            return Ok(of_client(invalid, &asked));
         };
         match form_decoding::one(&fields, DECISION) {
             "allow" => {
@@ -134,7 +137,7 @@ impl Portal {
                     .await
             }
             "deny" => Ok(refuse(&asked, &asked.refuse(AuthorizeError::Denied))),
-            _ => Ok(invalid_form()),
+            _ => Ok(invalid_form(AuthRefusal::DecisionUnknown)),
         }
     }
 
@@ -152,7 +155,7 @@ impl Portal {
         let framed = matches!(request.fetch_dest.as_deref(), Some("iframe" | "frame"));
         let delivery = refused.response();
         if visitor.is_some() || framed || !matches!(delivery, AuthorizationResponse::Redirect(_)) {
-            return Ok(deliver(app, delivery));
+            return Ok(deliver(app, delivery).refused_for(refusal_of(refused)));
         }
         let error = refused.error();
         let to = refused.redirect();
@@ -169,7 +172,7 @@ impl Portal {
                 action: AUTHORIZE,
                 fields: &fields,
             };
-            page(200, shown.page().leading_to(to.as_str()))
+            page(200, shown.page().leading_to(to.as_str())).refused_for(refusal_of(refused))
         })
     }
 
@@ -187,11 +190,13 @@ impl Portal {
             &continuing(query),
             form_decoding::one(fields, "csrf"),
         ) {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::FormForged));
         }
         Ok(match self.read(query).await? {
             Err(RejectedAuthorization::Plain(reply)) => reply,
-            Err(RejectedAuthorization::Refused(app, refused)) => deliver(&app, refused.response()),
+            Err(RejectedAuthorization::Refused(app, refused)) => {
+                deliver(&app, refused.response()).refused_for(refusal_of(&refused))
+            }
             Ok((asked, _)) => match asked.next(None, false, None, now) {
                 Err(refused) => refuse(&asked, &refused),
                 // The request has no error any more: it starts again.
@@ -206,17 +211,22 @@ impl Portal {
         query: &str,
     ) -> Result<Result<(AuthorizationRequest, Vec<Param>), RejectedAuthorization>, PortalError>
     {
-        let stop = |text: &str| Ok(Err(RejectedAuthorization::Plain(plain(400, text))));
+        let stop = |refusal: AuthRefusal, named: Option<u64>, text: &str| {
+            let refusal = Refusal::from(refusal).of_client(named);
+            Ok(Err(RejectedAuthorization::Plain(plain(refusal, 400, text))))
+        };
         let Ok(pairs) = form_decoding::decode(query) else {
-            return stop("invalid_request: The query cannot be decoded.");
+            let text = "invalid_request: The query cannot be decoded.";
+            return stop(AuthRefusal::QueryUnreadable, None, text);
         };
-        let found = match client(&pairs) {
-            Ok(id) => self.store.app(id).await?,
-            Err(reason) => return stop(&reason.to_string()),
+        let named = match client(&pairs) {
+            Ok(id) => id,
+            Err(reason) => return stop(reason.refusal(), None, &reason.to_string()),
         };
+        let found = self.store.app(named).await?;
         let verified = match VerifiedClient::check(&pairs, found) {
             Ok(verified) => verified,
-            Err(reason) => return stop(&reason.to_string()),
+            Err(reason) => return stop(reason.refusal(), Some(named), &reason.to_string()),
         };
         let name = verified.app().name.clone();
         let read = AuthorizationRequest::read(verified, &pairs, &self.settings.policy());
@@ -329,7 +339,8 @@ impl Portal {
             (Ok(()), _) => {}
             // The form was answered before, or the app or account was switched off or removed meanwhile.
             (Err(AuthStoreError::Conflict | AuthStoreError::NoAccount), Some(_)) => {
-                return Ok(invalid_form());
+                let invalid = invalid_form(AuthRefusal::FormTicketInvalid);
+                return Ok(of_client(invalid, asked));
             }
             // The authorization ended meanwhile, and no page may be shown.
             (Err(AuthStoreError::Conflict | AuthStoreError::NoAccount), None) => {
@@ -378,7 +389,22 @@ fn continuing(query: &str) -> String {
 
 /// Sends the app the error for which its request was refused.
 fn refuse(asked: &AuthorizationRequest, refused: &AuthorizationRefusal) -> ApiResponse {
-    deliver(&asked.client().name, refused.response())
+    let delivered = deliver(&asked.client().name, refused.response());
+    delivered.refused_for(refusal_of(refused))
+}
+
+/// Returns the refusal of an authorization request, for the log.
+fn refusal_of(refused: &AuthorizationRefusal) -> Refusal {
+    Refusal::from(refused.error().refusal()).of_client(Some(refused.client_id()))
+}
+
+/// Names the app that a refused form is about.
+fn of_client(mut reply: ApiResponse, asked: &AuthorizationRequest) -> ApiResponse {
+    let refusal = reply
+        .refusal
+        .map(|refusal| refusal.of_client(Some(asked.app_id())));
+    reply.refusal = refusal;
+    reply
 }
 
 /// Returns the response that delivers an answer through the browser.

@@ -1,5 +1,6 @@
 //! The responses that several handlers give.
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, Refusal, RefusalReason};
+use workgraph_auth::AuthRefusal;
 
 use crate::pages::{ErrorPage, HtmlPage, paths};
 
@@ -12,14 +13,19 @@ pub(crate) fn page(status: u16, page: HtmlPage) -> ApiResponse {
 }
 
 /// Returns a page that shows an error.
-pub(crate) fn failure(status: u16, heading: &str, text: &str) -> ApiResponse {
+pub(crate) fn failure(
+    reason: impl Into<RefusalReason>,
+    status: u16,
+    heading: &str,
+    text: &str,
+) -> ApiResponse {
     let onward = None;
     let failure = ErrorPage {
         heading,
         text,
         onward,
     };
-    page(status, failure.page())
+    page(status, failure.page()).refused_for(reason.into())
 }
 
 /// Returns the page for a form without a valid anti-forgery text, or whose session is over.
@@ -33,8 +39,8 @@ pub(crate) fn invalid_form_page() -> HtmlPage {
 }
 
 /// Returns that page with status 403.
-pub(crate) fn invalid_form() -> ApiResponse {
-    page(403, invalid_form_page())
+pub(crate) fn invalid_form(reason: AuthRefusal) -> ApiResponse {
+    page(403, invalid_form_page()).refused_for(reason)
 }
 
 /// Returns 303: the browser goes on with a GET, whatever the method of this request was.
@@ -47,8 +53,9 @@ pub(crate) fn see_other(to: impl Into<String>) -> ApiResponse {
 }
 
 /// Returns plain text, for errors before the app that could be sent the error is known.
-pub(crate) fn plain(status: u16, text: &str) -> ApiResponse {
+pub(crate) fn plain(refusal: Refusal, status: u16, text: &str) -> ApiResponse {
     ApiResponse::json(status, format!("{text}\n").into_bytes())
+        .refused_for(refusal)
         .with("Content-Type", "text/plain; charset=utf-8")
         .with("Cache-Control", "no-store")
         .with("Referrer-Policy", "no-referrer")

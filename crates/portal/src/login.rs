@@ -6,10 +6,10 @@
 //! count of its own: a flood of attempts from elsewhere does not lock the owner out.
 use std::time::SystemTime;
 
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, Refusal};
 use workgraph_auth::authorization::browser_session::LoginAttempts;
 use workgraph_auth::tokens::token_record::normalize_email;
-use workgraph_auth::{Account, Secret, SecretDigest};
+use workgraph_auth::{Account, AuthRefusal, Secret, SecretDigest};
 
 use crate::cookies::{CookieKind, KNOWN_LIFETIME};
 use crate::csrf::network;
@@ -34,27 +34,40 @@ pub(crate) enum PasswordCheck {
     Right(Account, Secret),
     /// The password is wrong, or there is no such account.
     Wrong(Option<Account>),
-    /// There were too many attempts: the wait in seconds. The password was not checked.
-    Throttled(u64),
+    /// There were too many attempts: of what, and the wait in seconds. The password was not checked.
+    Throttled(AuthRefusal, u64),
     /// The queue of passwords is full. The password was not checked.
     Busy,
 }
 
 impl PasswordCheck {
-    /// Returns the response to an attempt that was not checked: the status, the message, and the wait in seconds.
-    pub(crate) fn refusal(&self) -> Option<(u16, String, u64)> {
+    /// Returns the response to an attempt that was not checked: the reason, the status, the message, and the wait in seconds.
+    pub(crate) fn refusal(&self) -> Option<(AuthRefusal, u16, String, u64)> {
         match self {
-            Self::Throttled(wait) => {
+            Self::Throttled(reason, wait) => {
                 let words = format!("There were too many attempts. Try again in {wait} seconds.");
-                Some((429, words, *wait))
+                Some((*reason, 429, words, *wait))
             }
             Self::Busy => Some((
+                AuthRefusal::PasswordQueueFull,
                 503,
                 "The server is busy. Try again in a moment.".to_owned(),
                 5,
             )),
             Self::Right(..) | Self::Wrong(_) => None,
         }
+    }
+
+    /// Returns the refusal of a wrong password, with the account if there is one.
+    pub(crate) fn wrong(&self) -> Refusal {
+        let (reason, account) = match self {
+            Self::Wrong(Some(account)) if account.disabled => {
+                (AuthRefusal::AccountDisabled, Some(account))
+            }
+            Self::Wrong(Some(account)) => (AuthRefusal::PasswordWrong, Some(account)),
+            _ => (AuthRefusal::AccountUnknown, None),
+        };
+        Refusal::from(reason).of_user(account.map(|account| account.user))
     }
 }
 
@@ -78,7 +91,10 @@ impl Portal {
         let begun = throttle.begin(BY_ADDRESS, &from, quota, now, shared).await;
         let by_address = match begun {
             Ok(attempt) => attempt,
-            Err(wait) => return Ok(PasswordCheck::Throttled(wait)),
+            Err(wait) => {
+                let reason = AuthRefusal::TooManySignInsOfAddress;
+                return Ok(PasswordCheck::Throttled(reason, wait));
+            }
         };
         let quota = settings
             .account_failures_per_minute
@@ -90,7 +106,8 @@ impl Portal {
             Err(wait) => {
                 // Failures of others with this account do not count for this address.
                 by_address.give_back();
-                return Ok(PasswordCheck::Throttled(wait));
+                let reason = AuthRefusal::TooManySignInsOfAccount;
+                return Ok(PasswordCheck::Throttled(reason, wait));
             }
         };
         let Ok(slot) = self.passwords.reserve(claim.browser.is_some()) else {
@@ -100,7 +117,8 @@ impl Portal {
         if let Some(wait) = self.store.attempt_login(&key, now).await? {
             // Attempts that were not checked keep no user out of an account.
             by_account.give_back();
-            return Ok(PasswordCheck::Throttled(wait.as_secs().max(1)));
+            let (reason, wait) = (AuthRefusal::SignInTooSoon, wait.as_secs().max(1));
+            return Ok(PasswordCheck::Throttled(reason, wait));
         }
         let found = self.store.login(&email).await?;
         let (account, hash) = found.unzip();

@@ -1,9 +1,9 @@
 //! A change of the password by its owner.
 use std::time::SystemTime;
 
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, RequestRefusal};
 use workgraph_auth::authorization::browser_session::csrf_matches;
-use workgraph_auth::{Param, PasswordChange, Secret, check_password};
+use workgraph_auth::{AuthRefusal, Param, PasswordChange, Secret, check_password};
 
 use crate::common_responses::{invalid_form, page, see_other};
 use crate::console::console_router::visitor;
@@ -25,7 +25,7 @@ impl Portal {
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
         if !csrf_matches(&visit.secret, PURPOSE, form_decoding::one(body, "csrf")) {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::FormForged));
         }
         let field = |name| form_decoding::one(body, name);
         let (current, new) = (field("current"), field("new"));
@@ -57,7 +57,7 @@ impl Portal {
         }
         let user = visit.session.user;
         let Some(login) = self.store.login_of(user).await? else {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::AccountUnknown));
         };
         // The session identifies the browser; wrong guesses of the current password count as at the sign-in.
         let browser = visit.session.id();
@@ -67,14 +67,15 @@ impl Portal {
             browser: Some(&browser),
         };
         let tried = self.try_password(request, &claim, now).await?;
-        if let Some((status, words, wait)) = tried.refusal() {
+        if let Some((refusal, status, words, wait)) = tried.refusal() {
             let problems = [FormProblem::new("current", words)];
             let reply = self.again(request, visit, status, &problems, now).await?;
-            return Ok(retry_after(reply, wait));
+            return Ok(retry_after(reply, wait).refused_for(refusal));
         }
         let PasswordCheck::Right(account, before) = tried else {
             let problems = [FormProblem::new("current", "This is not your password.")];
-            return self.again(request, visit, 400, &problems, now).await;
+            let reply = self.again(request, visit, 400, &problems, now).await?;
+            return Ok(reply.refused_for(tried.wrong()));
         };
         let Ok(slot) = self.passwords.reserve(true) else {
             let (status, words) = (503, "The server is busy. Try again in a moment.");
@@ -122,6 +123,6 @@ impl Portal {
         let shown = console
             .account_again(&visitor(visit), problems, now)
             .await?;
-        Ok(page(status, shown))
+        Ok(page(status, shown).refused_for(RequestRefusal::FormInvalid))
     }
 }

@@ -2,7 +2,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use workgraph_api::{Api, ApiResponse, Clock, Entropy, error as fault};
+use workgraph_api::request_inspector::{RequestOwner, RequestRecord};
+use workgraph_api::{Api, ApiResponse, Clock, Entropy, Refusal, RequestRefusal, error as fault};
 use workgraph_auth::{
     AuthStoreError, AuthorizationPolicy, IssuerInResponses, LoopbackPolicy, OAuthStore,
     SigningKeyRing, UserDirectory,
@@ -189,7 +190,37 @@ impl Portal {
         };
         let mut reply = outcome.unwrap_or_else(|broken| self.error_page(&broken));
         reply.operation = route.name;
+        if let Some(refusal) = reply.refusal {
+            reply.record = Box::pin(self.refusal_record(route, &reply, refusal, now)).await;
+        }
         reply
+    }
+
+    /// Returns the record of a refused request to the authorization server for the owner of the app or the account that it
+    /// concerns, if requests are recorded. An app that does not exist has nobody who would see it.
+    async fn refusal_record(
+        &self,
+        route: Route,
+        reply: &ApiResponse,
+        refusal: Refusal,
+        now: SystemTime,
+    ) -> Option<Box<RequestRecord>> {
+        let (method, path) = route.inspected_line()?;
+        if !self.api.inspector().is_on() || reply.record.is_some() {
+            return None;
+        }
+        let owner = match (refusal.client, refusal.user) {
+            (Some(client), _) => {
+                let app = self.store.app(client).await.ok()??;
+                RequestOwner::App(app.id)
+            }
+            (None, Some(user)) => RequestOwner::User(user),
+            (None, None) => return None,
+        };
+        let line = (method, path, route.name);
+        let outcome = (reply.status, refusal.reason);
+        let record = RequestRecord::of_refusal(owner, line, outcome, now);
+        Some(Box::new(record))
     }
 
     /// Returns the limiter that several processes share, if there is one.
@@ -208,7 +239,7 @@ impl Portal {
         let text = format!(
             "Please try again later. If it keeps happening, give the administrator of this server these words, which find the error in its log: {phrase}."
         );
-        failure(500, "Something went wrong", &text)
+        failure(RequestRefusal::Failed, 500, "Something went wrong", &text)
     }
 
     /// Logs a failure, and returns the phrase that it can be found by.

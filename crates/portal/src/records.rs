@@ -8,7 +8,7 @@ mod content;
 use std::time::SystemTime;
 
 use serde_json::Value;
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, RequestRefusal};
 
 use crate::common_responses::{failure, page};
 use crate::console::console_router::sign_in_first;
@@ -93,6 +93,7 @@ pub(crate) fn data(reply: &ApiResponse) -> Option<Value> {
 
 fn no_record() -> ApiResponse {
     failure(
+        RequestRefusal::NotFound,
         404,
         "Nothing here",
         "There is no such record. It may have been deleted, or the address is incomplete.",
@@ -102,24 +103,30 @@ fn no_record() -> ApiResponse {
 /// Returns the page for a reply that refuses to show the record.
 fn refused(reply: &ApiResponse) -> ApiResponse {
     let wait = reply.header("Retry-After");
+    let reason = reply.refusal.map(|refusal| refusal.reason);
+    let reason = reason.unwrap_or(RequestRefusal::Other.into());
     let shown = match reply.status {
         404 | 400 => no_record(),
         403 => failure(
+            reason,
             403,
             "You don't have access",
             "Ask somebody who works on it to share it with you.",
         ),
         402 => failure(
+            reason,
             402,
             "Not in this plan",
             "The plan of this workspace doesn't include records of this kind.",
         ),
         429 => failure(
+            reason,
             429,
             "Too many requests",
             "You have opened many pages in a short time. Please wait a minute.",
         ),
         status => failure(
+            reason,
             status,
             "This page can't be shown right now",
             "Please try again in a moment.",

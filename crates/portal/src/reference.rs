@@ -16,7 +16,7 @@ mod view;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, RequestRefusal};
 
 use crate::common_responses::failure;
 use crate::pages::paths;
@@ -76,7 +76,12 @@ impl ReferenceSite {
     pub fn answer(&self, request: ReferenceRequest<'_>) -> ApiResponse {
         let mut reply = match self.files.get(request.path) {
             Some(file) => file.answer(request),
-            None => failure(404, "Not found", "The reference has no such page."),
+            None => failure(
+                RequestRefusal::NoRoute,
+                404,
+                "Not found",
+                "The reference has no such page.",
+            ),
         };
         reply.operation = OPERATION;
         reply

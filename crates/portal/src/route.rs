@@ -224,6 +224,29 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.name)
 }
 
+/// Returns true if each refusal of an operation is a line of the log at the level `info`: if it is one of the authorization
+/// server or a page.
+#[must_use]
+pub fn is_refusal_logged(operation: &str) -> bool {
+    !operation.is_empty() && names().any(|name| name == operation)
+}
+
+impl Route {
+    /// Returns method and path as the inspector shows them, of a request that is recorded if it is refused: those of the
+    /// authorization server that concern an app or an account.
+    pub(crate) const fn inspected_line(self) -> Option<(&'static str, &'static str)> {
+        Some(match self.endpoint {
+            Endpoint::Token => ("POST", "/-/oauth_token"),
+            Endpoint::Revoke => ("POST", "/-/oauth_revoke"),
+            Endpoint::TokenInfo => ("POST", "/-/token_info"),
+            Endpoint::Authorize => ("GET", AUTHORIZE),
+            Endpoint::Decide => ("POST", AUTHORIZE),
+            Endpoint::SignIn => ("POST", paths::SIGN_IN),
+            _ => return None,
+        })
+    }
+}
+
 /// Route of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {

@@ -5,9 +5,11 @@
 //! secret of its own, whatever cookies the browser sent.
 use std::time::SystemTime;
 
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, Refusal};
 use workgraph_auth::authorization::browser_session::{TICKET_LIFETIME, csrf, csrf_matches};
-use workgraph_auth::{Account, AuthStoreError, BrowserSession, Secret, SecretDigest, UserInfo};
+use workgraph_auth::{
+    Account, AuthRefusal, AuthStoreError, BrowserSession, Secret, SecretDigest, UserInfo,
+};
 use workgraph_core::model::permalink::RECORD_PAGES;
 
 use crate::common_responses::{invalid_form, page, see_other};
@@ -196,17 +198,20 @@ impl Portal {
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
         let Ok(form) = form_decoding::read(request) else {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::FormUnreadable));
         };
         let own = self.is_guarded(request, SIGN_IN, form_decoding::one(&form, "csrf"));
         if !own || !self.is_own(request) {
-            return Ok(invalid_form());
+            return Ok(invalid_form(match own {
+                true => AuthRefusal::FormFromElsewhere,
+                false => AuthRefusal::FormForged,
+            }));
         }
         let next = safe_redirect_path(form_decoding::one(&form, NEXT));
         let email = form_decoding::one(&form, "email");
         let password = form_decoding::one(&form, "password");
         let (app, to) = self.waiting(next).await?.unzip();
-        let again = |status: u16, problem: &str| {
+        let again = |refusal: Refusal, status: u16, problem: &str| {
             let fields = [(NEXT.to_owned(), next.to_owned())];
             let form = SignInPage {
                 fields: &fields,
@@ -215,11 +220,12 @@ impl Portal {
                 problem: Some(problem),
                 ..SignInPage::default()
             };
-            self.ask_to_sign_in(request, status, &form, to.as_deref())
+            let page = self.ask_to_sign_in(request, status, &form, to.as_deref())?;
+            Ok::<_, PortalError>(page.refused_for(refusal))
         };
         let wrong = "The e-mail address or the password is not right.";
         if email.len() > EMAIL_MAX || password.len() > PASSWORD_MAX {
-            return again(400, wrong);
+            return again(AuthRefusal::CredentialsTooLong.into(), 400, wrong);
         }
         let browser = self.known_browser(request, email, now);
         let claim = LoginCredentials {
@@ -228,8 +234,8 @@ impl Portal {
             browser: browser.as_ref().map(Secret::expose),
         };
         let tried = self.try_password(request, &claim, now).await?;
-        if let Some((status, words, wait)) = tried.refusal() {
-            return Ok(retry_after(again(status, &words)?, wait));
+        if let Some((refusal, status, words, wait)) = tried.refusal() {
+            return Ok(retry_after(again(refusal.into(), status, &words)?, wait));
         }
         let failed = |account: &Account| {
             let acting = request.actor_context(None);
@@ -237,10 +243,11 @@ impl Portal {
                 .sign_in_failed(account.user, acting, self.now());
         };
         let PasswordCheck::Right(account, hash) = tried else {
+            let refusal = tried.wrong();
             if let PasswordCheck::Wrong(Some(account)) = &tried {
                 failed(account);
             }
-            return again(400, wrong);
+            return again(refusal, 400, wrong);
         };
         let now = self.now();
         let (secret, session) = BrowserSession::start(account.user, &self.random()?, now);
@@ -254,7 +261,8 @@ impl Portal {
             // The account was switched off meanwhile, or has another password.
             Err(AuthStoreError::NoAccount) => {
                 failed(&account);
-                return again(400, wrong);
+                let refusal = Refusal::from(AuthRefusal::CredentialsChanged);
+                return again(refusal.of_user(Some(account.user)), 400, wrong);
             }
             done => done?,
         }
@@ -303,7 +311,10 @@ impl Portal {
         let form = form_decoding::read(request).unwrap_or_default();
         let own = csrf_matches(&visit.secret, PURPOSE, form_decoding::one(&form, "csrf"));
         if !own || !self.is_own(request) {
-            return Ok(invalid_form());
+            return Ok(invalid_form(match own {
+                true => AuthRefusal::FormFromElsewhere,
+                false => AuthRefusal::FormForged,
+            }));
         }
         let store = self
             .audited_store

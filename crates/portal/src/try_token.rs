@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use workgraph_api::ApiResponse;
-use workgraph_auth::{OAuthStore, TokenKind, TokenRecord, mint_token};
+use workgraph_auth::{AuthRefusal, OAuthStore, TokenKind, TokenRecord, mint_token};
 
 use crate::common_responses::json as json_reply;
 use crate::portal::{Portal, PortalError};
@@ -24,7 +24,8 @@ impl Portal {
     ) -> Result<ApiResponse, PortalError> {
         let Some(visit) = self.authenticated_session(request, now).await? else {
             let body = json!({"error": "Sign in first"}).to_string();
-            return Ok(json_reply(401, body).with("Cache-Control", "no-store"));
+            let reply = json_reply(401, body).with("Cache-Control", "no-store");
+            return Ok(reply.refused_for(AuthRefusal::SessionMissing));
         };
         let user = visit.session.user;
         let acting = request.actor_context(Some(user));

@@ -32,7 +32,7 @@ use workgraph_api::request::Method;
 use workgraph_api::request_inspector::PendingRecord;
 use workgraph_api::{
     Api, ApiRequest, ApiResponse, Caller, ConnectionTokenCache, Entropy, FastPathRequest,
-    RequestOrigin, error,
+    RequestOrigin, RequestRefusal, error,
 };
 use workgraph_auth::SecretDigest;
 use workgraph_core::Interrupt;
@@ -91,7 +91,7 @@ fn no_room(reply: ApiResponse) -> ApiResponse {
         permit: reply.permit,
         record: reply.record,
         user: reply.user,
-        ..ApiResponse::refusal(503, NO_ROOM).with("Retry-After", "1")
+        ..ApiResponse::refusal(RequestRefusal::NoRoom, 503, NO_ROOM).with("Retry-After", "1")
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn flow_of(request: &ApiRequest) -> OffloadFlow {
 /// Returns the response to a read for which the queue of long reads is full.
 fn read_queue_full() -> ApiResponse {
     let reason = "Too many long requests are waiting; try again later, or ask for less: fewer opt_fields, a smaller limit";
-    ApiResponse::refusal(503, reason).with("Retry-After", "5")
+    ApiResponse::refusal(RequestRefusal::ReadQueueFull, 503, reason).with("Retry-After", "5")
 }
 
 impl ConnectionContext {

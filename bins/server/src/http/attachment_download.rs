@@ -7,8 +7,8 @@ use hyper::Method;
 use hyper::header;
 use hyper::http::request::Parts;
 use std::sync::Arc;
-use workgraph_api::ApiResponse;
 use workgraph_api::features::attachments::AttachmentDownload;
+use workgraph_api::{ApiResponse, RequestRefusal};
 use workgraph_wire::messages;
 
 /// Path below which the files are.
@@ -34,18 +34,18 @@ pub(crate) async fn respond(
 ) -> RoutedResponse {
     let is_head = head.method == Method::HEAD;
     if head.method != Method::GET && !is_head {
-        return RoutedResponse::refuse(404, messages::NO_ROUTE);
+        return RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE);
     }
     let path = head.uri.path().strip_prefix(PATH).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
     match edge.api.admit_attachment_download(path, query) {
         Ok(download) => send(edge, connection, head, &download).await,
-        Err(reason) => refuse(403, &reason.to_string()),
+        Err(reason) => refuse(RequestRefusal::TicketInvalid, 403, &reason.to_string()),
     }
 }
 
-fn refuse(status: u16, reason: &str) -> RoutedResponse {
-    RoutedResponse::of(ApiResponse::refusal(status, reason))
+fn refuse(reason: RequestRefusal, status: u16, text: &str) -> RoutedResponse {
+    RoutedResponse::of(ApiResponse::refusal(reason, status, text))
 }
 
 async fn send(
@@ -55,7 +55,11 @@ async fn send(
     download: &AttachmentDownload,
 ) -> RoutedResponse {
     let Ok(permit) = Arc::clone(&edge.downloads).try_acquire_owned() else {
-        let mut busy = refuse(503, "Too many files are being sent; try again later");
+        let mut busy = refuse(
+            RequestRefusal::TooManyDownloads,
+            503,
+            "Too many files are being sent; try again later",
+        );
         busy.reply.headers.push(("Retry-After", "10".to_owned()));
         return busy;
     };
@@ -66,7 +70,7 @@ async fn send(
     };
     let (mut file, size) = match store.open(download.file, 0).await {
         Ok(Some(opened)) => opened,
-        Ok(None) => return refuse(404, "The file is no longer there"),
+        Ok(None) => return refuse(RequestRefusal::FileGone, 404, "The file is no longer there"),
         Err(reason) => return unreadable(download, &reason.to_string()),
     };
     let part = requested_part(head, size, &tag);
@@ -74,7 +78,11 @@ async fn send(
         FilePart::Whole => (200, 0, size),
         FilePart::Range(start, length) => (206, start, length),
         FilePart::Unsatisfiable => {
-            let mut refusal = refuse(416, "Range: the file does not have these bytes");
+            let mut refusal = refuse(
+                RequestRefusal::RangeUnsatisfiable,
+                416,
+                "Range: the file does not have these bytes",
+            );
             let range = format!("bytes */{size}");
             refusal.reply.headers.push(("Content-Range", range));
             return refusal;
@@ -83,7 +91,9 @@ async fn send(
     if start > 0 {
         file = match store.open(download.file, start).await {
             Ok(Some((file, _))) => file,
-            Ok(None) => return refuse(404, "The file is no longer there"),
+            Ok(None) => {
+                return refuse(RequestRefusal::FileGone, 404, "The file is no longer there");
+            }
             Err(reason) => return unreadable(download, &reason.to_string()),
         };
     }
@@ -113,7 +123,11 @@ async fn send(
 fn unreadable(download: &AttachmentDownload, reason: &str) -> RoutedResponse {
     let file = download.file.get();
     tracing::error!(file, reason, "a file can't be sent");
-    refuse(503, "The file can't be read")
+    refuse(
+        RequestRefusal::FileUnreadable,
+        503,
+        "The file can't be read",
+    )
 }
 
 /// Returns the part of a file that a request asks for. More than one range, and ranges of another version of the file,

@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tracing::{Span, field};
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, Refusal, RequestRefusal};
 use workgraph_wire::messages;
 
 const HEAD_MAX: usize = 16 << 10;
@@ -127,6 +127,8 @@ impl RequestMeta {
             status = field::Empty,
             micros = field::Empty,
             bytes = field::Empty,
+            reason = field::Empty,
+            client_id = field::Empty,
         );
         Self {
             guard: connection.begin_request(client),
@@ -158,11 +160,18 @@ impl RequestMeta {
             file,
         } = answer;
         reply.complete(edge.api.settings());
+        if reply.status >= 400 && reply.refusal.is_none() {
+            reply.refusal = Some(RequestRefusal::Other.into());
+        }
         let took = edge.clock.uptime().saturating_sub(self.started_at);
         let read = self.method == hyper::Method::GET || self.method == hyper::Method::HEAD;
         let number = connection.number();
         edge.metrics
             .count(number, reply.operation, read, reply.status, took);
+        if let Some(refusal) = reply.refusal {
+            edge.metrics.count_refusal(refusal.reason);
+            self.log_refusal(&reply, refusal);
+        }
         // A request that failed inside has other lines in the log, which this one explains.
         let failed = matches!(reply.status, 500 | 504);
         if edge.log_requests || failed || !self.span.is_disabled() {
@@ -206,6 +215,35 @@ impl RequestMeta {
         response
     }
 
+    /// Notes the reason of a refusal in the span of the request, and as a line: of requests to the authorization server and of
+    /// sign-ins always, of others, which can be many, at the level `debug`. Nothing in it is a secret.
+    #[cold]
+    fn log_refusal(&self, reply: &ApiResponse, refusal: Refusal) {
+        let reason = refusal.reason.name();
+        self.span.record("reason", reason);
+        self.span.record("client_id", refusal.client);
+        // The two events differ in their level alone, which is a constant of each.
+        if workgraph_portal::is_refusal_logged(reply.operation) {
+            tracing::info!(
+                operation = reply.operation,
+                reason,
+                client_id = refusal.client,
+                user = refusal.user,
+                status = reply.status,
+                "request refused"
+            );
+        } else {
+            tracing::debug!(
+                operation = reply.operation,
+                reason,
+                client_id = refusal.client,
+                user = refusal.user,
+                status = reply.status,
+                "request refused"
+            );
+        }
+    }
+
     /// Notes the outcome of the request in its span and, if `is_logged` is set, as a line of its own.
     #[cold]
     fn log_outcome(&self, reply: &ApiResponse, took: Duration, bytes: u64, is_logged: bool) {
@@ -221,6 +259,7 @@ impl RequestMeta {
                 status = reply.status,
                 micros,
                 bytes,
+                reason = reply.refusal.map(|refusal| refusal.reason.name()),
                 "request"
             );
         }
@@ -257,7 +296,9 @@ pub(crate) async fn serve_metrics(
         mut reply,
         media_type: kind,
         ..
-    } = answer.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE));
+    } = answer.unwrap_or_else(|| {
+        RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE)
+    });
     reply.complete(edge.api.settings());
     let bytes = std::mem::take(&mut reply.body);
     let content = BodyContent::Bytes(BodyBytes::new(bytes, None, None, true));
@@ -297,8 +338,11 @@ struct TooManyClientRequests;
 
 /// Returns the answer to a request of a client with too many. The connection is the proxy's, and goes on.
 fn crowded() -> RoutedResponse {
-    let mut answer =
-        RoutedResponse::refuse(429, "Too many requests of this address at the same time");
+    let mut answer = RoutedResponse::refuse(
+        RequestRefusal::TooManyRequestsOfAddress,
+        429,
+        "Too many requests of this address at the same time",
+    );
     answer.close_connection = false;
     answer.reply.headers.push(("Retry-After", "1".to_owned()));
     answer
@@ -314,6 +358,7 @@ fn check(head: &Parts) -> Option<RoutedResponse> {
     };
     if path > URI_MAX + more {
         return Some(RoutedResponse::refuse(
+            RequestRefusal::AddressTooLong,
             414,
             "The request address is too long",
         ));
@@ -329,6 +374,7 @@ fn check(head: &Parts) -> Option<RoutedResponse> {
     // Of HTTP/1 hyper itself reads no more headers than this.
     if headers.len() > HEADERS_MAX || size + path > HEAD_MAX + more {
         return Some(RoutedResponse::refuse(
+            RequestRefusal::HeadersTooLarge,
             431,
             "The request headers are too large",
         ));
@@ -338,6 +384,7 @@ fn check(head: &Parts) -> Option<RoutedResponse> {
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     if takes_body && encodings.any(is_encoded) {
         return Some(RoutedResponse::refuse(
+            RequestRefusal::ContentEncoding,
             415,
             "Content-Encoding: not supported; send the body as it is",
         ));
@@ -352,6 +399,7 @@ fn check(head: &Parts) -> Option<RoutedResponse> {
     };
     if host_is_wrong {
         return Some(RoutedResponse::refuse(
+            RequestRefusal::HostInvalid,
             400,
             "Host: one such header is needed",
         ));

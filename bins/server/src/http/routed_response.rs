@@ -1,6 +1,6 @@
 //! The response of a route, before it becomes hyper's.
 use crate::http::download::Download;
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, RefusalReason};
 
 /// Response of a route, before it becomes hyper's.
 pub(crate) struct RoutedResponse {
@@ -24,10 +24,10 @@ impl RoutedResponse {
         }
     }
     /// Returns a refusal. Except with 404 it closes the connection: the client may have sent more that is wrong.
-    pub(crate) fn refuse(status: u16, text: &str) -> Self {
+    pub(crate) fn refuse(reason: impl Into<RefusalReason>, status: u16, text: &str) -> Self {
         Self {
             close_connection: status != 404,
-            ..Self::of(ApiResponse::refusal(status, text))
+            ..Self::of(ApiResponse::refusal(reason, status, text))
         }
     }
     /// Returns plain text.

@@ -22,7 +22,7 @@ use workgraph_api::limits::explain;
 use workgraph_api::ports::body_source::BodyReadError;
 use workgraph_api::request::Method;
 use workgraph_api::request_inspector::PendingRecord;
-use workgraph_api::{ApiResponse, FastPathRequest};
+use workgraph_api::{ApiResponse, FastPathRequest, RequestRefusal};
 use workgraph_auth::SecretDigest;
 use workgraph_portal::Route;
 use workgraph_portal::reference::ReferenceSite;
@@ -99,7 +99,7 @@ pub(crate) async fn route(
     }
     let metrics = edge.metrics_public || has_metrics_token(edge, head);
     let own = Box::pin(health(edge, head, metrics)).await;
-    own.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE))
+    own.unwrap_or_else(|| RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE))
 }
 
 /// Returns the response of the API's description, or the failure to make it.
@@ -146,7 +146,11 @@ async fn limits(edge: &AppState, head: &Parts) -> RoutedResponse {
         .await
     {
         CallOutcome::Replied(reply) => RoutedResponse::of(reply),
-        CallOutcome::TimedOut => RoutedResponse::refuse(504, "The request took too long"),
+        CallOutcome::TimedOut => RoutedResponse::refuse(
+            RequestRefusal::DeadlineExceeded,
+            504,
+            "The request took too long",
+        ),
     }
 }
 
@@ -159,7 +163,11 @@ pub(crate) async fn health(edge: &AppState, head: &Parts, metrics: bool) -> Opti
         "/-/livez" => Some(RoutedResponse::text(200, "ok\n".to_owned())),
         "/-/readyz" => {
             let (status, text) = edge.ready().await;
-            Some(RoutedResponse::text(status, text))
+            let mut answer = RoutedResponse::text(status, text);
+            if status >= 400 {
+                answer.reply = answer.reply.refused_for(RequestRefusal::NotReady);
+            }
+            Some(answer)
         }
         "/-/metrics" if metrics => Some(RoutedResponse::text(200, edge.metrics_text().await)),
         _ => None,
@@ -173,14 +181,20 @@ fn download(
     name: &str,
     query: &str,
 ) -> RoutedResponse {
-    let refuse = |status, reason: &str| RoutedResponse::of(ApiResponse::refusal(status, reason));
+    let refuse = |reason: RequestRefusal, status, text: &str| {
+        RoutedResponse::of(ApiResponse::refusal(reason, status, text))
+    };
     let ticket = query.strip_prefix("ticket=").unwrap_or_default();
     let file = match edge.api.admit_download(name, ticket) {
         Ok(file) => file,
-        Err(reason) => return refuse(403, &reason.to_string()),
+        Err(reason) => return refuse(RequestRefusal::TicketInvalid, 403, &reason.to_string()),
     };
     let Ok(permit) = Arc::clone(&edge.downloads).try_acquire_owned() else {
-        let mut busy = refuse(503, "Too many files are being sent; try again later");
+        let mut busy = refuse(
+            RequestRefusal::TooManyDownloads,
+            503,
+            "Too many files are being sent; try again later",
+        );
         busy.reply.headers.push(("Retry-After", "10".to_owned()));
         return busy;
     };
@@ -199,10 +213,14 @@ fn download(
                 ..RoutedResponse::of(reply)
             }
         }
-        Ok(None) => refuse(404, "The file is no longer there"),
+        Ok(None) => refuse(RequestRefusal::FileGone, 404, "The file is no longer there"),
         Err(e) => {
             tracing::error!(file = name, reason = e.to_string(), "a file can't be sent");
-            refuse(503, "The file can't be read")
+            refuse(
+                RequestRefusal::FileUnreadable,
+                503,
+                "The file can't be read",
+            )
         }
     }
 }
@@ -263,9 +281,9 @@ async fn portal(
     let ConnectionContext {
         edge, connection, ..
     } = peer;
-    let refuse = |status, reason| RoutedResponse {
+    let refuse = |reason, status, text| RoutedResponse {
         close_connection: true,
-        ..RoutedResponse::of(edge.portal.refused(route, status, reason))
+        ..RoutedResponse::of(edge.portal.refused(route, reason, status, text))
     };
     let pace = kept_pace(&edge.http);
     let mut bytes = Vec::new();
@@ -278,17 +296,24 @@ async fn portal(
             Ok(received) => bytes = received,
             Err(error) => {
                 form.drain().await;
-                let (status, reason) = match error {
-                    CollectError::TooLarge => (413, messages::BODY_TOO_LARGE),
+                let (reason, status, text) = match error {
+                    CollectError::TooLarge => {
+                        (RequestRefusal::BodyTooLarge, 413, messages::BODY_TOO_LARGE)
+                    }
                     CollectError::Unreadable(BodyReadError::TimedOut) => {
-                        (408, "The request body did not arrive in time")
+                        let text = "The request body did not arrive in time";
+                        (RequestRefusal::BodyTimedOut, 408, text)
                     }
-                    CollectError::Unreadable(BodyReadError::Broken) => {
-                        (400, "The request body is broken")
+                    CollectError::Unreadable(BodyReadError::Broken) => (
+                        RequestRefusal::BodyBroken,
+                        400,
+                        "The request body is broken",
+                    ),
+                    CollectError::Unreadable(BodyReadError::NoRoom) => {
+                        (RequestRefusal::NoRoom, 503, NO_ROOM)
                     }
-                    CollectError::Unreadable(BodyReadError::NoRoom) => (503, NO_ROOM),
                 };
-                return refuse(status, reason);
+                return refuse(reason, status, text);
             }
         }
     }
@@ -319,6 +344,7 @@ async fn portal(
             RoutedResponse::of(reply)
         }
         CallOutcome::TimedOut => refuse(
+            RequestRefusal::DeadlineExceeded,
             504,
             "The request took too long. What it asks may still be done.",
         ),
@@ -376,7 +402,7 @@ async fn api(
         },
         CallOutcome::TimedOut => {
             let message = "The request took too long. A change it makes may still be made";
-            let mut routed = RoutedResponse::refuse(504, message);
+            let mut routed = RoutedResponse::refuse(RequestRefusal::DeadlineExceeded, 504, message);
             routed.reply.record = pending.and_then(|pending| pending.given_up(message));
             routed
         }

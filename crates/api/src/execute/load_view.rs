@@ -2,6 +2,7 @@
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::state::Api;
+use workgraph_auth::AuthRefusal;
 use workgraph_core::Gid;
 use workgraph_core::model::registry::Type;
 use workgraph_core::storage::{ReadQuery, ReadView, ViewerKey};
@@ -16,12 +17,12 @@ pub(crate) async fn load(api: &Api, want: &ReadQuery) -> Result<ReadView, ApiErr
     let view = allowance_retry::load(&*api.graph, want).await?;
     if view.viewer.memberships.is_empty() && view.viewer.service_workspace.is_none() {
         // A user who was removed from every workspace has no use for a token.
-        let reason = if view.viewer.excluded_workspaces.is_empty() {
-            messages::NOT_AUTHORIZED
+        let (reason, text) = if view.viewer.excluded_workspaces.is_empty() {
+            (AuthRefusal::NoWorkspace, messages::NOT_AUTHORIZED)
         } else {
-            messages::APP_DISABLED
+            (AuthRefusal::AppDisabledInWorkspace, messages::APP_DISABLED)
         };
-        return Err(ApiError::Unauthorized(reason, Some("invalid_token")));
+        return Err(ApiError::Unauthorized(reason, text, Some("invalid_token")));
     }
     if !view.viewer.excluded_workspaces.is_empty() {
         let gids = view.resolved_refs.iter().filter_map(|(_, gid)| *gid);
@@ -31,6 +32,7 @@ pub(crate) async fn load(api: &Api, want: &ReadQuery) -> Result<ReadView, ApiErr
         });
         if workspaces.any(|workspace| view.viewer.excluded_workspaces.contains(&workspace)) {
             return Err(ApiError::Unauthorized(
+                AuthRefusal::AppDisabledInWorkspace,
                 messages::APP_DISABLED,
                 Some("invalid_token"),
             ));

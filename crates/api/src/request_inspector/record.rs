@@ -1,5 +1,6 @@
 //! The record of a request: bounded in size, with its secrets masked.
 use super::masking::{cut, masked_body, masked_path, masked_query, masked_text};
+use crate::refusal_reason::RefusalReason;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{Grant, TokenKind, TokenRecord};
@@ -57,6 +58,19 @@ impl TokenIdentity {
         }
     }
 
+    /// Returns the user of the token.
+    pub(crate) const fn user(&self) -> u64 {
+        self.user
+    }
+
+    /// Returns the app of the token, if it is an app's.
+    pub(crate) const fn app(&self) -> Option<u64> {
+        match self.owner {
+            RequestOwner::App(app) => Some(app),
+            RequestOwner::User(_) | RequestOwner::Service { .. } => None,
+        }
+    }
+
     /// Returns the identity of a token that was refused at an instant.
     pub(crate) fn of_record(record: &TokenRecord, checked_at: SystemTime) -> Self {
         Self {
@@ -106,6 +120,8 @@ pub struct RecordedRequest {
     pub limits: Option<RemainingLimits>,
     /// Message of the error, if it ended with one.
     pub error: Option<Box<str>>,
+    /// Reason of the refusal, if it was refused.
+    pub reason: Option<RefusalReason>,
     /// Bodies, if they were to be recorded.
     pub bodies: Option<RecordedBodies>,
 }
@@ -134,6 +150,41 @@ impl RequestRecord {
     pub(crate) fn set_limits(&mut self, limits: RemainingLimits) {
         self.request.limits = Some(limits);
     }
+
+    /// Returns the record of a request to the authorization server that was refused at an instant, for the app or the user
+    /// that it concerns. It has no query and no body: they hold secrets.
+    #[must_use]
+    pub fn of_refusal(
+        owner: RequestOwner,
+        (method, path, operation): (&'static str, &'static str, &'static str),
+        (status, reason): (u16, RefusalReason),
+        at: SystemTime,
+    ) -> Self {
+        let user = match owner {
+            RequestOwner::User(user) => user,
+            RequestOwner::App(_) | RequestOwner::Service { .. } => 0,
+        };
+        Self {
+            owner,
+            request: RecordedRequest {
+                id: Box::default(),
+                at,
+                duration: Duration::ZERO,
+                token: 0,
+                user,
+                method,
+                path: path.into(),
+                query: Box::default(),
+                operation,
+                status,
+                cost: 0,
+                limits: None,
+                error: Some(reason.meaning().into()),
+                reason: Some(reason),
+                bodies: None,
+            },
+        }
+    }
 }
 
 /// The request as it was sent.
@@ -154,6 +205,7 @@ pub(crate) struct RequestOutcome<'r> {
     pub(crate) body: &'r [u8],
     pub(crate) cost: u32,
     pub(crate) limits: Option<RemainingLimits>,
+    pub(crate) reason: Option<RefusalReason>,
 }
 
 /// Makes the record of a request; with its bodies, if they are to be recorded.
@@ -184,6 +236,7 @@ pub(super) fn make(
             cost: outcome.cost,
             limits: outcome.limits,
             error: error.map(|text| cut(&masked_text(&text), TEXT_MAX).into()),
+            reason: outcome.reason,
             bodies,
         },
     }

@@ -169,6 +169,7 @@ mod tests {
             cost: 1,
             limits: None,
             error: None,
+            reason: None,
             bodies: None,
         }
     }

@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::authorization::authorization_request::AuthorizationRequest;
 use crate::authorization::pkce::CodeChallenge;
+use crate::refusal_reason::AuthRefusal;
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_secret_text};
@@ -55,13 +56,13 @@ pub enum CodeCheck {
     Issue,
     /// The code is the app's own, but the request differs in something that the code is bound to: the
     /// code is to be spent, and nothing is issued.
-    SpendOnly,
+    SpendOnly(AuthRefusal),
     /// The code was spent before: all tokens that came from it must be revoked (RFC 6749 section
     /// 4.1.2).
-    Replay,
+    Replay(AuthRefusal),
     /// The code is another app's or expired, or it is a repeat, as
     /// [`may_be_repeated`](AuthorizationCode::may_be_repeated) says: nothing is changed.
-    Refuse,
+    Refuse(AuthRefusal),
 }
 
 impl AuthorizationCode {
@@ -106,27 +107,31 @@ impl AuthorizationCode {
         now: SystemTime,
     ) -> CodeCheck {
         if self.app != app {
-            return CodeCheck::Refuse;
+            return CodeCheck::Refuse(AuthRefusal::CodeOfOtherClient);
         }
-        let proved = match (self.challenge, verifier) {
-            (None, None) => true,
-            (Some(challenge), Some(verifier)) => challenge.is_met_by(verifier),
-            _ => false,
+        let unproved = match (self.challenge, verifier) {
+            (None, None) => None,
+            (Some(challenge), Some(verifier)) if challenge.is_met_by(verifier) => None,
+            (Some(_), Some(_)) => Some(AuthRefusal::CodeVerifierWrong),
+            (Some(_), None) => Some(AuthRefusal::CodeVerifierMissing),
+            (None, Some(_)) => Some(AuthRefusal::CodeVerifierUnexpected),
         };
         if self.used_at.is_some() {
-            return if proved && self.may_be_repeated(now) {
-                CodeCheck::Refuse
+            return if unproved.is_none() && self.may_be_repeated(now) {
+                CodeCheck::Refuse(AuthRefusal::CodeRepeated)
             } else {
-                CodeCheck::Replay
+                CodeCheck::Replay(AuthRefusal::CodeReplayed)
             };
         }
         if now >= self.expires_at {
-            return CodeCheck::Refuse;
+            return CodeCheck::Refuse(AuthRefusal::CodeExpired);
         }
-        if proved && self.redirect == redirect {
-            CodeCheck::Issue
-        } else {
-            CodeCheck::SpendOnly
+        match unproved {
+            Some(refusal) => CodeCheck::SpendOnly(refusal),
+            None if self.redirect != redirect => {
+                CodeCheck::SpendOnly(AuthRefusal::RedirectUriMismatch)
+            }
+            None => CodeCheck::Issue,
         }
     }
 

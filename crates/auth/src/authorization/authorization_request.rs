@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use thiserror::Error;
-
 use crate::authorization::authorization_policy::AuthorizationPolicy;
 use crate::authorization::authorization_response::{
     AuthorizationResponse, AuthorizeError, ResponseMode, ResponseTarget, ResponseType,
@@ -14,99 +12,21 @@ use crate::authorization::pkce::CodeChallenge;
 use crate::authorization::redirect_uri::RedirectUri;
 use crate::authorization::registered_app::{App, RegisteredScopes};
 use crate::authorization::user_authorization::Authorization;
+pub use crate::authorization::verified_client::{UnverifiedClientError, VerifiedClient, client};
 use crate::oidc::id_token::{IdToken, UserInfo};
 use crate::params::{Param, Params, RepeatedParam, number};
+use crate::refusal_reason::AuthRefusal;
 use crate::tokens::scope::{Scope, ScopeSet};
 use crate::tokens::token_text::Secret;
 
 /// Longest `state` and `nonce`, in bytes.
 pub const MAX_ECHO_BYTES: usize = 8192;
 
-/// Reason for which a request is answered with a page of plain text, status 400 and no redirect: no
-/// verified client is known to which the browser could be sent. The text repeats nothing of the
-/// request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum UnverifiedClientError {
-    /// `client_id` is missing, given twice, or not the id of an app.
-    #[error("invalid_request: The `client_id` parameter does not match a valid application.")]
-    Client,
-    /// `redirect_uri` is missing, given twice, or not byte for byte one of the app's.
-    #[error(
-        "invalid_request: The `redirect_uri` parameter does not match a valid url for the application."
-    )]
-    Redirect,
-}
-
-/// Returns the id of the app that a request names, for the caller to look up.
-///
-/// # Errors
-/// The parameter is missing, given twice, or not a number in the form that this service writes.
-pub fn client(params: &[Param]) -> Result<u64, UnverifiedClientError> {
-    let id = Params(params).one("client_id");
-    id.ok()
-        .flatten()
-        .and_then(number)
-        .ok_or(UnverifiedClientError::Client)
-}
-
-/// App, and one of its redirect URLs that a request repeated byte for byte. It can be made in no
-/// other way, and every response to an app starts from one.
-///
-/// ```compile_fail,E0451
-/// use std::sync::Arc;
-/// use workgraph_auth::{App, RedirectUri, VerifiedClient};
-/// fn forge(app: Arc<App>, redirect: RedirectUri) -> VerifiedClient {
-///     VerifiedClient { app, redirect }
-/// }
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerifiedClient {
-    app: Arc<App>,
-    redirect: RedirectUri,
-}
-
-impl VerifiedClient {
-    /// Verifies a request against the app that was found under its [`client`] id. A disabled app
-    /// counts as no app.
-    ///
-    /// # Errors
-    /// Client or redirect URL do not match.
-    pub fn check(
-        params: &[Param],
-        found: Option<impl Into<Arc<App>>>,
-    ) -> Result<Self, UnverifiedClientError> {
-        let id = client(params)?;
-        let app = found
-            .map(Into::into)
-            .filter(|app| app.id == id && app.disabled_at.is_none())
-            .ok_or(UnverifiedClientError::Client)?;
-        let sent = Params(params).one("redirect_uri");
-        let sent = sent.ok().flatten().ok_or(UnverifiedClientError::Redirect)?;
-        let same = |uri: &&RedirectUri| uri.as_str() == sent;
-        let redirect = app.redirects.iter().find(same).cloned();
-        Ok(Self {
-            redirect: redirect.ok_or(UnverifiedClientError::Redirect)?,
-            app,
-        })
-    }
-
-    /// Returns the app.
-    #[must_use]
-    pub fn app(&self) -> &App {
-        &self.app
-    }
-
-    /// Returns the redirect URL.
-    #[must_use]
-    pub const fn redirect(&self) -> &RedirectUri {
-        &self.redirect
-    }
-}
-
 /// Authorization request that was refused, with the redirect URL and mode of the response to the
 /// app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationRefusal {
+    app: u64,
     way: ResponseTarget,
     error: AuthorizeError,
 }
@@ -116,6 +36,12 @@ impl AuthorizationRefusal {
     #[must_use]
     pub const fn error(&self) -> &AuthorizeError {
         &self.error
+    }
+
+    /// Returns the app whose request it is.
+    #[must_use]
+    pub const fn client_id(&self) -> u64 {
+        self.app
     }
 
     /// Returns the URL to which the response goes.
@@ -165,13 +91,14 @@ pub struct AuthorizationRequest {
     login_hint: Option<String>,
 }
 
-fn invalid(reason: &str) -> AuthorizeError {
-    AuthorizeError::InvalidRequest(reason.to_owned())
+fn invalid(refusal: AuthRefusal, text: &str) -> AuthorizeError {
+    AuthorizeError::InvalidRequest(refusal, text.to_owned())
 }
 
 impl From<RepeatedParam> for AuthorizeError {
     fn from(RepeatedParam(name): RepeatedParam) -> Self {
-        Self::InvalidRequest(format!("The `{name}` parameter is given twice."))
+        let text = format!("The `{name}` parameter is given twice.");
+        Self::InvalidRequest(AuthRefusal::ParameterRepeated, text)
     }
 }
 
@@ -211,7 +138,10 @@ impl AuthorizationRequest {
         };
         match Self::rest(&app, &way, params, policy) {
             Ok(draft) => Ok(Self { app, way, ..draft }),
-            Err(error) => Err(Box::new(AuthorizationRefusal { way, error })),
+            Err(error) => {
+                let app = app.id;
+                Err(Box::new(AuthorizationRefusal { app, way, error }))
+            }
         }
     }
 
@@ -222,9 +152,16 @@ impl AuthorizationRequest {
         policy: &AuthorizationPolicy<'_>,
     ) -> Result<Self, AuthorizeError> {
         let state = params.one("state")?;
-        let state = state.ok_or_else(|| invalid("The `state` parameter is missing."))?;
+        let missing = || {
+            invalid(
+                AuthRefusal::StateMissing,
+                "The `state` parameter is missing.",
+            )
+        };
+        let state = state.ok_or_else(missing)?;
         if state.len() > MAX_ECHO_BYTES {
-            return Err(invalid("The `state` parameter is too long."));
+            let text = "The `state` parameter is too long.";
+            return Err(invalid(AuthRefusal::StateTooLong, text));
         }
         let kind = response_type(way, params)?;
         if params.one("request")?.is_some() {
@@ -235,32 +172,35 @@ impl AuthorizationRequest {
         }
         let method = params.one("code_challenge_method")?;
         let challenge = CodeChallenge::read(method, params.one("code_challenge")?)
-            .map_err(|reason| invalid(&reason.to_string()))?;
+            .map_err(|reason| invalid(AuthRefusal::CodeChallengeInvalid, &reason.to_string()))?;
         // A code that a person copies by hand is exposed in more ways than one that is sent to a
         // server.
         let excused = policy.oob_without_pkce && !app.is_native();
         if challenge.is_none() && way.redirect.is_out_of_band() && !excused {
             return Err(invalid(
+                AuthRefusal::CodeChallengeMissing,
                 "The `code_challenge` parameter is missing; a request for a code on a page must have one.",
             ));
         }
         let scopes = scopes(app.scopes, params.one("scope")?)?;
         let nonce = params.one("nonce")?;
         if nonce.is_some_and(|nonce| nonce.len() > MAX_ECHO_BYTES) {
-            return Err(invalid("The `nonce` parameter is too long."));
+            let text = "The `nonce` parameter is too long.";
+            return Err(invalid(AuthRefusal::NonceTooLong, text));
         }
         if kind.id_token && !scopes.allows("openid") {
             return Err(AuthorizeError::InvalidScope);
         }
         if kind.id_token && nonce.is_none() {
-            return Err(invalid("An id_token needs the `nonce` parameter."));
+            let text = "An id_token needs the `nonce` parameter.";
+            return Err(invalid(AuthRefusal::NonceMissing, text));
         }
         let max_age = match params.one("max_age")? {
             None => None,
             Some(text) => {
                 let seconds = number(text).filter(|n| u32::try_from(*n).is_ok());
-                let seconds = seconds
-                    .ok_or_else(|| invalid("The `max_age` parameter is no number of seconds."))?;
+                let text = "The `max_age` parameter is no number of seconds.";
+                let seconds = seconds.ok_or_else(|| invalid(AuthRefusal::MaxAgeInvalid, text))?;
                 Some(Duration::from_secs(seconds))
             }
         };
@@ -381,6 +321,7 @@ impl AuthorizationRequest {
     #[must_use]
     pub fn refuse(&self, error: AuthorizeError) -> Box<AuthorizationRefusal> {
         Box::new(AuthorizationRefusal {
+            app: self.app.id,
             way: self.way.clone(),
             error,
         })
@@ -433,17 +374,20 @@ pub fn is_openid(scopes: ScopeSet, nonce: Option<&str>) -> bool {
 
 fn response_type(way: &ResponseTarget, params: Params<'_>) -> Result<ResponseType, AuthorizeError> {
     let text = params.one("response_type")?;
-    let text = text.ok_or_else(|| invalid("The `response_type` parameter is missing."))?;
+    let missing = "The `response_type` parameter is missing.";
+    let text = text.ok_or_else(|| invalid(AuthRefusal::ResponseTypeMissing, missing))?;
     let kind = ResponseType::parse(text).ok_or(AuthorizeError::UnsupportedResponseType)?;
     if kind.id_token && way.redirect.is_out_of_band() {
         return Err(AuthorizeError::UnsupportedResponseType);
     }
     if let Some(text) = params.one("response_mode")? {
         let mode = ResponseMode::parse(text).ok_or_else(|| {
-            invalid("The `response_mode` parameter must be query, fragment or form_post.")
+            let text = "The `response_mode` parameter must be query, fragment or form_post.";
+            invalid(AuthRefusal::ResponseModeUnsupported, text)
         })?;
         if kind.id_token && mode == ResponseMode::Query {
-            return Err(invalid("An id_token must not travel in a query."));
+            let text = "An id_token must not travel in a query.";
+            return Err(invalid(AuthRefusal::ResponseModeUnsupported, text));
         }
     }
     Ok(kind)
@@ -467,6 +411,7 @@ fn prompt(text: Option<&str>) -> Result<Prompt, AuthorizeError> {
     let none = words.contains(&"none");
     if none && words.iter().any(|word| !["", "none"].contains(word)) {
         return Err(invalid(
+            AuthRefusal::PromptInvalid,
             "The `prompt` parameter has none beside other values.",
         ));
     }

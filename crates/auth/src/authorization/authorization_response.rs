@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::authorization::redirect_uri::RedirectUri;
 use crate::params::join;
+use crate::refusal_reason::AuthRefusal;
 use crate::tokens::token_text::Secret;
 
 /// Response type of a request: a code, an id_token or both.
@@ -72,8 +73,8 @@ impl ResponseMode {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AuthorizeError {
     /// A parameter is missing, malformed or given twice.
-    #[error("{0}")]
-    InvalidRequest(String),
+    #[error("{1}")]
+    InvalidRequest(AuthRefusal, String),
     /// A response type that does not exist, or is not allowed for this app.
     #[error(
         "The `response_type` parameter must be code, id_token or both; a native app gets a code."
@@ -116,7 +117,7 @@ impl AuthorizeError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::InvalidRequest(_) => "invalid_request",
+            Self::InvalidRequest(..) => "invalid_request",
             Self::UnsupportedResponseType => "unsupported_response_type",
             Self::ForbiddenScopes(_) => "forbidden_scopes",
             Self::InvalidScope => "invalid_scope",
@@ -127,6 +128,24 @@ impl AuthorizeError {
             Self::RequestUriNotSupported => "request_uri_not_supported",
             Self::ServerError => "server_error",
             Self::TemporarilyUnavailable => "temporarily_unavailable",
+        }
+    }
+
+    /// Returns the reason, for the log.
+    #[must_use]
+    pub const fn refusal(&self) -> AuthRefusal {
+        match self {
+            Self::InvalidRequest(reason, _) => *reason,
+            Self::UnsupportedResponseType => AuthRefusal::ResponseTypeUnsupported,
+            Self::ForbiddenScopes(_) => AuthRefusal::ScopeForbidden,
+            Self::InvalidScope => AuthRefusal::OpenidMissing,
+            Self::Denied => AuthRefusal::UserDenied,
+            Self::NotDistributed => AuthRefusal::AppNotAvailable,
+            Self::LoginRequired => AuthRefusal::LoginRequired,
+            Self::ConsentRequired => AuthRefusal::ConsentRequired,
+            Self::RequestNotSupported | Self::RequestUriNotSupported => AuthRefusal::RequestObject,
+            Self::ServerError => AuthRefusal::AuthorizationFailed,
+            Self::TemporarilyUnavailable => AuthRefusal::AuthorizationBusy,
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::oidc::signing_keys::Signer;
 use crate::params::{Param, Params, RepeatedParam, decode, number};
 use crate::ports::oauth_store::OAuthStore;
 use crate::ports::token_store::AuthStoreError;
+use crate::refusal_reason::AuthRefusal;
 use crate::tokens::token_record::{Account, TokenRecord};
 use crate::tokens::token_text::{TokenKind, token_digest};
 
@@ -42,6 +43,10 @@ pub struct EndpointReply {
     pub body: String,
     /// True if [`BASIC_CHALLENGE`] is sent with it.
     pub challenge: bool,
+    /// Reason of a refusal, for the log. The client doesn't read it.
+    pub refusal: Option<AuthRefusal>,
+    /// Client ID that a refused request names, whether it exists or not.
+    pub client: Option<u64>,
 }
 
 impl EndpointReply {
@@ -56,6 +61,8 @@ impl EndpointReply {
             status,
             body,
             challenge: false,
+            refusal: None,
+            client: None,
         }
     }
 
@@ -86,13 +93,13 @@ impl EndpointReply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenError {
     /// A parameter is missing, given twice or malformed, or the client authenticates in two ways.
-    InvalidRequest(String),
+    InvalidRequest(AuthRefusal, String),
     /// Unknown app, wrong secret or disabled app. The reply does not reveal the reason.
-    InvalidClient,
+    InvalidClient(AuthRefusal),
     /// The code or refresh token is not good for this request; with the name of the parameter.
-    InvalidGrant(&'static str),
+    InvalidGrant(AuthRefusal, &'static str),
     /// Wider scopes than the refresh token has, or unknown ones.
-    InvalidScope,
+    InvalidScope(AuthRefusal),
     /// The grant type is not supported.
     UnsupportedGrantType,
     /// A token that cannot be revoked here.
@@ -105,18 +112,18 @@ impl TokenError {
     #[must_use]
     pub fn reply(&self) -> EndpointReply {
         let (status, code, reason) = match self {
-            Self::InvalidRequest(reason) => (400, "invalid_request", reason.clone()),
-            Self::InvalidClient => (
+            Self::InvalidRequest(_, reason) => (400, "invalid_request", reason.clone()),
+            Self::InvalidClient(_) => (
                 401,
                 "invalid_client",
                 "The client credentials provided were invalid.".to_owned(),
             ),
-            Self::InvalidGrant(what) => (
+            Self::InvalidGrant(_, what) => (
                 400,
                 "invalid_grant",
                 format!("The `{what}` provided was invalid."),
             ),
-            Self::InvalidScope => (
+            Self::InvalidScope(_) => (
                 400,
                 "invalid_scope",
                 "The `scope` provided is wider than what was granted, or unknown.".to_owned(),
@@ -132,13 +139,30 @@ impl TokenError {
                 "Only refresh tokens can be revoked here.".to_owned(),
             ),
         };
-        EndpointReply::error(status, code, &reason)
+        EndpointReply {
+            refusal: Some(self.refusal()),
+            ..EndpointReply::error(status, code, &reason)
+        }
+    }
+
+    /// Returns the reason, for the log.
+    #[must_use]
+    pub const fn refusal(&self) -> AuthRefusal {
+        match self {
+            Self::InvalidRequest(reason, _)
+            | Self::InvalidClient(reason)
+            | Self::InvalidGrant(reason, _)
+            | Self::InvalidScope(reason) => *reason,
+            Self::UnsupportedGrantType => AuthRefusal::GrantTypeUnsupported,
+            Self::UnsupportedTokenType => AuthRefusal::TokenNotRevocable,
+        }
     }
 }
 
 impl From<RepeatedParam> for TokenError {
     fn from(RepeatedParam(name): RepeatedParam) -> Self {
-        Self::InvalidRequest(format!("The `{name}` parameter is given twice."))
+        let text = format!("The `{name}` parameter is given twice.");
+        Self::InvalidRequest(AuthRefusal::ParameterRepeated, text)
     }
 }
 
@@ -164,14 +188,30 @@ fn finish(
         Err(EndpointStop::ClientError(error)) => {
             let reply = error.reply();
             let challenge = reply.status == 401 && !form.authorization.is_empty();
-            Ok(EndpointReply { challenge, ..reply })
+            Ok(EndpointReply {
+                challenge,
+                client: named_client(form),
+                ..reply
+            })
         }
         Err(EndpointStop::ServerError(error)) => Err(error),
     }
 }
 
-fn missing(name: &str) -> TokenError {
-    TokenError::InvalidRequest(format!("The `{name}` parameter is missing."))
+fn missing(name: &str, refusal: AuthRefusal) -> TokenError {
+    TokenError::InvalidRequest(refusal, format!("The `{name}` parameter is missing."))
+}
+
+/// Returns the client ID that a request names in the header or in the form.
+fn named_client(form: &EndpointRequest<'_>) -> Option<u64> {
+    let header = match form.authorization {
+        [value] => basic(value).flatten(),
+        _ => None,
+    };
+    match header {
+        Some((user, _)) => number(&user),
+        None => Params(form.pairs).one("client_id").ok()?.and_then(number),
+    }
 }
 
 /// Port from which the endpoints learn names and addresses of users.
@@ -267,8 +307,9 @@ impl Endpoints<'_> {
         now: SystemTime,
     ) -> Result<EndpointReply, EndpointStop> {
         let params = params(form)?;
-        let text = params.one("token")?.ok_or_else(|| missing("token"))?;
-        let claim = claim(form, params)?.ok_or_else(|| missing("client_id"))?;
+        let text = token_parameter(params)?;
+        let claim = claim(form, params)?;
+        let claim = claim.ok_or_else(|| missing("client_id", AuthRefusal::ClientIdMissing))?;
         let claim = claim.complete()?;
         let app = self.client(claim).await?;
         let done = || EndpointReply::ok("{}".to_owned());
@@ -280,7 +321,8 @@ impl Endpoints<'_> {
             return Err(TokenError::UnsupportedTokenType.into());
         }
         if record.app != Some(app.id) {
-            return Err(TokenError::InvalidGrant("token").into());
+            let refusal = AuthRefusal::TokenOfOtherClient;
+            return Err(TokenError::InvalidGrant(refusal, "token").into());
         }
         let revoked = self.store.revoke(record.id, now).await;
         revoked.map_err(EndpointStop::ServerError)?;
@@ -293,7 +335,7 @@ impl Endpoints<'_> {
         now: SystemTime,
     ) -> Result<EndpointReply, EndpointStop> {
         let params = params(form)?;
-        let text = params.one("token")?.ok_or_else(|| missing("token"))?;
+        let text = token_parameter(params)?;
         let found = self.find_token(text).await?;
         let found = found.as_ref().map(|(record, account)| (record, account));
         let reply = introspect(found, now);
@@ -321,7 +363,16 @@ impl Endpoints<'_> {
             None => None,
         };
         let proved = authenticate(found.as_deref(), &claim.secret).is_some();
-        Ok(found.filter(|_| proved).ok_or(TokenError::InvalidClient)?)
+        let refusal = match &found {
+            None if claim.id.is_none() => AuthRefusal::ClientIdMalformed,
+            None => AuthRefusal::ClientUnknown,
+            Some(app) if app.secret.is_none() => AuthRefusal::ClientWithoutSecret,
+            Some(_) if claim.secret.is_empty() => AuthRefusal::ClientSecretMissing,
+            Some(app) if app.disabled_at.is_some() => AuthRefusal::ClientDisabled,
+            Some(_) => AuthRefusal::ClientSecretWrong,
+        };
+        let found = found.filter(|_| proved);
+        Ok(found.ok_or(TokenError::InvalidClient(refusal))?)
     }
 }
 
@@ -330,7 +381,7 @@ impl ClientCredentials {
     /// field a bad request.
     fn complete(self) -> Result<Self, TokenError> {
         if self.secret.is_empty() {
-            return Err(missing("client_secret"));
+            return Err(missing("client_secret", AuthRefusal::ClientSecretMissing));
         }
         Ok(self)
     }
@@ -344,9 +395,16 @@ fn params<'a>(form: &EndpointRequest<'a>) -> Result<Params<'a>, TokenError> {
         .any(|(name, value)| nul(name) || nul(value))
     {
         let reason = "The form has a parameter with a NUL character.";
-        return Err(TokenError::InvalidRequest(reason.to_owned()));
+        let refusal = AuthRefusal::FormUnreadable;
+        return Err(TokenError::InvalidRequest(refusal, reason.to_owned()));
     }
     Ok(Params(form.pairs))
+}
+
+/// Returns the token that a request is about.
+fn token_parameter(params: Params<'_>) -> Result<&str, TokenError> {
+    let text = params.one("token")?;
+    text.ok_or_else(|| missing("token", AuthRefusal::TokenParameterMissing))
 }
 
 /// Returns the client's credentials: from the form or from Basic, not from both (RFC 6749 section
@@ -362,7 +420,8 @@ fn claim(
         [value] => basic(value),
         _ => {
             let reason = "The `Authorization` header is given twice.";
-            return Err(TokenError::InvalidRequest(reason.to_owned()));
+            let refusal = AuthRefusal::AuthorizationHeaderRepeated;
+            return Err(TokenError::InvalidRequest(refusal, reason.to_owned()));
         }
     };
     let Some(header) = basic else {
@@ -371,10 +430,12 @@ fn claim(
             secret: secret.unwrap_or_default().to_owned(),
         }));
     };
-    let (user, password) = header.ok_or(TokenError::InvalidClient)?;
+    let unreadable = TokenError::InvalidClient(AuthRefusal::ClientCredentialsUnreadable);
+    let (user, password) = header.ok_or(unreadable)?;
     if secret.is_some() || id.is_some_and(|id| id != user) {
         let reason = "The client authenticates in more than one way.";
-        return Err(TokenError::InvalidRequest(reason.to_owned()));
+        let refusal = AuthRefusal::ClientAuthenticatesTwice;
+        return Err(TokenError::InvalidRequest(refusal, reason.to_owned()));
     }
     Ok(Some(ClientCredentials {
         id: number(&user),

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use workgraph_auth::authorization::authorization_request::{MAX_ECHO_BYTES, client};
 use workgraph_auth::tokens::scope::SCOPES;
 use workgraph_auth::{
-    App, AuthorizationPolicy, AuthorizationResponse, AuthorizeError, IssuerInResponses,
-    LoopbackPolicy, Param, RedirectUri, ScopeSet, Secret, UnverifiedClientError, VerifiedClient,
+    App, AuthRefusal, AuthorizationPolicy, AuthorizationResponse, AuthorizeError,
+    IssuerInResponses, LoopbackPolicy, Param, RedirectUri, ScopeSet, Secret, UnverifiedClientError,
+    VerifiedClient,
 };
 
 use crate::oauth::{ISSUER, POLICY, REDIRECT, app, asks, pairs, read, read_by, with};
@@ -65,32 +66,37 @@ fn b01_an_unknown_client_is_told_in_plain_text() {
     ] {
         assert_eq!(
             client(&with(&asks(), "client_id", Some(id))),
-            Err(UnverifiedClientError::Client),
+            Err(UnverifiedClientError::Client(match id {
+                "" => AuthRefusal::ClientIdMissing,
+                _ => AuthRefusal::ClientIdMalformed,
+            })),
             "{id}"
         );
     }
     assert_eq!(
         client(&with(&asks(), "client_id", None)),
-        Err(UnverifiedClientError::Client)
+        Err(UnverifiedClientError::Client(AuthRefusal::ClientIdMissing))
     );
     assert_eq!(client(&asks()), Ok(40));
-    for found in [
-        None,
-        Some(app(41, SCOPES_40)),
-        Some(App {
-            disabled_at: Some(at(0)),
-            ..app(40, SCOPES_40)
-        }),
+    let disabled = App {
+        disabled_at: Some(at(0)),
+        ..app(40, SCOPES_40)
+    };
+    for (found, refusal) in [
+        (None, AuthRefusal::ClientUnknown),
+        (Some(app(41, SCOPES_40)), AuthRefusal::ClientUnknown),
+        (Some(disabled), AuthRefusal::ClientDisabled),
     ] {
         assert_eq!(
             VerifiedClient::check(&asks(), found),
-            Err(UnverifiedClientError::Client)
+            Err(UnverifiedClientError::Client(refusal))
         );
     }
     for n in 0..1000 {
         let id = format!("<{n}>{:?}", random(n));
         let error = client(&with(&asks(), "client_id", Some(&id))).unwrap_err();
-        assert_eq!(error.to_string(), UnverifiedClientError::Client.to_string());
+        let malformed = UnverifiedClientError::Client(AuthRefusal::ClientIdMalformed);
+        assert_eq!(error.to_string(), malformed.to_string());
     }
 }
 
@@ -105,7 +111,9 @@ fn b03_a_missing_redirect_uri_is_told_in_plain_text() {
         let params = with(&asks(), "redirect_uri", value);
         assert_eq!(
             VerifiedClient::check(&params, Some(one.clone())),
-            Err(UnverifiedClientError::Redirect)
+            Err(UnverifiedClientError::Redirect(
+                AuthRefusal::RedirectUriMissing
+            ))
         );
     }
 }
@@ -423,23 +431,23 @@ fn client_and_url_come_before_everything_else_that_is_wrong() {
     let unverified = [
         (
             with(&asks(), "client_id", Some("41")),
-            UnverifiedClientError::Client,
+            UnverifiedClientError::Client(AuthRefusal::ClientUnknown),
         ),
         (
             with(&asks(), "client_id", None),
-            UnverifiedClientError::Client,
+            UnverifiedClientError::Client(AuthRefusal::ClientIdMissing),
         ),
         (
             with(&asks(), "client_id", Some(marker)),
-            UnverifiedClientError::Client,
+            UnverifiedClientError::Client(AuthRefusal::ClientIdMalformed),
         ),
         (
             with(&asks(), "redirect_uri", Some(marker)),
-            UnverifiedClientError::Redirect,
+            UnverifiedClientError::Redirect(AuthRefusal::RedirectUriUnregistered),
         ),
         (
             with(&asks(), "redirect_uri", None),
-            UnverifiedClientError::Redirect,
+            UnverifiedClientError::Redirect(AuthRefusal::RedirectUriMissing),
         ),
     ];
     for (base, expected) in &unverified {

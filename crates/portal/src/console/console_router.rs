@@ -1,8 +1,8 @@
 //! The router of console requests: only requests with a live session get there.
 use std::time::SystemTime;
 
-use workgraph_api::ApiResponse;
-use workgraph_auth::OAuthStore;
+use workgraph_api::{ApiResponse, RefusalReason, RequestRefusal};
+use workgraph_auth::{AuthRefusal, OAuthStore};
 use workgraph_core::audit::ActorContext;
 use workgraph_wire::percent::encode_component;
 
@@ -65,7 +65,7 @@ impl Portal {
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
         if !self.is_own(request) {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::FormFromElsewhere));
         }
         if request.path == paths::TRY_TOKEN {
             return self.try_token(request, now).await;
@@ -74,7 +74,7 @@ impl Portal {
             form_decoding::read(request),
             self.authenticated_session(request, now).await?,
         ) else {
-            return Ok(invalid_form());
+            return Ok(invalid_form(AuthRefusal::SessionMissing));
         };
         if request.path == paths::PASSWORD {
             return self.change_password(request, &visit, &body, now).await;
@@ -113,7 +113,25 @@ pub(crate) fn sign_in_first(request: &PortalRequest) -> ApiResponse {
 
 fn send(answer: Option<ConsoleResponse>) -> ApiResponse {
     match answer.unwrap_or_else(ConsoleResponse::not_found) {
-        ConsoleResponse::Page(status, shown) => page(status, shown),
+        ConsoleResponse::Page(status, shown) => {
+            let reply = page(status, shown);
+            match refusal_of(status) {
+                Some(reason) => reply.refused_for(reason),
+                None => reply,
+            }
+        }
         ConsoleResponse::SeeOther(path) => see_other(path),
+    }
+}
+
+/// Returns the reason of a page of the console, which its status tells.
+fn refusal_of(status: u16) -> Option<RefusalReason> {
+    match status {
+        0..400 => None,
+        400 => Some(RequestRefusal::FormInvalid.into()),
+        403 => Some(AuthRefusal::FormForged.into()),
+        404 => Some(RequestRefusal::NotFound.into()),
+        410 => Some(RequestRefusal::SecretShown.into()),
+        _ => Some(RequestRefusal::Other.into()),
     }
 }

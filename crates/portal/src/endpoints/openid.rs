@@ -1,7 +1,7 @@
 //! Discovery, the key set and user info (OpenID Connect Core section 5.3).
 use std::time::SystemTime;
 
-use workgraph_api::ApiResponse;
+use workgraph_api::{ApiResponse, RequestRefusal};
 use workgraph_auth::oidc::id_token::user_info;
 use workgraph_auth::oidc::signing_keys::KEY_SET_LIFETIME;
 use workgraph_wire::error_envelope::error;
@@ -40,7 +40,8 @@ impl Portal {
                     "user: Unknown object",
                     &self.api.settings().error_help(),
                 )),
-            ),
+            )
+            .refused_for(RequestRefusal::NotFound),
             Ok(Some(person)) => match user_info(&person, grant.scopes) {
                 Some(claims) => json(200, claims),
                 None => json(
@@ -53,9 +54,13 @@ impl Portal {
                 .with(
                     "WWW-Authenticate",
                     "Bearer error=\"insufficient_scope\", scope=\"openid\"",
-                ),
+                )
+                .refused_for(RequestRefusal::ScopeInsufficient),
             },
         };
+        if let Some(refusal) = &mut reply.refusal {
+            *refusal = refusal.of_client(grant.app).of_user(Some(grant.user));
+        }
         reply.permit = Some(permit);
         reply
     }

@@ -1,8 +1,10 @@
 //! The endpoints that apps' servers post forms to: token, revocation, introspection.
 use std::time::SystemTime;
 
-use workgraph_api::ApiResponse;
-use workgraph_auth::{EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial, TokenError};
+use workgraph_api::{ApiResponse, Refusal, RequestRefusal};
+use workgraph_auth::{
+    AuthRefusal, EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial, TokenError,
+};
 
 use crate::common_responses::failure;
 use crate::csrf::network;
@@ -29,7 +31,7 @@ impl Portal {
                 .admit(TOKEN_INFO, &from, quota, now, shared)
                 .await
         {
-            return too_many(wait);
+            return too_many(AuthRefusal::TooManyIntrospections.into(), wait);
         }
         let reply = match self.exchange(to, request, now).await {
             Ok(reply) => reply,
@@ -39,7 +41,8 @@ impl Portal {
                     500,
                     "server_error",
                     &format!("Something broke here: {phrase}"),
-                ));
+                ))
+                .refused_for(AuthRefusal::AuthorizationFailed);
             }
         };
         // Clients that guess secrets are slowed down; one with the right secret never waits here.
@@ -50,7 +53,8 @@ impl Portal {
                 .admit(CLIENTS, &from, quota, now, shared)
                 .await
         {
-            return too_many(wait);
+            let refusal = Refusal::from(AuthRefusal::TooManyClientFailures);
+            return too_many(refusal.of_client(reply.client), wait);
         }
         into_api_response(&reply)
     }
@@ -61,13 +65,16 @@ impl Portal {
         request: &PortalRequest,
         now: SystemTime,
     ) -> Result<EndpointReply, PortalError> {
-        let invalid = |reason: String| Ok(TokenError::InvalidRequest(reason).reply());
+        let invalid = |refusal: AuthRefusal, reason: String| {
+            Ok(TokenError::InvalidRequest(refusal, reason).reply())
+        };
         if !request.query.is_empty() {
-            return invalid("Parameters belong into the body, not into the query.".to_owned());
+            let reason = "Parameters belong into the body, not into the query.";
+            return invalid(AuthRefusal::QueryGiven, reason.to_owned());
         }
         let pairs = match form_decoding::read(request) {
             Ok(pairs) => pairs,
-            Err(reason) => return invalid(reason),
+            Err(reason) => return invalid(AuthRefusal::FormUnreadable, reason),
         };
         let headers: Vec<&str> = request.authorization.iter().map(String::as_str).collect();
         let form = EndpointRequest {
@@ -109,10 +116,13 @@ fn into_api_response(reply: &EndpointReply) -> ApiResponse {
     for (name, value) in reply.headers() {
         out = out.with(name, value);
     }
+    if let Some(reason) = reply.refusal {
+        out = out.refused_for(Refusal::from(reason).of_client(reply.client));
+    }
     out
 }
 
-fn too_many(wait: u64) -> ApiResponse {
+fn too_many(refusal: Refusal, wait: u64) -> ApiResponse {
     let reason = format!("Too many requests from this address. Retry after {wait} seconds.");
     into_api_response(&EndpointReply::error(
         429,
@@ -120,18 +130,26 @@ fn too_many(wait: u64) -> ApiResponse {
         &reason,
     ))
     .with("Retry-After", wait.to_string())
+    .refused_for(refusal)
 }
 
 impl Portal {
     /// Returns the response to a form that the transport did not take: too large, or incomplete. `why` is a text of
     /// this server.
     #[must_use]
-    pub fn refused(&self, route: Route, status: u16, reason: &str) -> ApiResponse {
+    pub fn refused(
+        &self,
+        route: Route,
+        refusal: RequestRefusal,
+        status: u16,
+        reason: &str,
+    ) -> ApiResponse {
         let mut reply = match route.endpoint {
             Endpoint::Token | Endpoint::Revoke | Endpoint::TokenInfo => {
                 into_api_response(&EndpointReply::error(status, "invalid_request", reason))
+                    .refused_for(refusal)
             }
-            _ => failure(status, "This form was not taken", reason),
+            _ => failure(refusal, status, "This form was not taken", reason),
         };
         reply.operation = route.name;
         reply

@@ -243,6 +243,7 @@ fn line(row: &RequestRow) -> Markup {
             p.soft {
                 code { bdi { (shown) } } " · " (clock(request.at)) " · " (millis(request)) " · cost " (request.cost) " · " bdi { (row.owner) }
                 @if let Some(error) = &request.error { " · " bdi { (error.chars().take(160).collect::<String>()) } }
+                @if let Some(reason) = request.reason { " · " code { (reason.name()) } }
             }
         }
     }
@@ -257,10 +258,10 @@ impl RequestPage<'_> {
             p { a href=(paths::REQUESTS) { "All requests" } }
             h1 { (request.method) " " (operation(request)) }
             (card("facts", "The request", &self.facts()))
-            (card("curl", "As curl", &html! {
+            @if request.token != 0 { (card("curl", "As curl", &html! {
                 p.hint #curl-hint { "Put a token of yours in the place of $TOKEN." }
                 code.secret aria-describedby="curl-hint" { (self.curl()) }
-            }))
+            })) }
             (card("bodies", "Bodies", &html! {
                 @match &request.bodies {
                     None => p.soft { "They were not recorded." },
@@ -288,6 +289,7 @@ impl RequestPage<'_> {
                 dt { "Path" } dd { code { bdi { (target(request)) } } }
                 dt { "Status" } dd { (request.status) }
                 @if let Some(error) = &request.error { dt { "Error" } dd { bdi { (error) } } }
+                @if let Some(reason) = request.reason { dt { "Reason" } dd { code { (reason.name()) } ": " (reason.meaning()) } }
                 dt { "Time" } dd { (moment(request.at)) ", " (clock(request.at)) }
                 dt { "Duration" } dd { (millis(request)) }
                 dt { "Cost" } dd { (request.cost) }
@@ -298,7 +300,9 @@ impl RequestPage<'_> {
                         @if let Some((balance, most)) = left.credits { ", " (balance) " of " (most) " credits" }
                     }
                 }
-                dt { "Of" } dd { bdi { (self.row.owner) } ", token " code { (request.token) } }
+                dt { "Of" } dd { bdi { (self.row.owner) }
+                    @if request.token != 0 { ", token " code { (request.token) } }
+                }
                 dt { "Request id" } dd { code { (request.id) } }
             }
         }

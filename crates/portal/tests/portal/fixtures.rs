@@ -344,6 +344,12 @@ impl Town {
         self.node.store(node, Relaxed);
     }
 
+    /// Returns true if a request has a route.
+    pub(crate) fn has_route(&self, request: &PortalRequest) -> bool {
+        let portal = self.nodes.get(self.node.load(Relaxed)).unwrap();
+        portal.route(&request.method, &request.path).is_some()
+    }
+
     pub(crate) fn send(&self, request: &PortalRequest) -> ApiResponse {
         let portal = self.nodes.get(self.node.load(Relaxed)).unwrap();
         let route = portal.route(&request.method, &request.path);

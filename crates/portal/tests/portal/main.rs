@@ -14,6 +14,7 @@ mod errors;
 mod fixtures;
 mod front_door;
 mod new_secrets;
+mod refusals;
 mod requests;
 mod sessions;
 mod silent;

@@ -19,7 +19,7 @@ use futures_util::lock;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
-use workgraph_auth::Grant;
+use workgraph_auth::{AuthRefusal, Grant};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
@@ -267,6 +267,7 @@ async fn create(
         // The user revoked the app's authorization during the handshake.
         InsertOutcome::NoGrant => {
             return Err(ApiError::Unauthorized(
+                AuthRefusal::GrantEnded,
                 messages::NOT_AUTHORIZED,
                 Some("invalid_token"),
             ));
@@ -294,6 +295,7 @@ async fn create(
         let removed = service.store.remove(webhook.id).await;
         removed.map_err(|error| ApiError::from(error).after_changes())?;
         return Err(ApiError::Unauthorized(
+            AuthRefusal::TokenRevoked,
             messages::NOT_AUTHORIZED,
             Some("invalid_token"),
         ));

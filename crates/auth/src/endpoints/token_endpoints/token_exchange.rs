@@ -16,13 +16,21 @@ use crate::oidc::id_token::{IdToken, UserInfo};
 use crate::params::Params;
 use crate::ports::oauth_store::{IssuedTokens, RedemptionOutcome};
 use crate::ports::token_store::AuthStoreError;
-use crate::tokens::grant::is_alive;
+use crate::refusal_reason::AuthRefusal;
+use crate::tokens::grant::{TokenRefusal, is_alive};
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_token};
 
-const CODE: TokenError = TokenError::InvalidGrant("code");
-const REFRESH: TokenError = TokenError::InvalidGrant("refresh_token");
+/// Returns the refusal of a code.
+fn code_refused(refusal: AuthRefusal) -> EndpointStop {
+    TokenError::InvalidGrant(refusal, "code").into()
+}
+
+/// Returns the refusal of a refresh token.
+fn refresh_refused(refusal: AuthRefusal) -> EndpointStop {
+    TokenError::InvalidGrant(refusal, "refresh_token").into()
+}
 
 impl Endpoints<'_> {
     pub(super) async fn exchange(
@@ -34,14 +42,15 @@ impl Endpoints<'_> {
         let params = params(form)?;
         let grant_type = params
             .one("grant_type")?
-            .ok_or_else(|| missing("grant_type"))?;
+            .ok_or_else(|| missing("grant_type", AuthRefusal::GrantTypeMissing))?;
         let by_code = match grant_type {
             "authorization_code" => true,
             "refresh_token" => false,
             _ => return Err(TokenError::UnsupportedGrantType.into()),
         };
         // The client authenticates before any code or token of the request is looked up.
-        let claim = claim(form, params)?.ok_or(TokenError::InvalidClient)?;
+        let nobody = TokenError::InvalidClient(AuthRefusal::ClientIdMissing);
+        let claim = claim(form, params)?.ok_or(nobody)?;
         let app = self.client(claim).await?;
         if by_code {
             self.redeem(params, &app, fresh, now).await
@@ -57,10 +66,12 @@ impl Endpoints<'_> {
         fresh: &NewTokenMaterial,
         now: SystemTime,
     ) -> Result<EndpointReply, EndpointStop> {
-        let text = params.one("code")?.ok_or_else(|| missing("code"))?;
+        let text = params
+            .one("code")?
+            .ok_or_else(|| missing("code", AuthRefusal::CodeMissing))?;
         let redirect = params
             .one("redirect_uri")?
-            .ok_or_else(|| missing("redirect_uri"))?;
+            .ok_or_else(|| missing("redirect_uri", AuthRefusal::RedirectUriMissing))?;
         let verifier = params.one("code_verifier")?;
         let digest = SecretDigest::of(text);
         let code = self
@@ -69,14 +80,14 @@ impl Endpoints<'_> {
             .await
             .map_err(EndpointStop::ServerError)?;
         let Some(code) = code else {
-            return Err(CODE.into());
+            return Err(code_refused(AuthRefusal::CodeUnknown));
         };
         match code.check_redemption(app.id, redirect, verifier, now) {
-            CodeCheck::Refuse => return Err(CODE.into()),
-            CodeCheck::SpendOnly | CodeCheck::Replay => {
+            CodeCheck::Refuse(refusal) => return Err(code_refused(refusal)),
+            CodeCheck::SpendOnly(refusal) | CodeCheck::Replay(refusal) => {
                 let spent = self.store.redeem(&digest, None, now).await;
                 spent.map_err(EndpointStop::ServerError)?;
-                return Err(CODE.into());
+                return Err(code_refused(refusal));
             }
             CodeCheck::Issue => {}
         }
@@ -100,9 +111,9 @@ impl Endpoints<'_> {
                 ..TokenResponse::new(&access_text, &person)
             }
             .reply()),
-            RedemptionOutcome::Spent | RedemptionOutcome::Replayed | RedemptionOutcome::Unknown => {
-                Err(CODE.into())
-            }
+            RedemptionOutcome::Spent => Err(code_refused(AuthRefusal::GrantEnded)),
+            RedemptionOutcome::Replayed => Err(code_refused(AuthRefusal::CodeReplayed)),
+            RedemptionOutcome::Unknown => Err(code_refused(AuthRefusal::CodeUnknown)),
         }
     }
 
@@ -116,23 +127,34 @@ impl Endpoints<'_> {
     ) -> Result<EndpointReply, EndpointStop> {
         let text = params
             .one("refresh_token")?
-            .ok_or_else(|| missing("refresh_token"))?;
+            .ok_or_else(|| missing("refresh_token", AuthRefusal::RefreshTokenMissing))?;
         let scope = params.one("scope")?;
         let found = self.find_token(text).await?;
-        let own = |(record, account): &(TokenRecord, _)| {
-            record.kind == TokenKind::Refresh
-                && record.app == Some(app.id)
-                && is_alive(record, account, now).is_ok()
+        let Some((refresh, account)) = found else {
+            return Err(refresh_refused(AuthRefusal::RefreshTokenUnknown));
         };
-        let Some((refresh, _)) = found.filter(own) else {
-            return Err(REFRESH.into());
-        };
+        if refresh.kind != TokenKind::Refresh {
+            return Err(refresh_refused(AuthRefusal::RefreshTokenOfOtherKind));
+        }
+        if refresh.app != Some(app.id) {
+            return Err(refresh_refused(AuthRefusal::RefreshTokenOfOtherClient));
+        }
+        is_alive(&refresh, &account, now).map_err(|dead| {
+            refresh_refused(match dead {
+                TokenRefusal::Revoked => AuthRefusal::RefreshTokenRevoked,
+                other => other.into(),
+            })
+        })?;
         let asked = match scope {
             None => refresh.scopes,
-            Some(text) => ScopeSet::parse(text)
-                .ok()
-                .filter(|asked| refresh.scopes.covers(*asked) && !asked.is_empty())
-                .ok_or(TokenError::InvalidScope)?,
+            Some(text) => {
+                let unknown = |_| TokenError::InvalidScope(AuthRefusal::ScopeUnknown);
+                let asked = ScopeSet::parse(text).map_err(unknown)?;
+                if asked.is_empty() || !refresh.scopes.covers(asked) {
+                    return Err(TokenError::InvalidScope(AuthRefusal::ScopeTooWide).into());
+                }
+                asked
+            }
         };
         let person = self.person(refresh.user).await?;
         let (access_text, access) = mint_token(TokenKind::Access, &fresh.access);
@@ -149,7 +171,7 @@ impl Endpoints<'_> {
         };
         let kept = self.store.refresh(refresh.id, record, now).await;
         let Some(left) = kept.map_err(EndpointStop::ServerError)? else {
-            return Err(REFRESH.into());
+            return Err(refresh_refused(AuthRefusal::GrantEnded));
         };
         Ok(TokenResponse {
             scope: (left.scopes != asked).then(|| left.scopes.to_string()),

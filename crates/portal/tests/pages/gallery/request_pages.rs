@@ -1,6 +1,7 @@
 //! Pages of recorded requests.
 use std::time::Duration;
 
+use workgraph_api::RequestRefusal;
 use workgraph_api::request_inspector::{RecordedBodies, RecordedRequest};
 use workgraph_portal::pages::{
     HtmlPage, PageChrome, RecordingState, RequestOwnerChoice, RequestPage, RequestRow,
@@ -33,6 +34,7 @@ fn recorded(text: &str, n: u16) -> RequestRow {
                 credits: Some((-7, 600_000)),
             }),
             error: (n > 1).then(|| text.into()),
+            reason: (n > 1).then_some(RequestRefusal::NotFound.into()),
             bodies: Some(RecordedBodies {
                 request: format!("{{\"name\": \"{text}\"}}").into(),
                 response: "".into(),

@@ -1,0 +1,106 @@
+//! Verification of the client of an authorization request: the app, and one of its redirect URLs.
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::authorization::redirect_uri::RedirectUri;
+use crate::authorization::registered_app::App;
+use crate::params::{Param, Params, number};
+use crate::refusal_reason::AuthRefusal;
+
+/// Reason for which a request is answered with a page of plain text, status 400 and no redirect: no
+/// verified client is known to which the browser could be sent. The text repeats nothing of the
+/// request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum UnverifiedClientError {
+    /// `client_id` is missing, given twice, or not the id of an app.
+    #[error("invalid_request: The `client_id` parameter does not match a valid application.")]
+    Client(AuthRefusal),
+    /// `redirect_uri` is missing, given twice, or not byte for byte one of the app's.
+    #[error(
+        "invalid_request: The `redirect_uri` parameter does not match a valid url for the application."
+    )]
+    Redirect(AuthRefusal),
+}
+
+impl UnverifiedClientError {
+    /// Returns the reason, for the log.
+    #[must_use]
+    pub const fn refusal(self) -> AuthRefusal {
+        match self {
+            Self::Client(reason) | Self::Redirect(reason) => reason,
+        }
+    }
+}
+
+/// Returns the id of the app that a request names, for the caller to look up.
+///
+/// # Errors
+/// The parameter is missing, given twice, or not a number in the form that this service writes.
+pub fn client(params: &[Param]) -> Result<u64, UnverifiedClientError> {
+    let malformed = UnverifiedClientError::Client(AuthRefusal::ClientIdMalformed);
+    match Params(params).one("client_id") {
+        Ok(None) => Err(UnverifiedClientError::Client(AuthRefusal::ClientIdMissing)),
+        Ok(Some(id)) => number(id).ok_or(malformed),
+        Err(_) => Err(malformed),
+    }
+}
+
+/// App, and one of its redirect URLs that a request repeated byte for byte. It can be made in no
+/// other way, and every response to an app starts from one.
+///
+/// ```compile_fail,E0451
+/// use std::sync::Arc;
+/// use workgraph_auth::{App, RedirectUri, VerifiedClient};
+/// fn forge(app: Arc<App>, redirect: RedirectUri) -> VerifiedClient {
+///     VerifiedClient { app, redirect }
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedClient {
+    pub(super) app: Arc<App>,
+    pub(super) redirect: RedirectUri,
+}
+
+impl VerifiedClient {
+    /// Verifies a request against the app that was found under its [`client`] id. A disabled app
+    /// counts as no app.
+    ///
+    /// # Errors
+    /// Client or redirect URL do not match.
+    pub fn check(
+        params: &[Param],
+        found: Option<impl Into<Arc<App>>>,
+    ) -> Result<Self, UnverifiedClientError> {
+        let id = client(params)?;
+        let client = UnverifiedClientError::Client;
+        let app: Arc<App> = found
+            .map(Into::into)
+            .filter(|app: &Arc<App>| app.id == id)
+            .ok_or(client(AuthRefusal::ClientUnknown))?;
+        if app.disabled_at.is_some() {
+            return Err(client(AuthRefusal::ClientDisabled));
+        }
+        let redirect = UnverifiedClientError::Redirect;
+        let sent = Params(params).one("redirect_uri").ok().flatten();
+        let sent = sent.ok_or(redirect(AuthRefusal::RedirectUriMissing))?;
+        let same = |uri: &&RedirectUri| uri.as_str() == sent;
+        let found = app.redirects.iter().find(same).cloned();
+        Ok(Self {
+            redirect: found.ok_or(redirect(AuthRefusal::RedirectUriUnregistered))?,
+            app,
+        })
+    }
+
+    /// Returns the app.
+    #[must_use]
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Returns the redirect URL.
+    #[must_use]
+    pub const fn redirect(&self) -> &RedirectUri {
+        &self.redirect
+    }
+}
