@@ -1,7 +1,9 @@
 //! Counters and their Prometheus text.
+mod families;
+
+pub(crate) use self::families::write_family;
 use crate::log::lossy_writer::dropped_lines;
 use rustc_hash::FxHashMap;
-use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
@@ -151,25 +153,20 @@ impl Metrics {
     }
 
     /// Returns the Prometheus text, format 0.0.4, with the bytes kept for clients, the number of bodies and replies for
-    /// which there was no room, and the number of requests being answered.
+    /// which there was no room, the number of requests being answered, and the attempts to deliver that succeeded and failed.
     pub(crate) fn text(
         &self,
         (buffered, unbuffered): (usize, u64),
         busy: u64,
         limiter: &Limiter,
+        deliveries: [u64; 2],
         store: &[(&'static str, u64)],
     ) -> String {
-        let mut out = String::with_capacity(8_192);
-        let mut line = |kind: &str, name: &str, rows: &[(String, String)]| {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "# TYPE workgraph_{name} {kind}");
-            for (labels, value) in rows {
-                let _ = writeln!(out, "workgraph_{name}{labels} {value}");
-            }
-        };
+        let mut out = String::with_capacity(32_768);
+        let mut line = |name: &str, rows: &[(String, String)]| write_family(&mut out, name, rows);
         let one = |value: &dyn ToString| vec![(String::new(), value.to_string())];
         let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
-        line("gauge", "build_info", &[(version, "1".to_owned())]);
+        line("build_info", &[(version, "1".to_owned())]);
         let mut names: Vec<_> = self.operations.iter().collect();
         names.sort_unstable_by_key(|(name, _)| **name);
         let mut rows = Vec::new();
@@ -184,7 +181,7 @@ impl Metrics {
                 }
             }
         }
-        line("counter", "requests_total", &rows);
+        line("requests_total", &rows);
         let mut rows = Vec::new();
         for class in ["read", "write"] {
             let read = class == "read";
@@ -202,26 +199,17 @@ impl Metrics {
             rows.push((format!("_sum{{class=\"{class}\"}}"), seconds.to_string()));
             rows.push((format!("_count{{class=\"{class}\"}}"), sum.to_string()));
         }
-        line("histogram", "request_seconds", &rows);
-        line("gauge", "requests_in_flight", &one(&busy));
-        line("counter", "log_lines_dropped_total", &one(&dropped_lines()));
-        line("gauge", "buffered_bytes", &one(&buffered));
-        line("counter", "buffer_refusals_total", &one(&unbuffered));
+        line("request_duration_seconds", &rows);
+        line("requests_in_flight", &one(&busy));
+        line("log_lines_dropped_total", &one(&dropped_lines()));
+        line("buffered_bytes", &one(&buffered));
+        line("buffer_refusals_total", &one(&unbuffered));
+        line("connections", &one(&self.connections.load(Relaxed)));
         line(
-            "gauge",
-            "connections",
-            &one(&self.connections.load(Relaxed)),
-        );
-        line(
-            "counter",
             "connections_refused_total",
             &one(&self.refused.load(Relaxed)),
         );
-        line(
-            "counter",
-            "request_faults_total",
-            &one(&self.faults.load(Relaxed)),
-        );
+        line("request_faults_total", &one(&self.faults.load(Relaxed)));
         let refused = RefusalReason::all().zip(&self.refusals);
         let rows: Vec<_> = refused
             .map(|(reason, count)| {
@@ -229,9 +217,9 @@ impl Metrics {
                 (labels, count.load(Relaxed).to_string())
             })
             .collect();
-        line("counter", "refusals_total", &rows);
+        line("refusals_total", &rows);
         let counts = limiter.counts();
-        line("counter", "limiter_admitted_total", &one(&counts.admitted));
+        line("limiter_admitted_total", &one(&counts.admitted));
         for (name, each) in [
             ("limiter_passed_total", &counts.passed),
             ("limiter_refused_total", &counts.refused),
@@ -241,19 +229,11 @@ impl Metrics {
                 let labels = format!("{{limit=\"{}\"}}", limit.name());
                 (labels, each.of(limit).to_string())
             });
-            line("counter", name, &rows);
+            line(name, &rows);
         }
-        line("gauge", "limiter_keys", &one(&limiter.tracked_keys()));
-        line(
-            "gauge",
-            "jobs_running",
-            &one(&self.jobs.running.load(Relaxed)),
-        );
-        line(
-            "counter",
-            "job_steps_total",
-            &one(&self.jobs.steps.load(Relaxed)),
-        );
+        line("limiter_keys", &one(&limiter.tracked_keys()));
+        line("jobs_running", &one(&self.jobs.running.load(Relaxed)));
+        line("job_steps_total", &one(&self.jobs.steps.load(Relaxed)));
         let outcomes = ["succeeded", "failed"].iter().zip(&self.jobs.ended);
         let rows: Vec<_> = outcomes
             .map(|(name, count)| {
@@ -261,9 +241,14 @@ impl Metrics {
                 (format!("{{outcome=\"{name}\"}}"), count.to_string())
             })
             .collect();
-        line("counter", "jobs_ended_total", &rows);
+        line("jobs_ended_total", &rows);
+        let outcomes = ["succeeded", "failed"].iter().zip(deliveries);
+        let rows: Vec<_> = outcomes
+            .map(|(name, count)| (format!("{{outcome=\"{name}\"}}"), count.to_string()))
+            .collect();
+        line("webhook_deliveries_total", &rows);
         for (name, value) in store {
-            line("gauge", name, &one(value));
+            line(name, &one(value));
         }
         out
     }
@@ -286,16 +271,18 @@ mod tests {
             Duration::from_secs(9),
         );
         let limiter = Limiter::new(workgraph_limits::LimiterSettings::default());
-        let text = metrics.text((0, 0), 0, &limiter, &[("store_wal_bytes", 7)]);
+        let text = metrics.text((0, 0), 0, &limiter, [3, 4], &[("store_wal_bytes", 7)]);
         for line in [
             "workgraph_requests_total{operation=\"getTask\",status=\"2xx\"} 1",
             "workgraph_requests_total{operation=\"getTask\",status=\"4xx\"} 1",
             "workgraph_requests_total{operation=\"\",status=\"5xx\"} 1",
-            "workgraph_request_seconds_bucket{class=\"read\",le=\"0.0001\"} 1",
-            "workgraph_request_seconds_bucket{class=\"read\",le=\"+Inf\"} 2",
-            "workgraph_request_seconds_bucket{class=\"write\",le=\"5\"} 0",
-            "workgraph_request_seconds_count{class=\"write\"} 1",
+            "workgraph_request_duration_seconds_bucket{class=\"read\",le=\"0.0001\"} 1",
+            "workgraph_request_duration_seconds_bucket{class=\"read\",le=\"+Inf\"} 2",
+            "workgraph_request_duration_seconds_bucket{class=\"write\",le=\"5\"} 0",
+            "workgraph_request_duration_seconds_count{class=\"write\"} 1",
             "workgraph_store_wal_bytes 7",
+            "# TYPE workgraph_store_wal_bytes gauge",
+            "workgraph_webhook_deliveries_total{outcome=\"failed\"} 4",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
         }

@@ -104,6 +104,11 @@ impl StorePaths {
         fs::metadata(self.beside("-wal")).map_or(0, |m| m.len())
     }
 
+    /// Returns the bytes of the database on disk.
+    pub(crate) fn database_bytes(&self) -> u64 {
+        fs::metadata(&self.database).map_or(0, |m| m.len())
+    }
+
     /// Returns the database, or what one that is gone has left, if there is any: SQLite would take the pages of an old log
     /// for those of a new database.
     pub(crate) fn existing(&self) -> Option<PathBuf> {

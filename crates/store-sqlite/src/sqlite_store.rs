@@ -68,6 +68,8 @@ pub struct StoreStats {
     pub seq: Seq,
     /// Bytes of the write-ahead log on disk.
     pub wal_bytes: u64,
+    /// Bytes of the database on disk.
+    pub database_bytes: u64,
 }
 
 impl SqliteStore {
@@ -226,6 +228,7 @@ impl SqliteStore {
         Ok(StoreStats {
             seq,
             wal_bytes: self.files.wal_bytes(),
+            database_bytes: self.files.database_bytes(),
         })
     }
 

@@ -2,9 +2,9 @@
 use crate::adapters::postgres_node::PostgresNode;
 use crate::adapters::private_values::PrivateValues;
 use crate::config::schema::SharedLimitsConfig;
+use crate::metrics::write_family;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -229,29 +229,20 @@ pub(crate) fn readiness(limiter: &dyn SharedLimiter) -> String {
 pub(crate) fn metrics(limiter: &dyn SharedLimiter, out: &mut String) {
     let counts = limiter.counts();
     let mode = match limiter.mode() {
-        SharedMode::Exact => 0,
+        SharedMode::Exact => 0_u64,
         SharedMode::Cautious => 1,
         SharedMode::Local => 2,
     };
-    // Writing to a String cannot fail.
-    let _ = write!(
-        out,
-        "# HELP workgraph_shared_limits_mode Limits of all nodes: 0 exact, 1 with this node's part besides, 2 this node's part alone.\n\
-         # TYPE workgraph_shared_limits_mode gauge\n\
-         workgraph_shared_limits_mode {mode}\n\
-         # HELP workgraph_shared_limits_parts Number by which this node divides each limit while it decides alone.\n\
-         # TYPE workgraph_shared_limits_parts gauge\n\
-         workgraph_shared_limits_parts {}\n\
-         # HELP workgraph_shared_limits_decisions_total Decisions about requests, by who made them.\n\
-         # TYPE workgraph_shared_limits_decisions_total counter\n\
-         workgraph_shared_limits_decisions_total{{by=\"all_nodes\"}} {}\n\
-         workgraph_shared_limits_decisions_total{{by=\"this_node\"}} {}\n\
-         # HELP workgraph_shared_limits_failures_total Calls that failed or took too long.\n\
-         # TYPE workgraph_shared_limits_failures_total counter\n\
-         workgraph_shared_limits_failures_total {}\n",
-        limiter.processes(),
-        counts.shared,
-        counts.local,
-        counts.failures
-    );
+    let by = |name: &str| format!("{{by=\"{name}\"}}");
+    let alone = |value: u64| vec![(String::new(), value.to_string())];
+    write_family(out, "shared_limits_mode", &alone(mode));
+    let parts = alone(limiter.processes().into());
+    write_family(out, "shared_limits_parts", &parts);
+    let decisions = [
+        (by("all_nodes"), counts.shared.to_string()),
+        (by("this_node"), counts.local.to_string()),
+    ];
+    write_family(out, "shared_limits_decisions_total", &decisions);
+    let failures = alone(counts.failures);
+    write_family(out, "shared_limits_failures_total", &failures);
 }

@@ -60,7 +60,11 @@ impl StoreBackend for SqliteStore {
     async fn figures(&self) -> Vec<(&'static str, u64)> {
         let stats = self.stats().ok();
         stats.map_or_else(Vec::new, |s| {
-            vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
+            vec![
+                ("store_sequence", s.seq),
+                ("store_wal_bytes", s.wal_bytes),
+                ("store_database_bytes", s.database_bytes),
+            ]
         })
     }
 }
@@ -93,8 +97,8 @@ impl StoreBackend for PostgresStore {
         let view = GraphStore::load(self, &nothing).await.ok();
         let stats = self.stats();
         let mut figures = vec![
-            ("store_reads", stats.reads),
-            ("store_read_trips", stats.read_trips),
+            ("store_reads_total", stats.reads),
+            ("store_read_trips_total", stats.read_trips),
         ];
         figures.extend(view.map(|view| ("store_sequence", view.seq)));
         figures

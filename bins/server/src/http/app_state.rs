@@ -1,5 +1,6 @@
 //! The state that all connections share: the API, and the guards around a call of it.
 use crate::adapters::export_folder::ExportFolder;
+use crate::adapters::process_figures;
 use crate::adapters::shared_limits;
 use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::WallClock;
@@ -31,7 +32,7 @@ use workgraph_api::error::ApiError;
 use workgraph_api::request::Method;
 use workgraph_api::request_inspector::PendingRecord;
 use workgraph_api::{
-    Api, ApiRequest, ApiResponse, Caller, ConnectionTokenCache, Entropy, FastPathRequest,
+    Api, ApiRequest, ApiResponse, Caller, Clock, ConnectionTokenCache, Entropy, FastPathRequest,
     RequestOrigin, RequestRefusal, error,
 };
 use workgraph_auth::SecretDigest;
@@ -320,11 +321,15 @@ impl AppState {
             buffered,
             self.connections.active_requests(),
             self.api.limiter(),
+            self.api.delivery_counts(),
             &self.storage.stats().await,
         );
         if let Some(shared) = self.api.shared_limiter() {
             shared_limits::metrics(&**shared, &mut text);
         }
+        let now = Clock::now(&*self.clock);
+        let started = now.checked_sub(self.clock.uptime()).unwrap_or(now);
+        process_figures::write(&mut text, started);
         text
     }
 }

@@ -9,6 +9,7 @@ use super::service_state::WebhookService;
 use crate::background_error::{BackgroundError, RedeliveryError};
 use crate::state::Api;
 use bytes::Bytes;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 use workgraph_core::MaybeInterrupt;
 use workgraph_webhooks::signature::{SIGNATURE_HEADER, is_success, signature};
@@ -77,6 +78,14 @@ impl Api {
         let service = self.webhooks.get()?;
         let may_attempt = service.may_attempt(self.clock.now());
         may_attempt.then(|| service.scheduler.lock().next())?
+    }
+
+    /// Returns the numbers of attempts of this process that succeeded, and that failed.
+    pub fn delivery_counts(&self) -> [u64; 2] {
+        let Some(service) = self.webhooks.get() else {
+            return [0; 2];
+        };
+        service.attempts.each_ref().map(|count| count.load(Relaxed))
     }
 
     /// Carries out an attempt and stores its result.
@@ -246,9 +255,20 @@ impl Api {
             }
             Err(failed) => Err((failed.to_string(), None)),
         };
-        if let Err((reason, _)) = &outcome {
-            log_entry.error = reason.chars().take(200).collect();
-        }
+        let [succeeded, failed] = &service.attempts;
+        match &outcome {
+            Ok(()) => succeeded.fetch_add(1, Relaxed),
+            Err((reason, _)) => {
+                log_entry.error = reason.chars().take(200).collect();
+                // The text of a target is not ours to log; the log of deliveries has it for the webhook's owner.
+                tracing::warn!(
+                    webhook = webhook.id,
+                    status = log_entry.status,
+                    "a delivery failed"
+                );
+                failed.fetch_add(1, Relaxed)
+            }
+        };
         (outcome, log_entry)
     }
 

@@ -60,6 +60,7 @@ impl Api {
             handshakes: Mutex::default(),
             delivery_lease: Mutex::default(),
             store_order: lock::Mutex::default(),
+            attempts: Default::default(),
         };
         let set = self.webhooks.set(service);
         set.map_err(|_| BackgroundError::WebhooksAreSet)

@@ -6,6 +6,7 @@ use futures_util::lock;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use workgraph_webhooks::{TargetPolicy, WebhookClient, WebhookLimits, WebhookStore};
 
@@ -46,6 +47,8 @@ pub(crate) struct WebhookService {
     /// Held while a user's change is written to the store and to the scheduler, so that both have the changes in one
     /// order.
     pub(super) store_order: lock::Mutex<()>,
+    /// Attempts that succeeded, and that failed.
+    pub(super) attempts: [AtomicU64; 2],
 }
 
 /// Returns the error of a request for which a part of the service failed.
