@@ -127,6 +127,9 @@ impl Api {
         leased_job: &LeasedJob,
         interrupt: MaybeInterrupt,
     ) -> Result<JobProgress, BackgroundError> {
+        if let (Some(interrupt), Ok(viewer)) = (&interrupt, leased_job.viewer()) {
+            interrupt.note_user(viewer.user.get());
+        }
         for _ in 0..ATTEMPTS {
             let stepped = match self.next(leased_job, &interrupt).await {
                 Ok(stepped) => stepped,

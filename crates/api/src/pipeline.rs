@@ -108,6 +108,9 @@ impl Api {
         let (authentication, early) =
             authenticated.map_err(|refused| self.note_refused_token(refused, admission))?;
         self.note_token_identity(&authentication, admission);
+        if let Some(interrupt) = origin.caller.interrupt {
+            interrupt.note_user(authentication.grant.user);
+        }
         let pend = |bytes: &[u8], admission: &AdmissionState| {
             if let (Some(pending), Some(token)) = (origin.pending_record, admission.token) {
                 let line = line_of(request, bytes);

@@ -31,6 +31,9 @@ pub trait Interrupt: fmt::Debug + Send + Sync {
     fn poll_allowed(&self) -> Poll<()> {
         Poll::Ready(())
     }
+
+    /// Notes the gid of the user for whom the work is done, once that is known. Long work of users takes turns.
+    fn note_user(&self, _user: u64) {}
 }
 
 /// Interrupt of some work, or `None` if the work runs to its end.

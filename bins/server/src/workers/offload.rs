@@ -1,5 +1,5 @@
-//! The threads on which long work goes on, so that it does not delay short work. Tokens, jobs and webhooks take turns
-//! on them.
+//! The threads on which long work goes on, so that it does not delay short work. Users take turns on them, and in the
+//! turns of a user the tokens, jobs and webhooks.
 //!
 //! All work begins on the thread that serves its connection, where most of it is done at once. Work that takes more
 //! steps than it may there asks to be taken away ([`Interrupt::poll_allowed`]); its future is then polled here, once,
@@ -12,10 +12,10 @@ mod flow;
 mod step_allowance;
 mod work_interrupt;
 
-pub(crate) use self::flow::OffloadFlow;
+pub(crate) use self::flow::{FlowOwner, OffloadFlow};
 pub(crate) use self::work_interrupt::WorkInterrupt;
 
-use self::fair_queue::FairQueue;
+use self::fair_queue::OwnerQueue;
 use self::step_allowance::StepAllowances;
 use anyhow::{Context as _, Result};
 use parking_lot::{Condvar, Mutex};
@@ -30,6 +30,8 @@ use tokio::runtime::Handle;
 
 /// Pieces of work in one flow that may wait for their turn before more of it are refused.
 const FLOW_MAX: usize = 64;
+/// Pieces of work in all flows of one owner that may wait before more of them are refused.
+const OWNER_MAX: usize = 512;
 /// Pieces of work in all flows that may wait before more of any are refused.
 const WAITING_MAX: usize = 8_192;
 
@@ -40,7 +42,7 @@ pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 #[derive(Debug)]
 pub(crate) struct Offload {
     shared: Arc<OffloadShared>,
-    allowances: StepAllowances,
+    allowances: Arc<StepAllowances>,
     /// Flows that work took, in the order it began.
     #[cfg(test)]
     flows: Mutex<Vec<OffloadFlow>>,
@@ -57,7 +59,7 @@ struct OffloadShared {
 
 #[derive(Debug, Default)]
 struct OffloadState {
-    queue: FairQueue<OffloadFlow, Arc<dyn QueuedTask>>,
+    queue: OwnerQueue<FlowOwner, OffloadFlow, Arc<dyn QueuedTask>>,
     closed: bool,
 }
 
@@ -126,7 +128,7 @@ impl Offload {
         });
         let offload = Self {
             shared,
-            allowances: StepAllowances::new(),
+            allowances: Arc::new(StepAllowances::new()),
             #[cfg(test)]
             flows: Mutex::default(),
         };
@@ -150,7 +152,7 @@ impl Offload {
     ) -> Offloaded<T> {
         #[cfg(test)]
         self.flows.lock().push(flow);
-        let watch = Arc::new(WorkInterrupt::new(self.allowances.of(flow)));
+        let watch = Arc::new(WorkInterrupt::new(flow, &self.allowances));
         Offloaded {
             stage: OffloadStage::Inline(work(Arc::clone(&watch))),
             offload: Arc::clone(self),
@@ -166,14 +168,22 @@ impl Offload {
         self.flows.lock().clone()
     }
 
-    /// Puts a task into the queue. Returns false if its flow is full, or the whole queue.
-    fn push(&self, flow: OffloadFlow, bounded: bool, next: Arc<dyn QueuedTask>) -> bool {
+    /// Puts a task into the queue. Returns false if its flow is full, or those of its owner, or the whole queue.
+    fn push(
+        &self,
+        (owner, flow): (FlowOwner, OffloadFlow),
+        bounded: bool,
+        next: Arc<dyn QueuedTask>,
+    ) -> bool {
         let mut state = self.shared.state.lock();
         let queue = &mut state.queue;
-        if bounded && (queue.len_of(flow) >= FLOW_MAX || queue.len() >= WAITING_MAX) {
+        let is_full = queue.len_of(owner, flow) >= FLOW_MAX
+            || queue.len_of_owner(owner) >= OWNER_MAX
+            || queue.len() >= WAITING_MAX;
+        if bounded && is_full {
             return false;
         }
-        queue.push(flow, next);
+        queue.push(owner, flow, next);
         drop(state);
         self.shared.ready.notify_one();
         true
@@ -181,9 +191,10 @@ impl Offload {
 
     /// Removes an abandoned task from the queue, so that it does not count as waiting.
     fn remove<T>(&self, flow: OffloadFlow, away: &Arc<OffloadedTask<T>>) {
+        let owner = away.watch.owner();
         let is_meant =
             |next: &Arc<dyn QueuedTask>| ptr::addr_eq(Arc::as_ptr(next), Arc::as_ptr(away));
-        let removed = self.shared.state.lock().queue.remove(flow, is_meant);
+        let removed = self.shared.state.lock().queue.remove(owner, flow, is_meant);
         drop(removed);
     }
 }
@@ -281,19 +292,20 @@ impl<T: Send + 'static> Offloaded<T> {
 
     /// Puts the work into the queue. Returns the result of a refusal, if it is refused.
     fn move_to_queue(&mut self, future: BoxFuture<T>, waker: &Waker) -> Option<T> {
-        self.offload.allowances.used_up(self.flow);
+        self.watch.used_up();
         let away = Arc::new(OffloadedTask {
             state: Mutex::new(TaskState::Waits(future, waker.clone())),
             watch: Arc::clone(&self.watch),
         });
         let next = Arc::clone(&away) as Arc<dyn QueuedTask>;
+        let turn = (self.watch.owner(), self.flow);
         if let Some(refused) = self.refused
-            && !self.offload.push(self.flow, true, Arc::clone(&next))
+            && !self.offload.push(turn, true, Arc::clone(&next))
         {
             return Some(refused());
         }
         if self.refused.is_none() {
-            self.offload.push(self.flow, false, next);
+            self.offload.push(turn, false, next);
         }
         self.watch.set_away(true);
         self.stage = OffloadStage::Queued(away);
@@ -311,7 +323,7 @@ impl<T: Send + 'static> Future for Offloaded<T> {
             match std::mem::replace(&mut self.stage, OffloadStage::Finished) {
                 OffloadStage::Inline(mut future) => match future.as_mut().poll(cx) {
                     Poll::Ready(done) => {
-                        self.offload.allowances.sufficed(self.flow);
+                        self.watch.sufficed();
                         return Poll::Ready(done);
                     }
                     Poll::Pending if self.watch.wants_offload() => {

@@ -70,6 +70,85 @@ impl<K: Copy + Eq + Hash, T> FairQueue<K, T> {
     }
 }
 
+/// Items of owners, each with several keys: the owners take turns, and in the turns of an owner its keys do. So an item
+/// waits for no more than one of each other owner before it, however many keys that has.
+#[derive(Debug)]
+pub(super) struct OwnerQueue<O, K, T> {
+    owners: HashMap<O, FairQueue<K, T>>,
+    /// Each owner that has items, once.
+    turns: VecDeque<O>,
+    len: usize,
+}
+
+impl<O, K, T> Default for OwnerQueue<O, K, T> {
+    fn default() -> Self {
+        Self {
+            owners: HashMap::new(),
+            turns: VecDeque::new(),
+            len: 0,
+        }
+    }
+}
+
+impl<O: Copy + Eq + Hash, K: Copy + Eq + Hash, T> OwnerQueue<O, K, T> {
+    /// Returns the number of items.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns the number of items of an owner.
+    pub(super) fn len_of_owner(&self, owner: O) -> usize {
+        self.owners.get(&owner).map_or(0, FairQueue::len)
+    }
+
+    /// Returns the number of items of an owner's key.
+    pub(super) fn len_of(&self, owner: O, key: K) -> usize {
+        let keys = self.owners.get(&owner);
+        keys.map_or(0, |keys| keys.len_of(key))
+    }
+
+    /// Adds an item behind those of its owner and key.
+    pub(super) fn push(&mut self, owner: O, key: K, item: T) {
+        let keys = self.owners.entry(owner).or_default();
+        if keys.len() == 0 {
+            self.turns.push_back(owner);
+        }
+        keys.push(key, item);
+        self.len += 1;
+    }
+
+    /// Takes the next item of the owner whose turn it is.
+    pub(super) fn pop(&mut self) -> Option<T> {
+        let owner = self.turns.pop_front()?;
+        let keys = self.owners.get_mut(&owner)?;
+        let item = keys.pop()?;
+        self.len -= 1;
+        if keys.len() == 0 {
+            self.owners.remove(&owner);
+        } else {
+            self.turns.push_back(owner);
+        }
+        Some(item)
+    }
+
+    /// Removes the first item of an owner's key for which the predicate is true.
+    pub(super) fn remove(
+        &mut self,
+        owner: O,
+        key: K,
+        is_meant: impl FnMut(&T) -> bool,
+    ) -> Option<T> {
+        let keys = self.owners.get_mut(&owner)?;
+        let item = keys.remove(key, is_meant)?;
+        self.len -= 1;
+        if keys.len() == 0 {
+            self.owners.remove(&owner);
+            self.turns.retain(|turn| *turn != owner);
+        }
+        Some(item)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +257,57 @@ mod tests {
             assert_eq!(queue.len(), 0);
             assert!(queue.queues.is_empty() && queue.turns.is_empty());
         }
+    }
+
+    /// Keys of an owner who spreads items over many.
+    struct ByOwner(OwnerQueue<u64, u64, (u64, u32)>);
+
+    impl Queue for ByOwner {
+        fn put(&mut self, owner: u64, item: u32) {
+            // The items of an owner keep their order only within a key.
+            self.0.push(owner, 0, (owner, item));
+        }
+        fn take(&mut self) -> Option<(u64, u32)> {
+            self.0.pop()
+        }
+    }
+
+    /// S102.
+    #[test]
+    fn no_owner_waits_for_two_turns_of_another_however_many_keys_that_has() {
+        for seed in 0..200 {
+            let mut queue = ByOwner(OwnerQueue::default());
+            assert_eq!(is_fair(&mut queue, seed), Ok(()), "seed {seed}");
+            assert!(queue.0.owners.is_empty() && queue.0.turns.is_empty() && queue.0.len() == 0);
+        }
+        let mut queue = OwnerQueue::default();
+        for key in 0..50 {
+            queue.push("many", key, (key, 1));
+            queue.push("many", key, (key, 2));
+        }
+        queue.push("few", 0, (100, 1));
+        queue.push("few", 0, (100, 2));
+        queue.push("one", 0, (101, 1));
+        assert_eq!((queue.len(), queue.len_of_owner("many")), (103, 100));
+        assert_eq!(queue.len_of("many", 7), 2);
+        let order: Vec<(i32, i32)> = std::iter::from_fn(|| queue.pop()).collect();
+        let first = [(0, 1), (100, 1), (101, 1), (1, 1), (100, 2), (2, 1)];
+        assert_eq!(order[..6], first);
+        // The keys of one owner have turns, too.
+        assert_eq!((order[52], order[53]), ((49, 1), (0, 2)));
+    }
+
+    #[test]
+    fn what_an_owner_takes_out_neither_counts_nor_has_a_turn() {
+        let mut queue = OwnerQueue::default();
+        for (owner, key, item) in [(1, 1, 10), (1, 2, 20), (2, 1, 30)] {
+            queue.push(owner, key, item);
+        }
+        assert_eq!(queue.remove(1, 1, |item| *item == 10), Some(10));
+        assert_eq!(queue.remove(1, 1, |_| true), None);
+        assert_eq!(queue.remove(2, 1, |_| true), Some(30));
+        assert_eq!((queue.len(), queue.len_of_owner(2)), (1, 0));
+        assert_eq!([queue.pop(), queue.pop()], [Some(20), None]);
     }
 
     #[test]

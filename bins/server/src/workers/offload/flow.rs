@@ -1,6 +1,15 @@
-//! Flows of the fair queue for long work.
+//! Flows of the fair queue for long work, and their owners.
 
-/// Flow of fair queueing: long work that shares one queue, and so one turn in each round.
+/// Owner of long work: owners take turns, and in the turns of an owner its flows do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum FlowOwner {
+    /// User for whom the work is done, by their gid, whatever tokens, jobs and webhooks they have.
+    User(u64),
+    /// Flow whose user is not known.
+    Unknown(OffloadFlow),
+}
+
+/// Flow of fair queueing: long work of one owner that shares one queue, and so one turn in each round of that owner.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum OffloadFlow {
     /// Requests with one token, by a hash of it.

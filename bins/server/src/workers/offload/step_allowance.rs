@@ -1,55 +1,57 @@
-//! The steps that work may take where it begins, by its flow.
+//! The steps that work may take where it begins, by its owner.
 //!
-//! Work that uses its allowance up is begun anew elsewhere, so the allowance was spent in vain and held a thread that
-//! serves connections. A flow with much long work therefore begins with less each time, and gets more again as its work
-//! turns out to be short.
-use super::flow::OffloadFlow;
+//! Work that uses its allowance up is begun again elsewhere, so the allowance was spent in vain and held a thread that
+//! serves connections. An owner with much long work therefore begins with less each time, with whatever tokens, and gets
+//! more again as that work turns out to be short.
+use super::flow::{FlowOwner, OffloadFlow};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Steps of a flow that sent nothing long lately, half a millisecond of them. A page of a hundred records with nested
+/// Steps of an owner that sent nothing long lately, half a millisecond of them. A page of a hundred records with nested
 /// fields takes half as many.
 pub(super) const ALLOWANCE_MAX: u32 = 4_096;
-/// Steps of a flow that sends nothing but long work, some fifty microseconds: a single record takes fewer.
+/// Steps of an owner that sends nothing but long work, some fifty microseconds: a single record takes fewer.
 pub(super) const ALLOWANCE_MIN: u32 = 512;
 /// Steps that each short piece of work gives back.
 const GIVEN_BACK: u32 = 128;
-/// Number of allowances. Flows that share one share its changes, and nothing else.
+/// Number of allowances. Owners that share one share its changes, and nothing else.
 const SLOTS: usize = 1_024;
 
-/// Allowances of all flows.
+/// Allowances of all owners.
 #[derive(Debug)]
 pub(super) struct StepAllowances(Box<[AtomicU32]>);
 
 impl StepAllowances {
-    /// Returns the largest allowance for every flow.
+    /// Returns the largest allowance for every owner.
     pub(super) fn new() -> Self {
         Self((0..SLOTS).map(|_| AtomicU32::new(ALLOWANCE_MAX)).collect())
     }
 
-    fn slot(&self, flow: OffloadFlow) -> Option<&AtomicU32> {
-        let (OffloadFlow::Token(number) | OffloadFlow::Job(number) | OffloadFlow::Webhook(number)) =
-            flow;
+    fn slot(&self, owner: FlowOwner) -> Option<&AtomicU32> {
+        let (FlowOwner::User(number)
+        | FlowOwner::Unknown(
+            OffloadFlow::Token(number) | OffloadFlow::Job(number) | OffloadFlow::Webhook(number),
+        )) = owner;
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.0.get(mixed as usize % SLOTS)
     }
 
-    /// Returns the steps that work of a flow may take where it begins.
-    pub(super) fn of(&self, flow: OffloadFlow) -> u32 {
-        self.slot(flow)
+    /// Returns the steps that work of an owner may take where it begins.
+    pub(super) fn of(&self, owner: FlowOwner) -> u32 {
+        self.slot(owner)
             .map_or(ALLOWANCE_MAX, |slot| slot.load(Relaxed))
     }
 
-    /// Notes that work of a flow used its allowance up.
-    pub(super) fn used_up(&self, flow: OffloadFlow) {
-        if let Some(slot) = self.slot(flow) {
+    /// Notes that work of an owner used its allowance up.
+    pub(super) fn used_up(&self, owner: FlowOwner) {
+        if let Some(slot) = self.slot(owner) {
             slot.store((slot.load(Relaxed) / 4).max(ALLOWANCE_MIN), Relaxed);
         }
     }
 
-    /// Notes that work of a flow was done where it began.
-    pub(super) fn sufficed(&self, flow: OffloadFlow) {
-        let slot = self.slot(flow);
+    /// Notes that work of an owner was done where it began.
+    pub(super) fn sufficed(&self, owner: FlowOwner) {
+        let slot = self.slot(owner);
         // Nearly always the allowance is unchanged; a write would make threads wait for each other.
         if let Some((slot, steps)) = slot.map(|slot| (slot, slot.load(Relaxed)))
             && steps < ALLOWANCE_MAX
@@ -67,8 +69,8 @@ mod tests {
     fn long_work_begins_with_less_each_time_and_short_work_gives_it_back() {
         let (allowances, long, other) = (
             StepAllowances::new(),
-            OffloadFlow::Token(1),
-            OffloadFlow::Token(2),
+            FlowOwner::User(1),
+            FlowOwner::User(2),
         );
         for steps in [
             ALLOWANCE_MAX,

@@ -175,6 +175,93 @@ async fn a_token_with_much_long_work_leaves_others_their_turns() {
     assert!(at(2) <= 3 && at(3) <= 3, "{order:?}");
 }
 
+/// S102. A user with many tokens has as many turns as one with a single token.
+#[tokio::test]
+async fn users_have_the_same_turns_however_many_tokens_they_have() {
+    const TOKENS: u64 = 50;
+    let offload = Offload::start(1, LONG).unwrap();
+    let open = Arc::new(AtomicBool::new(false));
+    let (done, order) = mpsc::channel();
+    let mut all = Vec::new();
+    let mut add = |user: u64, token: u64, first: bool| {
+        let (done, open) = (done.clone(), Arc::clone(&open));
+        let work = offload.offloaded(OffloadFlow::Token(token), None, |watch| {
+            Box::pin(async move {
+                watch.note_user(user);
+                endless(&watch);
+                allowed(&watch).await;
+                while first && !open.load(SeqCst) {
+                    std::thread::yield_now();
+                }
+                done.send((user, token)).unwrap();
+            })
+        });
+        all.push(work);
+    };
+    // The first one has the only thread until the others wait.
+    add(1, 0, true);
+    for token in 0..TOKENS {
+        add(1, token, false);
+        add(1, token, false);
+    }
+    for user in [2, 3] {
+        for _ in 0..3 {
+            add(user, 1_000 + user, false);
+        }
+    }
+    for work in &mut all {
+        assert!(once(work).await.is_pending());
+    }
+    open.store(true, SeqCst);
+    for work in all {
+        work.await;
+    }
+    let order: Vec<(u64, u64)> = order.try_iter().collect();
+    let last_of = |user| order.iter().rposition(|(of, _)| *of == user).unwrap();
+    // Three rounds of three users, after the one that ran first.
+    assert!(last_of(2) <= 9 && last_of(3) <= 9, "{order:?}");
+}
+
+/// S102.
+#[tokio::test]
+async fn a_user_fills_no_more_than_a_share_of_the_queue_however_many_tokens_they_have() {
+    let offload = Offload::start(1, LONG).unwrap();
+    let (began, begun) = oneshot::channel();
+    let mut running = offload.offloaded(OffloadFlow::Job(1), None, |watch| {
+        Box::pin(async move {
+            endless(&watch);
+            allowed(&watch).await;
+            began.send(()).unwrap();
+            endless(&watch);
+            "done"
+        })
+    });
+    assert!(once(&mut running).await.is_pending());
+    begun.await.unwrap();
+    let read = |user: u64, token: u64| {
+        let work = move |watch: Arc<WorkInterrupt>| -> BoxFuture<&'static str> {
+            Box::pin(async move {
+                watch.note_user(user);
+                endless(&watch);
+                allowed(&watch).await;
+                "done"
+            })
+        };
+        offload.offloaded(OffloadFlow::Token(token), Some(|| "refused"), work)
+    };
+    let mut waiting = Vec::new();
+    for number in 0..OWNER_MAX {
+        let mut one = read(1, number as u64);
+        assert!(once(&mut one).await.is_pending());
+        waiting.push(one);
+    }
+    assert_eq!(read(1, 9_999).await, "refused");
+    let mut of_another = read(2, 10_000);
+    assert!(once(&mut of_another).await.is_pending());
+    drop((running, waiting));
+    assert_eq!(of_another.await, "done");
+}
+
 #[tokio::test]
 async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
     let offload = Offload::start(1, LONG).unwrap();
@@ -252,7 +339,7 @@ async fn abandoned_work_does_not_count_as_waiting() {
             .state
             .lock()
             .queue
-            .len_of(OffloadFlow::Token(2)),
+            .len_of(FlowOwner::Unknown(OffloadFlow::Token(2)), OffloadFlow::Token(2)),
         0
     );
 }

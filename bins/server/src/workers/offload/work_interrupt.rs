@@ -1,7 +1,10 @@
 //! The interrupt of one piece of work: the steps that it may take where it began, and its deadline.
+use super::flow::{FlowOwner, OffloadFlow};
+use super::step_allowance::StepAllowances;
 use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -14,6 +17,10 @@ const STRETCH: u32 = 512;
 /// Interrupt of one piece of work.
 #[derive(Debug)]
 pub(crate) struct WorkInterrupt {
+    flow: OffloadFlow,
+    /// Gid of the user for whom the work is done; 0 until that is known.
+    user: AtomicU64,
+    allowances: Arc<StepAllowances>,
     /// Steps that are left to the work where it began.
     steps: AtomicU32,
     /// True if those are used up, and the work asks to be taken elsewhere.
@@ -28,16 +35,37 @@ pub(crate) struct WorkInterrupt {
 }
 
 impl WorkInterrupt {
-    /// Returns the interrupt of work that may take the given number of steps where it begins.
-    pub(super) fn new(allowance: u32) -> Self {
+    /// Returns the interrupt of work of a flow. It may take the allowance of its owner where it begins.
+    pub(super) fn new(flow: OffloadFlow, allowances: &Arc<StepAllowances>) -> Self {
         Self {
-            steps: AtomicU32::new(allowance),
+            flow,
+            user: AtomicU64::new(0),
+            steps: AtomicU32::new(allowances.of(FlowOwner::Unknown(flow))),
+            allowances: Arc::clone(allowances),
             taken: AtomicU32::new(0),
             wants_offload: AtomicBool::new(false),
             deadline: Mutex::default(),
             is_queued: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
         }
+    }
+
+    /// Returns the owner of the work, as far as it is known.
+    pub(super) fn owner(&self) -> FlowOwner {
+        match self.user.load(Relaxed) {
+            0 => FlowOwner::Unknown(self.flow),
+            user => FlowOwner::User(user),
+        }
+    }
+
+    /// Notes that the work used its allowance up.
+    pub(super) fn used_up(&self) {
+        self.allowances.used_up(self.owner());
+    }
+
+    /// Notes that the allowance was enough.
+    pub(super) fn sufficed(&self) {
+        self.allowances.sufficed(self.owner());
     }
 
     /// Notes that the work has no caller any more: it ends at its next check.
@@ -113,6 +141,13 @@ impl Interrupt for WorkInterrupt {
         self.wants_offload.store(true, Relaxed);
         Poll::Pending
     }
+
+    fn note_user(&self, user: u64) {
+        if self.user.swap(user, Relaxed) != user {
+            let allowance = self.allowances.of(FlowOwner::User(user));
+            self.steps.fetch_min(allowance, Relaxed);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -123,7 +158,8 @@ mod tests {
     /// S101.
     #[test]
     fn work_has_an_allowance_where_it_began_and_a_deadline_elsewhere() {
-        let watch = WorkInterrupt::new(ALLOWANCE);
+        let allowances = Arc::new(StepAllowances::new());
+        let watch = WorkInterrupt::new(OffloadFlow::Token(1), &allowances);
         assert_eq!(watch.check(ALLOWANCE), Ok(()));
         assert_eq!(watch.check(1), Err(InterruptReason::AllowanceSpent));
         assert!(!watch.wants_offload());
@@ -143,5 +179,22 @@ mod tests {
         assert_eq!(watch.check(1), Err(InterruptReason::Deadline));
         watch.abandon();
         assert_eq!(watch.check(1), Err(InterruptReason::Abandoned));
+    }
+    /// S101.
+    #[test]
+    fn work_of_a_user_begins_with_what_the_user_is_left_whatever_the_token() {
+        let allowances = Arc::new(StepAllowances::new());
+        let work = |token| WorkInterrupt::new(OffloadFlow::Token(token), &allowances);
+        let first = work(1);
+        assert_eq!(first.owner(), FlowOwner::Unknown(OffloadFlow::Token(1)));
+        first.note_user(7);
+        assert_eq!(first.owner(), FlowOwner::User(7));
+        first.used_up();
+        let (same, other) = (work(2), work(3));
+        same.note_user(7);
+        other.note_user(8);
+        assert_eq!(same.check(ALLOWANCE / 4), Ok(()));
+        assert_eq!(same.check(1), Err(InterruptReason::AllowanceSpent));
+        assert_eq!(other.check(ALLOWANCE), Ok(()));
     }
 }

@@ -110,6 +110,9 @@ impl Api {
             return Ok(());
         };
         let webhook = &attempt.webhook;
+        if let Some(interrupt) = &interrupt {
+            interrupt.note_user(webhook.user);
+        }
         let permission = service.store.delivery_permission(webhook.id).await?;
         if permission == DeliveryPermission::Deleted {
             service.scheduler.lock().remove(webhook.id);
