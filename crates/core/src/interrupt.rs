@@ -48,6 +48,8 @@ pub(crate) struct StepCounter {
     interrupt: MaybeInterrupt,
     /// Steps since the last check.
     steps: u32,
+    /// Steps until the last check.
+    before: u64,
 }
 
 impl StepCounter {
@@ -55,6 +57,7 @@ impl StepCounter {
         Self {
             interrupt: interrupt.clone(),
             steps: 0,
+            before: 0,
         }
     }
 
@@ -70,9 +73,15 @@ impl StepCounter {
         self.check()
     }
 
+    /// Returns the number of all steps until now.
+    pub(crate) fn total(&self) -> u64 {
+        self.before + u64::from(self.steps)
+    }
+
     #[cold]
     fn check(&mut self) -> Result<(), InterruptReason> {
         let steps = std::mem::take(&mut self.steps);
+        self.before += u64::from(steps);
         match &self.interrupt {
             Some(interrupt) => interrupt.check(steps),
             None => Ok(()),

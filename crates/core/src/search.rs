@@ -205,11 +205,17 @@ pub trait EvalContext {
     /// # Errors
     /// Fails if the store fails.
     fn linked(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError>;
-    /// Returns the number of live nodes that have such an edge into the node.
+    /// Returns the nodes that have such an edge into the node.
     ///
     /// # Errors
     /// Fails if the store fails.
-    fn count_incoming(&mut self, gid: Gid, rel: Relation) -> Result<u64, GraphStoreError>;
+    fn sources(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Gid>, GraphStoreError>;
+    /// Returns true if the node is live and the viewer may see it. What a condition says of a node follows only from others
+    /// for which this is true.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    fn is_visible(&mut self, gid: Gid) -> Result<bool, GraphStoreError>;
     /// Returns the stories on a task.
     ///
     /// # Errors

@@ -74,23 +74,32 @@ pub struct CostInputs {
     pub edges: u32,
     /// Number of fields requested beyond those an object has by default.
     pub extra_fields: u32,
+    /// Number of steps that finding and reading them took, of some hundred nanoseconds each, whatever of it the answer
+    /// shows.
+    pub steps: u64,
 }
 
+/// Steps that one credit stands for.
+pub const STEPS_PER_CREDIT: u64 = 128;
+
 impl CostInputs {
-    /// Returns the cost in credits: 1, 1 for each object and each link, and 1 for each extra field of each object.
+    /// Returns the cost in credits: 1, 1 for each object and each link, and 1 for each extra field of each object; but no
+    /// less than 1 for each [`STEPS_PER_CREDIT`] steps.
     #[must_use]
     pub fn cost(&self) -> u32 {
+        let steps = u32::try_from(self.steps / STEPS_PER_CREDIT).unwrap_or(u32::MAX);
         self.objects
             .saturating_mul(self.extra_fields)
             .saturating_add(self.objects)
             .saturating_add(self.edges)
             .saturating_add(1)
+            .max(steps)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_PER_CREDIT, CostInputs, least_cost};
+    use super::{BYTES_PER_CREDIT, CostInputs, STEPS_PER_CREDIT, least_cost};
 
     #[test]
     fn no_answer_has_more_bytes_than_its_credits_stand_for() {
@@ -105,47 +114,46 @@ mod tests {
     /// S86.
     #[test]
     fn every_part_of_the_work_only_adds_to_its_cost() {
-        let edges = [0, 1, 7, u32::MAX];
-        for objects in edges {
-            for extra_fields in edges {
-                for edges in edges {
-                    let work = CostInputs {
-                        objects,
-                        edges,
-                        extra_fields,
-                    };
-                    let more = |work: CostInputs| {
-                        work.cost()
-                            >= CostInputs {
-                                objects,
-                                edges,
-                                extra_fields,
-                            }
-                            .cost()
-                    };
-                    assert!(more(CostInputs {
-                        extra_fields: extra_fields.saturating_add(1),
-                        ..work
-                    }));
-                    assert!(more(CostInputs {
-                        objects: objects.saturating_add(1),
-                        ..work
-                    }));
-                    assert!(more(CostInputs {
-                        edges: edges.saturating_add(1),
-                        ..work
-                    }));
-                }
+        let sizes = [0, 1, 7, u32::MAX];
+        for (objects, extra_fields) in sizes.into_iter().flat_map(|o| sizes.map(|f| (o, f))) {
+            for (edges, steps) in sizes.into_iter().flat_map(|e| sizes.map(|s| (e, s))) {
+                let work = CostInputs {
+                    objects,
+                    edges,
+                    extra_fields,
+                    steps: steps.into(),
+                };
+                let more = |more: CostInputs| more.cost() >= work.cost();
+                assert!(more(CostInputs {
+                    extra_fields: extra_fields.saturating_add(1),
+                    ..work
+                }));
+                assert!(more(CostInputs {
+                    objects: objects.saturating_add(1),
+                    ..work
+                }));
+                assert!(more(CostInputs {
+                    edges: edges.saturating_add(1),
+                    ..work
+                }));
+                assert!(more(CostInputs {
+                    steps: work.steps * 2 + STEPS_PER_CREDIT,
+                    ..work
+                }));
+                assert!(u64::from(work.cost()) >= work.steps / STEPS_PER_CREDIT);
             }
         }
-        assert_eq!(
-            CostInputs {
-                objects: 10,
-                edges: 5,
-                extra_fields: 3
-            }
-            .cost(),
-            46
-        );
+        let work = CostInputs {
+            objects: 10,
+            edges: 5,
+            extra_fields: 3,
+            steps: 46 * STEPS_PER_CREDIT,
+        };
+        assert_eq!(work.cost(), 46);
+        let longer = CostInputs {
+            steps: 47 * STEPS_PER_CREDIT,
+            ..work
+        };
+        assert_eq!(longer.cost(), 47);
     }
 }

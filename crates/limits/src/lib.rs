@@ -30,7 +30,7 @@ mod timestamps;
 
 pub use admission_request::{AdmissionBatch, AdmissionRequest, LimitKey, RateQuota, RequestClass};
 pub use concurrency::Permit;
-pub use cost::{BYTES_PER_CREDIT, CostInputs, least_cost};
+pub use cost::{BYTES_PER_CREDIT, CostInputs, STEPS_PER_CREDIT, least_cost};
 pub use limit::{Limit, PerLimit};
 pub use limit_exceeded::{AdmissionCounts, LimitExceeded};
 pub use limiter::Limiter;

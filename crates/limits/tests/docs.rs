@@ -33,6 +33,7 @@ fn the_costs_worked_out_are_those_of_the_formula() {
             objects,
             edges,
             extra_fields,
+            steps: 0,
         };
         assert_eq!(work.cost(), cost, "{line}");
         rows += 1;

@@ -173,12 +173,14 @@ pub(crate) fn open_envelope(room: usize) -> Vec<u8> {
     out
 }
 
-/// Returns the cost of a response: its objects, the links followed for them, and fields asked for by name.
+/// Returns the cost of a response: its objects, the links followed for them, and fields asked for by name, but no less than
+/// for the steps of its load.
 pub(crate) fn response_cost(tally: ProjectionCounts, named: u32) -> u32 {
     let work = CostInputs {
         objects: tally.objects,
         edges: tally.links,
         extra_fields: named,
+        steps: tally.steps,
     };
     work.cost()
 }

@@ -72,6 +72,7 @@ pub(crate) async fn list_audit_log(
         objects: u32::try_from(rows.len()).unwrap_or(u32::MAX),
         edges: 0,
         extra_fields: 0,
+        steps: 0,
     };
     Ok(CostedResponse::new(200, body, work.cost()))
 }

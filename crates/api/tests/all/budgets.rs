@@ -133,3 +133,52 @@ fn budgets_are_for_the_admins_of_a_project_and_one_of_each_type() {
     assert_eq!(world.post("ada", "/budgets", data("time")).status, 201);
     assert_eq!(world.get("ada", &list).gids().len(), 2);
 }
+
+#[test]
+fn time_on_an_own_task_counts_to_no_project_that_its_author_only_sees() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let garden = world.gid("garden").to_string();
+        let send = |user: &str, method: &str, to: &str, data: Value| {
+            let reply = world.call(user, method, to, &data);
+            assert!(reply.status < 300, "{method} {to}: {:?}", reply.json);
+            reply
+        };
+        let data = json!({"name": "Moss", "team": team(&world),
+            "privacy_setting": "private"});
+        let project = send("ada", "POST", "/projects", data).gid();
+        let member = json!({"parent": project, "member": world.gid("moe").to_string(),
+            "access_level": "viewer"});
+        send("ada", "POST", "/memberships", member);
+        let data = json!({"parent": project, "budget_type": "time"});
+        let budget = format!("/budgets/{}", send("ada", "POST", "/budgets", data).gid());
+        let own = json!({"name": "Own", "projects": [garden]});
+        let own = send("moe", "POST", "/tasks", own).gid();
+        let at = format!("/tasks/{own}/time_tracking_entries");
+        let time = |attributed: &str| {
+            json!({"duration_minutes": 60, "entered_on": "2026-01-05",
+                "attributable_to": attributed})
+        };
+        assert_eq!(world.post("moe", &at, time(&project)).status, 403);
+        let entry = send("moe", "POST", &at, time(&garden)).gid();
+        let entry = format!("/time_tracking_entries/{entry}");
+        let moved = json!({ "attributable_to": project });
+        assert_eq!(world.call("moe", "PUT", &entry, &moved).status, 403);
+        // Nor does the task go there.
+        let add = format!("/tasks/{own}/addProject");
+        let data = json!({ "project": project });
+        assert_eq!(world.post("moe", &add, data).status, 403);
+        assert_eq!(figures(&world, &budget)[1], 0.0);
+        // Who changes the project may.
+        send("ada", "PUT", &entry, moved);
+        assert_eq!(figures(&world, &budget)[1], 60.0);
+    }
+}
+
+/// Makes a team of ada; returns its gid.
+fn team(world: &World) -> String {
+    let data = json!({"name": "Diggers", "organization": world.gid("orchid").to_string()});
+    let made = world.post("ada", "/teams", data);
+    assert_eq!(made.status, 201, "{}", made.text);
+    made.gid()
+}

@@ -3,6 +3,8 @@
 mod effort;
 mod former_members;
 mod graph;
+mod hidden_facts;
+mod typeahead_effort;
 mod walks;
 
 use crate::world::{BASALT_WORDS, KINDS, Kind, ORCHID_WORDS, World, is_orchid};

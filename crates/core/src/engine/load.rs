@@ -70,5 +70,5 @@ pub fn load(
             loader.follow(gid, plan)?;
         }
     }
-    Ok(loader.view)
+    Ok(loader.finish())
 }

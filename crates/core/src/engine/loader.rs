@@ -45,6 +45,8 @@ pub(crate) struct Loader<'a> {
     own_fields: Option<bool>,
     /// Types of the custom fields for which values were read.
     kinds: FxHashMap<Gid, Option<CustomFieldType>>,
+    /// Completed part of the tasks, or of the milestones alone (true), of the projects that progress was computed of.
+    completed_parts: FxHashMap<(Gid, bool), Option<f64>>,
 }
 
 impl<'a> Loader<'a> {
@@ -63,6 +65,15 @@ impl<'a> Loader<'a> {
             reached: FxHashSet::with_capacity_and_hasher(14, FxBuildHasher),
             own_fields: None,
             kinds: FxHashMap::default(),
+            completed_parts: FxHashMap::default(),
+        }
+    }
+
+    /// Returns the view, with the number of steps that it took.
+    pub(crate) fn finish(self) -> ReadView {
+        ReadView {
+            steps: self.pace.total(),
+            ..self.view
         }
     }
 

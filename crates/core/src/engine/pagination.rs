@@ -84,6 +84,8 @@ impl RowKeyset {
 }
 
 const START: i64 = i64::MIN;
+/// Steps of a row that is not shown, beside the one that each row has: it was read in full, like a row that is shown.
+const FILTERED: usize = 3;
 /// Most rows read at once.
 const CHUNK_MAX: usize = 512;
 
@@ -139,6 +141,7 @@ pub(crate) fn read(
             _ => chunk(loader.snap, &from, anchor, after.as_deref(), wanted, how)?,
         };
         let ended = chunk.ended;
+        loader.steps(chunk.steps)?;
         let mut read = None;
         wanted = (wanted * 2).min(CHUNK_MAX);
         for row in chunk.rows {
@@ -155,6 +158,7 @@ pub(crate) fn read(
                 loader.adopt(row.gid, band, edges)?;
             }
             if !admit(loader, (page, open), anchor, &row)? {
+                loader.steps(FILTERED)?;
                 loader.forget(row.gid);
                 rows.rows_seen = rows.rows_seen.saturating_add(1);
                 continue;
@@ -231,6 +235,8 @@ struct RowChunk {
     out: Vec<Edge>,
     /// Relations of those edges.
     band: Option<(Relation, Relation)>,
+    /// Steps of reading what is not among the rows: rows that wait for another chunk, and lists without rows.
+    steps: usize,
 }
 
 impl RowChunk {
@@ -434,6 +440,7 @@ fn through(
         snap.scan_in(anchor, outer, keyset, 1, Depth::Edge, &mut |edge, _| {
             part = Some((edge.rank, edge.src, (START, START)));
         })?;
+        chunk.steps += 1;
         match part {
             Some((rank, gid, _)) => keyset = (rank, gid.as_i64()),
             None => {

@@ -17,7 +17,7 @@ use self::candidate_sources::sources;
 use self::candidates::{Candidates, GATHERED_MAX, PrefixScan, Ranked};
 use self::search_bounds::{SearchBounds, SearchEnd, TrialScan};
 use crate::access::{AccessLookup, Level};
-use crate::engine::loader::Loader;
+use crate::engine::loader::{Loader, all_in};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::Edge;
 use crate::model::gid::Gid;
@@ -39,6 +39,8 @@ use std::sync::Arc;
 const RANKED: usize = 64;
 /// Number of candidates whose times are read at once.
 const RANKED_AT_ONCE: usize = 1_024;
+/// Steps of reading an index entry by its gid.
+const ENTRY_STEPS: usize = 4;
 /// Steps of reading a node and comparing its words.
 const WORD_STEPS: usize = 16;
 
@@ -82,6 +84,7 @@ pub(crate) fn filter_rows(
         // Users belong to no workspace; only a sort order needs the workspace of the search.
         let workspace = loader.view.node(gid).and_then(|n| n.workspace);
         let mut engine = SearchEngine::new(loader, workspace.unwrap_or(gid), SearchEffort::USUAL);
+        engine.loader.steps(ENTRY_STEPS)?;
         match engine.loader.snap.index_entry(workspace, query.ty, gid)? {
             Some(entry) if query.matches(&entry, &mut engine)? => kept.push(gid),
             _ => loader.forget(gid),
@@ -130,6 +133,7 @@ impl SearchEngine<'_, '_> {
         }
         let shapes = self.loader.snap.column_sets(self.workspace_of(ty), ty)?;
         self.read += shapes.len() as u64;
+        self.loader.steps(shapes.len())?;
         self.shapes = Some((ty, shapes.clone()));
         Ok(shapes)
     }
@@ -231,6 +235,7 @@ impl SearchEngine<'_, '_> {
         rows.sort_unstable_by(|a, b| query.compare(*a, *b));
         for (_, gid) in rows {
             self.read += 1;
+            self.loader.steps(ENTRY_STEPS)?;
             if let Some(entry) = self.loader.snap.index_entry(workspace, query.ty, gid)?
                 && let flow @ ControlFlow::Break(_) = self.admit(query, &entry, bounds)?
             {
@@ -251,7 +256,7 @@ impl SearchEngine<'_, '_> {
         let mut entries = Vec::with_capacity(gids.size_hint().0);
         for gid in gids {
             self.read += 1;
-            self.loader.steps(1)?;
+            self.loader.steps(ENTRY_STEPS)?;
             if let Some(entry) = self.loader.snap.index_entry(workspace, query.ty, gid)?
                 && query.may_match(&entry)
             {
@@ -344,8 +349,16 @@ impl EvalContext for SearchEngine<'_, '_> {
     fn linked(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
         self.loader.is_linked(src, rel, dst)
     }
-    fn count_incoming(&mut self, gid: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
-        self.loader.snap.count_in(gid, rel)
+    fn sources(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Gid>, GraphStoreError> {
+        let mut sources = Vec::new();
+        all_in(self.loader.snap, gid, rel, &mut |edge| {
+            sources.push(edge.src)
+        })?;
+        self.loader.steps(1 + sources.len())?;
+        Ok(sources)
+    }
+    fn is_visible(&mut self, gid: Gid) -> Result<bool, GraphStoreError> {
+        Ok(self.loader.level_of(gid)? > Level::None)
     }
     fn stories(&mut self, task: Gid) -> Result<Vec<Arc<Node>>, GraphStoreError> {
         let mut found = Vec::new();
@@ -360,6 +373,7 @@ impl EvalContext for SearchEngine<'_, '_> {
                 found.extend(node);
             },
         )?;
+        self.loader.steps(1 + found.len() * ENTRY_STEPS)?;
         Ok(found)
     }
     fn contacts(&mut self, user: Gid) -> Result<i64, GraphStoreError> {

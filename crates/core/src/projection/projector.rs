@@ -52,6 +52,8 @@ pub struct ProjectionCounts {
     pub objects: u32,
     /// Number of links from one object to another that were followed for them, each counted as often as it was written.
     pub links: u32,
+    /// Number of steps of loading what they show, and of what turned out not to be shown: [`ReadView::steps`].
+    pub steps: u64,
 }
 
 /// Number of fields, and of bytes copied, that are written in the time of one step.
@@ -175,7 +177,10 @@ impl<'a> Projector<'a> {
             Some(ProjectionStop::Exceeded) => Err(DomainError::too_large(
                 "opt_fields: More would have to be written than the budget holds; name fewer fields or shorter paths",
             )),
-            None => Ok((self.out, self.tally)),
+            None => {
+                self.tally.steps = self.scene.view.steps;
+                Ok((self.out, self.tally))
+            }
         }
     }
 

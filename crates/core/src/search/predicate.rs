@@ -87,9 +87,11 @@ impl Clause {
                 Ok(true)
             }
             Self::Blocked(on) => Ok(blocked(card, around)? == *on),
-            Self::Blocking(on) => Ok((!card.is_completed
-                && around.count_incoming(card.gid, rel::DEPENDS)? > 0)
-                == *on),
+            Self::Blocking(on) => {
+                let blocking =
+                    !card.is_completed && has_visible_source(card.gid, rel::DEPENDS, around)?;
+                Ok(blocking == *on)
+            }
             Self::Value(field, test) => Ok(test.holds(&around.keys(card.gid, *field)?)),
             Self::Linked(by, on) => Ok(by.is_linked(card, around)? == *on),
             Self::Either(of) => {
@@ -120,10 +122,22 @@ fn any(
 
 fn blocked(card: &IndexEntry, around: &mut dyn EvalContext) -> Result<bool, GraphStoreError> {
     for edge in around.edges(card.gid, rel::DEPENDS)? {
-        if around
-            .node(edge.dst)?
-            .is_some_and(|n| !n.get(task::COMPLETED))
-        {
+        let other = around.node(edge.dst)?;
+        if other.is_some_and(|n| !n.get(task::COMPLETED)) && around.is_visible(edge.dst)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns true if a node that the viewer sees has such an edge into this one.
+fn has_visible_source(
+    gid: Gid,
+    rel: Relation,
+    around: &mut dyn EvalContext,
+) -> Result<bool, GraphStoreError> {
+    for source in around.sources(gid, rel)? {
+        if around.is_visible(source)? {
             return Ok(true);
         }
     }
@@ -181,7 +195,7 @@ impl SearchLink {
             return Ok(stories.any(|s| s.get(story::SUBTYPE).as_deref() == Some(story::COMMENT)));
         }
         if self == Self::Attachment {
-            return Ok(around.count_incoming(card.gid, rel::ATTACHED_TO)? > 0);
+            return has_visible_source(card.gid, rel::ATTACHED_TO, around);
         }
         // The project of a task is the auxiliary node of its edge to a section.
         let through = self.through_project();
@@ -195,14 +209,14 @@ impl SearchLink {
             let Some(far) = (if of_project { edge.aux } else { Some(edge.dst) }) else {
                 continue;
             };
-            if around.node(far)?.is_none() {
+            if !around.is_visible(far)? {
                 continue;
             }
             let Some(through) = through.filter(|_| of_project) else {
                 return Ok(true);
             };
             for beyond in around.edges(far, through)? {
-                if around.node(beyond.dst)?.is_some() {
+                if around.is_visible(beyond.dst)? {
                     return Ok(true);
                 }
             }
@@ -241,8 +255,7 @@ impl SearchLink {
                     .filter_map(|e| e.aux)
                 {
                     found = found
-                        || (around.linked(project, through, to)?
-                            && around.node(project)?.is_some());
+                        || (around.linked(project, through, to)? && around.is_visible(project)?);
                 }
                 found
             }

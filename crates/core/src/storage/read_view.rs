@@ -23,6 +23,9 @@ pub struct ReadView {
     pub rows: PageRows,
     /// Interrupt of the work on the view: that of the query.
     pub interrupt: MaybeInterrupt,
+    /// Number of steps that the load took, of some hundred nanoseconds each. Query and data decide it, whatever store
+    /// answers.
+    pub steps: u64,
     pub(crate) nodes: FxHashMap<Gid, Arc<Node>>,
     pub(crate) levels: FxHashMap<Gid, Level>,
     pub(crate) edges: Vec<Edge>,
@@ -67,6 +70,7 @@ impl ReadView {
             resolved_refs: Vec::new(),
             rows: PageRows::default(),
             interrupt: None,
+            steps: 0,
             nodes: roomy(),
             levels: roomy(),
             edges: Vec::with_capacity(EDGES_USUAL),

@@ -100,8 +100,17 @@ impl EvalContext for NaiveEvaluator<'_> {
     fn linked(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
         Ok(self.state.edge_between(src, rel, dst)?.is_some())
     }
-    fn count_incoming(&mut self, gid: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
-        self.state.count_in(gid, rel)
+    fn sources(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Gid>, GraphStoreError> {
+        let (mut found, all) = (Vec::new(), (i64::MIN, i64::MIN));
+        let depth = Depth::Edge;
+        self.state
+            .scan_in(gid, rel, all, usize::MAX, depth, &mut |edge, _| {
+                found.push(edge.src);
+            })?;
+        Ok(found)
+    }
+    fn is_visible(&mut self, gid: Gid) -> Result<bool, GraphStoreError> {
+        Ok(level(self.state, self.viewer, gid)? > Level::None)
     }
     fn stories(&mut self, task: Gid) -> Result<Vec<Arc<Node>>, GraphStoreError> {
         let mut found = Vec::new();

@@ -334,12 +334,10 @@ async fn abandoned_work_does_not_count_as_waiting() {
         assert!(once(&mut abandoned).await.is_pending());
     }
     assert_eq!(
-        offload
-            .shared
-            .state
-            .lock()
-            .queue
-            .len_of(FlowOwner::Unknown(OffloadFlow::Token(2)), OffloadFlow::Token(2)),
+        offload.shared.state.lock().queue.len_of(
+            FlowOwner::Unknown(OffloadFlow::Token(2)),
+            OffloadFlow::Token(2)
+        ),
         0
     );
 }

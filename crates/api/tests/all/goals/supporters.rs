@@ -204,3 +204,45 @@ fn supporters_of_a_goal_are_in_order() {
         assert_eq!(ok(world.get("ada", &parents)).gids(), [""; 0]);
     }
 }
+
+#[test]
+fn progress_counts_the_supporters_that_the_viewer_sees() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let (_, path) = create(&world, json!({}));
+        let metric = json!({"progress_source": "project_task_completion",
+            "target_number_value": 100, "precision": 1});
+        ok(world.post("ada", &format!("{path}/setMetric"), metric));
+        let data = json!({"name": "Secret", "team": team(&world),
+            "privacy_setting": "private"});
+        let secret = ok(world.post("ada", "/projects", data)).gid();
+        for completed in [true, false] {
+            let data = json!({"name": "Plan", "projects": [secret], "completed": completed});
+            ok(world.post("ada", "/tasks", data));
+        }
+        ok(support(&world, &path, &secret, json!({})));
+        // A goal above shows no more of it.
+        let (_, above) = create(&world, json!({}));
+        let metric = json!({"progress_source": "subgoal_progress",
+            "target_number_value": 100, "precision": 1});
+        ok(world.post("ada", &format!("{above}/setMetric"), metric));
+        let goal = path.trim_start_matches("/goals/");
+        ok(support(&world, &above, goal, json!({})));
+        for (user, percent) in [("ada", "50.0"), ("moe", "0.0")] {
+            for goal in [&path, &above] {
+                let fields = "?opt_fields=metric.current_display_value";
+                let shown = ok(world.get(user, &format!("{goal}{fields}")));
+                let value = &shown.json["data"]["metric"]["current_display_value"];
+                assert_eq!(value, percent, "{user} {goal}");
+            }
+        }
+    }
+}
+
+/// Makes a team of ada; returns its gid.
+fn team(world: &World) -> String {
+    let data = json!({"name": "Diggers", "organization": world.gid("orchid").to_string()});
+    let made = world.post("ada", "/teams", data);
+    assert_eq!(made.status, 201, "{}", made.text);
+    made.gid()
+}

@@ -11,6 +11,9 @@ use crate::storage::snapshot::{Depth, Snapshot};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// Number of edges that are counted in the time of a step.
+const COUNTED: usize = 8;
+
 /// Visits every edge of a relation into a node.
 pub(crate) fn all_in(
     snap: &mut dyn Snapshot,
@@ -86,6 +89,13 @@ impl Loader<'_> {
         };
         self.view.out.insert(gid, band);
         Ok(())
+    }
+
+    /// Counts the edges into a node.
+    pub(crate) fn count_in(&mut self, gid: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
+        let count = self.snap.count_in(gid, rel)?;
+        self.steps(1 + usize::try_from(count).unwrap_or(usize::MAX) / COUNTED)?;
+        Ok(count)
     }
 
     /// Loads the first edges into a node.
@@ -182,7 +192,10 @@ impl AccessLookup for Loader<'_> {
             Some(b) if b.lo <= rel && b.hi >= rel => {
                 Ok(self.view.link(source, rel, target).cloned())
             }
-            _ => self.snap.edge_between(source, rel, target),
+            _ => {
+                self.steps(1)?;
+                self.snap.edge_between(source, rel, target)
+            }
         }
     }
     fn teams_of(&mut self, user: Gid) -> Result<Vec<Gid>, GraphStoreError> {

@@ -1,6 +1,7 @@
-//! Progress of goals: computed from what supports them whenever a record shows it, and stored nowhere. All supporters count,
-//! also those that the viewer does not see: the number is that of the goal.
+//! Progress of goals: computed from what supports them whenever a record shows it, and stored nowhere. The supporters that
+//! the viewer may see count, at every depth: so the number tells nothing of what is hidden from them.
 use super::{Loader, all_in};
+use crate::access::Level;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 const DEEPEST: u8 = 32;
 /// Tasks that are read at once.
 const TASKS: usize = 1_000;
+/// Steps of reading a task in full, and of looking at two of its fields.
+const TASK_STEPS: usize = 4;
 
 impl Loader<'_> {
     /// Computes the progress of a goal.
@@ -52,10 +55,13 @@ impl Loader<'_> {
     ) -> Result<f64, GraphStoreError> {
         let mut edges = Vec::new();
         all_in(self.snap, goal, rel::SUPPORTS, &mut |edge| edges.push(edge))?;
+        self.steps(edges.len())?;
         let (mut done, mut weights) = (0.0, 0.0);
         for edge in edges {
-            self.steps(1)?;
-            let Some(node) = self.snap.node(edge.src, Depth::Full)? else {
+            if self.level_of(edge.src)? == Level::None || !self.load_full(edge.src)? {
+                continue;
+            }
+            let Some(node) = self.view.nodes.get(&edge.src).cloned() else {
                 continue;
             };
             let Some(progress) = self.supporter(&node, metric.progress_source, depth)? else {
@@ -83,12 +89,11 @@ impl Loader<'_> {
                 Some(self.progress_of(node, depth + 1)?)
             }
             (ProgressSource::ProjectTaskCompletion, Type::Project) => {
-                self.completed_tasks(node.gid, |_| true)?
+                self.completed_part(node.gid, false)?
             }
-            (ProgressSource::ProjectMilestoneCompletion, Type::Project) => self
-                .completed_tasks(node.gid, |task| {
-                    task.get(task::SUBTYPE).as_deref() == Some("milestone")
-                })?,
+            (ProgressSource::ProjectMilestoneCompletion, Type::Project) => {
+                self.completed_part(node.gid, true)?
+            }
             (ProgressSource::TaskCompletion, Type::Task) => {
                 Some(f64::from(u8::from(node.get(task::COMPLETED))))
             }
@@ -98,6 +103,7 @@ impl Loader<'_> {
 
     /// Returns the weight of a relationship.
     fn weight(&mut self, relationship: Gid) -> Result<f64, GraphStoreError> {
+        self.steps(1)?;
         let node = self.snap.node(relationship, Depth::Full)?;
         let key = CONTRIBUTION_WEIGHT.def.name;
         let raw = node.as_deref().and_then(|node| node.raw(key));
@@ -105,7 +111,25 @@ impl Loader<'_> {
         Ok(raw.parse().unwrap_or(1.0))
     }
 
-    /// Returns the part of a project's tasks that is completed, of those that count; `None` if there are none.
+    /// Returns the part of a project's tasks, or of its milestones alone, that is completed; `None` if there are none. It
+    /// is counted once, however many goals the project supports.
+    fn completed_part(
+        &mut self,
+        project: Gid,
+        milestones: bool,
+    ) -> Result<Option<f64>, GraphStoreError> {
+        if let Some(known) = self.completed_parts.get(&(project, milestones)) {
+            return Ok(*known);
+        }
+        let counts: fn(&Node) -> bool = match milestones {
+            true => |task| task.get(task::SUBTYPE).as_deref() == Some("milestone"),
+            false => |_| true,
+        };
+        let part = self.completed_tasks(project, counts)?;
+        self.completed_parts.insert((project, milestones), part);
+        Ok(part)
+    }
+
     fn completed_tasks(
         &mut self,
         project: Gid,
@@ -136,7 +160,7 @@ impl Loader<'_> {
                         }
                     },
                 )?;
-                self.steps(1 + read)?;
+                self.steps(1 + read * TASK_STEPS)?;
                 if read < TASKS {
                     break;
                 }

@@ -162,7 +162,7 @@ impl Loader<'_> {
             }
             FieldSource::Values(key) => self.values(node, body, key, &step.link_plan)?,
             FieldSource::Count(rel, Direction::In) => {
-                let count = self.snap.count_in(gid, rel)?;
+                let count = self.count_in(gid, rel)?;
                 self.view.counts.insert((gid, rel), count);
             }
             _ => {}

@@ -172,7 +172,7 @@ impl Loader<'_> {
         }
         for (at, rel) in &want.counts {
             if let Some(gid) = self.found(*at) {
-                let count = self.snap.count_in(gid, *rel)?;
+                let count = self.count_in(gid, *rel)?;
                 self.view.counts.insert((gid, *rel), count);
             }
         }
@@ -218,8 +218,10 @@ impl Loader<'_> {
         for height in 0..8 {
             let mut below = Vec::new();
             for gid in level {
+                let before = below.len();
                 all_in(self.snap, gid, rel::PARENT, &mut |e| below.push(e.src))?;
-                self.steps(1)?;
+                let found = below.len() - before;
+                self.steps(1 + found)?;
             }
             if below.is_empty() {
                 return Ok(height);

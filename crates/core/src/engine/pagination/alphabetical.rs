@@ -22,6 +22,9 @@ fn folded(title: &str) -> [i64; 3] {
     })
 }
 
+/// Steps of reading a row in full, and of folding and comparing its title.
+const SORTED: usize = 4;
+
 /// Reads rows by title, then gid.
 pub(super) fn chunk(
     snap: &mut dyn Snapshot,
@@ -68,6 +71,7 @@ pub(super) fn chunk(
     Ok(RowChunk {
         rows,
         ended,
+        steps: total.saturating_mul(SORTED),
         ..RowChunk::default()
     })
 }

@@ -47,11 +47,13 @@ pub(super) fn chunk(
             sure = rows.last().map_or(sure, |last| sure.min(last.gid.as_i64()));
         }
     }
+    let read = rows.len();
     rows.retain(|row| row.gid.as_i64() <= sure);
     // Of several memberships the oldest says since when the user is there.
     rows.sort_unstable_by_key(|row| (row.gid, row.seq));
     rows.dedup_by_key(|row| row.gid);
     Ok(RowChunk {
+        steps: workspaces.len() + (read - rows.len()),
         rows,
         ended: sure == i64::MAX,
         ..RowChunk::default()

@@ -60,7 +60,7 @@ impl SearchEngine<'_, '_> {
                 }
             }
         }
-        self.read = self.read.saturating_add(read as u64);
+        self.count_rows(read)?;
         Ok(buffer.fits() && read <= most)
     }
 }

@@ -1,6 +1,6 @@
 //! Scan of index entries in the order of a query, until there are enough matches.
 use super::search_bounds::{SearchBounds, SearchEnd};
-use super::{SearchEngine, SearchFlow};
+use super::{ENTRY_STEPS, SearchEngine, SearchFlow};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::registry::Type;
@@ -229,7 +229,7 @@ impl SearchEngine<'_, '_> {
                     return Ok(ControlFlow::Break(SearchEnd::TooLong));
                 }
                 self.read += 2;
-                self.loader.steps(1)?;
+                self.loader.steps(ENTRY_STEPS)?;
                 let Some(entry) = self
                     .loader
                     .snap
@@ -291,6 +291,7 @@ impl SearchEngine<'_, '_> {
                     *counts.entry(user).or_insert(0) += 1;
                 }
             })?;
+            self.loader.steps(1 + counts.len())?;
             self.contacts = Some(counts);
         }
         Ok(self.contacts.get_or_insert_default())
