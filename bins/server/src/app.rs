@@ -39,6 +39,18 @@ use workgraph_api::ports::blob_store::BlobStore;
 use workgraph_api::{Clock, Entropy};
 use workgraph_core::storage::SharedWork;
 
+/// Returns what would be right in place of a text that is no address with a port.
+fn address_hint(text: &str) -> String {
+    if text.is_empty() || text.contains(':') {
+        return String::new();
+    }
+    let right = match text.parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => format!("{text}:8080"),
+    };
+    format!(": an address and a port are expected, such as {right}")
+}
+
 /// Runs the server until it gets a signal to stop. `again` reads the configuration anew.
 ///
 /// # Errors
@@ -52,7 +64,7 @@ pub(crate) async fn serve(
     let bind = async |address: &str| {
         TcpListener::bind(address)
             .await
-            .with_context(|| format!("can't listen on {address}"))
+            .with_context(|| format!("can't listen on {address}{}", address_hint(address)))
     };
     let listener = bind(&config.server.listen).await?;
     let address = listener
@@ -445,4 +457,16 @@ fn write_port(path: &Path, port: u16) -> Result<()> {
     std::fs::write(&draft, format!("{port}\n"))
         .and_then(|()| std::fs::rename(&draft, path))
         .with_context(|| format!("{}: the port can't be written", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address_hint;
+
+    #[test]
+    fn what_is_no_address_with_a_port_is_answered_with_one_that_is() {
+        assert!(address_hint("8090").ends_with("such as 127.0.0.1:8090"));
+        assert!(address_hint("localhost").ends_with("such as localhost:8080"));
+        assert_eq!(address_hint("127.0.0.1:80"), "");
+    }
 }

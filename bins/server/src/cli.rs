@@ -1,9 +1,12 @@
 //! The command line.
+pub(crate) mod manual;
+
 use crate::config::flags::Flags;
 use crate::data_commands::archive_restore::RestoreArgs;
 use crate::data_commands::store_move::MoveArgs;
 use crate::laws_command::LawsArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -81,6 +84,13 @@ pub(crate) enum Command {
     },
     /// Print the version.
     Version,
+    /// Print the completions of a shell: `workgraph completions bash > /etc/bash_completion.d/workgraph`.
+    Completions {
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print the manual: `workgraph man | man -l -`.
+    Man,
     /// Show the settings.
     Config {
         #[command(subcommand)]
@@ -132,7 +142,7 @@ pub(crate) enum AdminCommand {
     #[command(subcommand)]
     Token(TokenCommand),
     /// Webhooks and the log of their deliveries.
-    #[command(subcommand)]
+    #[command(subcommand, name = "webhook", visible_alias = "webhooks")]
     Webhooks(WebhooksCommand),
     /// Service accounts.
     #[command(subcommand)]
@@ -141,6 +151,7 @@ pub(crate) enum AdminCommand {
     #[command(subcommand)]
     Limits(LimitsCommand),
     /// The jobs that are not at their end; without a command they are listed.
+    #[command(name = "job", visible_alias = "jobs")]
     Jobs {
         #[command(subcommand)]
         what: Option<JobsCommand>,
@@ -185,6 +196,12 @@ pub(crate) enum WorkspaceCommand {
     },
     /// List all workspaces.
     List,
+    /// Give a workspace another name.
+    Rename {
+        gid: String,
+        #[arg(long)]
+        name: String,
+    },
     /// Change the plan of a workspace.
     Plan {
         gid: String,
@@ -240,7 +257,7 @@ pub(crate) enum UserCommand {
         password: Option<String>,
     },
     /// The browsers in which a user is signed in.
-    #[command(subcommand)]
+    #[command(subcommand, name = "session", visible_alias = "sessions")]
     Sessions(SessionsCommand),
     /// Switch an account off: its sessions, tokens, apps and webhooks end at once and for good.
     Disable {
@@ -278,6 +295,12 @@ pub(crate) enum TeamCommand {
         name: String,
         #[arg(long, value_name = "GID")]
         workspace: String,
+    },
+    /// Give a team another name.
+    Rename {
+        gid: String,
+        #[arg(long)]
+        name: String,
     },
     /// Put a user into a team.
     AddUser {
@@ -376,6 +399,11 @@ pub(crate) enum ServiceCommand {
         workspace: String,
         #[arg(long)]
         name: String,
+    },
+    /// List the service accounts of a workspace.
+    List {
+        #[arg(long, value_name = "GID")]
+        workspace: String,
     },
 }
 
@@ -481,6 +509,12 @@ pub(crate) enum RoleName {
 pub(crate) fn say(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
+}
+
+/// Writes bytes to standard output. The reader may have closed the pipe, which is no error.
+pub(crate) fn say_bytes(bytes: &[u8]) {
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(bytes);
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ mod workers;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand, say};
+use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand, say, say_bytes};
 use config::Config;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
@@ -79,8 +79,17 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         config::load(defaults, &flags, environment)
     };
     // The file that it is given describes a subject, and is none of settings.
-    if let Command::Laws(arguments) = &command {
-        return laws(arguments);
+    match &command {
+        Command::Laws(arguments) => return laws(arguments),
+        Command::Completions { shell } => {
+            say_bytes(&cli::manual::completions(*shell));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Man => {
+            say_bytes(&cli::manual::manual()?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        _ => {}
     }
     let config = load()?;
     match command {
@@ -98,7 +107,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
                 admin::command_text::text(&answer)
             });
         }
-        Command::Laws(arguments) => return laws(&arguments),
+        // They need no settings, and were carried out above.
+        Command::Laws(_) | Command::Completions { .. } | Command::Man => {}
         Command::Backup { file, without_keys } => {
             needs_folder(&config)?;
             adapters::backup::backup(config.folder(), &file, !without_keys)?;

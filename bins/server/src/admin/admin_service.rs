@@ -8,6 +8,8 @@ use workgraph_api::{Api, Clock, Entropy};
 use workgraph_auth::{LoopbackPolicy, OAuthStore, Tier};
 use workgraph_core::audit::{ActorContext, AuditActor};
 use workgraph_core::engine::has_audit_rows;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::TypedField;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::{team, workspace};
 use workgraph_core::model::time::Time;
@@ -207,9 +209,25 @@ impl AdminService {
         }
     }
 
+    /// Gives a workspace or a team another name.
+    pub(crate) async fn rename(
+        &self,
+        node: &Node,
+        field: TypedField<str>,
+        name: &str,
+    ) -> Result<()> {
+        require_name(name)?;
+        let mut draft = Draft::edit(node);
+        draft.set(field, name);
+        let saved = self.commit(|work, _| work.save(&draft)).await;
+        saved
+            .map(|_| ())
+            .with_context(|| format!("{}: its name can't be changed", node.gid))
+    }
+
     /// Changes the plan of a workspace, and with it the quotas of its members.
     pub(crate) async fn set_plan(&self, workspace: &Node, paid: bool) -> Result<()> {
-        let mut draft = workgraph_core::model::draft::Draft::edit(workspace);
+        let mut draft = Draft::edit(workspace);
         draft.set(workspace::PLAN, if paid { "paid" } else { "free" });
         let saved = self.commit(|work, _| work.save(&draft));
         saved

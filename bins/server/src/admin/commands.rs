@@ -1,5 +1,5 @@
 //! `workgraph admin`: its commands, with answers as JSON.
-use crate::admin::admin_service::AdminService;
+use crate::admin::admin_service::{AdminService, service_prefix};
 use crate::admin::answer_values::time_or_null;
 use crate::admin::{apps, custom_types, rule_triggers};
 use crate::cli::{
@@ -15,7 +15,7 @@ use workgraph_auth::ScopeSet;
 use workgraph_core::access::Role;
 use workgraph_core::model::email_address;
 use workgraph_core::model::registry::rel;
-use workgraph_core::model::resources::{job, membership, user, workspace};
+use workgraph_core::model::resources::{job, membership, team, user, workspace};
 use workgraph_core::model::time::Time;
 use workgraph_core::rules::membership_roles;
 use workgraph_core::rules::membership_roles::MembershipRole;
@@ -37,12 +37,25 @@ pub(crate) async fn run(service: &AdminService, what: AdminCommand) -> Result<Va
         AdminCommand::Jobs { what } => of_jobs(service, what.unwrap_or(JobsCommand::List)).await,
         AdminCommand::App(what) => apps::run(service, what).await,
         AdminCommand::RuleTrigger(what) => rule_triggers::run(service, what).await,
-        AdminCommand::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
+        AdminCommand::ServiceAccount(what) => of_service_accounts(service, what).await,
+    }
+}
+
+async fn of_service_accounts(service: &AdminService, what: ServiceCommand) -> Result<Value> {
+    match what {
+        ServiceCommand::Create { workspace, name } => {
             let workspace_node = service.node(Type::Workspace, &workspace).await?;
             let (gid, id, secret) = service.create_service(&name, &workspace_node).await?;
             Ok(
                 json!({"gid": gid.to_string(), "name": name, "workspace": workspace, "token_id": id, "token": secret.expose()}),
             )
+        }
+        ServiceCommand::List { workspace } => {
+            let workspace = service.node(Type::Workspace, &workspace).await?;
+            let prefix = service_prefix(workspace.gid);
+            let accounts = service.numbered_nodes(&prefix).await?;
+            let show = |node: &Node| json!({"gid": node.gid.to_string(), "name": node.title()});
+            Ok(service.nodes(&accounts).await?.iter().map(show).collect())
         }
     }
 }
@@ -107,6 +120,11 @@ async fn of_workspaces(service: &AdminService, what: WorkspaceCommand) -> Result
             .iter()
             .map(show_workspace)
             .collect()),
+        WorkspaceCommand::Rename { gid, name } => {
+            let node = service.node(Type::Workspace, &gid).await?;
+            service.rename(&node, workspace::NAME, &name).await?;
+            Ok(show_workspace(&service.node(Type::Workspace, &gid).await?))
+        }
         WorkspaceCommand::Plan { gid, plan } => {
             let workspace = service.node(Type::Workspace, &gid).await?;
             service.set_plan(&workspace, plan == PlanName::Paid).await?;
@@ -313,6 +331,11 @@ async fn of_teams(service: &AdminService, what: TeamCommand) -> Result<Value> {
                 .create_team(&name, &workspace_node, None, "request_to_join")
                 .await?;
             Ok(json!({"gid": gid.to_string(), "name": name, "workspace": workspace}))
+        }
+        TeamCommand::Rename { gid, name } => {
+            let node = service.node(Type::Team, &gid).await?;
+            service.rename(&node, team::NAME, &name).await?;
+            Ok(json!({"gid": gid, "name": name}))
         }
         TeamCommand::AddUser { team, user, admin } => {
             let team_node = service.node(Type::Team, &team).await?;

@@ -3,33 +3,45 @@ use crate::config::schema::settings;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Flags that every command takes. They win over the environment, which wins over the file.
+/// Flags that every command takes; `--help` lists them and `-h` does not. They win over the environment, which wins over the file.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Settings")]
 pub(crate) struct Flags {
     /// Read settings from this TOML file.
-    #[arg(long, global = true, env = "WORKGRAPH_CONFIG", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "WORKGRAPH_CONFIG",
+        value_name = "FILE"
+    )]
     pub(crate) config: Option<PathBuf>,
-    #[arg(long, global = true, value_name = "DIR", help = help("data"))]
+    #[arg(long, global = true, hide_short_help = true, value_name = "DIR", help = help("data"))]
     pub(crate) data: Option<String>,
-    #[arg(long, global = true, value_name = "ADDRESS", help = help("listen"))]
+    #[arg(long, global = true, hide_short_help = true, value_name = "ADDRESS", help = help("listen"))]
     pub(crate) listen: Option<String>,
-    #[arg(long, global = true, value_name = "URL", help = help("public_url"))]
+    #[arg(long, global = true, hide_short_help = true, value_name = "URL", help = help("public_url"))]
     pub(crate) public_url: Option<String>,
-    #[arg(long, global = true, value_name = "URL", help = help("shared_limits.url"))]
+    #[arg(long, global = true, hide_short_help = true, value_name = "URL", help = help("shared_limits.url"))]
     pub(crate) limits: Option<String>,
-    #[arg(long, global = true, value_name = "URL", help = help("store.url"))]
+    #[arg(long, global = true, hide_short_help = true, value_name = "URL", help = help("store.url"))]
     pub(crate) store: Option<String>,
-    #[arg(long, global = true, value_name = "DIR", help = help("store.shared_files"))]
+    #[arg(long, global = true, hide_short_help = true, value_name = "DIR", help = help("store.shared_files"))]
     pub(crate) shared_files: Option<String>,
-    #[arg(long, global = true, help = help("store.allow_unsafe"))]
+    #[arg(long, global = true, hide_short_help = true, help = help("store.allow_unsafe"))]
     pub(crate) allow_unsafe_store: bool,
     /// Any setting, as in `--set limits.search=120`; `config print` names them all.
-    #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
+    #[arg(
+        long = "set",
+        global = true,
+        hide_short_help = true,
+        value_name = "KEY=VALUE"
+    )]
     pub(crate) set: Vec<String>,
     /// Write no line per request.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) quiet: bool,
-    #[arg(long, global = true, value_name = "FORMAT", help = help("log.format"))]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FORMAT", help = help("log.format"))]
     pub(crate) log_format: Option<String>,
 }
 

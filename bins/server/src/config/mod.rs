@@ -5,7 +5,8 @@ pub(crate) use crate::config::schema::{BucketConfig, Config};
 use crate::config::setting::Setting;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use std::collections::BTreeMap;
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
 
 pub(crate) mod exposure;
 pub(crate) mod flags;
@@ -107,6 +108,23 @@ pub(crate) fn set(config: &mut Config, key: &str, value: &str) -> Result<()> {
         .with_context(|| key.to_owned())
 }
 
+/// Gives a setting that is a list its values, which have no blanks in them.
+///
+/// # Errors
+/// Fails if there is no such setting, it is no list, or it can't have a value.
+fn set_list(config: &mut Config, key: &str, values: &DeArray<'_>) -> Result<()> {
+    let setting = find(key, "", str::to_owned).with_context(|| key.to_owned())?;
+    if !(setting.field)(config).is_list() {
+        bail!("{key}: must be a text, a number, or true or false, not a list");
+    }
+    let text = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+        DeValue::String(text) => Ok(text.clone().into_owned()),
+        _ => Err(anyhow!("{key}: must be a list of texts")),
+    };
+    let texts: Vec<String> = values.iter().map(text).collect::<Result<_>>()?;
+    set(config, key, &texts.join(" "))
+}
+
 /// Gives settings the values in a table of the file.
 ///
 /// # Errors
@@ -126,6 +144,7 @@ fn set_table(config: &mut Config, above: &str, table: &DeTable<'_>) -> Result<()
             (DeValue::String(text), _) => set(config, &key, text),
             (DeValue::Boolean(value), _) => set(config, &key, &value.to_string()),
             (_, Some(number)) => set(config, &key, &number.to_string()),
+            (DeValue::Array(values), _) => set_list(config, &key, values),
             _ => Err(anyhow!("{key}: must be a text, a number, or true or false")),
         };
         outcome.map_err(|e| (name.span().start, e))?;

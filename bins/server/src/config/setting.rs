@@ -96,6 +96,10 @@ pub(crate) trait SettingValue {
     fn number(&self) -> Option<u64> {
         None
     }
+    /// Returns true if the value is a list: the file may have an array of texts in place of one text with blanks.
+    fn is_list(&self) -> bool {
+        false
+    }
     /// Returns the text of a bound.
     fn figure(&self, bound: u64) -> String {
         bound.to_string()
@@ -223,6 +227,9 @@ impl SettingValue for PerLimit<bool> {
 
 /// Networks such as `10.1.0.0/16`, and addresses alone, with spaces or commas between them.
 impl SettingValue for Vec<IpNet> {
+    fn is_list(&self) -> bool {
+        true
+    }
     fn set(&mut self, text: &str) -> Result<()> {
         let network = |word: &str| {
             let alone = word.parse().ok().map(|address: IpAddr| address.into());

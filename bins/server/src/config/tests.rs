@@ -278,3 +278,25 @@ fn the_document_on_limits_has_the_table_of_their_settings() {
         key.starts_with("limits.") || key == "reply_max"
     });
 }
+
+#[test]
+fn a_list_in_the_file_is_an_array_or_one_text() {
+    let read = |text: &str| {
+        let mut config = Config::default();
+        let table = DeTable::parse(text).unwrap();
+        set_table(&mut config, "", table.get_ref()).map(|()| print(&config))
+    };
+    let array = read("[http]\ntrusted_proxies = ['10.0.0.0/8', '::1']").unwrap();
+    let text = read("[http]\ntrusted_proxies = '10.0.0.0/8 ::1'").unwrap();
+    assert_eq!(array, text);
+    assert!(array.contains("10.0.0.0/8"), "{array}");
+    let error = |text: &str| format!("{:#}", read(text).unwrap_err().1);
+    assert_eq!(
+        error("listen = ['a', 'b']"),
+        "listen: must be a text, a number, or true or false, not a list"
+    );
+    assert_eq!(
+        error("[http]\ntrusted_proxies = [1]"),
+        "http.trusted_proxies: must be a list of texts"
+    );
+}

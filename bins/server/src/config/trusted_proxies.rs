@@ -10,6 +10,9 @@ use workgraph_webhooks::target_policy::IpNet;
 pub(crate) struct TrustedProxies(Vec<IpNet>);
 
 impl SettingValue for TrustedProxies {
+    fn is_list(&self) -> bool {
+        true
+    }
     fn set(&mut self, text: &str) -> Result<()> {
         self.0.set(text)
     }
