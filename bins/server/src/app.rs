@@ -27,7 +27,10 @@ use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use crate::workers::{job_workers, webhook_worker};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -454,9 +457,17 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 /// Writes the port in one step, so that a process that waits for the file never sees half of it.
 fn write_port(path: &Path, port: u16) -> Result<()> {
     let draft = path.with_extension("new");
-    std::fs::write(&draft, format!("{port}\n"))
-        .and_then(|()| std::fs::rename(&draft, path))
-        .with_context(|| format!("{}: the port can't be written", path.display()))
+    let written = || {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&draft)?;
+        writeln!(file, "{port}")?;
+        std::fs::rename(&draft, path)
+    };
+    written().with_context(|| format!("{}: the port can't be written", path.display()))
 }
 
 #[cfg(test)]

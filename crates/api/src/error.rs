@@ -34,6 +34,8 @@ pub enum ApiError {
     TooLarge,
     /// The file of an upload is larger than this number of bytes.
     FileTooLarge(u64),
+    /// The disk of the files has too little free space for an upload.
+    NoDiskSpace,
     /// The body of an upload does not arrive.
     Body(BodyReadError),
     /// The sync token is missing, unknown or too old. The text is a new token to go on from.
@@ -76,6 +78,7 @@ impl ApiError {
             Self::MediaType => RequestRefusal::MediaType,
             Self::TooLarge => RequestRefusal::BodyTooLarge,
             Self::FileTooLarge(_) => RequestRefusal::FileTooLarge,
+            Self::NoDiskSpace => RequestRefusal::NoDiskSpace,
             Self::Body(BodyReadError::TimedOut) => RequestRefusal::BodyTimedOut,
             Self::Body(BodyReadError::Broken) => RequestRefusal::BodyBroken,
             Self::Body(BodyReadError::NoRoom) => RequestRefusal::NoRoom,
@@ -83,6 +86,7 @@ impl ApiError {
             Self::Domain(fault) => match fault.kind {
                 DomainErrorKind::Invalid => RequestRefusal::InputInvalid,
                 DomainErrorKind::TooLarge => RequestRefusal::ResultTooLarge,
+                DomainErrorKind::QuotaExceeded => RequestRefusal::QuotaExceeded,
                 DomainErrorKind::NotFound => RequestRefusal::NotFound,
                 DomainErrorKind::Forbidden => RequestRefusal::Forbidden,
                 DomainErrorKind::PaidOnly => RequestRefusal::PlanRequired,
@@ -192,6 +196,7 @@ fn response_to(failure: &ApiError, entropy: &dyn Entropy, help: &str) -> ApiResp
         ApiError::FileTooLarge(most) => {
             say(413, &format!("file: Larger than {most} bytes, the limit"))
         }
+        ApiError::NoDiskSpace => say(507, messages::NO_DISK_SPACE).with("Retry-After", "60"),
         ApiError::Body(error @ BodyReadError::TimedOut) => say(408, &error.to_string()),
         ApiError::Body(error @ BodyReadError::Broken) => say(400, &error.to_string()),
         ApiError::Body(error @ BodyReadError::NoRoom) => {
@@ -206,6 +211,7 @@ fn response_to(failure: &ApiError, entropy: &dyn Entropy, help: &str) -> ApiResp
             DomainErrorKind::NotFound => say(404, &fault.message),
             DomainErrorKind::Forbidden => say(403, &fault.message),
             DomainErrorKind::PaidOnly => say(402, &fault.message),
+            DomainErrorKind::QuotaExceeded => say(413, &fault.message),
             DomainErrorKind::Unprocessable => say(422, &fault.message),
             DomainErrorKind::Interrupted(_) => say(504, &fault.message),
             DomainErrorKind::Busy(seconds) => {

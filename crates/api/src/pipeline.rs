@@ -141,7 +141,7 @@ impl Api {
         let budget = ResponseBudget::new(self.settings.reply_max);
         let later;
         let authorized = if is_upload(request, found) && body.has_source() {
-            let upload = self.receive_upload(request, body, authorized.grant().user);
+            let upload = self.receive_upload(request, body, authorized.grant(), found);
             let upload = Box::pin(upload).await?;
             let sent =
                 Box::pin(self.dispatch_upload(request, &upload, found, origin.caller, &budget));

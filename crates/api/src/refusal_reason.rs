@@ -15,6 +15,8 @@ refusal_reasons! {
         MediaType, "media_type", "The body is of a media type that is not understood.";
         BodyTooLarge, "body_too_large", "The body is too large.";
         FileTooLarge, "file_too_large", "The file of an upload is too large.";
+        QuotaExceeded, "quota_exceeded", "The files of the user or workspace may have no more bytes.";
+        NoDiskSpace, "no_disk_space", "The disk of the files has too little free space.";
         BodyTimedOut, "body_timed_out", "The body did not arrive in time.";
         BodyBroken, "body_broken", "The body ended early.";
         NoRoom, "no_room", "The memory for bodies and replies is taken.";

@@ -1,7 +1,7 @@
 //! The state of the API: stores, ports, settings, limiters and caches.
 use crate::cache::ApiCaches;
 use crate::error::ApiError;
-use crate::features::attachments::PendingUploads;
+use crate::features::attachments::{PendingUploads, UploadReservations};
 use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
 use crate::limits::limit_overrides::ActiveLimitOverrides;
@@ -47,6 +47,7 @@ pub struct Api {
     pub(crate) export_files: OnceLock<Arc<dyn ExportFiles>>,
     pub(crate) blob_store: OnceLock<Arc<dyn BlobStore>>,
     pub(crate) pending_uploads: PendingUploads,
+    pub(crate) upload_reservations: UploadReservations,
     pub(crate) router: Router,
     pub(crate) caches: ApiCaches,
     pub(crate) inspector: RequestInspector,
@@ -100,6 +101,7 @@ impl Api {
             export_files: OnceLock::new(),
             blob_store: OnceLock::new(),
             pending_uploads: PendingUploads::default(),
+            upload_reservations: UploadReservations::default(),
         }
     }
 

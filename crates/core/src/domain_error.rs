@@ -22,6 +22,8 @@ pub enum DomainErrorKind {
     Interrupted(InterruptReason),
     /// The request needs more bytes than a budget allows.
     TooLarge,
+    /// The file of the request needs more bytes than a quota has left.
+    QuotaExceeded,
 }
 
 /// A refusal that the client can act on.
@@ -120,6 +122,14 @@ impl DomainError {
     pub fn too_large(message: impl Into<String>) -> Self {
         Self {
             kind: DomainErrorKind::TooLarge,
+            message: message.into(),
+        }
+    }
+    /// Returns the error of a file for which a quota has no room; the message says which quota.
+    #[must_use]
+    pub fn quota_exceeded(message: impl Into<String>) -> Self {
+        Self {
+            kind: DomainErrorKind::QuotaExceeded,
             message: message.into(),
         }
     }

@@ -2,6 +2,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 use workgraph_core::model::permalink::pages_url;
+use workgraph_core::rules::stored_files::FileQuotas;
 
 /// Settings of the API; the defaults are those of the contract.
 #[derive(Clone, Debug)]
@@ -44,6 +45,40 @@ pub struct ApiSettings {
     pub caches: bool,
     /// The request inspector.
     pub inspector: InspectorSettings,
+    /// The files of attachments together.
+    pub attachments: AttachmentSettings,
+}
+
+/// Settings of the room for the files of attachments.
+#[derive(Clone, Copy, Debug)]
+pub struct AttachmentSettings {
+    /// Bytes that the files of one user may have together; `None` for no quota.
+    pub user_quota: Option<u64>,
+    /// Bytes that the files of one workspace may have together; `None` for no quota.
+    pub workspace_quota: Option<u64>,
+    /// Bytes of the disk of the files that stay free: uploads that would need them are refused.
+    pub disk_reserve: u64,
+}
+
+impl AttachmentSettings {
+    /// Returns the quotas.
+    #[must_use]
+    pub const fn quotas(&self) -> FileQuotas {
+        FileQuotas {
+            user: self.user_quota,
+            workspace: self.workspace_quota,
+        }
+    }
+}
+
+impl Default for AttachmentSettings {
+    fn default() -> Self {
+        Self {
+            user_quota: None,
+            workspace_quota: None,
+            disk_reserve: 1 << 30,
+        }
+    }
 }
 
 /// Settings of the request inspector, which shows the last requests to the owners of their tokens.
@@ -118,6 +153,7 @@ impl Default for ApiSettings {
             user_multiple: Some(10),
             caches: true,
             inspector: InspectorSettings::default(),
+            attachments: AttachmentSettings::default(),
         }
     }
 }

@@ -75,6 +75,7 @@ cases! {
     "a link goes first, last, before or after" => position_cases::four_places,
     "a list is in the order of its moves" => position_cases::moves,
     "numbers are given without gaps, once each" => position_cases::numbers,
+    "a total is the sum of what was added, within its guard" => position_cases::totals,
     "a list that was squeezed is spread" => position_cases::squeezed,
     "a place beside what is not there is a conflict" => position_cases::gone_anchor,
     "pages joined are the list" => page_cases::joined,

@@ -51,6 +51,8 @@ pub const TASK_HOME: &str = "You should specify one of workspace, parent, projec
 pub const MISSING_TEAM: &str = "Missing required team field";
 /// 413: the body is over its cap.
 pub const BODY_TOO_LARGE: &str = "The request body is too large";
+/// 507: the disk of the files has no room for an upload.
+pub const NO_DISK_SPACE: &str = "file: The server has too little free disk space to store files now; try again later, or tell its operator";
 /// 415: a body in a content type that isn't read here.
 pub const UNSUPPORTED_MEDIA: &str =
     "The content type must be application/json or application/x-www-form-urlencoded";

@@ -208,6 +208,18 @@ impl BlobStore for BlobFolder {
         let folder = self.shard(shard);
         blocking("a folder can't be read", move || files_of(&folder)).await
     }
+
+    async fn free_bytes(&self) -> Result<Option<u64>, BlobStoreError> {
+        let folder = self.path.clone();
+        blocking("the disk of the files can't be asked", move || {
+            // The folder is made when it is first needed.
+            let mut existing = folder.ancestors().filter(|path| path.is_dir());
+            let path = existing.next().unwrap_or(&folder);
+            let disk = rustix::fs::statvfs(path)?;
+            Ok(Some(disk.f_bavail.saturating_mul(disk.f_frsize)))
+        })
+        .await
+    }
 }
 
 /// Run of pieces of a file, or its end.

@@ -165,6 +165,17 @@ settings! {
         api_caches => api.caches;
     }
 
+    /// Room for the files of attachments.
+    static ATTACHMENTS: "attachments." {
+        /// Bytes that the files of one user may have together; `off` for no quota. A copy of an attachment shares its file.
+        user_quota => api.attachments.user_quota;
+        /// Bytes that the files of one workspace may have together; `off` for no quota.
+        workspace_quota => api.attachments.workspace_quota;
+        /// Bytes of the disk of the files that stay free: uploads that would need them are 507, and everything else goes
+        /// on. 0 keeps none. Files in a bucket have no reserve.
+        disk_reserve => api.attachments.disk_reserve;
+    }
+
     /// Limits of clients, which may change while the server runs.
     static LIMITS: "limits." {
         /// Requests a minute of a token whose user has no paid workspace.

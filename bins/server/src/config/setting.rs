@@ -205,6 +205,24 @@ impl SettingValue for Option<u32> {
     }
 }
 
+/// A quota that `off` switches off.
+impl SettingValue for Option<u64> {
+    fn set(&mut self, text: &str) -> Result<()> {
+        let wrong = |_| anyhow!("must be a number or off, not `{text}`");
+        *self = match text {
+            "off" => None,
+            _ => Some(text.parse().map_err(wrong)?),
+        };
+        Ok(())
+    }
+    fn text(&self) -> String {
+        self.map_or_else(|| "off".to_owned(), |number| number.to_string())
+    }
+    fn number(&self) -> Option<u64> {
+        *self
+    }
+}
+
 /// Limits, by their names with commas between them.
 impl SettingValue for PerLimit<bool> {
     fn set(&mut self, text: &str) -> Result<()> {

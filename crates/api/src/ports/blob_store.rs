@@ -49,6 +49,14 @@ pub trait BlobStore: Send + Sync {
     /// # Errors
     /// Fails if the store cannot be read.
     async fn list(&self, shard: u8) -> Result<Vec<Gid>, BlobStoreError>;
+
+    /// Returns the bytes that are free on the disk of the files; `None` if they are on no disk of this machine.
+    ///
+    /// # Errors
+    /// Fails if the disk does not tell.
+    async fn free_bytes(&self) -> Result<Option<u64>, BlobStoreError> {
+        Ok(None)
+    }
 }
 
 /// Writer of one file. A writer that is dropped removes what it wrote.

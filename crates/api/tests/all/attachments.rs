@@ -1,6 +1,7 @@
 //! Attachments: uploads in pieces, what is left of those that fail, and the sweep of files without an owner.
 mod blobs;
 mod pieces;
+mod quotas;
 
 pub(crate) use self::blobs::Blobs;
 pub(crate) use self::pieces::Pieces;
@@ -33,12 +34,17 @@ fn raw(world: &World, kind: &str, body: String) -> ApiRequest {
     request
 }
 
-fn parent(world: &World) -> String {
+pub(crate) fn parent(world: &World) -> String {
     part("name=\"parent\"", &world.gid("water").to_string())
 }
 
 /// Sends an upload whose body comes in pieces of a size, and ends with an error if one is given.
-fn sent(world: &World, request: &ApiRequest, size: usize, end: Option<BodyReadError>) -> Answer {
+pub(crate) fn sent(
+    world: &World,
+    request: &ApiRequest,
+    size: usize,
+    end: Option<BodyReadError>,
+) -> Answer {
     let mut body = Pieces {
         size,
         end,

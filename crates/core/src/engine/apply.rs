@@ -180,6 +180,7 @@ fn guard_holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphSto
         }
         Guard::Unlinked(src, rel, dst) => txn.edge_between(src, rel, dst)?.is_none(),
         Guard::Linked(src, rel, dst) => txn.edge_between(src, rel, dst)?.is_some(),
+        Guard::TotalAtMost(gid, rel, most) => total(txn, (gid, rel, gid))? <= most,
     })
 }
 
@@ -240,12 +241,25 @@ fn is_new(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<bool, GraphStor
     Ok(edge.is_none() && txn.node(link.dst, Depth::Head)?.is_some())
 }
 
+/// Returns the total that is the rank of an edge.
+fn total(
+    txn: &mut dyn Transaction,
+    (src, rel, dst): (Gid, Relation, Gid),
+) -> Result<i64, GraphStoreError> {
+    let edge = txn.edge_between(src, rel, dst)?;
+    Ok(edge.map_or(0, |edge| edge.rank))
+}
+
 /// Returns the rank for the list position of an edge, after respacing the list if it has no room there.
 fn rank_for(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<i64, GraphStoreError> {
     let (dst, rel) = (link.dst, link.rel);
     for _ in 0..2 {
         let (low, high) = match link.position {
             ListPosition::Rank(rank) => return Ok(rank),
+            ListPosition::Plus(more) => {
+                let before = total(txn, (link.src, rel, dst))?;
+                return Ok(before.saturating_add(more).max(0));
+            }
             ListPosition::NextRank => {
                 let last = txn.last_edge_before(dst, rel, (i64::MAX, i64::MAX))?;
                 return Ok(last.map_or(1, |e| e.rank.saturating_add(1)));

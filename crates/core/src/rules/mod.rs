@@ -12,6 +12,7 @@ pub mod rich_texts;
 pub mod rule_trigger_rules;
 pub mod sharing;
 pub mod status_rules;
+pub mod stored_files;
 pub mod story_rules;
 pub mod time_tracking_rules;
 pub mod timesheet_rules;

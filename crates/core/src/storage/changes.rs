@@ -26,6 +26,8 @@ pub enum ListPosition {
     /// The rank is one more than the highest one in the list, 1 for the first. An edge that exists stays as it is, and
     /// no edge leads to a node that is gone.
     NextRank,
+    /// The rank is a total: that of the edge, 0 if there is none, plus this. A total is never less than 0.
+    Plus(i64),
     /// Right before the edge from this node.
     Before(Gid),
     /// Right after the edge from this node.
@@ -68,6 +70,8 @@ pub enum Guard {
     Unlinked(Gid, Relation, Gid),
     /// There is an edge of this relation from the first node to the second.
     Linked(Gid, Relation, Gid),
+    /// The rank of the edge of this relation from a node to itself, 0 if there is none, is at most this.
+    TotalAtMost(Gid, Relation, i64),
 }
 
 /// Returns a number that differs, in all likelihood, between different lists of targets.

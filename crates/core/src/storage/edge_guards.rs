@@ -18,9 +18,11 @@ impl Changes {
             .filter(|write| write.node.version == 1)
             .map(|write| write.node.gid)
             .collect();
-        // An edge with the next rank stays as it is if it exists.
+        // An edge with the next rank stays as it is if it exists, and a total is added to as it is by then.
+        let is_decided =
+            |position| !matches!(position, ListPosition::NextRank | ListPosition::Plus(_));
         let made = self.edge_writes.iter();
-        let made = made.filter(|link| link.position != ListPosition::NextRank);
+        let made = made.filter(|link| is_decided(link.position));
         let made = made.map(|link| (link.src, link.rel, link.dst));
         let guarded = self.guards.iter().filter_map(|guard| match *guard {
             Guard::Unlinked(src, rel, dst) | Guard::Linked(src, rel, dst) => Some((src, rel, dst)),

@@ -42,6 +42,8 @@ pub enum LinkSelector {
     FirstEdge(Relation),
     /// The gid stored under a key.
     Key(&'static str),
+    /// The workspace that it belongs to.
+    Workspace,
     /// The auxiliary node of its edge to that node.
     Aux(Relation, Gid),
     /// The edge with this rank into it.

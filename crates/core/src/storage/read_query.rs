@@ -53,8 +53,8 @@ pub mod alias {
     pub fn user_of_heir(key: &str) -> Option<Gid> {
         Gid::parse(key.strip_prefix("heir:")?)
     }
-    /// Returns the alias of the node that stands for a file of which attachments are copies: one without a parent, which
-    /// nobody sees.
+    /// Returns the alias of the node that stands for a file: an attachment without a parent, which nobody sees. Copies of
+    /// the attachment share it.
     #[must_use]
     pub fn shared_file(file: Gid) -> String {
         format!("file:{file}")

@@ -14,6 +14,7 @@ use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, NAME_MAX, Type, rel};
 use workgraph_core::model::resources::{attachment, story, task};
+use workgraph_core::rules::stored_files::{self, StoredFile};
 use workgraph_core::rules::story_rules;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
@@ -216,7 +217,11 @@ fn create_attachment_needs(
     call: &RequestContext<'_>,
     input: &CreateAttachment,
 ) -> Result<ReadQuery, DomainError> {
-    Ok(call.read_query().node(input.parent.node))
+    let query = call.read_query().node(input.parent.node);
+    Ok(match input.content {
+        Content::File(_) => stored_files::read_totals(query, call.user_gid(), input.parent.node),
+        Content::Link(..) => query,
+    })
 }
 
 /// Returns the level that attaching to an object, and removing one's own attachments from it, needs.
@@ -249,6 +254,15 @@ fn create_attachment(
             draft.set(attachment::FILE, file.gid);
             let size = i64::try_from(file.size).unwrap_or(i64::MAX);
             draft.set(attachment::SIZE, size);
+            let stored = StoredFile {
+                file: file.gid,
+                user: call.user_gid(),
+                workspace: parent.workspace,
+                bytes: file.size,
+            };
+            let quotas = &call.settings.attachments;
+            stored_files::require_room(&mut work, view, &stored, &quotas.quotas())?;
+            stored_files::count(&mut work, &stored, None);
         }
         Content::Link(url, connects) => {
             draft.set(attachment::SUBTYPE, attachment::EXTERNAL);

@@ -3,7 +3,7 @@ use super::{GraphStoreFailure, StoreScene, same};
 use crate::clock::SeededBytes;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::storage::{GraphStore, GraphStoreError, ListPosition};
+use workgraph_core::storage::{GraphStore, GraphStoreError, Guard, ListPosition};
 
 pub(super) async fn four_places(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
@@ -96,6 +96,38 @@ pub(super) async fn numbers(store: &dyn GraphStore) -> Result<(), GraphStoreFail
     same(&targets, &vec![*counter], "nothing leads to what is gone")
 }
 
+/// Checks totals: each commit adds to what the one before has left, several additions of one commit count together, a
+/// total is never below 0, and a commit that finds more than its guard allows changes nothing.
+pub(super) async fn totals(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let gid = scene.tasks(1).first().copied().unwrap_or(scene.acme);
+    scene.commit().await?;
+    for (additions, most, total) in [
+        (vec![5], 0, Some(5)),
+        (vec![7, 8], 5, Some(20)),
+        (vec![1], 19, None),
+        (vec![1], 20, Some(21)),
+        (vec![-30, 2], 21, Some(2)),
+    ] {
+        for more in &additions {
+            let more = ListPosition::Plus(*more);
+            scene.fixture.link(gid, rel::STORED_BYTES, gid, more, None);
+        }
+        scene.fixture.with(|work| {
+            let guard = Guard::TotalAtMost(gid, rel::STORED_BYTES, most);
+            work.changes.guards.push(guard);
+        });
+        let committed = scene.commit().await;
+        same(&committed.is_ok(), &total.is_some(), "a guard of a total")?;
+        let want = scene.want().edge(gid, rel::STORED_BYTES, gid);
+        let view = scene.load(want).await?;
+        let found = view.link(gid, rel::STORED_BYTES, gid).map(|edge| edge.rank);
+        let expected = total.or(Some(20));
+        same(&found, &expected, "a total is the sum of what was added")?;
+    }
+    Ok(())
+}
+
 /// Applies a position to a plain list.
 fn put(list: &mut Vec<Gid>, gid: Gid, position: ListPosition) {
     list.retain(|g| *g != gid);
@@ -104,7 +136,10 @@ fn put(list: &mut Vec<Gid>, gid: Gid, position: ListPosition) {
         ListPosition::First => 0,
         ListPosition::Before(other) => at(other),
         ListPosition::After(other) => at(other) + 1,
-        ListPosition::Last | ListPosition::NextRank | ListPosition::Rank(_) => list.len(),
+        ListPosition::Last
+        | ListPosition::NextRank
+        | ListPosition::Rank(_)
+        | ListPosition::Plus(_) => list.len(),
     };
     list.insert(index, gid);
 }

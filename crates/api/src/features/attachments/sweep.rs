@@ -3,12 +3,15 @@ use crate::background_error::BackgroundError;
 use crate::execute::load_view::system_query;
 use crate::ports::blob_store::{BlobStore, BlobStoreError, SHARDS};
 use crate::state::Api;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::attachment;
+use workgraph_core::model::time::Time;
+use workgraph_core::rules::stored_files::{self, StoredFile};
+use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef, alias};
 
 /// Files whose owners are looked up at once.
@@ -16,6 +19,9 @@ const LOOKUP_MAX: usize = 200;
 
 /// Copies of an attachment that are looked at; a file that has more is kept.
 const COPIES_MAX: usize = 10_000;
+
+/// Files of a user or workspace, the largest ones, that are looked at when a quota is used up.
+const RECLAIM_MAX: usize = 2_000;
 
 /// Counts of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,8 +75,9 @@ impl Api {
             for some in found.chunks(LOOKUP_MAX) {
                 let owned = self.owned_files(some).await?;
                 counts.kept += owned.len();
-                for file in some.iter().filter(|file| !owned.contains(file)) {
-                    match store.remove(*file).await {
+                self.count_files(&owned).await?;
+                for file in some.iter().filter(|file| !owned.contains_key(file)) {
+                    match self.remove_file(*file).await {
                         Ok(()) => counts.removed += 1,
                         Err(error) => {
                             let reason = error.to_string();
@@ -87,7 +94,7 @@ impl Api {
     /// Removes a file if no attachment owns it; if that fails, a sweep removes it later.
     pub(super) async fn discard_file(&self, file: Gid) {
         let outcome = match self.owned_files(&[file]).await {
-            Ok(owned) if owned.contains(&file) => return,
+            Ok(owned) if owned.contains_key(&file) => return,
             Ok(_) => match self.blob_store() {
                 Ok(store) => store.remove(file).await.map_err(|e| e.to_string()),
                 Err(error) => Err(error.to_string()),
@@ -103,42 +110,127 @@ impl Api {
         }
     }
 
-    /// Returns those of the files that an attachment owns: the one that the file was uploaded for, or a copy of it.
-    async fn owned_files(&self, files: &[Gid]) -> Result<HashSet<Gid>, GraphStoreError> {
+    /// Removes files of a user or workspace that no attachment owns any more, of the largest ones. Returns true if there
+    /// were any.
+    ///
+    /// # Errors
+    /// Fails if the store fails, or a file stays.
+    pub(super) async fn reclaim_files_of(&self, owner: Gid) -> Result<bool, BackgroundError> {
+        let query = system_query().incoming_edges(owner, rel::STORED_FOR, RECLAIM_MAX);
+        let view = self.graph.load(&query).await?;
+        let stored = view.sources(owner, rel::STORED_FOR).iter();
+        let mut files: Vec<Gid> = stored.filter_map(|edge| edge.aux).collect();
+        files.retain(|file| !self.pending_uploads.contains(*file));
+        let mut found = false;
+        for some in files.chunks(LOOKUP_MAX) {
+            let owned = self.owned_files(some).await?;
+            for file in some.iter().filter(|file| !owned.contains_key(file)) {
+                self.remove_file(*file).await?;
+                found = true;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes a file that no attachment owns. It counts no more from before it is removed.
+    async fn remove_file(&self, file: Gid) -> Result<(), BackgroundError> {
+        let record = NodeRef::Alias(alias::shared_file(file));
+        let query = system_query().edges(record.clone(), rel::STORED_FOR);
+        let view = self.graph.load(&query).await?;
+        if let Some(record) = view.resolve(&record) {
+            let owners = view.links(record, rel::STORED_FOR);
+            self.commit_of_files(|work| stored_files::forget(work, file, record, owners))
+                .await?;
+        }
+        self.blob_store()?.remove(file).await?;
+        Ok(())
+    }
+
+    /// Counts those of the files that are not counted yet: files of attachments that older versions stored. Each is given
+    /// with the attachment that owns it.
+    async fn count_files(&self, owned: &HashMap<Gid, Gid>) -> Result<(), BackgroundError> {
+        let mut query = system_query();
+        for (file, attachment) in owned {
+            let record = NodeRef::Alias(alias::shared_file(*file));
+            query = query.node(*attachment).edges(record, rel::STORED_FOR);
+        }
+        let view = self.graph.load(&query).await?;
+        let uncounted = owned.iter().filter_map(|(file, attachment)| {
+            let record = view.resolve(&NodeRef::Alias(alias::shared_file(*file)));
+            let counted = record.filter(|gid| !view.links(*gid, rel::STORED_FOR).is_empty());
+            let stored = StoredFile::of(view.node(*attachment)?)?;
+            counted.is_none().then_some((stored, record))
+        });
+        let uncounted: Vec<_> = uncounted.collect();
+        if uncounted.is_empty() {
+            return Ok(());
+        }
+        self.commit_of_files(|work| {
+            for (stored, record) in &uncounted {
+                stored_files::count(work, stored, *record);
+            }
+        })
+        .await
+    }
+
+    /// Commits changes of the service itself to what is known of files. What others changed meanwhile is left to the next
+    /// sweep.
+    async fn commit_of_files(
+        &self,
+        rules: impl FnOnce(&mut ChangeBuilder<'_>),
+    ) -> Result<(), BackgroundError> {
+        let changes = {
+            let generate_gid = || self.next_gid();
+            let now = Time::from_system(self.clock.now());
+            let mut work = ChangeBuilder::new(None, now, &generate_gid);
+            rules(&mut work);
+            work.changes
+        };
+        match self.graph.commit(changes).await {
+            Ok(_) | Err(GraphStoreError::Conflict | GraphStoreError::AliasTaken(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns those of the files that an attachment owns: the one that the file was uploaded for, or a copy of it; each
+    /// with that attachment.
+    async fn owned_files(&self, files: &[Gid]) -> Result<HashMap<Gid, Gid>, GraphStoreError> {
         let attachments: Vec<_> = files.iter().map(|file| (*file, *file)).collect();
         let mut owned = self.owned_by(&attachments).await?;
         for file in files {
-            if !owned.contains(file) && self.is_owned_by_copy(*file).await? {
-                owned.insert(*file);
+            if !owned.contains_key(file)
+                && let Some(copy) = self.owning_copy(*file).await?
+            {
+                owned.insert(*file, copy);
             }
         }
         Ok(owned)
     }
 
-    /// Returns true if a copy of an attachment owns the file.
-    async fn is_owned_by_copy(&self, file: Gid) -> Result<bool, GraphStoreError> {
+    /// Returns a copy of an attachment that owns the file.
+    async fn owning_copy(&self, file: Gid) -> Result<Option<Gid>, GraphStoreError> {
         let shared = NodeRef::Alias(alias::shared_file(file));
         let query = system_query().incoming_edges(shared.clone(), rel::FILE_COPIES, COPIES_MAX);
         let view = self.graph.load(&query).await?;
         let Some(shared) = view.resolve(&shared) else {
-            return Ok(false);
+            return Ok(None);
         };
         let copies = view.sources(shared, rel::FILE_COPIES);
         if copies.len() == COPIES_MAX {
             // More of them than are looked at.
-            return Ok(true);
+            return Ok(copies.first().map(|edge| edge.src));
         }
         for some in copies.chunks(LOOKUP_MAX) {
             let some: Vec<_> = some.iter().map(|edge| (edge.src, file)).collect();
-            if !self.owned_by(&some).await?.is_empty() {
-                return Ok(true);
+            if let Some(copy) = self.owned_by(&some).await?.remove(&file) {
+                return Ok(Some(copy));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
-    /// Returns those of the files that are owned by the attachment that is named before each.
-    async fn owned_by(&self, pairs: &[(Gid, Gid)]) -> Result<HashSet<Gid>, GraphStoreError> {
+    /// Returns those of the files that are owned by the attachment that is named before each, with it.
+    async fn owned_by(&self, pairs: &[(Gid, Gid)]) -> Result<HashMap<Gid, Gid>, GraphStoreError> {
         let parent = |attachment: Gid| {
             let parent = LinkSelector::FirstEdge(rel::ATTACHED_TO);
             NodeRef::Gid(attachment).of(parent)
@@ -154,6 +246,8 @@ impl Api {
             node.is_some_and(|node| node.get(attachment::FILE) == Some(*file)) && parent.is_some()
         };
         let owned = pairs.iter().filter(|pair| is_owned(pair));
-        Ok(owned.map(|(_, file)| *file).collect())
+        Ok(owned
+            .map(|(attachment, file)| (*file, *attachment))
+            .collect())
     }
 }

@@ -2,6 +2,7 @@
 use super::file_names;
 use super::paced_body::{HeadersTooLarge, PacedBody, ReadAhead};
 use super::pending_uploads::PendingUpload;
+use super::upload_room::UploadRoom;
 use crate::error::ApiError;
 use crate::ports::blob_store::{BlobStoreError, BlobWriter};
 use crate::ports::body_source::{BodyReadError, BodySource};
@@ -9,9 +10,12 @@ use crate::received_body::RequestBody;
 use crate::request::ApiRequest;
 use crate::router::RouteMatch;
 use crate::state::Api;
+use bytes::Bytes;
 use multer::{Constraints, Field, Multipart, SizeLimit};
 use serde_json::{Map, Value};
 use std::error::Error;
+use workgraph_auth::Grant;
+use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::validate::clip;
 use workgraph_operations::operation::inputs::UploadedFile;
@@ -20,6 +24,8 @@ use workgraph_operations::operation::inputs::UploadedFile;
 const MULTIPART: &str = "multipart/form-data";
 /// Name of the part with the file.
 const FILE: &str = "file";
+/// Name of the part with the object that gets the file.
+const PARENT: &str = "parent";
 /// Most parts of a body.
 const PARTS_MAX: usize = 64;
 /// Bytes of the boundaries and headers of the largest body.
@@ -62,17 +68,27 @@ impl Api {
         &self,
         request: &ApiRequest,
         body: &mut RequestBody<'_>,
-        user: u64,
+        grant: &Grant,
+        found: &RouteMatch,
     ) -> Result<ReceivedUpload, ApiError> {
-        let Some(body) = body.source_for(user)? else {
+        let Some(body) = body.source_for(grant.user)? else {
             return Err(ApiError::Body(BodyReadError::Broken));
         };
+        let parent = found.parameters.first();
+        let parent = parent.and_then(|(_, text)| Gid::parse(text));
+        let mut room = UploadRoom::of(self, grant, parent).await?;
+        // What the body has beside the file may take this much.
+        let text_max = u64::try_from(self.settings.body_max).unwrap_or(u64::MAX);
+        let beside = text_max.saturating_add(FRAMING_MAX);
+        room.require(body.announced().saturating_sub(beside))
+            .await?;
         let mut reception = Reception {
             api: self,
             fields: Map::new(),
             text_left: self.settings.body_max,
             file: None,
             pending: None,
+            room,
         };
         match reception.receive(request, body).await {
             Ok(()) => Ok(ReceivedUpload {
@@ -105,6 +121,7 @@ struct Reception<'a> {
     text_left: usize,
     file: Option<UploadedFile>,
     pending: Option<PendingUpload>,
+    room: UploadRoom<'a>,
 }
 
 impl Reception<'_> {
@@ -194,11 +211,23 @@ impl Reception<'_> {
         }
         let name = sent_name(&part);
         let gid = self.api.confirmed_gid()?;
+        let parent = self.fields.get(PARENT).and_then(Value::as_str);
+        if let Some(parent) = parent.and_then(Gid::parse) {
+            self.room.be_within(parent).await?;
+        }
+        // Nothing is made for a file that has no room.
+        let first = self.next_piece_with_room(&mut part, read_ahead).await?;
         // From here on no sweep takes the file for one without an owner.
         self.pending = Some(self.api.pending_uploads.add(gid));
         let store = self.api.blob_store().map_err(failed)?;
-        let writer = store.create(gid).await.map_err(failed)?;
-        let size = self.copy(&mut part, writer, read_ahead).await?;
+        let created = store.create(gid).await;
+        let size = match created {
+            Ok(writer) => {
+                let copied = self.copy(&mut part, first, writer, read_ahead);
+                copied.await?
+            }
+            Err(error) => return Err(self.room.write_failure(failed(error)).await),
+        };
         self.file = Some(UploadedFile {
             gid,
             name: name.as_deref().and_then(file_names::cleaned),
@@ -208,28 +237,44 @@ impl Reception<'_> {
     }
 
     async fn copy(
-        &self,
+        &mut self,
         part: &mut Field<'_>,
+        mut next: Option<Bytes>,
         mut writer: Box<dyn BlobWriter>,
         read_ahead: &ReadAhead,
     ) -> Result<u64, ApiError> {
-        let (mut size, most) = (0u64, self.api.settings.upload_max);
-        while let Some(piece) = self.next_piece(part, read_ahead).await? {
-            size = size.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
-            if size > most {
-                return Err(ApiError::FileTooLarge(most));
+        let mut size = 0u64;
+        while let Some(piece) = next {
+            size = size.saturating_add(length(&piece));
+            if let Err(error) = writer.write(piece).await {
+                return Err(self.room.write_failure(failed(error)).await);
             }
-            writer.write(piece).await.map_err(failed)?;
+            next = self.next_piece_with_room(part, read_ahead).await?;
         }
-        writer.finish().await.map_err(failed)?;
-        Ok(size)
+        match writer.finish().await {
+            Ok(()) => Ok(size),
+            Err(error) => Err(self.room.write_failure(failed(error)).await),
+        }
+    }
+
+    /// Returns the next piece of the file, for which there is room.
+    async fn next_piece_with_room(
+        &mut self,
+        part: &mut Field<'_>,
+        read_ahead: &ReadAhead,
+    ) -> Result<Option<Bytes>, ApiError> {
+        let piece = self.next_piece(part, read_ahead).await?;
+        if let Some(piece) = &piece {
+            self.room.take(length(piece)).await?;
+        }
+        Ok(piece)
     }
 
     async fn next_piece(
         &self,
         part: &mut Field<'_>,
         read_ahead: &ReadAhead,
-    ) -> Result<Option<bytes::Bytes>, ApiError> {
+    ) -> Result<Option<Bytes>, ApiError> {
         let piece = read_ahead.next(part.chunk()).await;
         piece.map_err(|error| self.malformed(&error))
     }
@@ -268,6 +313,10 @@ fn read_failure(source: &(dyn Error + Send + Sync + 'static)) -> ApiError {
         Some(error) => ApiError::Body(*error),
         None => ApiError::Body(BodyReadError::Broken),
     }
+}
+
+fn length(piece: &Bytes) -> u64 {
+    u64::try_from(piece.len()).unwrap_or(u64::MAX)
 }
 
 fn failed(error: BlobStoreError) -> ApiError {

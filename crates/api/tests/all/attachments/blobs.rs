@@ -20,6 +20,8 @@ struct BlobState {
     widest: usize,
     /// Number of the call that fails, counted down.
     fails_in: Option<u32>,
+    /// Free bytes of the disk; a write uses them up.
+    free: Option<u64>,
 }
 
 impl BlobState {
@@ -46,6 +48,9 @@ impl Blobs {
     }
     pub(super) fn fail_in(&self, calls: Option<u32>) {
         self.0.lock().unwrap().fails_in = calls;
+    }
+    pub(super) fn set_free(&self, bytes: Option<u64>) {
+        self.0.lock().unwrap().free = bytes;
     }
     pub(super) fn widest(&self) -> usize {
         self.0.lock().unwrap().widest
@@ -86,6 +91,9 @@ impl BlobStore for Blobs {
         let files = state.files.keys().copied();
         Ok(files.filter(|file| shard_of(*file) == shard).collect())
     }
+    async fn free_bytes(&self) -> Result<Option<u64>, BlobStoreError> {
+        Ok(self.0.lock().unwrap().free)
+    }
 }
 
 #[async_trait]
@@ -94,6 +102,7 @@ impl BlobWriter for Writer {
         let mut state = self.all.lock().unwrap();
         state.fails()?;
         state.widest = state.widest.max(bytes.len());
+        state.free = state.free.map(|free| free - bytes.len() as u64);
         self.bytes.extend_from_slice(&bytes);
         Ok(())
     }

@@ -82,6 +82,10 @@ impl Loader<'_> {
                         )?;
                         Ok(found.get(*count).copied())
                     }
+                    LinkSelector::Workspace => {
+                        let node = self.snap.node(gid, Depth::Head)?;
+                        Ok(node.and_then(|node| node.workspace))
+                    }
                     LinkSelector::Key(key) => {
                         let raw = if self.load_full(gid)? {
                             self.view.nodes.get(&gid).and_then(|n| n.raw(key))

@@ -120,6 +120,7 @@ fn reference(name: &NodeRef, reads: &mut Vec<GraphRead>) {
                     depth: Depth::Head,
                 }),
                 LinkSelector::Key(_) => node(gid, Depth::Full),
+                LinkSelector::Workspace => node(gid, Depth::Head),
             });
         }
     }
@@ -352,6 +353,11 @@ fn guard(guard: &Guard) -> GraphRead {
         Guard::Unlinked(src, rel, dst) | Guard::Linked(src, rel, dst) => {
             GraphRead::EdgeBetween { src, rel, dst }
         }
+        Guard::TotalAtMost(gid, rel, _) => GraphRead::EdgeBetween {
+            src: gid,
+            rel,
+            dst: gid,
+        },
     }
 }
 
@@ -393,6 +399,7 @@ fn position(link: &EdgeWrite, reads: &mut Vec<GraphRead>) {
             reads.push(GraphRead::EdgeBetween { src, rel, dst });
             reads.extend(node(dst, Depth::Head));
         }
+        ListPosition::Plus(_) => reads.push(GraphRead::EdgeBetween { src, rel, dst }),
         ListPosition::Before(src) | ListPosition::After(src) => {
             reads.push(GraphRead::EdgeBetween { src, rel, dst });
         }

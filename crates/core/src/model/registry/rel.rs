@@ -109,6 +109,11 @@ pub const TEMPLATE_OF: Relation = Relation(55);
 pub const ATTACHED_TO: Relation = Relation(60);
 /// Copy of an attachment → the node that stands for its file ([`crate::storage::alias::shared_file`]).
 pub const FILE_COPIES: Relation = Relation(120);
+/// Node that stands for a file ([`crate::storage::alias::shared_file`]) → the user who uploaded it, and its workspace; aux
+/// is the file, and the rank its bytes with a minus, so that lists begin with the largest.
+pub const STORED_FOR: Relation = Relation(121);
+/// User or workspace → itself; the rank is the sum of the bytes of the files that are stored for it.
+pub const STORED_BYTES: Relation = Relation(122);
 /// Status update → object it is about, the newest first. Placed.
 pub const STATUS_OF: Relation = Relation(65);
 /// Time tracking entry → task on which the time was spent.
