@@ -17,12 +17,13 @@ pub use word_query::{NodeWords, WORDS_MAX, WordQuery, split_words};
 pub use word_split::WORD_MAX;
 
 use crate::graph_store_error::GraphStoreError;
+use crate::model::decimal::Decimal;
 use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
-use std::ops::RangeInclusive;
+use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 
 /// One or more queries; the matches of each come after those of the one before.
@@ -158,6 +159,9 @@ pub enum SearchLink {
     CustomStatus,
 }
 
+/// Bounds of a number, compared as decimals.
+pub type NumberBounds = (Bound<Decimal>, Bound<Decimal>);
+
 /// Condition on a custom field value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ValuePredicate {
@@ -166,6 +170,8 @@ pub enum ValuePredicate {
     /// The value has a key in one of these ranges, ends included; see
     /// [`crate::storage::custom_field_index`].
     Within(Vec<(IndexKey, IndexKey)>),
+    /// The value of a number field is within the bounds; that of another has a key in one of the ranges, ends included.
+    Number(NumberBounds, Vec<(IndexKey, IndexKey)>),
     /// The value has a key between the bounds, bounds excluded.
     Between(IndexKey, IndexKey),
     /// The text ends with this (in lower case).

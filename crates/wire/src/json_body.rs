@@ -1,7 +1,7 @@
 //! JSON request bodies: a parser stricter than JSON asks for, and the `data` / `options` top level.
 //!
 //! Refused beyond RFC 8259: duplicate keys, nesting past a limit, and numbers that no double can hold. A byte
-//! order mark before a request body is passed over. Whole numbers up to 64 bits are exact; larger ones become doubles.
+//! order mark before a request body is passed over. A number whose digits a [`Number`] does not keep comes as its text.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,6 +11,7 @@ use serde_json::{Map, Number, Value};
 
 pub use crate::json_error::JsonError;
 
+use crate::json_numbers::exact_numbers;
 use crate::messages::clip;
 use crate::request_options::RequestOptions;
 
@@ -48,7 +49,8 @@ pub fn parse(bytes: &[u8], limits: JsonLimits) -> Result<Value, JsonError> {
         left: limits.depth,
         fault: &fault,
     };
-    let mut input = serde_json::Deserializer::from_str(text);
+    let text = exact_numbers(text);
+    let mut input = serde_json::Deserializer::from_str(&text);
     let value = seed
         .deserialize(&mut input)
         .and_then(|value| input.end().map(|()| value));

@@ -20,6 +20,7 @@ pub mod signed_ticket;
 
 mod bracket_fields;
 mod json_error;
+mod json_numbers;
 mod phrase_words;
 
 pub use cursor::{Cursor, CursorError, listing_digest};

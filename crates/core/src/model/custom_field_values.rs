@@ -8,7 +8,7 @@
 //! | Type | Stored |
 //! |---|---|
 //! | text | a string |
-//! | number | a number as it was sent |
+//! | number | a number with the decimals that the field keeps |
 //! | enum | `"gid"` |
 //! | multi_enum, people, reference | `["gid", ...]` |
 //! | date | `{"date":"YYYY-MM-DD","date_time":null}`, or with the instant |
@@ -20,6 +20,7 @@ use crate::model::number_format::NumberFormat;
 use crate::model::registry::CustomFieldType;
 use crate::model::resources::custom_field;
 use crate::model::time::{Date, Time};
+use std::borrow::Cow;
 
 /// Returns the values in a stored object.
 pub fn stored_values(object: &str) -> impl Iterator<Item = (Gid, &str)> {
@@ -48,7 +49,8 @@ pub fn with_gid(gids: impl Iterator<Item = Gid>, gid: Gid, there: bool) -> Strin
     format!("[{}]", all.join(","))
 }
 
-/// Returns the keys by which search finds a stored value.
+/// Returns the keys by which search finds a stored value. That of a number is the nearest binary number; what meets a
+/// condition on numbers is then decided by the value.
 #[must_use]
 pub fn keys(kind: CustomFieldType, value: &str) -> Vec<IndexKey> {
     match kind {
@@ -107,7 +109,7 @@ impl DisplayFormat {
             return look;
         }
         let numbers = &mut look.numbers;
-        numbers.precision = usize::try_from(field.get(custom_field::PRECISION)).unwrap_or(0);
+        numbers.precision = u32::try_from(field.get(custom_field::PRECISION)).unwrap_or(0);
         match field.get(custom_field::FORMAT).as_deref() {
             Some(unit @ ("currency" | "percentage")) => {
                 numbers.set_unit(unit, field.get(custom_field::CURRENCY).as_deref());
@@ -134,10 +136,13 @@ impl DisplayFormat {
         Some(format!("\"{prefix}-{number}\""))
     }
 
-    /// Returns a number in its display form.
+    /// Returns a stored value as it counts: a number with the decimals that the field keeps, others as they are.
     #[must_use]
-    pub fn number(&self, number: f64) -> String {
-        self.numbers.show(number)
+    pub fn kept<'v>(&self, value: &'v str) -> Cow<'v, str> {
+        match self.kind {
+            CustomFieldType::Number => self.numbers.kept(value),
+            _ => Cow::Borrowed(value),
+        }
     }
 }
 
@@ -156,8 +161,7 @@ pub fn display<'n>(
     match look.kind {
         CustomFieldType::Text => out.extend_from_slice(value.as_bytes()),
         CustomFieldType::Number => {
-            let shown = look.number(value.parse().unwrap_or(0.0));
-            crate::model::node::write_json_string(out, &shown);
+            crate::model::node::write_json_string(out, &look.numbers.show(value));
         }
         CustomFieldType::Date => {
             let part = |name: &str| members(value).find(|(key, _)| *key == name);

@@ -1,12 +1,14 @@
-//! Forms in which numbers are shown: decimals, units, durations.
+//! Forms in which numbers are kept and shown: decimals, units, durations.
+use crate::model::decimal::Decimal;
+use std::borrow::Cow;
 
-/// Form in which a number is shown.
-#[derive(Clone, PartialEq, Debug)]
+/// Form in which a number is kept and shown.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct NumberFormat {
     /// Number of decimals shown.
-    pub precision: usize,
-    /// Factor by which a number is multiplied before it is shown.
-    pub factor: f64,
+    pub precision: u32,
+    /// Number of places by which the point moves to the right when a number is shown: two for percentages.
+    pub shift: u32,
     /// Text before the number.
     pub before: String,
     /// Text after the number.
@@ -15,78 +17,95 @@ pub struct NumberFormat {
     pub duration: bool,
 }
 
-impl Default for NumberFormat {
-    fn default() -> Self {
-        Self {
-            precision: 0,
-            factor: 1.0,
-            before: String::new(),
-            after: String::new(),
-            duration: false,
-        }
-    }
-}
-
 impl NumberFormat {
     /// Adds the parts of a currency or a percentage.
     pub fn set_unit(&mut self, unit: &str, currency: Option<&str>) {
         match unit {
             "currency" => self.before = sign(currency),
             "percentage" => {
-                self.factor = 100.0;
+                self.shift = 2;
                 self.after.push('%');
             }
             _ => {}
         }
     }
 
-    /// Returns a number in its display form.
+    /// Returns the number of decimals that a number keeps: all that are shown. Durations are whole minutes.
     #[must_use]
-    pub fn show(&self, number: f64) -> String {
+    pub const fn decimals(&self) -> u32 {
         if self.duration {
-            let minutes = number.abs().round();
-            let (hours, rest) = ((minutes / 60.0).floor(), minutes % 60.0);
-            let minus = if number < 0.0 && minutes > 0.0 {
-                "-"
-            } else {
-                ""
-            };
-            return match (hours > 0.0, rest > 0.0) {
-                (true, true) => format!("{minus}{hours}h {rest}m"),
-                (true, false) => format!("{minus}{hours}h"),
-                _ => format!("{minus}{rest}m"),
-            };
+            return 0;
         }
-        let shown = rounded(number * self.factor, self.precision);
-        let (minus, digits) = match shown.strip_prefix('-') {
-            Some(digits) => ("-", digits),
-            None => ("", shown.as_str()),
+        self.precision + self.shift
+    }
+
+    /// Returns a stored number as it counts: with the decimals that it keeps. Numbers were rounded when they were written;
+    /// the others are those of earlier versions, and those written before the format was changed.
+    #[must_use]
+    pub fn kept<'n>(&self, stored: &'n str) -> Cow<'n, str> {
+        let decimals = stored.split_once('.').map_or(0, |(_, part)| part.len());
+        let plain = stored.bytes().all(|b| !matches!(b, b'e' | b'E'));
+        if plain && decimals <= self.decimals() as usize {
+            return Cow::Borrowed(stored);
+        }
+        let number = Decimal::parse(stored).unwrap_or_default();
+        Cow::Owned(number.rounded(self.decimals()).to_string())
+    }
+
+    /// Returns a stored number in its display form.
+    #[must_use]
+    pub fn show(&self, stored: &str) -> String {
+        let kept = self.kept(stored);
+        if self.duration {
+            return duration(&kept);
+        }
+        let (negative, digits) = match kept.strip_prefix('-') {
+            Some(digits) => (digits.bytes().any(|b| matches!(b, b'1'..=b'9')), digits),
+            None => (false, &*kept),
         };
+        let minus = if negative { "-" } else { "" };
+        let digits = self.digits(digits);
         if self.before.ends_with(' ') {
             return format!("{}{minus}{digits}{}", self.before, self.after);
         }
         format!("{minus}{}{digits}{}", self.before, self.after)
     }
+
+    /// Returns the digits of a number without its sign, the point moved, with the decimals that are shown.
+    fn digits(&self, kept: &str) -> String {
+        let (whole, part) = kept.split_once('.').unwrap_or((kept, ""));
+        let decimals = self.decimals() as usize;
+        let all = format!("{whole}{part:0<decimals$}");
+        let (whole, part) = all
+            .split_at_checked(all.len().saturating_sub(self.precision as usize))
+            .unwrap_or((&all, ""));
+        let whole = match whole.trim_start_matches('0') {
+            "" => "0",
+            whole => whole,
+        };
+        if part.is_empty() {
+            return whole.to_owned();
+        }
+        format!("{whole}.{part}")
+    }
 }
 
-/// Returns a number with this many decimals; halves are rounded away from zero.
-fn rounded(number: f64, precision: usize) -> String {
-    let mut shown = format!("{number:.precision$}");
-    let scaled = number.abs() * 10f64.powi(i32::try_from(precision).unwrap_or(0));
-    if (scaled.fract() - 0.5).abs() < 1e-6 {
-        // The decimal digits decide about a half, not the nearest binary number: 1.005 is shown as 1.01.
-        let typed = number.to_string();
-        let half = typed.strip_suffix('5').filter(|rest| {
-            let decimals = rest.split_once('.').map(|(_, decimals)| decimals.len());
-            decimals == Some(precision)
-        });
-        if let Some(up) = half.and_then(|rest| format!("{rest}6").parse::<f64>().ok()) {
-            shown = format!("{up:.precision$}");
-        }
-    }
-    match shown.strip_prefix('-') {
-        Some(zero) if zero.bytes().all(|b| matches!(b, b'0' | b'.')) => zero.to_owned(),
-        _ => shown,
+/// Returns whole minutes as hours and minutes.
+fn duration(minutes: &str) -> String {
+    let unsigned = minutes.strip_prefix('-').unwrap_or(minutes);
+    let Ok(minutes_total) = unsigned.parse::<u128>() else {
+        return format!("{minutes}m");
+    };
+    let minus = if minutes_total > 0 && minutes.starts_with('-') {
+        "-"
+    } else {
+        ""
+    };
+    let (hours, rest) = (minutes_total / 60, minutes_total % 60);
+    match (hours > 0, rest > 0) {
+        (true, true) => format!("{minus}{hours}h {rest}m"),
+        (true, false) => format!("{minus}{hours}h"),
+        _ => format!("{minus}{rest}m"),
     }
 }
 

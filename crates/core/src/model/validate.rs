@@ -1,7 +1,9 @@
 //! Checks of request bodies: JSON values are brought into the form in which fields are stored.
 use crate::domain_error::DomainError;
+use crate::model::decimal::Decimal;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
+use crate::model::group_members::GroupMembers;
 use crate::model::node::json_string;
 use crate::model::registry::{FieldDef, FieldSource, Resource, ValueType, Writability};
 use crate::model::time::{Date, Time};
@@ -216,7 +218,7 @@ fn value_of(def: &FieldDef, value: &Value) -> Result<InputValue, DomainError> {
                 format_args!("Not an integer: {}", shown(value)),
             )),
         },
-        ValueType::Number => match number(value) {
+        ValueType::Number => match decimal(value) {
             Some(number) => Ok(InputValue::Stored(number.to_string())),
             None => Err(DomainError::field(
                 def.name,
@@ -261,11 +263,16 @@ fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Reads a number, as JSON or as form text.
-fn number(value: &Value) -> Option<Number> {
+/// Reads a number with all of its digits, as JSON or as form text.
+#[must_use]
+pub fn decimal(value: &Value) -> Option<Decimal> {
     match value {
-        Value::Number(number) => Some(number.clone()),
-        _ => value.as_str()?.parse().ok(),
+        Value::Number(number) => Decimal::parse(&number.to_string()),
+        Value::String(text) => {
+            let number: Result<Number, _> = serde_json::from_str(text);
+            number.ok().and_then(|_| Decimal::parse(text.trim()))
+        }
+        _ => None,
     }
 }
 
@@ -276,7 +283,7 @@ fn number(value: &Value) -> Option<Number> {
 pub fn merge_group(
     group: &FieldDef,
     value: &Value,
-    stored: &mut Map<String, Value>,
+    stored: &mut GroupMembers,
 ) -> Result<(), DomainError> {
     let ValueType::Group(parts) = group.value_type else {
         return Ok(());
@@ -291,8 +298,7 @@ pub fn merge_group(
             InputValue::Stored(raw) => raw,
             _ => part.default.to_owned(),
         };
-        let value = serde_json::from_str(&raw).unwrap_or_default();
-        stored.insert(part.name.to_owned(), value);
+        stored.set(part.name, raw);
     }
     Ok(())
 }

@@ -3,20 +3,21 @@
 //! The totals are written with each entry of tracked time, allocation and rate, in the same commit, and the figures of
 //! the budgets with them: reading a budget reads no entries. A commit fails if the totals were changed in the meantime,
 //! so nothing is lost.
+use crate::model::decimal::Decimal;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
+use crate::model::group_members::GroupMembers;
 use crate::model::node::Node;
 use crate::model::registry::{FieldDef, LinkOne, Opaque, Type, TypedField, rel};
 use crate::model::resources::{END_DATE, START_DATE, budget, capacity};
 use crate::model::time::Date;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
-use serde_json::{Map, Value, json};
 
-/// Minutes of a working week of five days.
-const WEEK_MINUTES: f64 = 40.0 * 60.0;
+/// Hours of a working week of five days.
+const WEEK_HOURS: i64 = 40;
 /// Most minutes of one allocation; a longer one counts as this.
-const PLANNED_MAX: f64 = 1e12;
+const PLANNED_MAX: i64 = 1_000_000_000_000;
 
 /// Kinds of minutes that are kept for each user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +66,7 @@ pub struct CountedMinutes {
 }
 
 /// Totals of one user: the minutes by [`MinutesKind`], and the money for an hour.
-type UserTotals = (String, [i64; 4], Option<f64>);
+type UserTotals = (String, [i64; 4], Option<Decimal>);
 
 /// Adds the totals of a project and its budgets to a read query.
 #[must_use]
@@ -166,7 +167,7 @@ impl ProjectTotals {
     }
 
     /// Sets the money for an hour of a user, or removes it.
-    pub fn set_rate(&mut self, user: Gid, rate: Option<f64>) {
+    pub fn set_rate(&mut self, user: Gid, rate: Option<Decimal>) {
         if let Some((.., kept)) = self.user(user) {
             *kept = rate;
         }
@@ -187,8 +188,10 @@ impl ProjectTotals {
     pub fn save(mut self, work: &mut ChangeBuilder<'_>, view: &ReadView) {
         self.users
             .retain(|(_, sums, rate)| rate.is_some() || sums.iter().any(|sum| *sum != 0));
-        self.draft
-            .set(budget::USER_TOTALS, json!(self.users).to_string());
+        // A number with all of its digits goes into text only.
+        let users = serde_json::to_string(&self.users);
+        let users = users.unwrap_or_else(|_| budget::USER_TOTALS.def.default.to_owned());
+        self.draft.set(budget::USER_TOTALS, users);
         if self.draft.is_new() {
             let node = self.draft.finish();
             work.changes.node_writes.push(NodeWrite { node });
@@ -210,8 +213,8 @@ impl ProjectTotals {
     pub fn write_figures(&self, draft: &mut Draft) {
         let of = BudgetType::of(draft);
         let units = match of {
-            BudgetType::Time => json!("minutes"),
-            BudgetType::Cost => Value::Null,
+            BudgetType::Time => "\"minutes\"",
+            BudgetType::Cost => "null",
         };
         let estimate = members(draft, budget::ESTIMATE);
         let planned: &[MinutesKind] = match word(&estimate, budget::SOURCE) {
@@ -226,7 +229,7 @@ impl ProjectTotals {
             budget::ESTIMATE,
             budget::ESTIMATE_PARTS,
             estimate,
-            &units,
+            units,
             value,
         );
         let actual = members(draft, budget::ACTUAL);
@@ -237,7 +240,7 @@ impl ProjectTotals {
             budget::ACTUAL,
             budget::ACTUAL_PARTS,
             actual,
-            &units,
+            units,
             value,
         );
         let total = members(draft, budget::TOTAL);
@@ -246,31 +249,27 @@ impl ProjectTotals {
             budget::TOTAL,
             budget::TOTAL_PARTS,
             total,
-            &units,
+            units,
             None,
         );
     }
 
     /// Returns the sum of some minutes, or of their cost.
-    fn figure(&self, kinds: &[MinutesKind], of: BudgetType) -> Value {
+    fn figure(&self, kinds: &[MinutesKind], of: BudgetType) -> String {
         let minutes = |sums: &[i64; 4]| {
             let sums = kinds.iter().filter_map(|kind| sums.get(*kind as usize));
             sums.fold(0_i64, |all, sum| all.saturating_add(*sum))
         };
         if of == BudgetType::Time {
             let all = self.users.iter().map(|(_, sums, _)| minutes(sums));
-            return json!(all.fold(0_i64, i64::saturating_add));
+            return all.fold(0_i64, i64::saturating_add).to_string();
         }
-        let costs = self.users.iter().map(|(_, sums, rate)| {
-            let hours = minutes(sums) as f64 / 60.0;
-            hours * rate.unwrap_or_default()
+        let costs = self.users.iter().filter_map(|(_, sums, rate)| {
+            let minutes = Decimal::from(minutes(sums));
+            Some(minutes.times(rate.as_ref()?))
         });
-        let cost = (costs.sum::<f64>() * 100.0).round() / 100.0;
-        // Money without cents is a whole number.
-        match format!("{cost}").parse::<i64>() {
-            Ok(whole) => json!(whole),
-            Err(_) => json!(cost),
-        }
+        let all = costs.fold(Decimal::default(), |all, cost| all.plus(&cost));
+        all.divided(60, 2).to_string()
     }
 }
 
@@ -312,12 +311,12 @@ impl BudgetType {
 
 /// Returns the members of a group of a draft.
 #[must_use]
-pub fn members(draft: &Draft, group: TypedField<Opaque>) -> Map<String, Value> {
-    serde_json::from_str(draft.get(group)).unwrap_or_default()
+pub fn members(draft: &Draft, group: TypedField<Opaque>) -> GroupMembers {
+    GroupMembers::parse(draft.get(group))
 }
 
-fn word(members: &Map<String, Value>, field: TypedField<str>) -> Option<&str> {
-    members.get(field.def.name).and_then(Value::as_str)
+fn word(members: &GroupMembers, field: TypedField<str>) -> Option<&str> {
+    Some(members.get(field.def.name)?.trim_matches('"'))
 }
 
 /// Sets a group of a draft, with all its parts.
@@ -325,19 +324,20 @@ fn set(
     draft: &mut Draft,
     group: TypedField<Opaque>,
     parts: &[FieldDef],
-    mut members: Map<String, Value>,
-    units: &Value,
-    value: Option<Value>,
+    mut members: GroupMembers,
+    units: &str,
+    value: Option<String>,
 ) {
     for part in parts {
-        let default = || serde_json::from_str(part.default).unwrap_or_default();
-        members.entry(part.name).or_insert_with(default);
+        if members.get(part.name).is_none() {
+            members.set(part.name, part.default.to_owned());
+        }
     }
-    members.insert(budget::UNITS.def.name.to_owned(), units.clone());
+    members.set(budget::UNITS.def.name, units.to_owned());
     if let Some(value) = value {
-        members.insert("value".to_owned(), value);
+        members.set("value", value);
     }
-    draft.set(group, Value::Object(members).to_string());
+    draft.set(group, members.to_string());
 }
 
 /// Returns the minutes of an allocation that count to its project.
@@ -354,8 +354,8 @@ pub fn planned(allocation: &Draft) -> Option<CountedMinutes> {
 
 /// Returns the money for an hour that a rate gives.
 #[must_use]
-pub fn hourly_rate(rate: &Draft) -> Option<f64> {
-    rate.get(capacity::RATE_VALUE).parse().ok()
+pub fn hourly_rate(rate: &Draft) -> Option<Decimal> {
+    Decimal::parse(rate.get(capacity::RATE_VALUE))
 }
 
 /// Returns the minutes of an allocation: its hours, or its part of 40 hours, are those of each week from Monday to
@@ -364,12 +364,13 @@ fn planned_minutes(days: (Option<Date>, Option<Date>), effort: &str) -> i64 {
     let (Some(first), Some(last)) = days else {
         return 0;
     };
-    let effort: Value = serde_json::from_str(effort).unwrap_or_default();
-    let value = effort.get("value").and_then(Value::as_f64);
-    let per_week = match effort.get("type").and_then(Value::as_str) {
-        Some("hours") => value.unwrap_or_default() * 60.0,
-        Some("percent") => value.unwrap_or_default() / 100.0 * WEEK_MINUTES,
-        _ => 0.0,
+    let effort = GroupMembers::parse(effort);
+    let value = effort.get("value").and_then(Decimal::parse);
+    // Minutes of a week, times a hundred.
+    let factor = match effort.get("type") {
+        Some("\"hours\"") => 60 * 100,
+        Some("\"percent\"") => 60 * WEEK_HOURS,
+        _ => 0,
     };
     // Day 0 was a Thursday.
     let working_days = |before: i32| {
@@ -377,8 +378,13 @@ fn planned_minutes(days: (Option<Date>, Option<Date>), effort: &str) -> i64 {
         days.div_euclid(7) * 5 + days.rem_euclid(7).min(5)
     };
     let days = working_days(last.days().saturating_add(1)) - working_days(first.days());
-    let minutes = (per_week / 5.0 * days as f64).round();
-    minutes.clamp(0.0, PLANNED_MAX) as i64
+    let minutes = value
+        .unwrap_or_default()
+        .times(&Decimal::from(factor * days));
+    minutes
+        .divided(5 * 100, 0)
+        .nearest_i64()
+        .clamp(0, PLANNED_MAX)
 }
 
 #[cfg(test)]

@@ -1,10 +1,15 @@
 //! Evaluation of conditions: the meaning of each.
 use super::{Clause, ColumnSet, EvalContext, IndexColumn, IndexEntry, SearchLink, ValuePredicate};
 use crate::graph_store_error::GraphStoreError;
+use crate::model::custom_field_values::{DisplayFormat, stored_values};
+use crate::model::decimal::Decimal;
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
-use crate::model::registry::{Relation, Type, rel};
-use crate::model::resources::{story, task};
+use crate::model::node::Node;
+use crate::model::registry::{CustomFieldType, Relation, Type, rel};
+use crate::model::resources::{custom_field, story, task};
+use std::borrow::Cow;
+use std::ops::{Bound, RangeBounds};
 
 impl Clause {
     /// Returns true if the condition may hold for entries with this column set.
@@ -92,7 +97,7 @@ impl Clause {
                     !card.is_completed && has_visible_source(card.gid, rel::DEPENDS, around)?;
                 Ok(blocking == *on)
             }
-            Self::Value(field, test) => Ok(test.holds(&around.keys(card.gid, *field)?)),
+            Self::Value(field, test) => test.is_met(card.gid, *field, around),
             Self::Linked(by, on) => Ok(by.is_linked(card, around)? == *on),
             Self::Either(of) => {
                 for clause in of {
@@ -278,11 +283,63 @@ impl ValuePredicate {
         keys.iter().any(|key| self.fits(key))
     }
 
+    /// Returns true if a node's value of a field meets the predicate. The value of a number field decides itself, for its
+    /// key is only near it.
+    fn is_met(
+        &self,
+        node: Gid,
+        field: Gid,
+        around: &mut dyn EvalContext,
+    ) -> Result<bool, GraphStoreError> {
+        if let Self::Number(bounds, _) = self
+            && let Some(definition) = around.node(field)?
+            && custom_field::kind(&definition) == CustomFieldType::Number
+        {
+            let node = around.node(node)?;
+            let values = node
+                .as_deref()
+                .and_then(|n| n.raw(task::CUSTOM_FIELDS.def.name));
+            let mut values = values.map(stored_values).into_iter().flatten();
+            let value = values.find(|(of, _)| *of == field);
+            let format = DisplayFormat::of(&definition);
+            let number = value.and_then(|(_, value)| Decimal::parse(&format.kept(value)));
+            return Ok(number.is_some_and(|number| bounds.contains(&number)));
+        }
+        Ok(self.holds(&around.keys(node, field)?))
+    }
+
+    /// Returns the predicate that the keys of a field's values must meet where the value meets this one: equal to it, but
+    /// for numbers, whose keys are only near them.
+    pub(crate) fn on_keys(&self, definition: &Node) -> Cow<'_, Self> {
+        let Self::Number((least, most), others) = self else {
+            return Cow::Borrowed(self);
+        };
+        if custom_field::kind(definition) != CustomFieldType::Number {
+            return Cow::Owned(Self::Within(others.clone()));
+        }
+        // Earlier versions did not round what they wrote, so a value may be half a unit away from what it counts as.
+        let half = Decimal::new(5, DisplayFormat::of(definition).numbers.decimals() + 1);
+        let key = |bound: Decimal| IndexKey::number(bound.nearest_f64());
+        let least = match least {
+            Bound::Included(least) | Bound::Excluded(least) => key(least.minus(&half)),
+            Bound::Unbounded => None,
+        };
+        let most = match most {
+            Bound::Included(most) | Bound::Excluded(most) => key(most.plus(&half)),
+            Bound::Unbounded => None,
+        };
+        let least = least.unwrap_or(IndexKey::FIRST);
+        let most = most.unwrap_or(IndexKey::Number(f64::INFINITY));
+        Cow::Owned(Self::Within(vec![(least, most)]))
+    }
+
     /// Returns true if one key is that of a value that meets the predicate.
     pub(crate) fn fits(&self, key: &IndexKey) -> bool {
         match self {
             Self::Set(on) => *on,
-            Self::Within(ranges) => ranges.iter().any(|(from, to)| from <= key && key <= to),
+            Self::Within(ranges) | Self::Number(_, ranges) => {
+                ranges.iter().any(|(from, to)| from <= key && key <= to)
+            }
             Self::Between(from, to) => from < key && key < to,
             Self::EndsWith(end) => matches!(key, IndexKey::Text(text) if text.ends_with(end)),
             Self::Contains(part) => matches!(key, IndexKey::Text(text) if text.contains(part)),

@@ -11,6 +11,7 @@ use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::capacity;
+use workgraph_core::model::validate;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
 use workgraph_core::rules::budget_rules;
 use workgraph_core::storage::{NodeRef, ReadQuery};
@@ -90,10 +91,8 @@ impl RecordFamily for Allocations {
 fn checked(effort: &Value) -> Result<String, DomainError> {
     let kind = effort.get("type").and_then(Value::as_str);
     let kind = kind.filter(|kind| capacity::EFFORT_TYPES.contains(kind));
-    let value = effort.get("value").filter(|value| {
-        let number = value.as_f64();
-        number.is_some_and(|number| number.is_finite() && number >= 0.0)
-    });
+    let value = effort.get("value").and_then(validate::decimal);
+    let value = value.filter(|number| !number.is_negative());
     match (kind, value) {
         (Some(kind), Some(value)) => Ok(format!(r#"{{"type":"{kind}","value":{value}}}"#)),
         _ => {

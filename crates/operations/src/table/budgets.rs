@@ -4,10 +4,10 @@ use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
 use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use crate::request_context::RequestContext;
-use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::decimal::Decimal;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::budget;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, merge_group};
@@ -57,12 +57,12 @@ impl RecordFamily for Budgets {
             if let Some(InputValue::Json(value)) = fields.get(group.def.name) {
                 let mut members = budget_rules::members(&change.draft, group);
                 merge_group(&group.def, value, &mut members)?;
-                change.draft.set(group, json!(members).to_string());
+                change.draft.set(group, members.to_string());
             }
         }
         let total = budget_rules::members(&change.draft, budget::TOTAL);
-        let value = total.get("value").and_then(Value::as_f64);
-        if value.is_some_and(|value| value < 0.0) {
+        let value = total.get("value").and_then(Decimal::parse);
+        if value.is_some_and(|value| value.is_negative()) {
             return Err(DomainError::field("total.value", "It is negative"));
         }
         let project = change.parent()?;

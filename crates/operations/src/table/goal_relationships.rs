@@ -9,10 +9,10 @@ use crate::operation::rows::{action, computed_list, update};
 use crate::operation::steps::{Description, Steps};
 use crate::operation::{Decision, ListRequest, Operation, get};
 use crate::request_context::RequestContext;
-use serde_json::Number;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::decimal::Decimal;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::goal_relationship::{
@@ -84,7 +84,7 @@ const SUPPORTER: Input<Named<Gid>> = Input::gid(
     "The goal, project, portfolio or task that supports the goal.",
 )
 .required();
-const WEIGHT: Input<Number> = Input::decimal(
+const WEIGHT: Input<Decimal> = Input::decimal(
     "contribution_weight",
     (0, 1),
     "The weight of the supporter in the progress of a goal with custom weights, from 0 to 1; 1 for a new one without it.",
@@ -107,7 +107,7 @@ impl OperationInput for ListOfGoal {
 /// A relationship, and its weight.
 struct ChangeRelationship {
     relationship: Named<Gid>,
-    weight: Deferred<Option<Number>>,
+    weight: Deferred<Option<Decimal>>,
 }
 
 impl OperationInput for ChangeRelationship {
@@ -125,7 +125,7 @@ struct AddSupporter {
     goal: Named<Gid>,
     supporter: Named<Gid>,
     position: RequestedPosition,
-    weight: Deferred<Option<Number>>,
+    weight: Deferred<Option<Decimal>>,
 }
 
 impl OperationInput for AddSupporter {
@@ -223,7 +223,7 @@ fn add(
 ) -> Result<Decision, DomainError> {
     let goal = call.named_node(view, &input.goal, Level::Editor)?;
     let supporter = call.named_node(view, &input.supporter, Level::Viewer)?;
-    let weight = input.weight.get()?.as_ref().map(Number::to_string);
+    let weight = input.weight.get()?.as_ref().map(Decimal::to_string);
     let refused = |reason: &str| DomainError::field(SUPPORTER.def.name, reason);
     if supporter.workspace != goal.workspace {
         return Err(refused("Not an object of the goal's workspace"));

@@ -4,13 +4,14 @@ use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
 use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use crate::request_context::RequestContext;
-use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::decimal::Decimal;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::capacity;
+use workgraph_core::model::validate;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
 use workgraph_core::rules::budget_rules::{self, ProjectTotals};
 use workgraph_core::storage::{ReadQuery, alias};
@@ -75,7 +76,7 @@ impl RecordFamily for Rates {
 }
 
 /// Sets the rate of a user in the totals of the project.
-fn set_rate(change: &mut RecordChange<'_>, rate: Option<f64>) -> Result<(), DomainError> {
+fn set_rate(change: &mut RecordChange<'_>, rate: Option<Decimal>) -> Result<(), DomainError> {
     let project = change.parent()?;
     let mut totals = ProjectTotals::read(&mut change.work, change.view, project);
     if let Some(user) = change.draft.get(capacity::RATE_RESOURCE) {
@@ -93,26 +94,14 @@ fn alias_of(draft: &Draft) -> Option<String> {
 
 /// Returns a rate in its stored form.
 fn checked(rate: &InputValue) -> Result<String, DomainError> {
-    let value = match rate {
-        InputValue::Json(Value::String(text)) => text.parse().ok().map(Value::Number),
-        InputValue::Json(value) => Some(value.clone()),
-        _ => return Err(DomainError::missing("rate")),
+    let InputValue::Json(given) = rate else {
+        return Err(DomainError::missing("rate"));
     };
-    let is_rate = |value: &Value| {
-        let number = value.as_f64();
-        number.is_some_and(|number| number.is_finite() && number >= 0.0)
-    };
-    value.filter(is_rate).map_or_else(
-        || {
-            let given = match rate {
-                InputValue::Json(value) => shown(value),
-                _ => String::new(),
-            };
-            let reason = format_args!("Not a number that is not negative: {given}");
-            Err(DomainError::field("rate", reason))
-        },
-        |value| Ok(value.to_string()),
-    )
+    let number = validate::decimal(given).filter(|number| !number.is_negative());
+    number.map(|number| number.to_string()).ok_or_else(|| {
+        let reason = format_args!("Not a number that is not negative: {}", shown(given));
+        DomainError::field("rate", reason)
+    })
 }
 
 impl RecordList for Rates {

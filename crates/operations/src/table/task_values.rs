@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::custom_field_values::DisplayFormat;
+use workgraph_core::model::decimal::Decimal;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::{Node, json_string};
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
@@ -177,16 +179,6 @@ fn is_cleared(value: &Value) -> bool {
     value.is_null() || value.as_str() == Some("")
 }
 
-/// Parses a number, as JSON or as form text.
-fn number(value: &Value) -> Option<serde_json::Number> {
-    let number = match value {
-        Value::Number(number) => Some(number.clone()),
-        Value::String(text) => serde_json::from_str(text).ok(),
-        _ => None,
-    };
-    number.filter(|n| n.as_f64().is_some_and(f64::is_finite))
-}
-
 /// Returns the stored form of a day, or of an instant with its day.
 fn dated(day: Date, time: Option<Time>) -> String {
     let time = time.map_or_else(|| "null".to_owned(), |time| format!("\"{time}\""));
@@ -213,10 +205,7 @@ impl ValueTarget<'_> {
                 let text = validate::text("text_value", value, VALUE_MAX)?;
                 Ok((!text.is_empty()).then(|| json_string(&text)))
             }
-            CustomFieldType::Number => match number(value) {
-                Some(number) => Ok(Some(number.to_string())),
-                None => Err(self.wrong("number_value", "number", value)),
-            },
+            CustomFieldType::Number => self.number(value, before).map(Some),
             CustomFieldType::Date => self.date(value).map(Some),
             CustomFieldType::Enum => {
                 let option = self.option("enum_value", &reference("enum_value", value)?, before)?;
@@ -232,6 +221,17 @@ impl ValueTarget<'_> {
                 self.object(field, text)
             }),
         }
+    }
+
+    /// Reads a number, with the decimals that the field keeps.
+    fn number(&self, value: &Value, before: Option<&str>) -> Result<String, DomainError> {
+        let format = DisplayFormat::of(self.node).numbers;
+        let number = validate::decimal(value);
+        let number = number.ok_or_else(|| self.wrong("number_value", "number", value))?;
+        let number = number.rounded(format.decimals());
+        // What counts as the same number stays as it is: nothing has changed.
+        let same = before.filter(|old| Decimal::parse(&format.kept(old)).as_ref() == Some(&number));
+        Ok(same.map_or_else(|| number.to_string(), str::to_owned))
     }
 
     fn wrong(&self, field: &str, what: &str, value: &Value) -> DomainError {

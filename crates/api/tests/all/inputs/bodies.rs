@@ -59,6 +59,9 @@ fn values_of_custom_fields_are_read_as_clients_write_them() {
     );
     let field = |kind: &str| {
         let mut data = json!({"workspace": orchid, "name": kind, "resource_subtype": kind});
+        if kind == "number" {
+            data["precision"] = json!(2);
+        }
         if kind == "multi_enum" {
             data["enum_options"] = json!([{"name": "One"}, {"name": "Two"}]);
         }

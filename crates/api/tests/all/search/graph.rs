@@ -116,7 +116,9 @@ impl<'m> Maker<'m> {
         let gate = (FEW..2 * FEW).contains(&number);
         let days = |days| Time::from_millis(self.fixture.now().millis() + days * DAY);
         let (due, done) = (days(10), days(-10));
+        let values = format!("{{\"{}\":7}}", self.names["size"]);
         let gid = self.task(number, |draft| {
+            draft.set(task::CUSTOM_FIELDS, values);
             draft.set(task::NAME, "zinnia");
             draft.set(task::CREATED_BY, mel);
             draft.set(task::ASSIGNEE, Some(vic));

@@ -69,11 +69,13 @@ impl ValuePredicate {
     /// Returns ranges of the numbers that may meet the predicate.
     fn numbers(&self, prefix: &str) -> Vec<(i64, i64)> {
         let exact = match self {
-            Self::Within(ranges) => ranges.iter().all(|(from, to)| from == to),
+            Self::Within(ranges) | Self::Number(_, ranges) => {
+                ranges.iter().all(|(from, to)| from == to)
+            }
             _ => false,
         };
         match self {
-            Self::Within(ranges) if exact => {
+            Self::Within(ranges) | Self::Number(_, ranges) if exact => {
                 let numbers = ranges
                     .iter()
                     .filter_map(|(key, _)| auto_id::number_of(prefix, key));

@@ -50,6 +50,8 @@ impl CandidateSource<'_> {
     /// Returns true if the source contains only nodes for which its condition holds.
     pub(super) const fn is_exact(&self) -> bool {
         match self {
+            // The key of a number is only near it.
+            Self::Value(_, ValuePredicate::Number(..)) => false,
             Self::Value(..) => true,
             Self::Words(_) => true,
             // Of several prefixes, a list has one.
@@ -162,7 +164,7 @@ impl ValuePredicate {
     pub(super) fn ranges(&self) -> Vec<(IndexKey, IndexKey)> {
         let last = || IndexKey::Text(char::MAX.to_string().repeat(2));
         match self {
-            Self::Within(ranges) => ranges.clone(),
+            Self::Within(ranges) | Self::Number(_, ranges) => ranges.clone(),
             Self::Between(from, to) => vec![(from.clone(), to.clone())],
             Self::Set(_) => vec![(IndexKey::FIRST, last())],
             Self::EndsWith(_) | Self::Contains(_) => vec![(IndexKey::Text(String::new()), last())],

@@ -2,11 +2,13 @@
 use super::SearchEngine;
 use super::candidates::{CandidateBuffer, GROWTH};
 use crate::graph_store_error::GraphStoreError;
+use crate::model::auto_id;
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
 use crate::model::registry::{Relation, Type, rel};
 use crate::search::{
-    ColumnSet, EntryList, IndexColumn, SearchLink, SearchQuery, ValuePredicate, WordQuery,
+    ColumnSet, EntryList, EvalContext, IndexColumn, SearchLink, SearchQuery, ValuePredicate,
+    WordQuery,
 };
 use crate::storage::snapshot::{PrefixList, WordScan};
 
@@ -134,9 +136,12 @@ impl SearchEngine<'_, '_> {
         test: &ValuePredicate,
         buffer: &mut CandidateBuffer,
     ) -> Result<bool, GraphStoreError> {
-        if let Some(prefix) = self.prefix(field)? {
+        let definition = self.node(field)?;
+        if let Some(prefix) = definition.as_deref().and_then(auto_id::prefix) {
             return self.pour_numbers((field, &prefix), test, buffer);
         }
+        let on_keys = definition.as_deref().map(|field| test.on_keys(field));
+        let test = on_keys.as_deref().unwrap_or(test);
         for (from, to) in test.ranges() {
             if !self.pour_values(field, test, (&from, &to), buffer)? {
                 return Ok(false);

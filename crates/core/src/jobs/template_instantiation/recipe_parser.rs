@@ -6,6 +6,7 @@ use crate::model::registry::CustomFieldType;
 use crate::model::resources::custom_field::VALUE_MAX;
 use crate::model::resources::task;
 use crate::model::time::{Date, Time};
+use crate::model::validate::decimal;
 use serde_json::{Map, Value};
 
 /// Part of a recipe about one task.
@@ -155,7 +156,10 @@ pub(super) fn stored(
             let text = value.as_str().filter(|text| !text.is_empty())?;
             (text.chars().count() <= VALUE_MAX as usize).then(|| json_string(text))
         }
-        CustomFieldType::Number => value.as_f64().map(|_| value.to_string()),
+        CustomFieldType::Number => value
+            .as_number()
+            .and_then(|_| decimal(value))
+            .map(|n| n.to_string()),
         CustomFieldType::Date => date(value),
         CustomFieldType::Enum => gid(value).and_then(fit).map(|gid| format!("\"{gid}\"")),
         CustomFieldType::MultiEnum | CustomFieldType::People | CustomFieldType::Reference => {

@@ -1,10 +1,10 @@
 //! Metrics of goals: a number between a first and a last value, set by hand or computed from the progress of what supports
 //! the goal.
+use crate::model::decimal::Decimal;
 use crate::model::node::{Node, write_json_string};
 use crate::model::number_format::NumberFormat;
 use crate::model::registry::{FieldDef, FieldSource, TypedField, ValueType};
 use serde::{Deserialize, Serialize};
-use serde_json::Number;
 
 /// Key under which a goal keeps its metric.
 pub const KEY: &str = "metric";
@@ -77,11 +77,11 @@ pub struct GoalMetric {
     /// Code of the currency.
     pub currency_code: Option<String>,
     /// First value.
-    pub initial_number_value: Number,
+    pub initial_number_value: Decimal,
     /// Value at which the goal is reached.
-    pub target_number_value: Number,
+    pub target_number_value: Decimal,
     /// Value that was set last.
-    pub current_number_value: Number,
+    pub current_number_value: Decimal,
     /// Source of the value.
     pub progress_source: ProgressSource,
     /// True if supporters have weights of their own.
@@ -89,17 +89,40 @@ pub struct GoalMetric {
 }
 
 impl GoalMetric {
-    /// Returns the metric of a goal, if it has one.
+    /// Returns the metric of a goal, if it has one. Those of earlier versions were not rounded when they were written.
     #[must_use]
     pub fn of(goal: &Node) -> Option<Self> {
-        serde_json::from_str(goal.raw(KEY)?).ok()
+        let metric: Self = serde_json::from_str(goal.raw(KEY)?).ok()?;
+        Some(metric.rounded())
+    }
+
+    /// Returns the metric with the decimals that its values keep.
+    #[must_use]
+    pub fn rounded(self) -> Self {
+        let decimals = self.format().decimals();
+        Self {
+            initial_number_value: self.initial_number_value.rounded(decimals),
+            target_number_value: self.target_number_value.rounded(decimals),
+            current_number_value: self.current_number_value.rounded(decimals),
+            ..self
+        }
+    }
+
+    /// Returns the form of the values.
+    fn format(&self) -> NumberFormat {
+        let mut format = NumberFormat {
+            precision: u32::try_from(self.precision).unwrap_or_default(),
+            ..NumberFormat::default()
+        };
+        format.set_unit(&self.unit, self.currency_code.as_deref());
+        format
     }
 
     /// Returns the part of the way from the first to the last value that is done, from 0 to 1.
     #[must_use]
     pub fn progress(&self) -> f64 {
-        let done = value(&self.current_number_value) - value(&self.initial_number_value);
-        let done = done / self.distance();
+        let done = self.current_number_value.minus(&self.initial_number_value);
+        let done = done.nearest_f64() / self.distance().nearest_f64();
         if done.is_finite() {
             done.clamp(0.0, 1.0)
         } else {
@@ -109,8 +132,8 @@ impl GoalMetric {
 
     /// Returns the distance from the first to the last value.
     #[must_use]
-    pub fn distance(&self) -> f64 {
-        value(&self.target_number_value) - value(&self.initial_number_value)
+    pub fn distance(&self) -> Decimal {
+        self.target_number_value.minus(&self.initial_number_value)
     }
 
     /// Returns the present value as JSON: the one that was set, or that of the progress of the supporters.
@@ -119,31 +142,18 @@ impl GoalMetric {
         if !self.progress_source.is_computed() {
             return self.current_number_value.to_string();
         }
-        let part = progress.unwrap_or_default();
-        let exact = value(&self.initial_number_value) + self.distance() * part;
-        let more = if self.unit == "percentage" { 2 } else { 0 };
-        let decimals = usize::try_from(self.precision + more).unwrap_or_default();
-        let rounded: f64 = format!("{exact:.decimals$}").parse().unwrap_or(exact);
-        // Zero has no sign.
-        (rounded + 0.0).to_string()
+        let part = Decimal::parse(&progress.unwrap_or_default().to_string()).unwrap_or_default();
+        let exact = self
+            .initial_number_value
+            .plus(&self.distance().times(&part));
+        exact.rounded(self.format().decimals()).to_string()
     }
 
     /// Returns the present value as text.
     #[must_use]
     pub fn display(&self, progress: Option<f64>) -> String {
-        let currency = self.currency_code.as_deref();
-        let mut format = NumberFormat {
-            precision: usize::try_from(self.precision).unwrap_or_default(),
-            ..NumberFormat::default()
-        };
-        format.set_unit(&self.unit, currency);
-        format.show(self.current(progress).parse().unwrap_or_default())
+        self.format().show(&self.current(progress))
     }
-}
-
-/// Returns a number of a metric.
-fn value(number: &Number) -> f64 {
-    number.as_f64().unwrap_or_default()
 }
 
 const fn constant(name: &'static str, json: &'static str, doc: &'static str) -> FieldDef {
@@ -212,7 +222,7 @@ mod tests {
     use super::*;
 
     fn metric(unit: &str, precision: i64, values: [f64; 3]) -> GoalMetric {
-        let [first, last, now] = values.map(|value| Number::from_f64(value).unwrap());
+        let [first, last, now] = values.map(|value| Decimal::parse(&value.to_string()).unwrap());
         GoalMetric {
             gid: "7".to_owned(),
             precision,
@@ -260,6 +270,28 @@ mod tests {
         assert_eq!(
             (down.current(Some(1.0)), down.display(Some(1.0))),
             ("0".into(), "€0".into())
+        );
+    }
+
+    #[test]
+    fn values_keep_the_decimals_that_are_shown() {
+        let exact = GoalMetric {
+            current_number_value: Decimal::parse("123456789012345.675").unwrap(),
+            ..metric("none", 2, [0.0, 10.0, 0.0])
+        };
+        let kept = exact.rounded();
+        assert_eq!(kept.current(None), "123456789012345.68");
+        assert_eq!(kept.display(None), "123456789012345.68");
+        let json = serde_json::to_string(&kept).unwrap();
+        assert!(
+            json.contains(r#""current_number_value":123456789012345.68,"#),
+            "{json}"
+        );
+        assert_eq!(serde_json::from_str::<GoalMetric>(&json).unwrap(), kept);
+        let percent = metric("percentage", 1, [0.0, 1.0, 0.12345]).rounded();
+        assert_eq!(
+            (percent.current(None), percent.display(None)),
+            ("0.123".into(), "12.3%".into())
         );
     }
 

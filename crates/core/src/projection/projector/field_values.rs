@@ -110,7 +110,10 @@ impl Projector<'_> {
         }
         match part {
             ValuePart::Enabled => self.raw(if value.enabled { "true" } else { "false" }),
-            ValuePart::Plain(_) => self.raw(value.value.unwrap_or("null")),
+            ValuePart::Plain(_) => match value.value {
+                Some(value) => self.raw(&look.kept(value)),
+                None => self.raw("null"),
+            },
             ValuePart::Linked(kind) => {
                 let mut targets = value
                     .value

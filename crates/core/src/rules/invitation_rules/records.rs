@@ -1,6 +1,7 @@
 //! Records that name the invited user of an answered invitation, as rates, allocations and days out of office do: the
 //! person replaces it; without an heir, or where the person has a record of that kind already, the record is removed.
 use super::{Invitation, OBJECTS};
+use crate::model::decimal::Decimal;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
@@ -114,7 +115,7 @@ fn week_of(it: &Invitation, week: &Node) -> Option<WeekRef> {
 /// A change of the totals of a project.
 enum TotalsChange {
     Minutes(Option<CountedMinutes>, Option<CountedMinutes>),
-    Rate(Gid, Option<f64>),
+    Rate(Gid, Option<Decimal>),
 }
 
 /// Changes that several records make at one node.

@@ -3,9 +3,10 @@ use super::{
     Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, RecordFields,
     RecordUpdate, UploadedFile, parse_gid,
 };
-use serde_json::{Number, Value};
+use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::decimal::Decimal;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::resource;
 use workgraph_core::model::time::{Date, Time};
@@ -187,50 +188,67 @@ impl Input<String> {
     }
 }
 
-impl Input<Number> {
+impl Input<Decimal> {
     /// Returns an input for a number in the body, between two bounds.
     #[must_use]
     pub const fn decimal(name: &'static str, (least, most): (i64, i64), doc: &'static str) -> Self {
         let ty = InputType::Decimal(least, most);
-        Self::parsed(InputPlace::Body, name, ty, read_number, doc)
+        Self::parsed(InputPlace::Body, name, ty, read_decimal, doc)
     }
+}
 
+impl Input<i64> {
     /// Returns an input for a whole number in the body, between two bounds.
     #[must_use]
     pub const fn whole(name: &'static str, (least, most): (i64, i64), doc: &'static str) -> Self {
         let ty = InputType::Number(least, most);
-        Self::parsed(InputPlace::Body, name, ty, read_number, doc)
+        Self::parsed(InputPlace::Body, name, ty, read_whole, doc)
     }
 }
 
-/// Reads a number, as JSON or as form text.
-fn read_number(
+/// Reads a number with all of its digits, as JSON or as form text.
+fn read_decimal(
     input: &'static InputDef,
     inputs: &InputReader<'_>,
-) -> Result<Option<Number>, DomainError> {
+) -> Result<Option<Decimal>, DomainError> {
+    let (Some(value), InputType::Decimal(least, most)) = (inputs.body_value(input), input.ty)
+    else {
+        return Ok(None);
+    };
+    let bounds = Decimal::from(least)..=Decimal::from(most);
+    let number = validate::decimal(value).filter(|number| bounds.contains(number));
+    number
+        .map(Some)
+        .ok_or_else(|| outside(input, "number", (least, most), value))
+}
+
+/// Reads a whole number, as JSON or as form text.
+fn read_whole(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<i64>, DomainError> {
     let Some(value) = inputs.body_value(input) else {
         return Ok(None);
     };
+    let InputType::Number(least, most) = input.ty else {
+        return Ok(None);
+    };
     let number = match value {
-        Value::Number(number) => Some(number.clone()),
+        Value::Number(number) => number.as_i64(),
         Value::String(text) => serde_json::from_str(text).ok(),
         _ => None,
     };
-    let (least, most, noun, whole) = match input.ty {
-        InputType::Number(least, most) => (least, most, "whole number", true),
-        InputType::Decimal(least, most) => (least, most, "number", false),
-        _ => return Ok(None),
-    };
-    let within = |number: &Number| {
-        let bounds = least as f64..=most as f64;
-        let inside = number.as_f64().is_some_and(|n| bounds.contains(&n));
-        inside && (!whole || number.is_i64())
-    };
-    number.filter(within).map(Some).ok_or_else(|| {
-        let shown = validate::shown(value);
-        let reason = format_args!("Not a {noun} from {least} to {most}: {shown}");
-        DomainError::field(input.name, reason)
-    })
+    let within = number.filter(|number| (least..=most).contains(number));
+    within
+        .map(Some)
+        .ok_or_else(|| outside(input, "whole number", (least, most), value))
+}
+
+/// Returns the error of a value that is no number between two bounds.
+fn outside(input: &InputDef, noun: &str, (least, most): (i64, i64), value: &Value) -> DomainError {
+    let shown = validate::shown(value);
+    let reason = format_args!("Not a {noun} from {least} to {most}: {shown}");
+    DomainError::field(input.name, reason)
 }
 
 impl Input<UploadedFile> {

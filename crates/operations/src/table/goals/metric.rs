@@ -4,10 +4,10 @@ use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,
 };
 use crate::request_context::RequestContext;
-use serde_json::Number;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::decimal::Decimal;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::resources::goal;
@@ -19,7 +19,7 @@ use workgraph_core::storage::{ReadQuery, ReadView};
 /// Bounds of the values: numbers of this size keep their digits.
 const BOUNDS: (i64, i64) = (-1_000_000_000_000_000, 1_000_000_000_000_000);
 
-const PRECISION: Input<Number> = Input::whole(
+const PRECISION: Input<i64> = Input::whole(
     "precision",
     (0, PRECISION_MAX),
     "The number of decimals; for percentages, of the percentage. Without it there are none.",
@@ -35,17 +35,17 @@ const CURRENCY: Input<String> = Input::text(
     64,
     "The ISO 4217 code of the currency, for values with this unit.",
 );
-const INITIAL: Input<Number> = Input::decimal(
+const INITIAL: Input<Decimal> = Input::decimal(
     "initial_number_value",
     BOUNDS,
     "The first value; 0 without it.",
 );
-const TARGET: Input<Number> = Input::decimal(
+const TARGET: Input<Decimal> = Input::decimal(
     "target_number_value",
     BOUNDS,
     "The value at which the goal is reached, another one than the first; 100 without it, or 1 for a percentage.",
 );
-const CURRENT: Input<Number> = Input::decimal(
+const CURRENT: Input<Decimal> = Input::decimal(
     "current_number_value",
     BOUNDS,
     "The present value; the first one without it.",
@@ -61,17 +61,17 @@ const CUSTOM_WEIGHT: Input<bool> = Input::flag(
     "is_custom_weight",
     "True if the supporters count by the weights of their relationships, not equally.",
 );
-const NEW_VALUE: Input<Number> =
+const NEW_VALUE: Input<Decimal> =
     Input::decimal("current_number_value", BOUNDS, "The present value.").required();
 
 /// A metric as a body has it.
 struct MetricFields {
-    precision: Option<Number>,
+    precision: Option<i64>,
     unit: Option<&'static str>,
     currency: Option<String>,
-    initial: Option<Number>,
-    target: Option<Number>,
-    current: Option<Number>,
+    initial: Option<Decimal>,
+    target: Option<Decimal>,
+    current: Option<Decimal>,
     source: Option<&'static str>,
     custom_weight: Option<bool>,
 }
@@ -120,7 +120,7 @@ impl OperationInput for SetMetric {
 /// A goal, and the present value of its metric.
 pub(super) struct SetCurrentValue {
     goal: Named<Gid>,
-    value: Deferred<Number>,
+    value: Deferred<Decimal>,
 }
 
 impl OperationInput for SetCurrentValue {
@@ -167,21 +167,17 @@ pub(super) fn set_metric(
     let fields = input.fields.get()?;
     let work = call.change_builder();
     let unit = fields.unit.unwrap_or("none");
-    let initial = fields.initial.clone().unwrap_or_else(|| Number::from(0));
+    let initial = fields.initial.clone().unwrap_or_default();
     let usual_target = if unit == "percentage" { 1 } else { 100 };
     let metric = GoalMetric {
         gid: match GoalMetric::of(node) {
             Some(before) => before.gid,
             None => work.next_gid().to_string(),
         },
-        precision: fields
-            .precision
-            .as_ref()
-            .and_then(Number::as_i64)
-            .unwrap_or(0),
+        precision: fields.precision.unwrap_or(0),
         unit: unit.to_owned(),
         currency_code: currency(unit, fields.currency.as_deref())?,
-        target_number_value: (fields.target.clone()).unwrap_or_else(|| usual_target.into()),
+        target_number_value: (fields.target.clone()).unwrap_or_else(|| Decimal::from(usual_target)),
         current_number_value: fields.current.clone().unwrap_or_else(|| initial.clone()),
         initial_number_value: initial,
         progress_source: fields
@@ -189,8 +185,9 @@ pub(super) fn set_metric(
             .and_then(ProgressSource::parse)
             .unwrap_or_default(),
         is_custom_weight: fields.custom_weight.unwrap_or(false),
-    };
-    if metric.distance() == 0.0 {
+    }
+    .rounded();
+    if metric.distance() == Decimal::default() {
         return Err(DomainError::field(
             TARGET.def.name,
             "The same as initial_number_value; there is no way from one to the other",
@@ -236,7 +233,8 @@ pub(super) fn set_current_value(
     let metric = GoalMetric {
         current_number_value,
         ..metric
-    };
+    }
+    .rounded();
     write(call, node, &metric)
 }
 
@@ -245,6 +243,9 @@ fn write(
     node: &Node,
     metric: &GoalMetric,
 ) -> Result<Decision, DomainError> {
+    if GoalMetric::of(node).as_ref() == Some(metric) {
+        return Ok(Decision::about(call.change_builder().changes, node.gid));
+    }
     let mut draft = Draft::edit(node);
     let json = serde_json::to_string(metric);
     let json = json.map_err(|error| DomainError::invalid(error.to_string()))?;

@@ -3,8 +3,10 @@
 //! A parameter does not give the type of the field. The keys of a field are all of one kind, so a value is read as
 //! every kind that it may be, and compared only with keys of that kind.
 use crate::operation::inputs::{Input, InputDef, InputPlace, InputReader, InputType, parse_gid};
+use std::ops::Bound;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::decimal::Decimal;
 use workgraph_core::model::time::Moment;
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::clip;
@@ -106,15 +108,18 @@ fn test(name: &str, how: &str, text: &str) -> Result<ValuePredicate, DomainError
             validate::boolean(text)
                 .ok_or_else(|| DomainError::field(name, "must be true or false"))?,
         ),
-        "value" => ValuePredicate::Within(values(text)),
+        "value" => value(text),
         "starts_with" => ValuePredicate::Within(vec![IndexKey::prefix_range(text)]),
         "ends_with" => ValuePredicate::EndsWith(text.to_lowercase()),
         "contains" => ValuePredicate::Contains(text.to_lowercase()),
-        "less_than" => ValuePredicate::Between(IndexKey::FIRST, number(parsed(name, text)?)?),
-        "greater_than" => ValuePredicate::Between(
-            number(parsed(name, text)?)?,
-            IndexKey::Number(f64::INFINITY),
-        ),
+        "less_than" => {
+            let most = Bound::Excluded(parsed(name, text)?);
+            ValuePredicate::Number((Bound::Unbounded, most), Vec::new())
+        }
+        "greater_than" => {
+            let least = Bound::Excluded(parsed(name, text)?);
+            ValuePredicate::Number((least, Bound::Unbounded), Vec::new())
+        }
         "before" => ValuePredicate::Between(IndexKey::FIRST, number(time(name, text)?.0)?),
         "after" => ValuePredicate::Between(
             number(time(name, text)?.1)?,
@@ -129,19 +134,25 @@ fn test(name: &str, how: &str, text: &str) -> Result<ValuePredicate, DomainError
     })
 }
 
-/// Returns the keys that a value given as text may stand for, as ranges.
-fn values(text: &str) -> Vec<(IndexKey, IndexKey)> {
+/// Returns the predicate of a value given as text: a number, or a value with one of the keys that the text may stand for.
+fn value(text: &str) -> ValuePredicate {
     let exactly = |key: IndexKey| (key.clone(), key);
-    let mut all = vec![exactly(IndexKey::text(text))];
-    all.extend(text.parse().ok().and_then(IndexKey::number).map(exactly));
+    let mut keys = vec![exactly(IndexKey::text(text))];
+    keys.extend(Gid::parse(text).map(IndexKey::gid).map(exactly));
     if let Ok((first, last)) = time("", text) {
-        all.extend(IndexKey::number(first).zip(IndexKey::number(last)));
+        keys.extend(IndexKey::number(first).zip(IndexKey::number(last)));
     }
-    all
+    match Decimal::parse(text) {
+        Some(number) => {
+            let bounds = (Bound::Included(number.clone()), Bound::Included(number));
+            ValuePredicate::Number(bounds, keys)
+        }
+        None => ValuePredicate::Within(keys),
+    }
 }
 
-fn parsed(name: &str, text: &str) -> Result<f64, DomainError> {
-    text.parse().map_err(|_| not_a_number(name, text))
+fn parsed(name: &str, text: &str) -> Result<Decimal, DomainError> {
+    Decimal::parse(text).ok_or_else(|| not_a_number(name, text))
 }
 
 fn not_a_number(name: &str, text: &str) -> DomainError {

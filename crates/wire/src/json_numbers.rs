@@ -1,0 +1,113 @@
+//! Numbers of JSON text that a [`Number`](serde_json::Number) does not keep: they are put between quotes before the text is
+//! parsed, so that whoever reads a number from text has all of its digits.
+
+use std::borrow::Cow;
+
+/// Most significant digits that every double keeps.
+const DOUBLE_DIGITS: usize = 15;
+
+/// Returns the text with quotes around each number that is no whole number of 64 bits, and that the nearest double does not
+/// show again as it was written. Other text stays as it is, also where it is no JSON.
+pub(crate) fn exact_numbers(text: &str) -> Cow<'_, str> {
+    let mut quoted = String::new();
+    let mut copied = 0;
+    let (mut at, bytes) = (0, text.as_bytes());
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => at = string_end(bytes, at + 1),
+            b'-' | b'0'..=b'9' => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let end = at + rest.iter().take_while(|b| is_of_number(**b)).count();
+                if let Some(number) = text.get(at..end).filter(|number| !is_kept(number))
+                    && !is_key(bytes, end)
+                {
+                    quoted.push_str(text.get(copied..at).unwrap_or_default());
+                    quoted.push('"');
+                    quoted.push_str(number);
+                    quoted.push('"');
+                    copied = end;
+                }
+                at = end;
+            }
+            _ => at += 1,
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    quoted.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(quoted)
+}
+
+const fn is_of_number(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')
+}
+
+/// Returns the position behind the string that begins at `from`.
+fn string_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+/// Returns true if a colon follows: a number there is an error, and stays one.
+fn is_key(bytes: &[u8], from: usize) -> bool {
+    let rest = bytes.get(from..).unwrap_or_default();
+    rest.trim_ascii_start().first() == Some(&b':')
+}
+
+/// Returns true if a number is kept as it was written, or is none.
+fn is_kept(number: &str) -> bool {
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    if digits <= DOUBLE_DIGITS || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
+        return true;
+    }
+    let Ok(double) = serde_json::from_str::<f64>(number) else {
+        return true;
+    };
+    significant(number) == significant(&format!("{double:e}"))
+}
+
+/// Returns the significant digits of a number. A double nearest to it has the same magnitude, so that these alone tell
+/// whether they are equal.
+fn significant(number: &str) -> String {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_numbers_that_a_double_changes_are_quoted() {
+        for kept in [
+            r#"{"a":76561198275305775,"b":[0.1,-12.5e3,18446744073709551615,-9223372036854775808]}"#,
+            "[0.30000000000000004,1.7976931348623157e308,5e-324,100000000000000000000,0.10000000000000000]",
+            r#"{"12345678901234567.5":"12345678901234567.5 \" 12345678901234567.5"}"#,
+            "{12345678901234567.5 : 1}",
+            "[01.2345678901234567890, 1.2.3456789012345678, -, 1e999999999999999999]",
+            "",
+            "\"",
+            "\"\\",
+        ] {
+            assert_eq!(exact_numbers(kept), kept);
+        }
+        for (sent, read) in [
+            ("12345678901234567.5", r#""12345678901234567.5""#),
+            (
+                r#"{"a": [-0.1000000000000000055511151231257827, 18446744073709551616], "b": "x"}"#,
+                r#"{"a": ["-0.1000000000000000055511151231257827", "18446744073709551616"], "b": "x"}"#,
+            ),
+        ] {
+            assert_eq!(exact_numbers(sent), read);
+        }
+    }
+}
