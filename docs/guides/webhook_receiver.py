@@ -8,6 +8,7 @@ import http.server
 import sys
 
 secret = None
+delivered = set()
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -27,6 +28,11 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             self.answer(401)
             return
         self.answer(200)
+        delivery = self.headers["X-Workgraph-Delivery"]
+        if delivery in delivered:
+            # It was sent again because the answer to it was lost.
+            return
+        delivered.add(delivery)
         print("delivery", body.decode(), flush=True)
 
     def answer(self, status, echo=None):

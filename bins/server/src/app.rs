@@ -36,7 +36,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use workgraph_api::features::attachments::SweepCounts;
 use workgraph_api::ports::blob_store::BlobStore;
 use workgraph_api::{Clock, Entropy};
@@ -199,7 +198,7 @@ pub(crate) async fn serve(
         transport_security: exposure::transport_security(&root, config.http.hsts),
         draining: AtomicBool::new(false),
         exports,
-        downloads: Arc::new(Semaphore::new(DOWNLOADS)),
+        downloads: Arc::default(),
         request_id_prefix: hex(&random::<6>(&*base.entropy)?).leak(),
     });
     // Signals are handled before the server says that it is ready, since it may be stopped from then on.
@@ -322,8 +321,6 @@ async fn blob_store(
     Ok(bucket)
 }
 
-/// Most files that are sent at the same time.
-const DOWNLOADS: usize = 32;
 /// Most steps of forgetting jobs that are taken each time.
 const CLEANUP_STEPS_MAX: usize = 10_000;
 /// Age at which a file that another node began to upload has an owner, or never will.

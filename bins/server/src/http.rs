@@ -5,6 +5,7 @@ pub(crate) mod attachment_download;
 pub(crate) mod byte_budgets;
 pub(crate) mod connections;
 pub(crate) mod download;
+pub(crate) mod download_slots;
 pub(crate) mod instrumented_socket;
 pub(crate) mod listener;
 pub(crate) mod openapi;

@@ -1,5 +1,6 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
+pub mod delivery_id;
 pub mod delivery_target;
 pub mod event_filter;
 mod secret_resealing;

@@ -8,6 +8,7 @@ use crate::config::schema::HttpConfig;
 use crate::http::byte_budgets::NO_ROOM;
 use crate::http::byte_budgets::{ByteBudgets, ByteHolder};
 use crate::http::connections::{ClientConnection, ConnectionTracker, network};
+use crate::http::download_slots::DownloadSlots;
 use crate::http::openapi::ApiDescription;
 use crate::http::request_body::StreamedBody;
 use crate::log::request_scope::{RequestId, in_current_request};
@@ -26,7 +27,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use workgraph_api::error::ApiError;
 use workgraph_api::request::Method;
@@ -65,7 +65,7 @@ pub(crate) struct AppState {
     /// Files of exports.
     pub(crate) exports: Arc<ExportFolder>,
     /// Permits for files that may still be sent at the same time.
-    pub(crate) downloads: Arc<Semaphore>,
+    pub(crate) downloads: Arc<DownloadSlots>,
     /// Start of every request id of this process.
     pub(crate) request_id_prefix: &'static str,
     /// The OpenAPI document and the reference pages.
@@ -166,14 +166,7 @@ impl ConnectionContext {
 
     /// Returns the network of the client that sent a request.
     pub(crate) fn client_network(&self, head: &Parts) -> IpAddr {
-        let ip = self.connection.ip();
-        network(match self.connection.is_proxied() {
-            true => {
-                let proxies = &self.edge.http.trusted_proxies;
-                proxies.client_ip(ip, &head.headers).to_canonical()
-            }
-            false => ip,
-        })
+        self.edge.client_network(&self.connection, head)
     }
 
     /// Answers a read, if that needs only data in memory. A panic becomes a 500.
@@ -236,6 +229,18 @@ impl ConnectionContext {
 }
 
 impl AppState {
+    /// Returns the network of the client that sent a request over a connection.
+    pub(crate) fn client_network(&self, connection: &ClientConnection, head: &Parts) -> IpAddr {
+        let ip = connection.ip();
+        network(match connection.is_proxied() {
+            true => {
+                let proxies = &self.http.trusted_proxies;
+                proxies.client_ip(ip, &head.headers).to_canonical()
+            }
+            false => ip,
+        })
+    }
+
     /// Runs a request of the portal.
     pub(crate) async fn run_portal(
         &self,

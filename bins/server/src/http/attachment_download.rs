@@ -38,14 +38,31 @@ pub(crate) async fn respond(
     }
     let path = head.uri.path().strip_prefix(PATH).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
-    match edge.api.admit_attachment_download(path, query) {
-        Ok(download) => send(edge, connection, head, &download).await,
-        Err(reason) => refuse(RequestRefusal::TicketInvalid, 403, &reason.to_string()),
+    let admitted = match edge.api.admit_attachment_download(path, query) {
+        Ok(admitted) => admitted,
+        Err(reason) => return refuse(RequestRefusal::TicketInvalid, 403, &reason.to_string()),
+    };
+    // An address lives for minutes: what was deleted since, or is not shared any more, is not sent.
+    match edge.api.can_still_see(&admitted).await {
+        Ok(true) => send(edge, connection, head, &admitted).await,
+        Ok(false) => refuse(RequestRefusal::FileGone, 404, "The file is no longer there"),
+        Err(reason) => unreadable(&admitted, &reason.to_string()),
     }
 }
 
 fn refuse(reason: RequestRefusal, status: u16, text: &str) -> RoutedResponse {
     RoutedResponse::of(ApiResponse::refusal(reason, status, text))
+}
+
+/// Returns the reply to a download for which there is no slot.
+pub(crate) fn busy() -> RoutedResponse {
+    let mut busy = refuse(
+        RequestRefusal::TooManyDownloads,
+        503,
+        "Too many files are being sent; try again later",
+    );
+    busy.reply.headers.push(("Retry-After", "10".to_owned()));
+    busy
 }
 
 async fn send(
@@ -54,14 +71,9 @@ async fn send(
     head: &Parts,
     download: &AttachmentDownload,
 ) -> RoutedResponse {
-    let Ok(permit) = Arc::clone(&edge.downloads).try_acquire_owned() else {
-        let mut busy = refuse(
-            RequestRefusal::TooManyDownloads,
-            503,
-            "Too many files are being sent; try again later",
-        );
-        busy.reply.headers.push(("Retry-After", "10".to_owned()));
-        return busy;
+    let network = edge.client_network(connection, head);
+    let Some(slot) = edge.downloads.take(network, download.user) else {
+        return busy();
     };
     let tag = format!("\"{}\"", download.file);
     let store = match edge.api.blob_store() {
@@ -112,7 +124,7 @@ async fn send(
     }
     let patience = edge.http.request_timeout;
     let sent =
-        (!is_head).then(|| Box::new(Download::new(file, length, permit, connection, patience)));
+        (!is_head).then(|| Box::new(Download::new(file, length, slot, connection, patience)));
     RoutedResponse {
         media_type: download.media_type,
         file: sent,

@@ -1,50 +1,80 @@
 //! Downloads: a file on its way to a client, a piece at a time.
 use crate::http::connections::ClientConnection;
+use crate::http::download_slots::DownloadSlot;
 use bytes::Bytes;
 use hyper::body::Frame;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use workgraph_api::ports::blob_store::{BlobReader, BlobStoreError};
 
 /// Next piece of a file, with its reader.
 type ReadPiece = Result<(Box<dyn BlobReader>, Option<Bytes>), BlobStoreError>;
 
+/// Least speed at which a client reads a file, in bytes a second; below it the download ends, so that its slot is free.
+const LEAST_SPEED: u64 = 8 << 10;
+
+/// Progress of a download.
+#[derive(Debug, Default)]
+struct Progress {
+    sent: AtomicU64,
+    is_too_slow: AtomicBool,
+}
+
+/// Judgement of what was sent between two looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Pace {
+    Enough,
+    TooSlow,
+    Stalled,
+}
+
+impl Pace {
+    /// Returns the judgement of the bytes that were sent in a time.
+    fn of(sent: u64, time: Duration) -> Self {
+        match sent {
+            0 => Self::Stalled,
+            _ if sent < LEAST_SPEED * time.as_secs() => Self::TooSlow,
+            _ => Self::Enough,
+        }
+    }
+}
+
 /// File that is being sent.
 #[derive(Debug)]
 pub(crate) struct Download {
     left: u64,
     reading: Option<JoinHandle<ReadPiece>>,
-    sent: Arc<AtomicU64>,
-    _permit: OwnedSemaphorePermit,
+    progress: Arc<Progress>,
+    _slot: DownloadSlot,
 }
 
 impl Download {
-    /// Sends this many bytes from the reader of a file. A connection whose client reads nothing for the time of `patience` is ended.
+    /// Sends this many bytes from the reader of a file. A connection whose client reads nothing for the time of `patience`
+    /// is ended, and a download that is slower than [`LEAST_SPEED`] in that time.
     pub(crate) fn new(
         file: Box<dyn BlobReader>,
         length: u64,
-        permit: OwnedSemaphorePermit,
+        slot: DownloadSlot,
         connection: &Arc<ClientConnection>,
         patience: Duration,
     ) -> Self {
-        let sent = Arc::new(AtomicU64::new(0));
+        let progress = Arc::new(Progress::default());
         tokio::spawn(watch(
-            Arc::downgrade(&sent),
+            Arc::downgrade(&progress),
             Arc::downgrade(connection),
             patience,
         ));
         Self {
             left: length,
             reading: (length > 0).then(|| read(file)),
-            sent,
-            _permit: permit,
+            progress,
+            _slot: slot,
         }
     }
 
@@ -60,6 +90,10 @@ impl Download {
         let Some(reading) = self.reading.as_mut() else {
             return Poll::Ready(None);
         };
+        if self.progress.is_too_slow.load(Relaxed) {
+            let slow = "the client reads too slowly";
+            return Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::TimedOut, slow))));
+        }
         let read_so_far = ready!(Pin::new(reading).poll(cx));
         self.reading = None;
         let (file, mut piece) = match read_so_far.map_err(io::Error::other) {
@@ -73,7 +107,7 @@ impl Download {
         };
         piece.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         self.left = self.left.saturating_sub(piece.len() as u64);
-        self.sent.fetch_add(piece.len() as u64, Relaxed);
+        self.progress.sent.fetch_add(piece.len() as u64, Relaxed);
         if self.left > 0 {
             self.reading = Some(read(file));
         }
@@ -89,21 +123,42 @@ fn read(mut file: Box<dyn BlobReader>) -> JoinHandle<ReadPiece> {
     })
 }
 
-/// Ends the connection if no bytes were sent between two looks.
-async fn watch(sent: Weak<AtomicU64>, connection: Weak<ClientConnection>, patience: Duration) {
+/// Ends the connection if no bytes were sent between two looks, and the download if they were few.
+async fn watch(progress: Weak<Progress>, connection: Weak<ClientConnection>, patience: Duration) {
     let mut looks = tokio::time::interval(patience);
     let mut before = None;
     loop {
         looks.tick().await;
-        let Some(now) = sent.upgrade().map(|sent| sent.load(Relaxed)) else {
+        let Some(progress) = progress.upgrade() else {
             return;
         };
-        if before == Some(now)
-            && let Some(connection) = connection.upgrade()
-        {
-            connection.abort();
-            return;
+        let now = progress.sent.load(Relaxed);
+        let Some(then) = before.replace(now) else {
+            continue;
+        };
+        match Pace::of(now - then, patience) {
+            Pace::Enough => {}
+            // The rest of the connection goes on.
+            Pace::TooSlow => progress.is_too_slow.store(true, Relaxed),
+            Pace::Stalled => {
+                if let Some(connection) = connection.upgrade() {
+                    connection.abort();
+                    return;
+                }
+            }
         }
-        before = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_download_below_the_least_speed_ends() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(Pace::of(0, minute), Pace::Stalled);
+        assert_eq!(Pace::of(60 * LEAST_SPEED - 1, minute), Pace::TooSlow);
+        assert_eq!(Pace::of(60 * LEAST_SPEED, minute), Pace::Enough);
     }
 }

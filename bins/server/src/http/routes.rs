@@ -89,7 +89,7 @@ pub(crate) async fn route(
     if let Some(name) = path.strip_prefix("/-/exports/")
         && head.method == hyper::Method::GET
     {
-        return download(edge, connection, name, head.uri.query().unwrap_or_default());
+        return download(edge, connection, name, head);
     }
     if ReferenceSite::is_below(path) && head.method == hyper::Method::GET {
         return described(edge, Box::pin(edge.description.reference(head)).await);
@@ -179,8 +179,9 @@ fn download(
     edge: &AppState,
     connection: &Arc<ClientConnection>,
     name: &str,
-    query: &str,
+    head: &Parts,
 ) -> RoutedResponse {
+    let query = head.uri.query().unwrap_or_default();
     let refuse = |reason: RequestRefusal, status, text: &str| {
         RoutedResponse::of(ApiResponse::refusal(reason, status, text))
     };
@@ -189,14 +190,9 @@ fn download(
         Ok(file) => file,
         Err(reason) => return refuse(RequestRefusal::TicketInvalid, 403, &reason.to_string()),
     };
-    let Ok(permit) = Arc::clone(&edge.downloads).try_acquire_owned() else {
-        let mut busy = refuse(
-            RequestRefusal::TooManyDownloads,
-            503,
-            "Too many files are being sent; try again later",
-        );
-        busy.reply.headers.push(("Retry-After", "10".to_owned()));
-        return busy;
+    let network = edge.client_network(connection, head);
+    let Some(slot) = edge.downloads.take(network, file) else {
+        return attachment_download::busy();
     };
     match edge.exports.open(file) {
         Ok(Some((file, length))) => {
@@ -208,7 +204,7 @@ fn download(
             RoutedResponse {
                 media_type: "application/gzip",
                 file: Some(Box::new(Download::new(
-                    file, length, permit, connection, patience,
+                    file, length, slot, connection, patience,
                 ))),
                 ..RoutedResponse::of(reply)
             }

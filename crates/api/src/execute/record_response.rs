@@ -118,7 +118,7 @@ pub(crate) async fn record_response(
     asked: &ResponsePlan<'_>,
     room: Option<usize>,
 ) -> Result<CostedResponse, ApiError> {
-    let addresses = api.download_urls();
+    let addresses = api.download_urls(&view.viewer);
     let project = || {
         // Other actions of the batch may have used a part of the budget since.
         let room = room.unwrap_or_else(|| asked.budget.remaining());
@@ -151,7 +151,7 @@ pub(crate) async fn write_records(
     asked: &ResponsePlan<'_>,
     room: usize,
 ) -> Result<(Vec<u8>, ProjectionCounts), DomainError> {
-    let addresses = api.download_urls();
+    let addresses = api.download_urls(&view.viewer);
     let project = || {
         let budget = asked.budget.remaining();
         let start = open_envelope(room.min(budget));

@@ -375,6 +375,12 @@ fn an_address_is_good_for_two_minutes_and_for_its_file_and_name_alone() {
         (download.0.clone(), String::new()),
         (download.0.clone(), "ticket=".to_owned()),
         (download.0.clone(), format!("ticket={ticket}&x=1")),
+        // For another user, or another attachment.
+        (download.0.clone(), format!("ticket=1{ticket}")),
+        (
+            download.0.clone(),
+            format!("ticket={}", ticket.replacen("-0.", "-1.", 1)),
+        ),
         (page["gid"].as_str().unwrap().to_owned(), download.1.clone()),
     ] {
         assert!(admit(&(path.clone(), query)).is_err(), "{path}");
@@ -388,6 +394,33 @@ fn an_address_is_good_for_two_minutes_and_for_its_file_and_name_alone() {
         &format!("/attachments/{}", page["gid"].as_str().unwrap()),
     );
     assert!(admit(&parts(&again.json["data"]["download_url"])).is_ok());
+}
+
+/// S243. An address lives for minutes; what it leads to may not.
+#[test]
+fn an_address_leads_nowhere_once_its_viewer_does_not_see_the_attachment() {
+    let world = World::new(Kind::Memory);
+    let made = world.send(upload(
+        &world,
+        &[parent(&world), file_part("a.txt", "content")],
+    ));
+    let can_see = || {
+        let shown = world.get("ada", &format!("/attachments/{}", made.gid()));
+        let address = shown.json["data"]["download_url"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let below = address.strip_prefix("https://work.test/-/attachments/");
+        let (path, query) = below.unwrap().split_once('?').unwrap();
+        world.api.admit_attachment_download(path, query).unwrap()
+    };
+    let admitted = can_see();
+    let still = || world.run(world.api.can_still_see(&admitted)).unwrap();
+    assert!(still());
+    let path = format!("/attachments/{}", made.gid());
+    let deleted = world.call("ada", "DELETE", &path, &json!(null));
+    assert_eq!(deleted.status, 200);
+    assert!(!still());
 }
 
 /// S243. Records and lists have the addresses, also for an app that may read nothing but attachments.

@@ -42,6 +42,8 @@ pub(crate) struct Got {
 #[derive(Default)]
 pub(crate) struct Receiver {
     secrets: Mutex<BTreeMap<String, String>>,
+    /// Ids of deliveries, by path and events.
+    deliveries: Mutex<BTreeMap<(String, Vec<String>), String>>,
     got: Mutex<Vec<Got>>,
     /// Chooses the faults of deliveries; without it the path decides the reply.
     faults: Mutex<Option<SeededBytes>>,
@@ -86,6 +88,7 @@ impl Receiver {
     pub(crate) fn copy(&self) -> Self {
         Self {
             secrets: Mutex::new(self.secrets.lock().unwrap().clone()),
+            deliveries: Mutex::new(self.deliveries.lock().unwrap().clone()),
             got: Mutex::new(self.got.lock().unwrap().clone()),
             ..Self::default()
         }
@@ -153,6 +156,13 @@ impl WebhookClient for Receiver {
             .collect();
         let events = body["events"].as_array().unwrap().clone();
         assert_eq!(events.len(), ids.len());
+        let delivery = header("X-Workgraph-Delivery").unwrap();
+        if !ids.is_empty() {
+            let mut known = self.deliveries.lock().unwrap();
+            let first = known.entry((path.clone(), ids.clone()));
+            let first = first.or_insert_with(|| delivery.clone());
+            assert_eq!(*first, delivery, "every attempt has the same id");
+        }
         let fault = self.fault();
         let acked = matches!(fault, Fault::None) && mode != "down";
         if !matches!(fault, Fault::Refused) {

@@ -36,36 +36,79 @@ impl Disposition {
 pub struct AttachmentDownload {
     /// The file.
     pub file: Gid,
+    /// The attachment that had the file when the address was made.
+    pub attachment: Gid,
+    /// User that the address was made for.
+    pub user: Gid,
+    /// Workspace of the service account that it was made for; `None` for users.
+    pub service: Option<Gid>,
     /// Value of `Content-Type`.
     pub media_type: &'static str,
     /// Value of `Content-Disposition`.
     pub content_disposition: String,
 }
 
+/// Attachment in an address, and the viewer that the address was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct AddressHolder {
+    attachment: Gid,
+    viewer: ViewerKey,
+}
+
+impl AddressHolder {
+    /// Returns the text before the ticket: the attachment, the user and the workspace of a service account, or 0.
+    fn text(self) -> String {
+        let service = self.viewer.service.map_or(0, Gid::get);
+        format!("{}-{}-{service}", self.attachment, self.viewer.user)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let attachment = Gid::parse(parts.next()?)?;
+        let user = Gid::parse(parts.next()?)?;
+        let service = match parts.next()? {
+            "0" => None,
+            workspace => Some(Gid::parse(workspace)?),
+        };
+        let viewer = ViewerKey { user, service };
+        parts
+            .next()
+            .is_none()
+            .then_some(Self { attachment, viewer })
+    }
+}
+
 /// Returns the action that a ticket allows.
-fn action(disposition: Disposition, file: Gid, name: &str) -> String {
-    format!("{} of attachment {file} {name}", disposition.parameter())
+fn action(disposition: Disposition, holder: AddressHolder, file: Gid, name: &str) -> String {
+    let (parameter, holder) = (disposition.parameter(), holder.text());
+    format!("{parameter} of attachment {file} {name} for {holder}")
 }
 
 impl Api {
-    /// Returns the address of the file of an attachment, valid from now on.
+    /// Returns the address of the file of an attachment for a viewer, valid from now on.
     pub(crate) fn attachment_url(
         &self,
         of: &Node,
+        viewer: ViewerKey,
         disposition: Disposition,
         now: SystemTime,
     ) -> Option<String> {
+        let holder = AddressHolder {
+            attachment: of.gid,
+            viewer,
+        };
         let name = of.get(attachment::NAME)?;
         if disposition == Disposition::View {
             file_names::displayable_type(&name)?;
         }
         let file = of.get(attachment::FILE)?;
-        let ticket = self.issue_ticket(&action(disposition, file, &name), now + LIFETIME);
+        let ticket = self.issue_ticket(&action(disposition, holder, file, &name), now + LIFETIME);
+        let holder = holder.text();
         let base = &self.settings.base_url;
         let root = base.strip_suffix("/api/1.0").unwrap_or(base);
         let (parameter, path) = (disposition.parameter(), percent::encode_component(&name));
         Some(format!(
-            "{root}/-/attachments/{file}/{path}?{parameter}={ticket}"
+            "{root}/-/attachments/{file}/{path}?{parameter}={holder}.{ticket}"
         ))
     }
 
@@ -90,8 +133,8 @@ impl Api {
         let address = node
             .filter(|node| node.ty == Type::Attachment)
             .and_then(|node| {
-                let shown = self.attachment_url(node, Disposition::View, now);
-                shown.or_else(|| self.attachment_url(node, Disposition::Download, now))
+                let shown = self.attachment_url(node, viewer, Disposition::View, now);
+                shown.or_else(|| self.attachment_url(node, viewer, Disposition::Download, now))
             });
         Ok(address)
     }
@@ -109,11 +152,14 @@ impl Api {
         let (file, name) = path.split_once('/').ok_or(invalid)?;
         let file = Gid::parse(file).ok_or(invalid)?;
         let name = percent::decode(name.as_bytes(), false).map_err(|_| invalid)?;
-        let (parameter, ticket) = query.split_once('=').ok_or(invalid)?;
+        let (parameter, rest) = query.split_once('=').ok_or(invalid)?;
+        let (holder, ticket) = rest.split_once('.').ok_or(invalid)?;
+        let holder = AddressHolder::parse(holder).ok_or(invalid)?;
         let both = [Disposition::Download, Disposition::View];
         let mut named = both.into_iter().filter(|d| d.parameter() == parameter);
         let disposition = named.next().ok_or(invalid)?;
-        self.check_ticket(&action(disposition, file, &name), ticket, self.clock.now())?;
+        let allowed = action(disposition, holder, file, &name);
+        self.check_ticket(&allowed, ticket, self.clock.now())?;
         let shown = file_names::displayable_type(&name);
         let (kind, media_type) = match (disposition, shown) {
             (Disposition::View, Some(media_type)) => ("inline", media_type),
@@ -121,8 +167,29 @@ impl Api {
         };
         Ok(AttachmentDownload {
             file,
+            attachment: holder.attachment,
+            user: holder.viewer.user,
+            service: holder.viewer.service,
             media_type,
             content_disposition: file_names::content_disposition(kind, &name),
         })
+    }
+
+    /// Returns true if the viewer that an address was made for still sees the attachment, and it still has the file.
+    ///
+    /// # Errors
+    /// Fails when the store fails.
+    pub async fn can_still_see(
+        &self,
+        admitted: &AttachmentDownload,
+    ) -> Result<bool, GraphStoreError> {
+        let viewer = ViewerKey {
+            user: admitted.user,
+            service: admitted.service,
+        };
+        let query = ReadQuery::of(viewer).node(admitted.attachment);
+        let view = self.graph.load(&query).await?;
+        let node = view.visible(admitted.attachment);
+        Ok(node.is_some_and(|node| node.get(attachment::FILE) == Some(admitted.file)))
     }
 }

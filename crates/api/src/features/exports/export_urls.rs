@@ -9,15 +9,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_core::Gid;
+use workgraph_core::access::Viewer;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Time;
 use workgraph_core::projection::projector;
+use workgraph_core::storage::ViewerKey;
 use workgraph_wire::TicketError;
 
 /// Generator of signed download URLs.
 pub(crate) struct SignedDownloadUrls<'a> {
     api: &'a Api,
+    viewer: ViewerKey,
 }
 
 impl fmt::Debug for SignedDownloadUrls<'_> {
@@ -30,7 +33,9 @@ impl projector::DownloadUrls for SignedDownloadUrls<'_> {
     fn address(&self, of: &Node, made: Time) -> Option<String> {
         let now = self.api.clock.now();
         if of.ty == Type::Attachment {
-            return self.api.attachment_url(of, Disposition::Download, now);
+            return self
+                .api
+                .attachment_url(of, self.viewer, Disposition::Download, now);
         }
         let offered = match of.ty {
             Type::ResourceExport => RESOURCE_DOWNLOAD_OFFER_PERIOD,
@@ -41,7 +46,8 @@ impl projector::DownloadUrls for SignedDownloadUrls<'_> {
     }
     fn view_address(&self, of: &Node) -> Option<String> {
         let now = self.api.clock.now();
-        self.api.attachment_url(of, Disposition::View, now)
+        self.api
+            .attachment_url(of, self.viewer, Disposition::View, now)
     }
 }
 
@@ -52,8 +58,13 @@ impl Api {
         let _second = self.export_files.set(files);
     }
 
-    pub(crate) fn download_urls(&self) -> SignedDownloadUrls<'_> {
-        SignedDownloadUrls { api: self }
+    /// Returns the generator of addresses for a viewer.
+    pub(crate) fn download_urls(&self, viewer: &Viewer) -> SignedDownloadUrls<'_> {
+        let viewer = ViewerKey {
+            user: viewer.user,
+            service: viewer.service_workspace,
+        };
+        SignedDownloadUrls { api: self, viewer }
     }
 
     /// Returns an address of a file that is valid from now on.

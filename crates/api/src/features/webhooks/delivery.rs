@@ -12,6 +12,7 @@ use bytes::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 use workgraph_core::MaybeInterrupt;
+use workgraph_webhooks::delivery_id::DELIVERY_HEADER;
 use workgraph_webhooks::signature::{SIGNATURE_HEADER, is_success, signature};
 use workgraph_webhooks::webhook_record::TIMEOUT;
 use workgraph_webhooks::{
@@ -225,7 +226,10 @@ impl Api {
             log_entry.error = NO_SECRET.to_owned();
             return (Err((NO_SECRET.to_owned(), None)), log_entry);
         }
-        let mut headers = vec![(SIGNATURE_HEADER, signature(&webhook.secret, &batch.body))];
+        let mut headers = vec![
+            (SIGNATURE_HEADER, signature(&webhook.secret, &batch.body)),
+            (DELIVERY_HEADER, batch.delivery_id(webhook.id).to_string()),
+        ];
         if service.settings.event_ids {
             headers.push((EVENT_IDS_HEADER, batch.ids));
             headers.push((ATTEMPT_HEADER, number.to_string()));

@@ -12,6 +12,7 @@ use workgraph_core::plan::Plan;
 use workgraph_core::projection::projector::Projector;
 use workgraph_core::storage::{EventQuery, JournalEntry, NodeRef, ReadQuery, ViewerKey};
 use workgraph_core::{Gid, MaybeInterrupt, Type, byte_budgets};
+use workgraph_webhooks::delivery_id::{Uuid, delivery_id};
 use workgraph_webhooks::{DeliveryPermission, JournalPosition, Webhook};
 
 /// The most events of one delivery.
@@ -37,6 +38,18 @@ impl DeliveryBatch {
             ids: String::new(),
             count: 0,
             end_position: to,
+        }
+    }
+}
+
+impl DeliveryBatch {
+    /// Returns the id of the delivery of these events to a webhook: the same at each attempt, also after a restart.
+    pub(crate) fn delivery_id(&self, webhook: u64) -> Uuid {
+        // Without events the position tells deliveries apart.
+        let JournalPosition { seq, facts } = self.end_position;
+        match self.ids.as_str() {
+            "" => delivery_id(webhook, &format!("{seq}.{facts}")),
+            ids => delivery_id(webhook, ids),
         }
     }
 }
