@@ -100,6 +100,10 @@ fn no_room(reply: ApiResponse) -> ApiResponse {
 const REPLY_OVERHEAD: usize = 2 << 10;
 
 /// Outcome of a call of the API.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every call ends with a response, which is moved at once"
+)]
 pub(crate) enum CallOutcome {
     /// The call ended with a response.
     Replied(ApiResponse),

@@ -38,7 +38,8 @@ fn each_refused_token_request_names_its_reason_and_its_client() {
     let town = Town::with_inspector(1 << 20, |_| {});
     let mut browser = Browser::of(&town, ADA);
     let code = browser.allow("tasks:read");
-    let cases: [(&[(&str, &str)], &str, Option<u64>); 10] = [
+    type Fields = [(&'static str, &'static str)];
+    let cases: [(&Fields, &str, Option<u64>); 10] = [
         (&[("grant_type", "")], "grant_type_missing", Some(APP)),
         (
             &[("grant_type", "password")],
