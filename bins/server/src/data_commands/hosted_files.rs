@@ -28,7 +28,7 @@ pub(crate) fn named_files(rows: &mut dyn RowReader) -> Result<BTreeSet<Gid>> {
         if let [
             gid,
             Value::Integer(kind),
-            _,
+            home,
             _,
             _,
             is_gone,
@@ -48,7 +48,8 @@ pub(crate) fn named_files(rows: &mut dyn RowReader) -> Result<BTreeSet<Gid>> {
                     head: head.as_str().into(),
                     body: body.as_str().into(),
                 };
-                if attachment::is_hosted(&node) {
+                // A node that stands for a file in the totals is in no workspace.
+                if attachment::is_hosted(&node) && !matches!(home, Value::Null) {
                     files.insert(gid, node.get(attachment::FILE).unwrap_or(gid));
                 }
             }

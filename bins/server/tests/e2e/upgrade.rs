@@ -204,7 +204,13 @@ fn what_removes_waits_for_the_older_nodes_and_says_which() {
         );
     }
     let folder = Folder::new("upgrade-waits");
-    let settings = [("store.url", url.as_str()), ("store.allow_unsafe", "true")];
+    let files = folder.path().join("files");
+    std::fs::create_dir_all(&files).unwrap();
+    let settings = [
+        ("store.url", url.as_str()),
+        ("store.allow_unsafe", "true"),
+        ("store.shared_files", files.to_str().unwrap()),
+    ];
     let child = Server::spawn(command(&binary()), &folder, &settings);
     assert!(Server::wait(child, &folder).is_err(), "it started");
     assert!(folder.log().contains("(number 30)"), "{}", folder.log());
