@@ -111,8 +111,8 @@ fn a_file_is_sent_to_whoever_has_its_address_and_to_nobody_else() {
     );
 }
 
-/// Files that are sent at once, as `app.rs` sets it.
-const AT_ONCE: usize = 32;
+/// Files that are sent to one client at once, as `download_slots.rs` sets it.
+const AT_ONCE: usize = 8;
 
 #[test]
 fn clients_that_do_not_read_their_files_lose_their_places() {
