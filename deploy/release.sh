@@ -42,6 +42,8 @@ rm -rf "$stage" && mkdir -p "$stage"/completions "$stage"/man
 for shell in bash zsh fish; do "$binary" completions "$shell" > "$stage/completions/workgraph.$shell"; done
 "$binary" man > "$stage/man/workgraph.1"
 gzip -9n "$stage/man/workgraph.1"
+# The unit of packages starts the binary where packages put it.
+sed 's#/usr/local/bin/#/usr/bin/#' deploy/systemd/workgraph.service > "$stage/workgraph.service"
 mkdir "$stage/$name"
 cp "$binary" LICENSE README.md "$stage/$name"
 cp -r deploy/systemd "$stage/completions" "$stage/man" "$stage/$name"

@@ -1,5 +1,5 @@
 //! Numbers of JSON text that a [`Number`](serde_json::Number) does not keep: they are put between quotes before the text is
-//! parsed, so that whoever reads a number from text has all of its digits.
+//! parsed, so that readers of numbers get all digits.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,8 @@
 //! A setting, and the types of values that settings can have.
 use anyhow::{Context, Result, anyhow, bail};
+use std::fmt::Display;
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::time::Duration;
 use workgraph_auth::{IssuerInResponses, LoopbackPolicy};
 use workgraph_limits::{Limit, PerLimit};
@@ -187,8 +189,11 @@ impl<T: NamedValues> SettingValue for T {
     }
 }
 
-/// A limit that `off` switches off.
-impl SettingValue for Option<u32> {
+/// A limit or a quota that `off` switches off.
+impl<N: Copy + FromStr + Display> SettingValue for Option<N>
+where
+    u64: From<N>,
+{
     fn set(&mut self, text: &str) -> Result<()> {
         let wrong = |_| anyhow!("must be a number or off, not `{text}`");
         *self = match text {
@@ -202,24 +207,6 @@ impl SettingValue for Option<u32> {
     }
     fn number(&self) -> Option<u64> {
         self.map(u64::from)
-    }
-}
-
-/// A quota that `off` switches off.
-impl SettingValue for Option<u64> {
-    fn set(&mut self, text: &str) -> Result<()> {
-        let wrong = |_| anyhow!("must be a number or off, not `{text}`");
-        *self = match text {
-            "off" => None,
-            _ => Some(text.parse().map_err(wrong)?),
-        };
-        Ok(())
-    }
-    fn text(&self) -> String {
-        self.map_or_else(|| "off".to_owned(), |number| number.to_string())
-    }
-    fn number(&self) -> Option<u64> {
-        *self
     }
 }
 

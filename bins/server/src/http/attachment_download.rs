@@ -72,7 +72,7 @@ async fn send(
     download: &AttachmentDownload,
 ) -> RoutedResponse {
     let network = edge.client_network(connection, head);
-    let Some(slot) = edge.downloads.take(network, download.user) else {
+    let Some(slot) = edge.downloads.take(network, download.viewer.user) else {
         return busy();
     };
     let tag = format!("\"{}\"", download.file);

@@ -215,32 +215,30 @@ impl RequestMeta {
         response
     }
 
-    /// Notes the reason of a refusal in the span of the request, and as a line: of requests to the authorization server and of
-    /// sign-ins always, of others, which can be many, at the level `debug`. Nothing in it is a secret.
+    /// Notes the reason of a refusal in the span of the request, and as a line. The line has the level `info` for requests to
+    /// the authorization server and for sign-ins, and `debug` for all others, of which a client can make many. It has no secrets.
     #[cold]
     fn log_refusal(&self, reply: &ApiResponse, refusal: Refusal) {
         let reason = refusal.reason.name();
         self.span.record("reason", reason);
         self.span.record("client_id", refusal.client);
-        // The two events differ in their level alone, which is a constant of each.
+        // The level of an event is a constant.
+        macro_rules! line {
+            ($level:ident) => {
+                tracing::$level!(
+                    operation = reply.operation,
+                    reason,
+                    client_id = refusal.client,
+                    user = refusal.user,
+                    status = reply.status,
+                    "request refused"
+                )
+            };
+        }
         if workgraph_portal::is_refusal_logged(reply.operation) {
-            tracing::info!(
-                operation = reply.operation,
-                reason,
-                client_id = refusal.client,
-                user = refusal.user,
-                status = reply.status,
-                "request refused"
-            );
+            line!(info);
         } else {
-            tracing::debug!(
-                operation = reply.operation,
-                reason,
-                client_id = refusal.client,
-                user = refusal.user,
-                status = reply.status,
-                "request refused"
-            );
+            line!(debug);
         }
     }
 

@@ -334,6 +334,14 @@ fn a_sweep_removes_the_files_that_nothing_owns_any_more() {
     }
 }
 
+/// Returns the path below that of all files, and the query, of the address of a file.
+fn parts(url: &serde_json::Value) -> (String, String) {
+    let url = url.as_str().unwrap();
+    let below = url.strip_prefix("https://work.test/-/attachments/");
+    let (path, query) = below.unwrap().split_once('?').unwrap();
+    (path.to_owned(), query.to_owned())
+}
+
 /// S243.
 #[test]
 fn an_address_is_good_for_two_minutes_and_for_its_file_and_name_alone() {
@@ -347,14 +355,6 @@ fn an_address_is_good_for_two_minutes_and_for_its_file_and_name_alone() {
     };
     let (page, image) = (attached("page.html"), attached("image.png"));
     assert_eq!(page["view_url"], json!(null));
-    let parts = |url: &serde_json::Value| {
-        let url = url.as_str().unwrap();
-        let below = url
-            .strip_prefix("https://work.test/-/attachments/")
-            .unwrap();
-        let (path, query) = below.split_once('?').unwrap();
-        (path.to_owned(), query.to_owned())
-    };
     let admit = |(path, query): &(String, String)| world.api.admit_attachment_download(path, query);
     let (download, view) = (parts(&page["download_url"]), parts(&image["view_url"]));
     let admitted = admit(&download).unwrap();
@@ -406,13 +406,8 @@ fn an_address_leads_nowhere_once_its_viewer_does_not_see_the_attachment() {
     ));
     let can_see = || {
         let shown = world.get("ada", &format!("/attachments/{}", made.gid()));
-        let address = shown.json["data"]["download_url"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let below = address.strip_prefix("https://work.test/-/attachments/");
-        let (path, query) = below.unwrap().split_once('?').unwrap();
-        world.api.admit_attachment_download(path, query).unwrap()
+        let (path, query) = parts(&shown.json["data"]["download_url"]);
+        world.api.admit_attachment_download(&path, &query).unwrap()
     };
     let admitted = can_see();
     let still = || world.run(world.api.can_still_see(&admitted)).unwrap();

@@ -222,12 +222,10 @@ async fn users_have_the_same_turns_however_many_tokens_they_have() {
     assert!(last_of(2) <= 9 && last_of(3) <= 9, "{order:?}");
 }
 
-/// S102.
-#[tokio::test]
-async fn a_user_fills_no_more_than_a_share_of_the_queue_however_many_tokens_they_have() {
-    let offload = Offload::start(1, LONG).unwrap();
+/// Returns work that has the only thread and goes on until it is dropped.
+async fn occupied(offload: &Arc<Offload>, flow: OffloadFlow) -> Offloaded<&'static str> {
     let (began, begun) = oneshot::channel();
-    let mut running = offload.offloaded(OffloadFlow::Job(1), None, |watch| {
+    let mut running = offload.offloaded(flow, None, |watch| {
         Box::pin(async move {
             endless(&watch);
             allowed(&watch).await;
@@ -238,6 +236,14 @@ async fn a_user_fills_no_more_than_a_share_of_the_queue_however_many_tokens_they
     });
     assert!(once(&mut running).await.is_pending());
     begun.await.unwrap();
+    running
+}
+
+/// S102.
+#[tokio::test]
+async fn a_user_fills_no_more_than_a_share_of_the_queue_however_many_tokens_they_have() {
+    let offload = Offload::start(1, LONG).unwrap();
+    let running = occupied(&offload, OffloadFlow::Job(1)).await;
     let read = |user: u64, token: u64| {
         let work = move |watch: Arc<WorkInterrupt>| -> BoxFuture<&'static str> {
             Box::pin(async move {
@@ -265,18 +271,7 @@ async fn a_user_fills_no_more_than_a_share_of_the_queue_however_many_tokens_they
 #[tokio::test]
 async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
     let offload = Offload::start(1, LONG).unwrap();
-    let (began, begun) = oneshot::channel();
-    let mut running = offload.offloaded(OffloadFlow::Token(1), Some(|| "refused"), |watch| {
-        Box::pin(async move {
-            endless(&watch);
-            allowed(&watch).await;
-            began.send(()).unwrap();
-            endless(&watch);
-            "done"
-        })
-    });
-    assert!(once(&mut running).await.is_pending());
-    begun.await.unwrap();
+    let running = occupied(&offload, OffloadFlow::Token(1)).await;
     let work = |watch: Arc<WorkInterrupt>| -> BoxFuture<&'static str> {
         Box::pin(async move {
             endless(&watch);

@@ -38,10 +38,8 @@ pub struct AttachmentDownload {
     pub file: Gid,
     /// The attachment that had the file when the address was made.
     pub attachment: Gid,
-    /// User that the address was made for.
-    pub user: Gid,
-    /// Workspace of the service account that it was made for; `None` for users.
-    pub service: Option<Gid>,
+    /// Viewer whom the address was made for.
+    pub viewer: ViewerKey,
     /// Value of `Content-Type`.
     pub media_type: &'static str,
     /// Value of `Content-Disposition`.
@@ -168,8 +166,7 @@ impl Api {
         Ok(AttachmentDownload {
             file,
             attachment: holder.attachment,
-            user: holder.viewer.user,
-            service: holder.viewer.service,
+            viewer: holder.viewer,
             media_type,
             content_disposition: file_names::content_disposition(kind, &name),
         })
@@ -183,11 +180,7 @@ impl Api {
         &self,
         admitted: &AttachmentDownload,
     ) -> Result<bool, GraphStoreError> {
-        let viewer = ViewerKey {
-            user: admitted.user,
-            service: admitted.service,
-        };
-        let query = ReadQuery::of(viewer).node(admitted.attachment);
+        let query = ReadQuery::of(admitted.viewer).node(admitted.attachment);
         let view = self.graph.load(&query).await?;
         let node = view.visible(admitted.attachment);
         Ok(node.is_some_and(|node| node.get(attachment::FILE) == Some(admitted.file)))

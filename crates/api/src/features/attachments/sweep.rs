@@ -173,8 +173,8 @@ impl Api {
         .await
     }
 
-    /// Commits changes of the service itself to what is known of files. What others changed meanwhile is left to the next
-    /// sweep.
+    /// Commits the service's own changes to the records of files. If somebody else has changed one of them, the next sweep
+    /// looks at it again.
     async fn commit_of_files(
         &self,
         rules: impl FnOnce(&mut ChangeBuilder<'_>),

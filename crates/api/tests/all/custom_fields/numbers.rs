@@ -29,7 +29,7 @@ impl Scale {
         self.world.send(self.world.request("ada", "PUT", &to, body))
     }
 
-    /// Returns the number that a task has, as it stands in the reply, and what is shown.
+    /// Returns the number of the task, with the digits of the reply, and its text for people.
     fn read(&self) -> (String, String) {
         let fields = "custom_fields.number_value,custom_fields.display_value";
         let reply = self
