@@ -55,22 +55,21 @@ struct OwnerQuota {
 impl OwnerQuota {
     /// Reserves bytes beside the uploads under way.
     fn reserve(&mut self, all: &UploadReservations, bytes: u64) -> Result<(), DomainError> {
-        self.require(all, bytes)?;
         let mut all = all.0.lock();
-        let others = all.bytes.entry(self.owner).or_default();
-        // Another upload may have been faster since.
-        let sum = self.used.saturating_add(*others).saturating_add(bytes);
-        if sum > self.quota {
-            return Err((self.error)(self.quota, self.used));
-        }
-        *others = others.saturating_add(bytes);
+        let reserved = all.bytes.get(&self.owner).copied().unwrap_or(0);
+        self.require_beside(reserved, bytes)?;
+        all.bytes.insert(self.owner, reserved.saturating_add(bytes));
         self.reserved = self.reserved.saturating_add(bytes);
         Ok(())
     }
 
     /// Requires that bytes beside those that are reserved have room.
     fn require(&self, all: &UploadReservations, bytes: u64) -> Result<(), DomainError> {
-        let reserved = all.0.lock().bytes.get(&self.owner).copied().unwrap_or(0);
+        let reserved = all.0.lock().bytes.get(&self.owner).copied();
+        self.require_beside(reserved.unwrap_or(0), bytes)
+    }
+
+    fn require_beside(&self, reserved: u64, bytes: u64) -> Result<(), DomainError> {
         let sum = self.used.saturating_add(reserved).saturating_add(bytes);
         if sum > self.quota {
             return Err((self.error)(self.quota, self.used));
