@@ -1,6 +1,7 @@
 //! Filters: conditions on the events that a webhook receives. A webhook without filters receives
 //! all.
 use serde_json::{Map, Value, json};
+use std::fmt;
 use thiserror::Error;
 
 /// Most filters of a webhook.
@@ -46,8 +47,11 @@ pub enum EventFilterError {
     #[error("{0}: must be a name")]
     NotAName(&'static str),
     /// The action is none of [`ACTIONS`].
-    #[error("action: must be one of {}", ACTIONS.join(", "))]
-    UnknownAction,
+    #[error("action: {0}")]
+    UnknownAction(UnknownName),
+    /// Events are about no objects of this type.
+    #[error("resource_type: {0}")]
+    UnknownType(UnknownName),
     /// The fields are no array, or more than [`FIELDS_MAX`].
     #[error("fields: must be an array of at most {FIELDS_MAX} names of fields")]
     Fields,
@@ -57,6 +61,43 @@ pub enum EventFilterError {
     /// Fields with another action than `changed`, which alone has some.
     #[error("fields: only with the action changed")]
     FieldsWithoutChange,
+}
+
+/// Name that is none of those it must be one of. `Display` is the message for the client.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownName {
+    name: String,
+    known: Vec<String>,
+}
+
+impl UnknownName {
+    fn new(name: &str, known: &[&str]) -> Self {
+        Self {
+            name: name.to_owned(),
+            known: known.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    /// Returns the known name that is probably meant.
+    fn nearest(&self) -> Option<&str> {
+        let name = self.name.to_ascii_lowercase();
+        let distances = self.known.iter().map(|known| {
+            let distance = strsim::osa_distance(&name, known);
+            (distance, known.as_str())
+        });
+        let (distance, nearest) = distances.min()?;
+        (distance * 3 <= nearest.len()).then_some(nearest)
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Not a recognized value: {}. ", self.name)?;
+        if let Some(nearest) = self.nearest() {
+            write!(f, "Did you mean {nearest}? ")?;
+        }
+        write!(f, "It must be one of {}", self.known.join(", "))
+    }
 }
 
 /// Facts of an event that a filter compares.
@@ -101,7 +142,8 @@ impl EventFilter {
         if let Some(action) = &action
             && !ACTIONS.contains(&action.as_str())
         {
-            return Err(EventFilterError::UnknownAction);
+            let unknown = UnknownName::new(action, &ACTIONS);
+            return Err(EventFilterError::UnknownAction(unknown));
         }
         let fields = match map.get("fields") {
             None | Some(Value::Null) => Vec::new(),
@@ -139,6 +181,21 @@ impl EventFilter {
             Value::Array(_) => Err(EventFilterError::TooMany),
             _ => Err(EventFilterError::NotAList),
         }
+    }
+
+    /// Requires that filters name types that events may be about: those in `types`.
+    ///
+    /// # Errors
+    /// Says which filter names another one, and which is probably meant.
+    pub fn require_types(filters: &[Self], types: &[&str]) -> Result<(), EventFilterError> {
+        for (i, filter) in filters.iter().enumerate() {
+            let name = filter.resource_type.as_str();
+            if !types.contains(&name) {
+                let unknown = EventFilterError::UnknownType(UnknownName::new(name, types));
+                return Err(EventFilterError::At(i, Box::new(unknown)));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the filter as it is shown and stored.
@@ -229,7 +286,7 @@ mod tests {
             (json!([{"resource_type": 7}]), "[0]: resource_type: must be"),
             (
                 json!([{"resource_type": "task"}, {"resource_type": "task", "action": "x"}]),
-                "[1]: action: must be one of changed",
+                "[1]: action: Not a recognized value: x. It must be one of changed",
             ),
             (
                 json!([{"resource_type": "task", "action": "added", "fields": ["a"]}]),
@@ -245,5 +302,25 @@ mod tests {
             assert!(said.contains(reason), "{said}");
         }
         assert_eq!(EventFilter::read_all(&Value::Null), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn of_a_misspelt_name_the_right_one_is_suggested() {
+        let said = |name: &str, known: &[&str]| UnknownName::new(name, known).to_string();
+        for (name, meant) in [
+            ("delete", "deleted"),
+            ("Deleted", "deleted"),
+            ("aded", "added"),
+            ("undelete", "undeleted"),
+        ] {
+            let said = said(name, &ACTIONS);
+            assert!(said.contains(&format!("Did you mean {meant}?")), "{said}");
+        }
+        assert!(said("tsak", &["tag", "task", "team"]).contains("Did you mean task?"));
+        let said = said("zebra", &["tag", "task"]);
+        assert_eq!(
+            said,
+            "Not a recognized value: zebra. It must be one of tag, task"
+        );
     }
 }

@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use workgraph_auth::Grant;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::journal::event_rendering::{RenderedEvent, render_event};
+use workgraph_core::journal::event_rendering::RenderedEvent;
 use workgraph_core::model::gid::GID_END;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Time;
@@ -105,7 +105,9 @@ pub(crate) fn events_after<'e>(
         };
         let changes = event.change_records.iter().enumerate().skip(skip);
         changes.filter_map(move |(i, change)| {
-            let said = render_event(change).filter(|_| event.is_heard_at(change, at))?;
+            let said = event
+                .render(change)
+                .filter(|_| event.is_heard_at(change, at))?;
             let then = if i + 1 == event.change_records.len() {
                 EventPosition {
                     seq: event.seq,

@@ -2,7 +2,6 @@
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::journal::event_rendering::render_event;
 use workgraph_testkit::SeededBytes;
 
 /// Returns the properties of an event that distinguish it.
@@ -21,7 +20,7 @@ fn log(world: &World, at: &str, after: u64) -> Vec<String> {
             .iter()
             .filter(|f| event.is_heard_at(f, at))
         {
-            let Some(said) = render_event(fact) else {
+            let Some(said) = event.render(fact) else {
                 continue;
             };
             let change = said.change.map_or(Value::Null, |c| c.field.into());

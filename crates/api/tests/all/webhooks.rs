@@ -1,5 +1,6 @@
 //! Webhooks: a day of retries and heartbeats by the clock alone, and faults and kills by seed.
 mod deliveries;
+mod filters;
 mod partial_writes;
 mod shared_store;
 mod simulation;
@@ -18,7 +19,6 @@ use std::time::SystemTime;
 use tokio::sync::Notify;
 use workgraph_auth::{App, OAuthStore};
 use workgraph_core::Gid;
-use workgraph_core::journal::event_rendering::render_event;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::{ChangeAction, ChangeRecord, Changes};

@@ -31,54 +31,79 @@ pub struct FieldChange {
     pub value: Option<Gid>,
 }
 
-/// Returns the event of a change record, or `None` if it has none.
+/// Returns true if the removal of a node of this type from its parent is its end, so that its events are called removed
+/// where others are called deleted.
 #[must_use]
-pub fn render_event(change: &ChangeRecord) -> Option<RenderedEvent> {
-    let plain = |action, parent| RenderedEvent {
-        action,
-        parent,
-        change: None,
-    };
-    Some(match change.action {
-        // Jobs are visible to their creator only, who reads them by gid.
-        _ if change.ty == Type::Job => return None,
-        ChangeAction::Added { parent } => plain("added", parent),
-        ChangeAction::Removed { parent } => plain("removed", Some(parent)),
-        // The deletion of a comment is an event as its removal from the task.
-        ChangeAction::Deleted if change.ty == Type::Story => return None,
-        ChangeAction::Deleted => plain("deleted", None),
-        ChangeAction::Changed {
-            field,
-            added,
-            removed,
-        } => {
-            let one = resource(change.ty)
-                .field(field)
-                // A changed custom field is named by its definition, whose value is another one.
-                .is_some_and(|d| {
-                    matches!(d.value_type, ValueType::One(_))
-                        || matches!(d.source, FieldSource::Values(_))
-                });
-            let (action, value) = match (added, removed) {
-                (value, None) if one => ("changed", value),
-                (Some(value), _) => ("added", Some(value)),
-                (None, Some(value)) => ("removed", Some(value)),
-                (None, None) => ("changed", None),
-            };
-            RenderedEvent {
-                action: "changed",
-                parent: None,
-                change: Some(FieldChange {
-                    field,
-                    action,
-                    value,
-                }),
-            }
-        }
-    })
+pub fn ends_by_removal(ty: Type) -> bool {
+    ty == Type::Story || is_membership(ty)
+}
+
+fn is_membership(ty: Type) -> bool {
+    matches!(
+        ty,
+        Type::WorkspaceMembership
+            | Type::TeamMembership
+            | Type::ProjectMembership
+            | Type::CustomFieldMembership
+            | Type::PortfolioMembership
+            | Type::GoalMembership
+    )
 }
 
 impl JournalEntry {
+    /// Returns the event of a change record, or `None` if it has none.
+    #[must_use]
+    pub fn render(&self, change: &ChangeRecord) -> Option<RenderedEvent> {
+        let plain = |action, parent| RenderedEvent {
+            action,
+            parent,
+            change: None,
+        };
+        Some(match change.action {
+            // Jobs are visible to their creator only, who reads them by gid.
+            _ if change.ty == Type::Job => return None,
+            ChangeAction::Added { parent } => plain("added", parent),
+            ChangeAction::Removed { parent } => plain("removed", Some(parent)),
+            // The deletion of a comment is an event as its removal from the task.
+            ChangeAction::Deleted if change.ty == Type::Story => return None,
+            // So is the end of a membership, as its removal from what was shared.
+            ChangeAction::Deleted if is_membership(change.ty) => {
+                let about = self.context_of(change.gid);
+                let shared = about.and_then(|about| about.containers.last());
+                plain("removed", shared.copied())
+            }
+            ChangeAction::Deleted => plain("deleted", None),
+            ChangeAction::Changed {
+                field,
+                added,
+                removed,
+            } => {
+                let one = resource(change.ty)
+                    .field(field)
+                    // A changed custom field is named by its definition, whose value is another one.
+                    .is_some_and(|d| {
+                        matches!(d.value_type, ValueType::One(_))
+                            || matches!(d.source, FieldSource::Values(_))
+                    });
+                let (action, value) = match (added, removed) {
+                    (value, None) if one => ("changed", value),
+                    (Some(value), _) => ("added", Some(value)),
+                    (None, Some(value)) => ("removed", Some(value)),
+                    (None, None) => ("changed", None),
+                };
+                RenderedEvent {
+                    action: "changed",
+                    parent: None,
+                    change: Some(FieldChange {
+                        field,
+                        action,
+                        value,
+                    }),
+                }
+            }
+        })
+    }
+
     /// Returns the context of a node, if the commit has it.
     #[must_use]
     pub fn context_of(&self, gid: Gid) -> Option<&NodeContext> {
@@ -244,6 +269,21 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_membership_is_its_removal_from_what_was_shared() {
+        let ended = ChangeRecord {
+            gid: gid(50),
+            ty: Type::TeamMembership,
+            action: ChangeAction::Deleted,
+        };
+        let event = event(
+            ended.clone(),
+            vec![about(50, Type::TeamMembership, &[1, 7])],
+        );
+        let said = event.render(&ended).unwrap();
+        assert_eq!((said.action, said.parent), ("removed", Some(gid(7))));
+    }
+
+    #[test]
     fn a_link_field_is_changed_and_a_list_gains_and_loses() {
         let say = |field, added, removed| {
             let action = ChangeAction::Changed {
@@ -256,7 +296,8 @@ mod tests {
                 ty: Type::Task,
                 action,
             };
-            render_event(&change).unwrap().change.unwrap()
+            let event = event(change.clone(), Vec::new());
+            event.render(&change).unwrap().change.unwrap()
         };
         let (to, none) = (Some(gid(2)), None);
         let change = |field, action, value| FieldChange {

@@ -7,8 +7,7 @@ use crate::cache::RecentCommits;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::SystemTime;
 use workgraph_core::Gid;
-use workgraph_core::journal::event_rendering::{RenderedEvent, render_event};
-use workgraph_core::model::registry::Type;
+use workgraph_core::journal::event_rendering::{RenderedEvent, ends_by_removal};
 use workgraph_core::model::resources::resource;
 use workgraph_core::storage::{ChangeRecord, JournalEntry};
 use workgraph_webhooks::webhook_record::LEASE;
@@ -26,8 +25,7 @@ pub(crate) fn occurrence<'e>(
             .context_of(change.gid)
             .and_then(|a| a.subtype.as_deref()),
         action: said.action,
-        // A story is removed from its task by its deletion alone.
-        other_action: (change.ty == Type::Story && said.action == "removed").then_some("deleted"),
+        other_action: (ends_by_removal(change.ty) && said.action == "removed").then_some("deleted"),
         field: said.change.map(|c| c.field),
     }
 }
@@ -196,7 +194,7 @@ impl DeliveryScheduler {
                 .iter()
                 .filter(|change| event.is_heard_at(change, at));
             let heard: Vec<EventSummary<'_>> = heard
-                .filter_map(|change| Some(occurrence(&event, change, &render_event(change)?)))
+                .filter_map(|change| Some(occurrence(&event, change, &event.render(change)?)))
                 .collect();
             for id in self.by_resource.get(&at.get()).into_iter().flatten() {
                 if let Some(entry) = self.entries.get_mut(id)

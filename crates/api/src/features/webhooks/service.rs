@@ -179,28 +179,18 @@ async fn owned_webhook(
 }
 
 /// Returns the names of the types that events may be about.
-fn told_types() -> impl Iterator<Item = &'static str> {
-    let untold = [Type::Job, Type::Event, Type::Webhook].map(|ty| resource(ty).name);
+fn event_types() -> impl Iterator<Item = &'static str> {
+    let without = [Type::Job, Type::Event, Type::Webhook].map(|ty| resource(ty).name);
     let names = ALL.iter().map(|resource| resource.name);
-    names.filter(move |name| !untold.contains(name))
+    names.filter(move |name| !without.contains(name))
 }
 
 /// Returns the filters of a body, for a webhook on a resource of this type.
 fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
-    let filters =
-        EventFilter::read_all(value).map_err(|reason| DomainError::field("filters", reason))?;
-    for (i, filter) in filters.iter().enumerate() {
-        let name = filter.resource_type.as_str();
-        if !told_types().any(|told| told == name) {
-            let known = told_types().collect::<Vec<_>>().join(", ");
-            return Err(DomainError::field(
-                "filters",
-                format_args!(
-                    "[{i}]: resource_type: Not a recognized value: {name}; it is one of {known}"
-                ),
-            ));
-        }
-    }
+    let refused = |reason| DomainError::field("filters", reason);
+    let filters = EventFilter::read_all(value).map_err(refused)?;
+    let types: Vec<&str> = event_types().collect();
+    EventFilter::require_types(&filters, &types).map_err(refused)?;
     let wide = [Type::Workspace, Type::Team, Type::Portfolio];
     let wide = wide.iter().any(|ty| *ty as u8 == kind);
     if !wide {

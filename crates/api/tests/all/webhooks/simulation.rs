@@ -102,7 +102,8 @@ fn simulate(run: &Run) -> Result<(), String> {
         let mut expected = Vec::new();
         for event in world.events(start) {
             for (n, fact) in event.change_records.iter().enumerate() {
-                let wanted = render_event(fact)
+                let wanted = event
+                    .render(fact)
                     .is_some_and(|s| i != 1 || s.change.is_some_and(|c| c.field == "name"));
                 if wanted && event.is_heard_at(fact, at) {
                     expected.push(format!("{}-{n}", event.seq));
