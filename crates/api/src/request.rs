@@ -110,7 +110,7 @@ impl ApiResponse {
     /// Writes the body of a refusal, with this `help`.
     pub fn complete(&mut self, settings: &ApiSettings) {
         if let Some(message) = self.message.take() {
-            self.body = error_envelope::error(&message, &settings.error_help()).into();
+            self.body = error_envelope::error(&message, &*settings.error_help()).into();
         }
     }
     /// Adds a header.

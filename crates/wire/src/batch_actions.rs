@@ -1,7 +1,8 @@
 //! Batches: the actions of `POST /batch`, and the results that answer them.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
-use thiserror::Error;
 
 use crate::json_body::{JsonBody, JsonError};
 use crate::messages::{clip, missing_input};
@@ -27,33 +28,56 @@ pub struct BatchAction {
 }
 
 /// The reason for which a batch or one of its actions is refused. `Display` is the message for the client.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BatchActionError {
     /// This part is missing.
-    #[error("{}", missing_input(.0))]
     Missing(&'static str),
     /// More than [`ACTIONS_MAX`] actions.
-    #[error("actions: at most {ACTIONS_MAX}")]
     TooMany,
     /// An action is no object.
-    #[error("actions: each must be an object with relative_path and method")]
     NotAnObject,
     /// This part is of another type than this one.
-    #[error("{0}: must be {1}")]
     Type(&'static str, &'static str),
     /// The method, cut and escaped, is none that HTTP has.
-    #[error("method: must be one of get, post, put, delete, patch, head, not: {0}")]
     Method(String),
     /// The path breaks this rule; cut and escaped.
-    #[error("relative_path: {0}: {1}")]
     Path(&'static str, String),
     /// The input of this name, cut and escaped, has no form in a query.
-    #[error("data: {0}: must be a string, a number, true, false or a list of these")]
     Data(String),
     /// The output options can't be read.
-    #[error(transparent)]
-    Options(#[from] JsonError),
+    Options(JsonError),
 }
+
+impl From<JsonError> for BatchActionError {
+    fn from(error: JsonError) -> Self {
+        Self::Options(error)
+    }
+}
+
+impl fmt::Display for BatchActionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(part) => f.write_str(&missing_input(part)),
+            Self::TooMany => write!(f, "actions: at most {ACTIONS_MAX}"),
+            Self::NotAnObject => {
+                f.write_str("actions: each must be an object with relative_path and method")
+            }
+            Self::Type(part, kind) => write!(f, "{part}: must be {kind}"),
+            Self::Method(method) => write!(
+                f,
+                "method: must be one of get, post, put, delete, patch, head, not: {method}"
+            ),
+            Self::Path(rule, path) => write!(f, "relative_path: {rule}: {path}"),
+            Self::Data(name) => write!(
+                f,
+                "data: {name}: must be a string, a number, true, false or a list of these"
+            ),
+            Self::Options(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BatchActionError {}
 
 /// Returns the actions of a batch. Each of them may still be malformed.
 ///

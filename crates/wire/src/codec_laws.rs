@@ -6,8 +6,6 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use thiserror::Error;
-
 use crate::cursor::CursorError;
 
 #[cfg(test)]
@@ -67,9 +65,16 @@ impl<P> CodecCase<P> {
 }
 
 /// Description of how a codec broke a law.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodecViolation(pub String);
+
+impl fmt::Display for CodecViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CodecViolation {}
 
 /// Law about one case.
 pub type CodecLaw<C> = fn(&C, &CodecCase<<C as Codec>::Position>) -> Result<(), CodecViolation>;

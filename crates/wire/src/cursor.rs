@@ -1,4 +1,5 @@
-//! Page tokens: where the next page starts, sealed so that only a token we gave out is accepted.
+//! Page tokens of integers, all of one length: where the next page starts, sealed so that only a token we gave out is
+//! accepted. [`PageTokens`](crate::PageTokens) take any key.
 //!
 //! A token is base64url of `version 1 | key id 2 | nonce 12 | ciphertext | tag 16` (bytes, big-endian),
 //! sealed with ChaCha20-Poly1305 (RFC 8439). The listing it belongs to is authenticated beside it, so
@@ -8,14 +9,15 @@
 //! The values of an opened cursor still count as input: callers bind them as parameters and never put
 //! them into a query's text.
 
+use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::aead::NONCE_LEN;
 use ring::digest::{Context, SHA256};
-use thiserror::Error;
 
+use crate::cipher::{self, TAG};
 use crate::keyring::{KeyLookup, KeyRing};
 use crate::messages;
 
@@ -25,7 +27,6 @@ pub const AFTER_MAX: usize = 8;
 const VERSION: u8 = 1;
 const PURPOSE: &[u8] = b"workgraph page token";
 const HEAD: usize = 1 + 2 + NONCE_LEN;
-const TAG: usize = 16;
 /// Bytes of `max_seq`, `rows_sent` and `expires`.
 const FIXED: usize = 8 + 4 + 8;
 
@@ -45,15 +46,24 @@ pub struct Cursor {
 }
 
 /// Reason for which a token was refused. `Display` is the message for the client; both are status 400.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CursorError {
     /// Not a token of ours, changed, or of another listing.
-    #[error("{}", messages::OFFSET_INVALID)]
     Invalid,
     /// Past its expiry, or sealed with a key that has been retired.
-    #[error("{}", messages::OFFSET_EXPIRED)]
     Expired,
 }
+
+impl fmt::Display for CursorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Invalid => messages::OFFSET_INVALID,
+            Self::Expired => messages::OFFSET_EXPIRED,
+        })
+    }
+}
+
+impl std::error::Error for CursorError {}
 
 /// Returns the digest of a listing: of all that a token is bound to, in an agreed order, such as user,
 /// app, route, filters and sort order. Each part is hashed with its length, so moving bytes from one
@@ -89,12 +99,7 @@ impl Cursor {
         token.push(VERSION);
         token.extend_from_slice(&kid.to_be_bytes());
         token.extend_from_slice(&nonce);
-        let aad = Aad::from(bound(kid, self.listing));
-        let sealed = cipher(key).and_then(|cipher| {
-            let nonce = Nonce::assume_unique_for_key(nonce);
-            cipher.seal_in_place_append_tag(nonce, aad, &mut text).ok()
-        });
-        if sealed.is_some() {
+        if cipher::seal(key, nonce, &bound(kid, self.listing), &mut text).is_some() {
             token.extend_from_slice(&text);
         }
         URL_SAFE_NO_PAD.encode(token)
@@ -138,12 +143,7 @@ impl Cursor {
             KeyLookup::Unknown => return Err(CursorError::Invalid),
         };
         let mut sealed = rest.0.to_vec();
-        let aad = Aad::from(bound(kid, listing));
-        let text = cipher(key)
-            .and_then(|c| {
-                c.open_in_place(Nonce::assume_unique_for_key(nonce), aad, &mut sealed)
-                    .ok()
-            })
+        let text = cipher::open(key, nonce, &bound(kid, listing), &mut sealed)
             .ok_or(CursorError::Invalid)?;
         let mut rest = FieldReader(text);
         let upto = u64::from_be_bytes(rest.take()?);
@@ -178,16 +178,10 @@ fn bound(kid: u16, listing: [u8; 16]) -> [u8; PURPOSE.len() + 19] {
     out
 }
 
-pub(crate) fn cipher(key: &[u8; 32]) -> Option<LessSafeKey> {
-    UnboundKey::new(&CHACHA20_POLY1305, key)
-        .ok()
-        .map(LessSafeKey::new)
-}
-
 /// Returns whole seconds since 1970; anything before counts as 1970. The latest instant that a token
 /// can carry is the end of the signed 64-bit range, which is also the latest that [`SystemTime`] can
 /// represent here.
-fn seconds(at: SystemTime) -> u64 {
+pub(crate) fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
 }

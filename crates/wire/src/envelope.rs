@@ -13,8 +13,8 @@ pub enum NextPage<'a> {
         offset: &'a str,
         /// The next request relative to the API's base, query included.
         path: &'a str,
-        /// The same request as a full URL.
-        uri: &'a str,
+        /// The same request as a full URL; without it the object has none.
+        uri: Option<&'a str>,
     },
 }
 
@@ -53,8 +53,10 @@ pub fn close(mut out: Vec<u8>, next: NextPage<'_>) -> Vec<u8> {
             string(&mut out, offset);
             out.extend_from_slice(br#","path":"#);
             string(&mut out, path);
-            out.extend_from_slice(br#","uri":"#);
-            string(&mut out, uri);
+            if let Some(uri) = uri {
+                out.extend_from_slice(br#","uri":"#);
+                string(&mut out, uri);
+            }
             out.push(b'}');
         }
     }
@@ -81,7 +83,9 @@ fn room(next: NextPage<'_>) -> usize {
     match next {
         NextPage::Absent => 16,
         NextPage::Null => 32,
-        NextPage::Page { offset, path, uri } => 64 + offset.len() + path.len() + uri.len(),
+        NextPage::Page { offset, path, uri } => {
+            64 + offset.len() + path.len() + uri.map_or(0, str::len)
+        }
     }
 }
 
@@ -218,7 +222,7 @@ mod tests {
         let next = NextPage::Page {
             offset: "o",
             path: "/tasks?offset=o",
-            uri: "http://h/api/1.0/tasks?offset=o",
+            uri: Some("http://h/api/1.0/tasks?offset=o"),
         };
         assert_eq!(
             text(page_envelope(b"[1]", next)),

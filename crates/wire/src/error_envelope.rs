@@ -33,10 +33,11 @@ impl ErrorObject {
 }
 
 /// Returns `{"errors":[{"message":...,"help":...}]}`, with `phrase` after `message` if there is
-/// one. `help` says where errors are explained. The contract wants at least one error; an empty slice is written as one
+/// one. `help` says where errors are explained; without it the objects have none. The contract wants at least one error; an empty slice is written as one
 /// plain server error.
 #[must_use]
-pub fn errors(list: &[ErrorObject], help: &str) -> Vec<u8> {
+pub fn errors<'a>(list: &[ErrorObject], help: impl Into<Option<&'a str>>) -> Vec<u8> {
+    let help = help.into();
     let mut out = Vec::with_capacity(64 + list.len() * 320);
     out.extend_from_slice(br#"{"errors":["#);
     if list.is_empty() {
@@ -54,10 +55,10 @@ pub fn errors(list: &[ErrorObject], help: &str) -> Vec<u8> {
 
 /// Returns the errors envelope with a single message.
 #[must_use]
-pub fn error(message: &str, help: &str) -> Vec<u8> {
+pub fn error<'a>(message: &str, help: impl Into<Option<&'a str>>) -> Vec<u8> {
     let mut out = Vec::with_capacity(320 + message.len());
     out.extend_from_slice(br#"{"errors":["#);
-    object(&mut out, message, None, help);
+    object(&mut out, message, None, help.into());
     out.extend_from_slice(b"]}");
     out
 }
@@ -65,7 +66,7 @@ pub fn error(message: &str, help: &str) -> Vec<u8> {
 /// Returns the errors envelope with a single message and a new sync token: the answer to a sync
 /// token that is missing, unknown or too old.
 #[must_use]
-pub fn error_with_sync(message: &str, sync: &str, help: &str) -> Vec<u8> {
+pub fn error_with_sync<'a>(message: &str, sync: &str, help: impl Into<Option<&'a str>>) -> Vec<u8> {
     let mut out = error(message, help);
     out.pop();
     out.extend_from_slice(br#","sync":"#);
@@ -74,15 +75,17 @@ pub fn error_with_sync(message: &str, sync: &str, help: &str) -> Vec<u8> {
     out
 }
 
-fn object(out: &mut Vec<u8>, message: &str, phrase: Option<&str>, help: &str) {
+fn object(out: &mut Vec<u8>, message: &str, phrase: Option<&str>, help: Option<&str>) {
     out.extend_from_slice(br#"{"message":"#);
     string(out, message);
     if let Some(phrase) = phrase {
         out.extend_from_slice(br#","phrase":"#);
         string(out, phrase);
     }
-    out.extend_from_slice(br#","help":"#);
-    string(out, help);
+    if let Some(help) = help {
+        out.extend_from_slice(br#","help":"#);
+        string(out, help);
+    }
     out.push(b'}');
 }
 
@@ -109,6 +112,11 @@ mod tests {
             serde_json::json!({"message": "Server Error", "phrase": "6 sad squid", "help": HELP})
         );
         assert_eq!(error("x", HELP), errors(&[ErrorObject::new("x")], HELP));
+    }
+
+    #[test]
+    fn without_a_help_text_an_error_has_none() {
+        assert_eq!(error("x", None), br#"{"errors":[{"message":"x"}]}"#);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Form-encoded bodies (`application/x-www-form-urlencoded`), for OAuth endpoints and API bodies.
 
-use thiserror::Error;
+use std::fmt;
 
 pub use crate::bracket_fields::{BRACKETS_MAX, field_of, nested};
 use crate::json_body::JsonBody;
@@ -12,15 +12,24 @@ use crate::request_options::RequestOptions;
 pub const FORM_BYTES: usize = 64 * 1024;
 
 /// Error of a form that can't be read. `Display` is the message for the client.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FormError {
     /// The form is over the limit: status 413.
-    #[error("{}", messages::BODY_TOO_LARGE)]
     TooLarge,
     /// A field that can't be read: status 400.
-    #[error("{0}")]
     Field(QueryError),
 }
+
+impl fmt::Display for FormError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => f.write_str(messages::BODY_TOO_LARGE),
+            Self::Field(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FormError {}
 
 impl FormError {
     /// Returns the status code of the answer.

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 pub use crate::json_error::JsonError;
@@ -87,12 +87,12 @@ struct StrictJson<'f> {
 }
 
 impl StrictJson<'_> {
-    fn refuse<E: serde::de::Error>(&self, fault: JsonError) -> E {
+    fn refuse<E: serde_core::de::Error>(&self, fault: JsonError) -> E {
         *self.fault.borrow_mut() = Some(fault);
         E::custom("refused")
     }
 
-    fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
+    fn inner<E: serde_core::de::Error>(self) -> Result<Self, E> {
         match self.left.checked_sub(1) {
             Some(left) => Ok(Self { left, ..self }),
             None => Err(self.refuse(JsonError::Depth(self.limit))),
@@ -131,7 +131,7 @@ impl<'de> Visitor<'de> for StrictJson<'_> {
         Ok(value.into())
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+    fn visit_f64<E: serde_core::de::Error>(self, value: f64) -> Result<Value, E> {
         Number::from_f64(value)
             .map(Value::Number)
             .ok_or_else(|| self.refuse(JsonError::Number))

@@ -5,19 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ring::hmac;
-use thiserror::Error;
 
 /// Reason for which a key ring refused a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRingError {
     /// The key id is in use or was used before: a second key under it would make old tokens
     /// ambiguous.
-    #[error("the key id is or was in use")]
     IdInUse,
     /// The current key can't be retired; rotate first.
-    #[error("the current key can't be retired")]
     Current,
 }
+
+impl fmt::Display for KeyRingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::IdInUse => "the key id is or was in use",
+            Self::Current => "the current key can't be retired",
+        })
+    }
+}
+
+impl std::error::Error for KeyRingError {}
 
 /// State of a key id in the ring.
 pub(crate) enum KeyLookup<'a> {

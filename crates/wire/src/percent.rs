@@ -1,8 +1,4 @@
 //! Percent-coding of paths, queries and forms (RFC 3986 section 2.1), strict when reading.
-use std::borrow::Cow;
-
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
-
 /// Reason for which a text could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PercentError {
@@ -14,26 +10,11 @@ pub enum PercentError {
     Nul,
 }
 
-/// Characters that are coded in the names and values of queries that this crate writes.
-const QUERY: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~')
-    .remove(b',')
-    .remove(b':')
-    .remove(b'@')
-    .remove(b'/')
-    .remove(b'(')
-    .remove(b')')
-    .remove(b'*');
+/// Signs that are unreserved beside letters and digits (RFC 3986 section 2.3): they are coded nowhere.
+const COMPONENT: &[u8] = b"-._~";
 
-/// Characters that are coded wherever a text stands: all but the unreserved ones (RFC 3986 section 2.3).
-const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+/// Signs that are not coded in the names and values of queries that this crate writes.
+const QUERY: &[u8] = b"-._~,:@/()*";
 
 /// Decodes `raw`; if `plus` is true, `+` means a space.
 ///
@@ -50,12 +31,7 @@ pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
     if !escapes.all(is_whole) {
         return Err(PercentError::Percent);
     }
-    let bytes: Vec<u8> = if plus && raw.contains(&b'+') {
-        let space = |byte: &u8| if *byte == b'+' { b' ' } else { *byte };
-        percent_decode(&raw.iter().map(space).collect::<Vec<u8>>()).collect()
-    } else {
-        Cow::from(percent_decode(raw)).into_owned()
-    };
+    let bytes = unescape(raw, plus);
     if bytes.contains(&0) {
         return Err(PercentError::Nul);
     }
@@ -66,22 +42,71 @@ pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
 /// keeps them, but that of the quote, which browsers write in names of files.
 #[must_use]
 pub fn decode_whole_escapes(text: &str) -> String {
-    match percent_decode(text.as_bytes()).decode_utf8() {
-        Ok(decoded) => decoded.into_owned(),
-        Err(_) => text.replace("%22", "\""),
-    }
+    String::from_utf8(unescape(text.as_bytes(), false))
+        .unwrap_or_else(|_| text.replace("%22", "\""))
 }
 
 /// Appends `text`, coded as a name or value of a query.
 pub(crate) fn encode(out: &mut String, text: &str) {
-    out.extend(utf8_percent_encode(text, QUERY));
+    escape(out, text, QUERY);
 }
 
 /// Codes everything but unreserved characters, so that the text reads back in a path, a query, a form and a fragment
 /// alike.
 #[must_use]
 pub fn encode_component(text: &str) -> String {
-    utf8_percent_encode(text, COMPONENT).to_string()
+    let mut out = String::with_capacity(text.len());
+    escape(&mut out, text, COMPONENT);
+    out
+}
+
+/// Appends `text` with every byte coded but letters, digits and the signs in `plain`.
+fn escape(out: &mut String, text: &str, plain: &[u8]) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(upper_hex(byte >> 4));
+            out.push(upper_hex(byte & 15));
+        }
+    }
+}
+
+/// Decodes the escapes of a text and leaves each `%` that begins none as it is; if `plus` is true, `+` means a space.
+fn unescape(raw: &[u8], plus: bool) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let [first, after @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, after @ ..] => hex(*high).zip(hex(*low)).zip(Some(after)),
+            _ => None,
+        };
+        match escaped {
+            Some(((high, low), after)) => {
+                bytes.push(high << 4 | low);
+                rest = after;
+            }
+            None => {
+                bytes.push(if plus && *first == b'+' { b' ' } else { *first });
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
+fn upper_hex(nibble: u8) -> char {
+    char::from(if nibble < 10 {
+        b'0' + nibble
+    } else {
+        b'A' - 10 + nibble
+    })
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
 }
 
 #[cfg(test)]

@@ -1,51 +1,68 @@
 //! Query strings: strict decoding, typed reading, and the query of the next page.
 
 use std::collections::BTreeMap;
-
-use thiserror::Error;
+use std::fmt;
 
 use crate::messages::clip;
 use crate::percent::{self, PercentError};
 use crate::request_options::{LIMIT_MAX, RequestOptions, some, terms};
 
 /// Kind of error of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryProblem {
     /// A `%` without two hexadecimal digits.
-    #[error("not valid percent-encoding")]
     Percent,
     /// Not UTF-8 after decoding.
-    #[error("not valid UTF-8")]
     Utf8,
     /// Holds a NUL.
-    #[error("must not contain NUL")]
     Nul,
     /// Given more than once.
-    #[error("given twice")]
     Repeated,
-    /// Not a whole number from 1 to 100.
-    #[error("must be 1 to 100")]
-    Limit,
+    /// Not a whole number from 1 to this one.
+    Limit(u16),
     /// Neither true nor false.
-    #[error("must be true or false")]
     Flag,
     /// Brackets in its name that can't be read.
-    #[error("brackets must be name[], name[0] or name[part], at most 5 of them")]
     Brackets,
     /// Its name is that of a value and of a list, or of other shapes that don't agree.
-    #[error("given in two ways; use one of name=, name[]=, name[0]= and name[part]=")]
     Conflicting,
 }
 
+impl fmt::Display for QueryProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Percent => "not valid percent-encoding",
+            Self::Utf8 => "not valid UTF-8",
+            Self::Nul => "must not contain NUL",
+            Self::Repeated => "given twice",
+            Self::Limit(most) => return write!(f, "must be 1 to {most}"),
+            Self::Flag => "must be true or false",
+            Self::Brackets => "brackets must be name[], name[0] or name[part], at most 5 of them",
+            Self::Conflicting => {
+                "given in two ways; use one of name=, name[]=, name[0]= and name[part]="
+            }
+        })
+    }
+}
+
+impl std::error::Error for QueryProblem {}
+
 /// Error of a parameter that can't be read. `Display` is the message for the client; all are status 400.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{param}: {problem}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryError {
     /// The parameter's name, cut and escaped for an echo.
     pub param: String,
     /// The kind of error.
     pub problem: QueryProblem,
 }
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.param, self.problem)
+    }
+}
+
+impl std::error::Error for QueryError {}
 
 impl QueryError {
     pub(crate) fn new(param: &str, problem: QueryProblem) -> Self {
@@ -189,18 +206,23 @@ impl QueryParams {
     /// # Errors
     /// Fails if it was sent twice, or is anything but one to three ASCII digits in that range.
     pub fn limit(&self) -> Result<Option<u16>, QueryError> {
-        self.get("limit")?
-            .map(|text| {
-                let digits =
-                    (1..=3).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
-                let value = if digits { text.parse().unwrap_or(0) } else { 0 };
-                if (1..=LIMIT_MAX).contains(&value) {
-                    Ok(value)
-                } else {
-                    Err(QueryError::new("limit", QueryProblem::Limit))
-                }
-            })
-            .transpose()
+        self.limit_within(LIMIT_MAX)
+    }
+
+    /// Returns the page size, a number from 1 to `most`.
+    ///
+    /// # Errors
+    /// Fails if it was sent twice, or is anything but ASCII digits of a number in that range, at most as many as `most` has.
+    pub fn limit_within(&self, most: u16) -> Result<Option<u16>, QueryError> {
+        let Some(text) = self.get("limit")? else {
+            return Ok(None);
+        };
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let short = text.len() <= most.to_string().len();
+        let limit = text.parse().ok().filter(|_| digits && short);
+        let limit = limit.filter(|limit| (1..=most).contains(limit));
+        let wrong = || QueryError::new("limit", QueryProblem::Limit(most));
+        limit.ok_or_else(wrong).map(Some)
     }
 
     /// Reads a boolean: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.

@@ -3,32 +3,40 @@
 //! A sealed secret is `sealed:1:` and base64url of `key id 2 | nonce 12 | ciphertext | tag 16` (bytes,
 //! big-endian): ChaCha20-Poly1305 under a key that is derived from a key of the ring for this purpose alone.
 //! It is bound to the owner of the secret and opens for no other.
-use thiserror::Error;
+use std::fmt;
 
-use crate::cursor::cipher;
+use crate::cipher;
 use crate::keyring::{KeyLookup, KeyRing};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::aead::{Aad, NONCE_LEN, Nonce};
-use ring::hmac;
+use ring::aead::NONCE_LEN;
 
 const PURPOSE: &[u8] = b"workgraph kept secret";
 /// First characters of every sealed secret, with the version of the form.
 const MARK: &str = "sealed:1:";
 
 /// Reason for which a sealed secret was not opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretError {
     /// The text is not sealed.
-    #[error("the secret is not sealed")]
     NotSealed,
     /// The text was changed, belongs to another owner, or was sealed with another key of this number.
-    #[error("the sealed secret was changed, or sealed with another key")]
     Tampered,
     /// The ring does not have the key, or not any more.
-    #[error("the key of the sealed secret is not in the key ring")]
     NoKey,
 }
+
+impl fmt::Display for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotSealed => "the secret is not sealed",
+            Self::Tampered => "the sealed secret was changed, or sealed with another key",
+            Self::NoKey => "the key of the sealed secret is not in the key ring",
+        })
+    }
+}
+
+impl std::error::Error for SecretError {}
 
 /// Seals a secret with the current key. `owner` names the owner of the secret, such as `webhook 12`; `nonce`
 /// must be fresh random bytes. Returns `None` if the secret is too long for any cipher.
@@ -36,10 +44,12 @@ pub enum SecretError {
 pub fn seal(keys: &KeyRing, nonce: [u8; NONCE_LEN], owner: &str, secret: &str) -> Option<String> {
     let (kid, key) = keys.sealing();
     let mut text = secret.as_bytes().to_vec();
-    let aad = Aad::from(bound(kid, owner));
-    cipher(&derived(key)?)?
-        .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut text)
-        .ok()?;
+    cipher::seal(
+        &cipher::derive(key, PURPOSE)?,
+        nonce,
+        &bound(kid, owner),
+        &mut text,
+    )?;
     let bytes = [&kid.to_be_bytes(), &nonce[..], &text].concat();
     Some(format!("{MARK}{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
@@ -57,16 +67,9 @@ pub fn open(keys: &KeyRing, owner: &str, sealed: &str) -> Result<String, SecretE
     let garbled = SecretError::Tampered;
     let (nonce, text) = bytes.split_first_chunk::<NONCE_LEN>().ok_or(garbled)?;
     let mut text = text.to_vec();
-    let key = derived(key).ok_or(garbled)?;
-    let opened = cipher(&key).and_then(|cipher| {
-        let aad = Aad::from(bound(kid, owner));
-        let nonce = Nonce::assume_unique_for_key(*nonce);
-        cipher
-            .open_in_place(nonce, aad, &mut text)
-            .ok()
-            .map(|text| text.to_vec())
-    });
-    String::from_utf8(opened.ok_or(garbled)?).map_err(|_| garbled)
+    let key = cipher::derive(key, PURPOSE).ok_or(garbled)?;
+    let opened = cipher::open(&key, *nonce, &bound(kid, owner), &mut text).ok_or(garbled)?;
+    String::from_utf8(opened.to_vec()).map_err(|_| garbled)
 }
 
 /// Returns true if a secret of an owner is sealed with the current key. The number of a key proves nothing, since another
@@ -86,12 +89,6 @@ fn read(sealed: &str) -> Result<(u16, Vec<u8>), SecretError> {
         .split_first_chunk::<2>()
         .ok_or(SecretError::Tampered)?;
     Ok((u16::from_be_bytes(*kid), rest.to_vec()))
-}
-
-/// Derives the key for this purpose.
-fn derived(key: &[u8; 32]) -> Option<[u8; 32]> {
-    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), PURPOSE);
-    tag.as_ref().first_chunk().copied()
 }
 
 /// Returns the bytes that are authenticated without being in the ciphertext.
@@ -169,6 +166,6 @@ mod tests {
     /// The key of page tokens differs from this one.
     #[test]
     fn the_key_is_of_this_purpose() {
-        assert_ne!(derived(&[7; 32]), Some([7; 32]));
+        assert_ne!(cipher::derive(&[7; 32], PURPOSE), Some([7; 32]));
     }
 }

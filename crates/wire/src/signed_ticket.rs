@@ -3,28 +3,37 @@
 //! A ticket is base64url of `key id 2 | expiry 8 | tag 32` (bytes, big-endian). The tag is HMAC-SHA-256
 //! (RFC 2104) over the expiry and the purpose of the ticket, under a key that is derived from a key of
 //! the ring for this purpose alone.
-use thiserror::Error;
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::keyring::{KeyLookup, KeyRing};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const PURPOSE: &[u8] = b"workgraph ticket";
 const TAG: usize = 32;
 const TICKET: usize = 2 + 8 + TAG;
 
 /// Reason for which a ticket is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TicketError {
     /// Not a ticket of this service, changed, or for another purpose.
-    #[error("The link is not valid")]
     Invalid,
     /// Past its expiry, or made with a key that has been retired.
-    #[error("The link has expired; ask for a fresh one")]
     Expired,
 }
+
+impl fmt::Display for TicketError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Invalid => "The link is not valid",
+            Self::Expired => "The link has expired; ask for a fresh one",
+        })
+    }
+}
+
+impl std::error::Error for TicketError {}
 
 /// Makes a ticket for the purpose `what`, good until an instant (in whole seconds; a fraction is cut
 /// off).

@@ -234,7 +234,7 @@ proptest! {
     #[test]
     fn envelopes_hold_what_was_put_in(value in value(), t in any::<[String; 3]>(), random in any::<u64>()) {
         let items = value.to_string();
-        let page = NextPage::Page { offset: &t[0], path: &t[1], uri: &t[2] };
+        let page = NextPage::Page { offset: &t[0], path: &t[1], uri: Some(&t[2]) };
         let read = |bytes: Vec<u8>| serde_json::from_slice::<Value>(&bytes).unwrap_or_default();
         let next = json!({"offset": t[0], "path": t[1], "uri": t[2]});
         prop_assert_eq!(read(envelope::page_envelope(items.as_bytes(), page)), json!({"data": value, "next_page": next}));

@@ -214,7 +214,7 @@ pub(crate) fn write_next_page(
         NextPage::Page {
             offset: &offset,
             path: &path,
-            uri: &uri,
+            uri: Some(&uri),
         },
     ))
 }

@@ -38,7 +38,7 @@ impl Portal {
                 404,
                 text(error(
                     "user: Unknown object",
-                    &self.api.settings().error_help(),
+                    &*self.api.settings().error_help(),
                 )),
             )
             .refused_for(RequestRefusal::NotFound),
@@ -48,7 +48,7 @@ impl Portal {
                     403,
                     text(error(
                         "The token lacks the scope openid",
-                        &self.api.settings().error_help(),
+                        &*self.api.settings().error_help(),
                     )),
                 )
                 .with(
