@@ -94,12 +94,14 @@ WIDE = ["limits.standard_paid=100000000", "limits.standard_free=100000000", "lim
 
 
 class Server:
-    """A server of Workgraph with the demo's users. One without `demo`, which keeps no requests to look at, finds them there."""
+    """A server of Workgraph with the demo's users; `limits` are those of the product, or none. One without `demo`, which keeps no
+    requests to look at, finds the users there."""
 
-    def __init__(self, folder, demo=True, **settings):
+    def __init__(self, folder, demo=True, limits=False, **settings):
+        self.folder = folder
         port_file = folder.parent / f"{folder.name}.port"
         port_file.unlink(missing_ok=True)
-        wide = [part for setting in WIDE for part in ("--set", setting)]
+        wide = [] if limits else [part for setting in WIDE for part in ("--set", setting)]
         self.log = open(folder.parent / f"{folder.name}.log", "a")
         arguments = [BINARY, "serve", *(["--demo"] if demo else []), "--quiet", "--listen", "127.0.0.1:0", "--data", str(folder),
                      "--port-file", str(port_file), *wide]

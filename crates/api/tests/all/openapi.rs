@@ -1,6 +1,6 @@
 //! The OpenAPI document: every reply of the transcripts is as it says.
 use crate::golden;
-use jsonschema::Validator;
+use jsonschema::{Registry, Validator};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use workgraph_api::request::Method;
@@ -63,10 +63,32 @@ fn exchanges(file: &str, text: &str) -> Vec<Exchange> {
     out
 }
 
+/// The name of the document among the schemas.
+const ADDRESS: &str = "json-schema:///document";
+
+/// Makes references within the document ones to the document.
+fn rebase(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(to) if name == "$ref" => *to = format!("{ADDRESS}{to}"),
+                    other => rebase(other),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(rebase),
+        _ => {}
+    }
+}
+
 /// Returns the faults of the replies that the document does not allow.
 fn faults(document: &Value) -> (usize, BTreeSet<String>) {
     let router = Router::new(TABLES);
-    let mut validators: BTreeMap<String, Option<Validator>> = BTreeMap::new();
+    let registry = Registry::new().add(ADDRESS, document).unwrap();
+    let registry = registry.prepare().unwrap();
+    // Many replies have the same schema, which is prepared once.
+    let mut validators: BTreeMap<String, Validator> = BTreeMap::new();
     let (mut checked, mut faults) = (0, BTreeSet::new());
     let folder = golden::root("fixtures/transcripts");
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -83,20 +105,23 @@ fn faults(document: &Value) -> (usize, BTreeSet<String>) {
                 exchange.method.to_lowercase(),
                 exchange.status
             );
-            let validator = validators.entry(place.clone()).or_insert_with(|| {
-                let described = document.pointer(&place)?;
+            let described = document.pointer(&place).map(|described| {
                 let shared = described.get("$ref").and_then(Value::as_str);
                 let place = shared.map_or(place.as_str(), |to| to.trim_start_matches('#'));
-                let mut schema = document.clone();
-                let place = place.replace('{', "%7B").replace('}', "%7D");
-                schema["$ref"] = json!(format!("#{place}/content/application~1json/schema"));
-                Some(jsonschema::validator_for(&schema).unwrap())
+                let place = format!("{place}/content/application~1json/schema");
+                let mut schema = document.pointer(&place).unwrap().clone();
+                rebase(&mut schema);
+                schema
             });
             checked += 1;
             let id = found.operation.id;
-            match validator {
+            match described {
                 None => drop(faults.insert(format!("{id}: no status {}", exchange.status))),
-                Some(validator) => {
+                Some(schema) => {
+                    let validator = validators.entry(schema.to_string()).or_insert_with(|| {
+                        let options = jsonschema::options().with_registry(&registry);
+                        options.build(&schema).unwrap()
+                    });
                     if let Err(fault) = validator.validate(&exchange.body) {
                         let at = fault.instance_path();
                         faults.insert(format!("{} {id} {at}: {fault:.200}", exchange.at));

@@ -2,6 +2,7 @@
 mod found;
 mod in_events;
 mod in_job_results;
+mod levels_of_access;
 mod oracles;
 
 use super::sample::{Sample, Tenant, parameters, sample, sender};
