@@ -34,6 +34,11 @@ fn is_secret_name(name: &str) -> bool {
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
+/// Returns true if a parameter of an address holds a secret under this name.
+fn is_secret_parameter(name: &str) -> bool {
+    is_secret_name(name) || SECRET_PARAMETERS.contains(&name.to_ascii_lowercase().as_str())
+}
+
 /// Returns a text without tokens and secrets of this server (`wgp_...` and the like), without what follows `Bearer` or
 /// `Basic`, and without passwords and secret parameters of addresses.
 pub(super) fn masked_text(text: &str) -> String {
@@ -89,12 +94,15 @@ fn secret_at(text: &str, before: Option<char>) -> Option<(&str, &str)> {
             return split(scheme.len(), length).filter(|_| length > 0);
         }
     }
-    if matches!(before, Some('?' | '&' | ';' | '#')) {
+    let in_address = matches!(before, Some('?' | '&' | ';' | '#'));
+    if in_address || before.is_none_or(char::is_whitespace) {
         let name = run(0, |c| c.is_alphanumeric() || "_-.".contains(c));
         let is_pair = text.get(name..)?.starts_with('=');
         let word = text.get(..name)?;
-        let is_secret =
-            is_secret_name(word) || SECRET_PARAMETERS.contains(&word.to_ascii_lowercase().as_str());
+        let is_secret = match in_address {
+            true => is_secret_parameter(word),
+            false => is_secret_name(word),
+        };
         if is_pair && is_secret {
             return split(name + 1, run(name + 1, is_value));
         }
@@ -118,6 +126,23 @@ fn masked_part(part: &str) -> Cow<'_, str> {
     Cow::Borrowed(MASK)
 }
 
+/// Returns true if the name of a parameter of an address, which may be percent-encoded several times, is that of a secret,
+/// or can't be read.
+fn has_secret_name(name: &str) -> bool {
+    let mut text = name.to_owned();
+    for _ in 0..DECODINGS_MAX {
+        if is_secret_parameter(&text) {
+            return true;
+        }
+        match percent::decode(text.as_bytes(), true) {
+            Ok(plain) if plain == text => return false,
+            Ok(plain) => text = plain,
+            Err(_) => return text == name,
+        }
+    }
+    true
+}
+
 /// Returns a path without secrets in its segments.
 pub(super) fn masked_path(path: &str) -> String {
     let parts: Vec<_> = path.split('/').map(masked_part).collect();
@@ -130,11 +155,9 @@ pub(super) fn masked_query(query: &str) -> String {
         let Some((name, value)) = pair.split_once('=') else {
             return masked_part(pair).into_owned();
         };
-        match percent::decode(name.as_bytes(), true) {
-            Ok(plain) if !is_secret_name(&plain) => {
-                format!("{}={}", masked_part(name), masked_part(value))
-            }
-            _ => format!("{}={MASK}", masked_part(name)),
+        match has_secret_name(name) {
+            true => format!("{}={MASK}", masked_part(name)),
+            false => format!("{}={}", masked_part(name), masked_part(value)),
         }
     };
     let parts: Vec<String> = query.split('&').map(masked).collect();
@@ -256,10 +279,36 @@ mod tests {
                 format!("a=1&{name}=***")
             );
         }
-        assert_eq!(
-            masked_query("access%5Ftoken=SECRETVALUE"),
-            "access%5Ftoken=***"
-        );
+        for name in [
+            "access%5Ftoken",
+            "access%255Ftoken",
+            "%2561ccess_token",
+            "Policy",
+            "%50olicy",
+            "X-Amz-Signature",
+            "sig",
+        ] {
+            let masked = masked_query(&format!("a=1&{name}=SECRETVALUE"));
+            assert_eq!(masked, format!("a=1&{name}=***"));
+        }
+        for encodings in 1..=6 {
+            let (mut token, mut address) = (
+                TOKEN.replace('_', "%5f"),
+                "https://h.example/#Policy=SECRETVALUE".to_owned(),
+            );
+            for _ in 0..encodings {
+                token = percent::encode_component(&token).to_string();
+                address = percent::encode_component(&address).to_string();
+            }
+            for text in [
+                masked_path(&format!("/tasks/{token}")),
+                masked_query(&format!("a={token}&b={address}")),
+                masked_query(&token),
+            ] {
+                let shows = text.contains("SECRETVALUE") || text.contains(&TOKEN[8..]);
+                assert!(!shows, "{encodings}: {text}");
+            }
+        }
         assert_eq!(masked_path(&format!("/tasks/{TOKEN}")), "/tasks/***");
         assert_eq!(
             masked_body(b"{\"client_secret\": \"SECRETVALUE\"", None),

@@ -2,6 +2,7 @@
 //! administer.
 use std::time::SystemTime;
 
+use workgraph_api::operations::all;
 use workgraph_api::request_inspector::{RecordedRequest, RequestOwner};
 use workgraph_auth::{AuthStoreError, Param};
 
@@ -13,7 +14,7 @@ use crate::pages::{
 
 /// Most requests that a page shows.
 const SHOWN: usize = 50;
-/// Text in the place of a value that is not shown.
+/// Text in the place of a path that is not shown.
 const HIDDEN: &str = "***";
 
 /// Owner whose requests a user may see.
@@ -74,7 +75,7 @@ impl Console<'_> {
         Ok(owners)
     }
 
-    /// Finds requests of visible owners, the newest first.
+    /// Finds requests of visible owners, the newest first. `is_wanted` sees of each what the user sees.
     fn find_requests(
         &self,
         user: u64,
@@ -87,10 +88,20 @@ impl Console<'_> {
             .filter(|o| key.is_empty() || o.choice.key == key);
         let mut rows: Vec<RequestRow> = Vec::new();
         for visible in chosen {
-            let found = self.inspector.requests(visible.owner, SHOWN, is_wanted);
+            let owner = visible.owner;
+            let found =
+                self.inspector.requests(
+                    owner,
+                    SHOWN,
+                    &|request| match is_own(owner, user, request) {
+                        true => is_wanted(request),
+                        false => is_wanted(&for_viewer(owner, user, request.clone())),
+                    },
+                );
             rows.extend(found.into_iter().map(|request| RequestRow {
                 owner: visible.choice.name.clone(),
-                request: for_viewer(visible.owner, user, request),
+                is_own: is_own(owner, user, &request),
+                request: for_viewer(owner, user, request),
             }));
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.request.at));
@@ -205,16 +216,21 @@ fn matches(search: &RequestSearch, request: &RecordedRequest, now: SystemTime) -
     named && with_status && (search.id.is_empty() || *request.id == search.id)
 }
 
-/// Returns a request as a user sees it: of a request that an app made for somebody else, the values of the query, the
-/// bodies and the error's text are that person's.
+/// Returns true if a request is the user's own to see: it acted for them, or for a service account that they administer,
+/// or it quotes nobody.
+fn is_own(owner: RequestOwner, user: u64, request: &RecordedRequest) -> bool {
+    // Requests to the authorization server have no token; their records have fixed texts alone.
+    !matches!(owner, RequestOwner::App(_)) || request.user == user || request.token == 0
+}
+
+/// Returns a request as a user sees it: of a request that an app made for somebody else, the values in the path, the query,
+/// the bodies and the text of the error are that person's.
 fn for_viewer(owner: RequestOwner, user: u64, mut request: RecordedRequest) -> RecordedRequest {
-    if matches!(owner, RequestOwner::App(_)) && request.user != user {
-        let hidden = |pair: &str| match pair.split_once('=') {
-            Some((name, _)) => format!("{name}={HIDDEN}"),
-            None => pair.to_owned(),
-        };
-        let pairs: Vec<String> = request.query.split('&').map(hidden).collect();
-        request.query = pairs.join("&").into();
+    if !is_own(owner, user, &request) {
+        let operation = all().find(|operation| operation.id == request.operation);
+        request.path = operation.map_or(HIDDEN, |operation| operation.path).into();
+        request.query = Box::default();
+        request.error = None;
         request.bodies = None;
     }
     request

@@ -41,6 +41,8 @@ pub struct RequestSearch {
 pub struct RequestRow {
     /// Name of its owner.
     pub owner: String,
+    /// False if an app made it for somebody else: its path is the operation's, and it has no query, error or body.
+    pub is_own: bool,
     /// The request.
     pub request: RecordedRequest,
 }
@@ -258,12 +260,13 @@ impl RequestPage<'_> {
             p { a href=(paths::REQUESTS) { "All requests" } }
             h1 { (request.method) " " (operation(request)) }
             (card("facts", "The request", &self.facts()))
-            @if request.token != 0 { (card("curl", "As curl", &html! {
+            @if request.token != 0 && self.row.is_own { (card("curl", "As curl", &html! {
                 p.hint #curl-hint { "Put a token of yours in the place of $TOKEN." }
                 code.secret aria-describedby="curl-hint" { (self.curl()) }
             })) }
             (card("bodies", "Bodies", &html! {
                 @match &request.bodies {
+                    None if !self.row.is_own => p.soft { "The app made this request for somebody else. Its query, its bodies and the text of its error are theirs." },
                     None => p.soft { "They were not recorded." },
                     Some(bodies) => {
                         h3 { "Request" }

@@ -145,6 +145,76 @@ fn requests_are_seen_by_the_owner_of_their_token_alone() {
     assert!(leads(&nobody.get(REQUESTS)).starts_with("/-/sign_in"));
 }
 
+/// The owner of an app builds it, and is not to read what its users do.
+#[test]
+fn the_owner_of_an_app_sees_of_requests_for_others_no_value_that_they_sent_or_got() {
+    let (town, _) = town(MEMORY);
+    for (id, user) in [("pa", ADA), ("pb", BOB)] {
+        let (secret, digest) = mint_token(TokenKind::Access, &[100 + user as u8; 32]);
+        let mut record = TokenRecord::personal(950 + user, digest, user, town.now());
+        record.kind = TokenKind::Access;
+        record.app = Some(APP);
+        record.grant = Some(1);
+        record.expires_at = Some(town.now() + Duration::from_secs(3_600));
+        block_on(town.store.insert_token(record)).unwrap();
+        for (n, (target, body)) in [
+            ("/tasks/4242424242?opt_fields=name", ""),
+            ("/tasks?project=5353535353&text=whispered", ""),
+            ("/users/hidden.person@secret.example", ""),
+            (
+                "/tasks/4242424242/stories",
+                r#"{"data": {"text": "whispered"}}"#,
+            ),
+            ("/no/such/path/whispered", ""),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            call(&town, secret.expose(), target, body, &format!("{id}-{n}"));
+        }
+    }
+    let said = [
+        "4242424242",
+        "5353535353",
+        "whispered",
+        "hidden.person",
+        "secret.example",
+    ];
+    let mut ada = Browser::of(&town, ADA);
+    let list = page(&mut ada, &format!("{REQUESTS}?owner=app-40"), 200);
+    assert!(
+        list.contains("requests/pb-0") && list.contains("requests/pa-0"),
+        "{list}"
+    );
+    for n in 0..4 {
+        let shown = page(&mut ada, &format!("{REQUESTS}/pb-{n}"), 200);
+        for secret in said {
+            assert!(!shown.contains(secret), "{n}: {secret}: {shown}");
+        }
+        for fact in ["12.3 ms", "<dt>Status</dt>", "<dt>Reason</dt>", "{"] {
+            assert!(
+                shown.contains(fact) || n == 1 && fact == "{",
+                "{n}: {fact}: {shown}"
+            );
+        }
+        assert!(!shown.contains("As curl"), "{shown}");
+    }
+    // No search tells what is not shown.
+    for secret in said {
+        let found = page(&mut ada, &format!("{REQUESTS}?operation={secret}"), 200);
+        assert!(!found.contains("requests/pb-"), "{secret}: {found}");
+    }
+    let found = page(
+        &mut ada,
+        &format!("{REQUESTS}?operation=%7Btask_gid%7D"),
+        200,
+    );
+    assert!(found.contains("requests/pb-0"), "{found}");
+    // Of the requests for themselves they see all.
+    let own = page(&mut ada, &format!("{REQUESTS}/pa-0"), 200);
+    assert!(own.contains("/tasks/4242424242?opt_fields=name"), "{own}");
+}
+
 /// S295. A request has time, operation, status, duration, cost, limits, error and id; the search finds it by each of
 /// operation, path, status, class of status and id; as curl it has a placeholder for the token.
 #[test]

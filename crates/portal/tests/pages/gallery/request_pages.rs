@@ -14,6 +14,7 @@ use super::now;
 fn recorded(text: &str, n: u16) -> RequestRow {
     RequestRow {
         owner: text.to_owned(),
+        is_own: true,
         request: RecordedRequest {
             id: "0a1b2c3d4e5f-1f-10".into(),
             at: now(),
