@@ -54,6 +54,7 @@ mod project_records;
 mod races;
 mod reactions;
 mod records;
+mod rings;
 mod roles;
 mod rule_triggers;
 mod rules;
