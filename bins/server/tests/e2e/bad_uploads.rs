@@ -146,3 +146,88 @@ fn a_name_cannot_break_out_of_the_header_of_a_download() {
         assert_eq!(file.header("x-evil"), None, "{sent}");
     }
 }
+
+#[test]
+fn names_of_files_are_kept_as_browsers_and_curl_mean_them() {
+    let folder = Folder::new("names-of-files");
+    let server = impatient(&folder);
+    let task = task(&server);
+    let mut connection = server.raw_connection();
+    for (sent, name) in [
+        (&b"the %22plan%22.txt"[..], "the \"plan\".txt"),
+        (b"the \\\"plan\\\".txt", "the \"plan\".txt"),
+        (b"100%.txt", "100%.txt"),
+        (b"%.txt", "%.txt"),
+        (b"5%2 of %zz.txt", "5%2 of %zz.txt"),
+        (b"%22100%%22.txt", "\"100%\".txt"),
+        (b"caf\xe9.txt", "caf\u{e9}.txt"),
+        (b"\xa3 100% \xfc.txt", "\u{a3} 100% \u{fc}.txt"),
+        ("caf\u{e9} 100%.txt".as_bytes(), "caf\u{e9} 100%.txt"),
+    ] {
+        let whole = body(&task, "NAME", b"content");
+        let at = whole.windows(4).position(|part| part == b"NAME").unwrap();
+        let whole = [&whole[..at], sent, &whole[at + 4..]].concat();
+        let request = [head(&server, whole.len()).into_bytes(), whole].concat();
+        let reply = connection.ask(&request).unwrap();
+        let shown = sent.escape_ascii();
+        assert_eq!(reply.status, 200, "{shown}: {}", reply.text());
+        assert_eq!(reply.json()["data"]["name"], name, "{shown}");
+    }
+}
+
+#[test]
+fn no_operation_takes_a_compressed_body() {
+    let folder = Folder::new("compressed-bodies");
+    let server = impatient(&folder);
+    let ask = |method: &str, path: &str, kind: &str, encoding: &str| {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: {kind}\r\nContent-Encoding: {encoding}\r\nContent-Length: 3\r\n\r\n",
+            server.token()
+        );
+        let request = [head.as_bytes(), b"\x1f\x8b\x08"].concat();
+        server.raw_connection().ask(&request).unwrap()
+    };
+    let refused = |method: &str, path: &str, kind: &str, encoding: &str| {
+        let reply = ask(method, path, kind, encoding);
+        let said = format!("{method} {path} {kind} {encoding}: {}", reply.text());
+        assert_eq!(reply.status, 415, "{said}");
+        let message = "Content-Encoding: not supported; send the body as it is";
+        assert_eq!(reply.message(), message, "{said}");
+        assert!(reply.json()["errors"][0]["help"].is_string(), "{said}");
+    };
+    let all = workgraph_operations::table::TABLES
+        .iter()
+        .copied()
+        .flatten();
+    for operation in all {
+        let method = operation.method.name();
+        if matches!(method, "POST" | "PUT") {
+            let parts = operation.path.split('/');
+            let parts = parts.map(|part| if part.starts_with('{') { "1" } else { part });
+            let path = parts.collect::<Vec<_>>().join("/");
+            refused(
+                method,
+                &format!("/api/1.0{path}"),
+                "application/json",
+                "gzip",
+            );
+        }
+    }
+    let form = "application/x-www-form-urlencoded";
+    let multipart = "multipart/form-data; boundary=AaB03x";
+    for (path, kind) in [
+        ("/api/1.0/tasks", form),
+        ("/api/1.0/attachments", multipart),
+        ("/api/1.0/tasks/1/attachments", multipart),
+        ("/api/1.0/batch", "application/json; charset=utf-8"),
+    ] {
+        for encoding in ["br", "deflate", "GZIP", "identity, gzip", "x-unknown"] {
+            refused("POST", path, kind, encoding);
+        }
+    }
+    let reply = ask("POST", "/-/oauth_token", form, "gzip");
+    assert_eq!(reply.status, 415, "{}", reply.text());
+    let plain = ask("POST", "/api/1.0/tasks", form, "identity");
+    assert_eq!(plain.status, 400, "{}", plain.text());
+}
