@@ -1,4 +1,5 @@
 //! Escalation: no user raises their own access. Each way to try it, and the access after it.
+mod copies;
 mod programs;
 
 use crate::world::{Answer, KINDS, Kind, World};
@@ -386,21 +387,4 @@ fn admins_of_a_project_see_and_end_the_access_that_portfolios_give() {
             json!({"is_access_control_inherited": true}),
         ));
     }
-}
-
-#[test]
-fn a_guest_has_no_portfolio_by_a_copy_either() {
-    let world = World::new(Kind::Memory);
-    let works = gid(&world, "works");
-    let guest = json!({"parent": works, "member": gid(&world, "gus"), "access_level": "editor"});
-    ok(world.post("ada", "/memberships", guest));
-    let made = json!({"name": "Mine", "workspace": gid(&world, "orchid")});
-    let made = world.post("gus", "/portfolios", made);
-    assert!(made.status == 402 || made.status == 403, "{}", made.text);
-    let copy = world.post(
-        "gus",
-        &format!("/portfolios/{works}/duplicate"),
-        json!({"name": "Mine"}),
-    );
-    assert!(copy.status == 402 || copy.status == 403, "{}", copy.text);
 }

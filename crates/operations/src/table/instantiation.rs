@@ -4,7 +4,7 @@ mod inputs;
 use self::inputs::{InstantiateProject, InstantiateTask, RequestedDate};
 use super::named_users::member_of;
 use super::projects::places_allowed;
-use super::template_copies::{copy_team, full_copy, original_team};
+use super::template_copies::{copy_team, full_copy, original_team, original_workspace};
 use crate::operation::Decision;
 use crate::operation::steps::Steps;
 use crate::request_context::RequestContext;
@@ -35,7 +35,8 @@ fn project_needs(
 ) -> Result<ReadQuery, DomainError> {
     let mut want = jobs::start_needs(call.read_query(), call.job_requester())
         .follow(input.template.node_ref(), custom_field_rules::settings())
-        .node(original_team(&input.template, rel::TEMPLATE_TEAM));
+        .node(original_team(&input.template, rel::TEMPLATE_TEAM))
+        .node(original_workspace(&input.template));
     if let Some(team) = &input.team {
         want.add_ref(team.node);
     }

@@ -3,7 +3,7 @@ mod inputs;
 
 use self::inputs::{DuplicateProject, DuplicateTask};
 use super::projects::places_allowed;
-use super::template_copies::{copy_team, original_team};
+use super::template_copies::{copy_team, original_team, original_workspace};
 use crate::operation::rows::create;
 use crate::operation::steps::Steps;
 use crate::operation::{Decision, Operation, get};
@@ -84,7 +84,8 @@ fn project_needs(
         .edges(old.clone(), rel::PROJECT_FOLLOWERS)
         .edges(old.clone(), rel::TEAM)
         .follow(old, custom_field_rules::settings())
-        .node(original_team(&input.project, rel::TEAM));
+        .node(original_team(&input.project, rel::TEAM))
+        .node(original_workspace(&input.project));
     if let Some(team) = &input.team {
         want.add_ref(team.node);
     }

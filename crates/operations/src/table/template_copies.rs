@@ -8,6 +8,7 @@ use workgraph_core::jobs::date_shift::DateShift;
 use workgraph_core::jobs::duplication::{CopyKind, CopyOptions, CopyPhase, Duplication};
 use workgraph_core::jobs::template_snapshot::TemplateData;
 use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::model::resources::workspace;
 use workgraph_core::storage::{LinkSelector, NodeRef, ReadView};
 
 /// The team of the copy.
@@ -23,7 +24,13 @@ pub(super) fn original_team(original: &Named<Gid>, by: Relation) -> NodeRef {
     original.node_ref().of(LinkSelector::FirstEdge(by))
 }
 
-/// Returns the team that the body names, or else that of the original.
+/// Returns a reference to the workspace of the original, of which [`copy_team`] must know what it is.
+pub(super) fn original_workspace(original: &Named<Gid>) -> NodeRef {
+    original.node_ref().of(LinkSelector::Workspace)
+}
+
+/// Returns the team that the body names, or else that of the original. In an organization a guest has no copy without a
+/// team, as they create no project without one.
 pub(super) fn copy_team(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -35,7 +42,16 @@ pub(super) fn copy_team(
         Some(team) => Some(team.node_ref()),
         None => Some(original_team(original, by)).filter(|r| view.resolve(r).is_some()),
     };
-    team_of(call, view, workspace, name.as_ref())
+    let team = team_of(call, view, workspace, name.as_ref())?;
+    let is_organization = view
+        .node(workspace)
+        .is_some_and(|node| node.get(workspace::IS_ORGANIZATION));
+    if team.is_none() && is_organization && !view.viewer.is_member(workspace) {
+        return Err(DomainError::forbidden(
+            "Guests have projects and templates in their teams alone; name one of them (team).",
+        ));
+    }
+    Ok(team)
 }
 
 /// Returns a duplication with all parts that a copy of a project can have; templates keep all of them.

@@ -1,7 +1,7 @@
 //! Templates of projects and tasks: creating them, and instantiating them.
 use super::instantiation;
 use super::projects::places_allowed;
-use super::template_copies::{TEAM, copy_team, full_copy, original_team};
+use super::template_copies::{TEAM, copy_team, full_copy, original_team, original_workspace};
 use crate::method::Method;
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,
@@ -275,7 +275,8 @@ fn delete_project_template(
 fn save_needs(call: &RequestContext<'_>, input: &SaveAsTemplate) -> Result<ReadQuery, DomainError> {
     let mut want = jobs::start_needs(call.read_query(), call.job_requester())
         .follow(input.project.node_ref(), custom_field_rules::settings())
-        .node(original_team(&input.project, rel::TEAM));
+        .node(original_team(&input.project, rel::TEAM))
+        .node(original_workspace(&input.project));
     for named in [&input.team, &input.workspace].into_iter().flatten() {
         want.add_ref(named.node);
     }
