@@ -418,6 +418,36 @@ fn an_address_leads_nowhere_once_its_viewer_does_not_see_the_attachment() {
     assert!(!still());
 }
 
+/// S243.
+#[test]
+fn an_address_of_a_disabled_account_leads_nowhere() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let made = world.send(upload(
+            &world,
+            &[parent(&world), file_part("a.txt", "content")],
+        ));
+        let see = |reader: &str| {
+            let shown = world.get(reader, &format!("/attachments/{}", made.gid()));
+            let (path, query) = parts(&shown.json["data"]["download_url"]);
+            world.api.admit_attachment_download(&path, &query).unwrap()
+        };
+        let (adas, mels, robots) = (see("ada"), see("mel"), see("robot"));
+        let still = |admitted| world.run(world.api.can_still_see(admitted)).unwrap();
+        assert!(still(&adas) && still(&mels) && still(&robots));
+        let disable = |name: &str| {
+            let (user, now) = (world.gid(name).get(), world.now());
+            world
+                .run(world.tokens.set_disabled(user, true, now))
+                .unwrap();
+        };
+        disable("mel");
+        assert!(still(&adas) && !still(&mels) && still(&robots));
+        disable("robot");
+        assert!(still(&adas) && !still(&robots));
+    }
+}
+
 /// S243. Records and lists have the addresses, also for an app that may read nothing but attachments.
 #[test]
 fn whoever_reads_attachments_gets_the_addresses_of_files() {

@@ -1,6 +1,7 @@
 //! Signed addresses of the files of attachments.
 use super::file_names;
 use crate::state::Api;
+use crate::storage_error::StorageError;
 use std::time::{Duration, SystemTime};
 use workgraph_core::Gid;
 use workgraph_core::model::node::Node;
@@ -172,14 +173,16 @@ impl Api {
         })
     }
 
-    /// Returns true if the viewer that an address was made for still sees the attachment, and it still has the file.
+    /// Returns true if the viewer that an address was made for has an account that is not disabled and still sees the
+    /// attachment, and it still has the file.
     ///
     /// # Errors
-    /// Fails when the store fails.
-    pub async fn can_still_see(
-        &self,
-        admitted: &AttachmentDownload,
-    ) -> Result<bool, GraphStoreError> {
+    /// Fails when a store fails.
+    pub async fn can_still_see(&self, admitted: &AttachmentDownload) -> Result<bool, StorageError> {
+        let account = self.tokens.account(admitted.viewer.user.get()).await?;
+        if account.is_none_or(|account| account.disabled) {
+            return Ok(false);
+        }
         let query = ReadQuery::of(admitted.viewer).node(admitted.attachment);
         let view = self.graph.load(&query).await?;
         let node = view.visible(admitted.attachment);

@@ -1,9 +1,14 @@
 //! Quotas of files, and the reserve of their disk.
-use super::{file_part, parent, part, sent, upload};
+use super::{Pieces, file_part, parent, part, sent, upload};
 use crate::world::{KINDS, Kind, World};
+use bytes::Bytes;
 use serde_json::json;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
-use workgraph_api::ApiSettings;
+use workgraph_api::ports::body_source::{BodyReadError, BodySource};
+use workgraph_api::{ApiSettings, RequestOrigin};
 use workgraph_operations::settings::AttachmentSettings;
 
 fn world(kind: Kind, attachments: AttachmentSettings) -> World {
@@ -138,4 +143,110 @@ fn a_disk_below_its_reserve_takes_no_file_and_everything_else_goes_on() {
     assert_eq!(world.get("ada", &task).status, 200);
     let written = world.call("ada", "PUT", &task, &json!({"name": "Water"}));
     assert_eq!(written.status, 200, "{}", written.text);
+}
+
+/// A body whose pieces come one at a time, each after all other uploads had their turn.
+struct TakesTurns {
+    pieces: Pieces,
+    has_waited: bool,
+}
+
+impl BodySource for TakesTurns {
+    fn poll_bytes(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BodyReadError>>> {
+        self.has_waited ^= true;
+        if self.has_waited {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.pieces.poll_bytes(context)
+    }
+}
+
+/// Sends uploads of these sizes at the same time, whose bodies come in turns; returns the statuses.
+fn at_the_same_time(world: &World, sizes: &[usize], piece: usize) -> Vec<u16> {
+    let requests: Vec<_> = sizes.iter().map(|size| bytes(world, *size)).collect();
+    let upload = |request| async move {
+        let request: &workgraph_api::ApiRequest = request;
+        let pieces = Pieces {
+            size: piece,
+            ..Pieces::of(&request.body)
+        };
+        let mut body = TakesTurns {
+            pieces,
+            has_waited: false,
+        };
+        let origin = RequestOrigin::default();
+        let reply = world.api.handle_streamed(request, origin, &mut body).await;
+        reply.status
+    };
+    let mut uploads: Vec<_> = requests.iter().map(|r| Box::pin(upload(r))).collect();
+    let mut statuses = vec![None; sizes.len()];
+    world.run(pin!(poll_fn(|context| {
+        for (upload, status) in uploads.iter_mut().zip(&mut statuses) {
+            if status.is_none()
+                && let Poll::Ready(done) = upload.as_mut().poll(context)
+            {
+                *status = Some(done);
+            }
+        }
+        match statuses.iter().all(Option::is_some) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })));
+    statuses.into_iter().flatten().collect()
+}
+
+/// S246. Each alone would fit.
+#[test]
+fn uploads_at_the_same_time_do_not_pass_a_quota_together() {
+    let of_workspace = AttachmentSettings {
+        workspace_quota: Some(1_000),
+        ..AttachmentSettings::default()
+    };
+    for (kind, quota) in KINDS
+        .into_iter()
+        .flat_map(|kind| [(kind, of_user(1_000)), (kind, of_workspace.clone())])
+    {
+        for piece in [50, 9_000] {
+            let world = world(kind, quota.clone());
+            let statuses = at_the_same_time(&world, &[400; 6], piece);
+            let stored = statuses.iter().filter(|status| **status == 200).count();
+            let refused = statuses.iter().filter(|status| **status == 413).count();
+            assert_eq!(stored + refused, 6, "{kind:?} {piece}: {statuses:?}");
+            assert!((1..=2).contains(&stored), "{kind:?} {piece}: {statuses:?}");
+            assert_eq!(world.blobs.files().len(), stored, "{kind:?} {piece}");
+            // What was reserved for those that were refused is free again.
+            let rest = 1_000 - 400 * stored;
+            assert_eq!(world.send(bytes(&world, rest + 1)).status, 413);
+            assert_eq!(world.send(bytes(&world, rest)).status, 200);
+        }
+    }
+}
+
+/// S246. The file is stored once.
+#[test]
+fn a_copy_of_an_attachment_counts_once() {
+    for kind in KINDS {
+        let world = world(kind, of_user(1_000));
+        assert_eq!(world.send(bytes(&world, 600)).status, 200);
+        let water = world.gid("water");
+        for _ in 0..3 {
+            let copy = json!({"name": "Copy", "include": "attachments"});
+            let job = world.post("ada", &format!("/tasks/{water}/duplicate"), copy);
+            assert_eq!(job.status, 201, "{}", job.text);
+            world.work();
+            let copy = job.json["data"]["new_task"]["gid"].as_str().unwrap();
+            let files = world.get("ada", &format!("/attachments?parent={copy}"));
+            assert!(files.gids().len() > 1, "{}", files.text);
+        }
+        let swept = world.api.sweep_attachment_files(Duration::ZERO);
+        world.run(swept).unwrap();
+        assert_eq!(world.send(bytes(&world, 401)).status, 413);
+        assert_eq!(world.send(bytes(&world, 400)).status, 200);
+        assert_eq!(world.send(bytes(&world, 1)).status, 413);
+    }
 }
