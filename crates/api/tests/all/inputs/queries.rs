@@ -273,3 +273,120 @@ fn lists_of_a_containers_tasks_are_filtered_by_when_they_were_modified() {
         assert_eq!(since(later.to_string()), Vec::<String>::new(), "{list}");
     }
 }
+
+/// In an address that a client sent as it is, `+` stands for itself: no address has a blank.
+#[test]
+fn a_plus_in_an_address_need_not_be_encoded() {
+    let world = world();
+    let orchid = world.gid("orchid").to_string();
+    let added = world.post(
+        "ada",
+        &format!("/workspaces/{orchid}/addUser"),
+        json!({"user": "pat+work@orchid.test"}),
+    );
+    assert_eq!(added.status, 200, "{}", added.text);
+    let pat = added.gid();
+    let goal = world.gid("orchid_goal").to_string();
+    let task = task(
+        &world,
+        json!({"name": "Pat's", "workspace": orchid, "assignee": pat}),
+    );
+    for (target, parameter, found) in [
+        (
+            format!("/tasks?workspace={orchid}"),
+            "assignee",
+            Some(&task),
+        ),
+        (
+            format!("/workspaces/{orchid}/tasks/search?sort_by=created_at"),
+            "assignee.any",
+            Some(&task),
+        ),
+        (
+            format!("/workspaces/{orchid}/tasks/search?sort_by=created_at"),
+            "created_by.any",
+            None,
+        ),
+        (
+            format!("/workspaces/{orchid}/tasks/search?sort_by=created_at"),
+            "followers.any",
+            None,
+        ),
+        (
+            format!("/workspaces/{orchid}/projects/search?sort_by=created_at"),
+            "owner.any",
+            None,
+        ),
+        (
+            format!("/team_memberships?workspace={orchid}"),
+            "user",
+            None,
+        ),
+        (
+            format!("/portfolio_memberships?workspace={orchid}"),
+            "user",
+            None,
+        ),
+        (format!("/memberships?parent={goal}"), "member", None),
+        (
+            format!("/time_tracking_entries?workspace={orchid}"),
+            "user",
+            None,
+        ),
+        (format!("/ooo_entries?workspace={orchid}"), "user", None),
+    ] {
+        let ask = |address: &str| world.get("ada", &format!("{target}&{parameter}={address}"));
+        let (plain, encoded) = (ask("pat+work@orchid.test"), ask("pat%2Bwork%40orchid.test"));
+        let named = format!("{target} {parameter}: {}", plain.text);
+        assert_eq!(
+            (plain.status, &plain.text),
+            (encoded.status, &encoded.text),
+            "{named}"
+        );
+        if let Some(task) = found {
+            assert!(plain.gids().contains(task), "{named}");
+        }
+    }
+    let path = world.get("ada", "/users/pat+work@orchid.test");
+    assert_eq!((path.status, path.gid()), (200, pat));
+}
+
+#[test]
+fn a_list_that_is_given_in_parts_is_one_list() {
+    let world = world();
+    let orchid = world.gid("orchid").to_string();
+    let [thirsty, other] = ["Thirsty 2", "Dry"].map(|name| {
+        let tag = json!({"name": name, "workspace": orchid});
+        world.post("ada", "/tags", tag).gid()
+    });
+    let tasks = [&thirsty, &other].map(|tag| {
+        task(
+            &world,
+            json!({"name": "Tagged", "workspace": orchid, "tags": [tag]}),
+        )
+    });
+    let search = format!("/workspaces/{orchid}/tasks/search?sort_by=created_at");
+    let both = read(&world, &format!("{search}&tags.any={thirsty},{other}")).gids();
+    assert_eq!(both.len(), 2);
+    for query in [
+        format!("tags.any={thirsty}&tags.any={other}"),
+        format!("tags.any[]={thirsty}&tags.any[]={other}"),
+        format!("tags.any={other}&text=Tagged&tags.any={thirsty}"),
+    ] {
+        assert_eq!(
+            read(&world, &format!("{search}&{query}")).gids(),
+            both,
+            "{query}"
+        );
+    }
+    for (parameter, found) in [("tags.not", vec![]), ("tags.all", vec![])] {
+        let query = format!("text=Tagged&{parameter}={thirsty}&{parameter}={other}");
+        let found: Vec<String> = found;
+        assert_eq!(
+            read(&world, &format!("{search}&{query}")).gids(),
+            found,
+            "{query}"
+        );
+    }
+    assert!(tasks.iter().all(|task| both.contains(task)));
+}

@@ -110,7 +110,7 @@ impl OperationInput for ListTasks {
             Some(Assignee::Nobody)
         } else {
             let text = assignee.get()?.as_ref();
-            let user = text.map(|text| inputs.user(ASSIGNEE.def.name, text));
+            let user = text.map(|text| inputs.query_user(ASSIGNEE.def.name, text));
             user.transpose()?.map(Assignee::User)
         };
         Ok(Self {
