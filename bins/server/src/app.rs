@@ -268,10 +268,15 @@ pub(crate) async fn serve(
 /// Longest wait for the bucket at the start.
 const BUCKET_WAIT: Duration = Duration::from_secs(5);
 
-/// Refuses a database that nodes share without a folder for the files that they share.
+/// Refuses a database that nodes share without a folder for the files that they share, and a folder in which others can
+/// change them.
 fn check_shared_files(config: &Config) -> Result<()> {
-    if config.database.url.is_empty() || Path::new(&config.database.shared_files).is_dir() {
+    let folder = Path::new(&config.database.shared_files);
+    if config.database.url.is_empty() {
         return Ok(());
+    }
+    if folder.is_dir() {
+        return data_dir::require_unwritable_by_others(folder, data_dir::SHARED_FILES, "o-w");
     }
     bail!(
         "--shared-files `{}`: this must be a folder that all nodes of the database share; files of exports are kept there, and those of attachments if no bucket is set",

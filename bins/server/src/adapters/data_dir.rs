@@ -17,19 +17,34 @@ use workgraph_wire::KeyRing;
 /// Fails if it can't be made, or other users can write to the one there is.
 pub(crate) fn create_data_dir(path: &Path) -> Result<()> {
     if path.is_dir() {
-        if mode(path)? & OTHERS_WRITE != 0 {
-            bail!(
-                "{}: other users of this machine can write to the data folder, and so change what the server trusts; run `chmod 700` on it",
-                path.display()
-            );
-        }
-        return Ok(());
+        return require_unwritable_by_others(path, "the data folder", "700");
     }
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
         .with_context(|| format!("{}: the data folder can't be made", path.display()))
+}
+
+/// Name of the folder of `--shared-files` in texts.
+pub(crate) const SHARED_FILES: &str = "the folder of the files that nodes share (--shared-files)";
+
+/// Requires that other users of this machine can't write to a folder, which the text calls `named`.
+///
+/// # Errors
+/// Names the mode that `chmod` is to give it if they can; fails if its mode can't be read.
+pub(crate) fn require_unwritable_by_others(
+    path: &Path,
+    named: &str,
+    right_mode: &str,
+) -> Result<()> {
+    if mode(path)? & OTHERS_WRITE != 0 {
+        bail!(
+            "{}: other users of this machine can write to {named}, and so change what the server trusts; run `chmod {right_mode}` on it",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 /// Bits of a file mode: write for others; write for the group; all rights of group and others.

@@ -1,4 +1,5 @@
 //! The claim of an archive in a folder: the one data folder whose commits are in it.
+use crate::adapters::data_dir::require_unwritable_by_others;
 use anyhow::{Context, Result, bail};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -22,6 +23,7 @@ pub(super) fn claim(archive: &Path, own: &str) -> Result<()> {
             .create(archive)
             .with_context(named)?;
     }
+    require_unwritable_by_others(archive, "the archive (archive.folder)", "o-w")?;
     // Written beside it and linked, so that nobody reads half of it, and of two only one succeeds.
     let draft = archive.join(format!("{CLAIM}.{own}"));
     let written = OpenOptions::new()

@@ -221,6 +221,7 @@ fn shared_files(config: &Config) -> Result<Option<&Path>> {
             folder.display()
         );
     }
+    data_dir::require_unwritable_by_others(folder, data_dir::SHARED_FILES, "o-w")?;
     Ok(Some(folder))
 }
 

@@ -59,6 +59,49 @@ fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
     );
 }
 
+#[test]
+fn a_folder_of_shared_files_that_others_can_write_to_is_refused_with_what_to_do() {
+    use std::os::unix::fs::PermissionsExt;
+    let [folder, shared] = ["nodes-open", "nodes-open-files"].map(Folder::new);
+    let files = shared.0.to_str().unwrap();
+    // Nothing listens there: what is said of the folder comes before what is said of the database.
+    let store = [
+        "--store",
+        "postgres://u:geheim@127.0.0.1:1/w",
+        "--shared-files",
+        files,
+    ];
+    for (mode, is_open) in [
+        (0o777, true),
+        (0o1777, true),
+        (0o702, true),
+        (0o775, false),
+        (0o700, false),
+    ] {
+        std::fs::set_permissions(&shared.0, std::fs::Permissions::from_mode(mode)).unwrap();
+        let says = refused(&folder, &store);
+        assert_eq!(
+            says.contains("run `chmod o-w` on it"),
+            is_open,
+            "{mode:o}: {says}"
+        );
+        assert_eq!(
+            says.contains("(--shared-files)"),
+            is_open,
+            "{mode:o}: {says}"
+        );
+        let data = folder.data();
+        let moved = [&["move", "--from", &data][..], &store].concat();
+        let (done, says) = run(&moved);
+        assert!(!done, "{says}");
+        assert_eq!(
+            says.contains("run `chmod o-w` on it"),
+            is_open,
+            "{mode:o}: {says}"
+        );
+    }
+}
+
 /// Makes the server of a database show another setting or time. What it shows is a function, which the database finds
 /// before its own.
 fn show(database: &TestDatabase, setting: &str, value: &str, clock_ahead: &str) {
