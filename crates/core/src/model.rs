@@ -8,6 +8,7 @@ pub mod decimal;
 pub mod draft;
 pub mod edge;
 pub mod email_address;
+pub(crate) mod exact_json;
 pub mod external_data;
 pub mod gid;
 pub mod group_members;

@@ -7,7 +7,9 @@ mod recipe_parser;
 use super::{JobKind, NextStep};
 use crate::access::Level;
 use crate::domain_error::DomainError;
+use crate::model::custom_field_values::DisplayFormat;
 use crate::model::draft::Draft;
+use crate::model::exact_json;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{CustomFieldType, Type, rel};
@@ -44,7 +46,7 @@ pub struct TemplateInstantiation {
 /// # Errors
 /// Fails if it cannot be read.
 pub fn recipe(template: &Node) -> Result<Value, DomainError> {
-    let read = serde_json::from_str(template.raw("template").unwrap_or("{}"));
+    let read = exact_json::read(template.raw("template").unwrap_or("{}"));
     let recipe =
         read.map_err(|e| DomainError::invalid(format!("the recipe cannot be read: {e}")))?;
     Ok(match recipe {
@@ -256,7 +258,9 @@ impl RecipeItem<'_> {
                 .filter(|n| view.level(field) >= Level::Viewer && !custom_field::is_computed(n));
             let Some(node) = node else { continue };
             let fit = |gid: Gid| Some(view.heir(gid)).filter(|gid| self.fits(node, *gid));
-            if let Some(stored) = recipe_parser::stored(custom_field::kind(node), value, &fit) {
+            let format = DisplayFormat::of(node).numbers;
+            let kept = recipe_parser::stored((custom_field::kind(node), &format), value, &fit);
+            if let Some(stored) = kept {
                 given.push((field, Some(stored)));
             }
         }

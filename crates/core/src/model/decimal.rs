@@ -182,6 +182,7 @@ impl<'de> Deserialize<'de> for Decimal {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use proptest::test_runner::TestRunner;
 
     fn decimal(text: &str) -> Decimal {
         Decimal::parse(text).unwrap()
@@ -258,7 +259,127 @@ mod tests {
         assert!(serde_json::from_str::<Decimal>("\"5\"").is_err());
     }
 
+    /// Arithmetic of decimals, for the laws that it must obey.
+    struct Arithmetic {
+        parse: fn(&str) -> Option<Decimal>,
+        rounded: fn(&Decimal, u32) -> Decimal,
+        plus: fn(&Decimal, &Decimal) -> Decimal,
+        times: fn(&Decimal, &Decimal) -> Decimal,
+    }
+
+    const OURS: Arithmetic = Arithmetic {
+        parse: Decimal::parse,
+        rounded: Decimal::rounded,
+        plus: Decimal::plus,
+        times: Decimal::times,
+    };
+
+    /// Returns the name of a law that an arithmetic breaks on numbers of whole digits and a scale; whole numbers of 128 bits
+    /// are the judges.
+    fn broken_law(
+        arithmetic: &Arithmetic,
+        (a, b): (i64, i64),
+        scale: u32,
+        to: u32,
+    ) -> Option<&'static str> {
+        let text = |digits: i128, scale: u32| {
+            let sign = if digits < 0 { "-" } else { "" };
+            let padded = format!("{:0>1$}", digits.unsigned_abs(), scale as usize + 1);
+            let (whole, part) = padded.split_at(padded.len() - scale as usize);
+            Decimal::parse(&format!("{sign}{whole}.{part}0")).unwrap()
+        };
+        let (x, y) = (text(a.into(), scale), text(b.into(), scale));
+        let power = 10i128.pow(scale.saturating_sub(to));
+        let (wide, sign) = (i128::from(a), i128::from(a.signum()));
+        let rounded = (wide.abs() + power / 2) / power * sign;
+        let laws = [
+            (
+                "text",
+                (arithmetic.parse)(&x.to_string()) == Some(x.clone()),
+            ),
+            (
+                "rounded",
+                (arithmetic.rounded)(&x, to) == text(rounded, to.min(scale)),
+            ),
+            (
+                "plus",
+                (arithmetic.plus)(&x, &y) == text(wide + i128::from(b), scale),
+            ),
+            (
+                "times",
+                (arithmetic.times)(&x, &y) == text(wide * i128::from(b), 2 * scale),
+            ),
+        ];
+        laws.into_iter()
+            .find(|(_, holds)| !holds)
+            .map(|(name, _)| name)
+    }
+
+    /// The numbers on which a law is tried: many have more digits than a double keeps, and many end in a half.
+    fn cases() -> impl Strategy<Value = ((i64, i64), u32, u32)> {
+        let digits = || {
+            prop_oneof![
+                any::<i64>(),
+                any::<i32>().prop_map(|n| i64::from(n) * 10 + 5)
+            ]
+        };
+        ((digits(), digits()), 0u32..9, 0u32..9)
+    }
+
+    #[test]
+    fn a_twin_that_calculates_with_doubles_is_found() {
+        fn double(number: f64) -> Decimal {
+            Decimal::parse(&format!("{number}")).unwrap_or_default()
+        }
+        let twins = [
+            (
+                "text",
+                Arithmetic {
+                    parse: |text| text.parse().ok().map(double),
+                    ..OURS
+                },
+            ),
+            (
+                "rounded",
+                Arithmetic {
+                    rounded: |number, to| {
+                        let power = 10f64.powi(to.cast_signed());
+                        double((number.nearest_f64() * power).round() / power)
+                    },
+                    ..OURS
+                },
+            ),
+            (
+                "plus",
+                Arithmetic {
+                    plus: |a, b| double(a.nearest_f64() + b.nearest_f64()),
+                    ..OURS
+                },
+            ),
+            (
+                "times",
+                Arithmetic {
+                    times: |a, b| double(a.nearest_f64() * b.nearest_f64()),
+                    ..OURS
+                },
+            ),
+        ];
+        for (law, twin) in twins {
+            let mut runner = TestRunner::deterministic();
+            let found = runner.run(&cases(), |(pair, scale, to)| {
+                prop_assert_ne!(broken_law(&twin, pair, scale, to), Some(law));
+                Ok(())
+            });
+            assert!(found.is_err(), "{law}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn decimals_obey_the_laws_of_whole_numbers((pair, scale, to) in cases()) {
+            prop_assert_eq!(broken_law(&OURS, pair, scale, to), None);
+        }
+
         #[test]
         fn decimals_are_as_exact_as_whole_numbers(a in any::<i32>(), b in any::<i32>(), scale in 0u32..9, to in 0u32..9) {
             let (x, y) = (Decimal::new(a.into(), scale), Decimal::new(b.into(), scale));

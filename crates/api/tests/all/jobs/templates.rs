@@ -286,3 +286,58 @@ fn a_template_that_is_gone_ends_the_job() {
     world.work();
     assert_eq!(status(&world, &job.gid()), "failed");
 }
+
+/// A number of a recipe is a decimal from its text to the value of the task, and rounded once.
+#[test]
+fn numbers_of_a_recipe_are_exact_and_have_the_decimals_of_their_field() {
+    for kind in KINDS {
+        let world = World::build(kind, Default::default(), |f, names| {
+            let (orchid, garden) = (names["orchid"], names["garden"]);
+            let numbers = [
+                ("heavy", "76561198275305775.565"),
+                ("light", "98.126"),
+                ("written", "\"1e1\""),
+            ];
+            let mut values = Vec::new();
+            for (name, number) in numbers {
+                let (field, _) = f.custom_field(orchid, name, CustomFieldType::Number, &[]);
+                f.field_on(field, garden, orchid);
+                names.insert(name.to_owned(), field);
+                values.push(format!(r#"{{"gid":"{field}","number_value":{number}}}"#));
+            }
+            let recipe = format!(
+                r#"{{"name":"Weigh","html_description":"<body>x</body>","custom_fields":[{}]}}"#,
+                values.join(",")
+            );
+            let plant = f.node(Type::TaskTemplate, Some(orchid), |draft, now| {
+                draft.set(task_template::NAME, "Weigh");
+                draft.set(task_template::PROJECT, garden);
+                draft.set(task_template::CREATED_AT, now);
+                draft.set(task_template::TEMPLATE, recipe);
+            });
+            f.link(plant, rel::TEMPLATE_OF, garden, ListPosition::Rank(0), None);
+            names.insert("plant".to_owned(), plant);
+        });
+        for name in ["heavy", "light", "written"] {
+            let field = format!("/custom_fields/{}", world.gid(name));
+            let precision = world.call("ada", "PUT", &field, &json!({"precision": 2}));
+            assert_eq!(precision.status, 200, "{}", precision.text);
+        }
+        let template = world.get("ada", &format!("/task_templates/{}", world.gid("plant")));
+        let number = "\"number_value\":76561198275305775.565";
+        assert!(template.text.contains(number), "{}", template.text);
+        let job = plant(&world, "ada");
+        world.work();
+        let task = job.json["data"]["new_task"]["gid"].as_str().unwrap();
+        let fields = "custom_fields.name,custom_fields.number_value";
+        let task = world.get("ada", &format!("/tasks/{task}?opt_fields={fields}"));
+        for (name, kept) in [
+            ("heavy", "76561198275305775.57"),
+            ("light", "98.13"),
+            ("written", "10"),
+        ] {
+            let value = format!("\"name\":\"{name}\",\"number_value\":{kept}}}");
+            assert!(task.text.contains(&value), "{value}: {}", task.text);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::json_string;
+use crate::model::number_format::NumberFormat;
 use crate::model::registry::CustomFieldType;
 use crate::model::resources::custom_field::VALUE_MAX;
 use crate::model::resources::task;
@@ -143,10 +144,10 @@ pub(super) fn named(shown: &Value) -> impl Iterator<Item = Gid> {
         .filter_map(gid)
 }
 
-/// Returns the stored form of a shown custom field's value, or `None` if nothing is left. `fit`
-/// gives the node to use for each node that the value names.
+/// Returns the stored form of a shown custom field's value, or `None` if nothing is left. Numbers get the decimals that the
+/// field keeps. `fit` gives the node to use for each node that the value names.
 pub(super) fn stored(
-    kind: CustomFieldType,
+    (kind, format): (CustomFieldType, &NumberFormat),
     shown: &Value,
     fit: &dyn Fn(Gid) -> Option<Gid>,
 ) -> Option<String> {
@@ -156,10 +157,10 @@ pub(super) fn stored(
             let text = value.as_str().filter(|text| !text.is_empty())?;
             (text.chars().count() <= VALUE_MAX as usize).then(|| json_string(text))
         }
-        CustomFieldType::Number => value
-            .as_number()
-            .and_then(|_| decimal(value))
-            .map(|n| n.to_string()),
+        CustomFieldType::Number => {
+            let number = decimal(value)?.rounded(format.decimals());
+            Some(number.to_string())
+        }
         CustomFieldType::Date => date(value),
         CustomFieldType::Enum => gid(value).and_then(fit).map(|gid| format!("\"{gid}\"")),
         CustomFieldType::MultiEnum | CustomFieldType::People | CustomFieldType::Reference => {
@@ -205,12 +206,27 @@ mod tests {
     fn values_are_stored_in_the_form_of_their_type() {
         let shown = |kind: CustomFieldType, value: Value| {
             let shown = json!({"gid": "9", key(kind): value});
-            stored(kind, &shown, &|gid| (gid.get() > 5).then_some(gid)).unwrap_or_default()
+            let format = NumberFormat {
+                precision: 2,
+                ..NumberFormat::default()
+            };
+            stored((kind, &format), &shown, &|gid| {
+                (gid.get() > 5).then_some(gid)
+            })
+            .unwrap_or_default()
         };
         assert_eq!(shown(CustomFieldType::Text, json!("a\"b")), r#""a\"b""#);
         assert_eq!(shown(CustomFieldType::Text, json!("x".repeat(1025))), "");
         assert_eq!(shown(CustomFieldType::Number, json!(-0.5)), "-0.5");
-        assert_eq!(shown(CustomFieldType::Number, json!("1")), "");
+        for (number, kept) in [
+            (json!("1"), "1"),
+            (json!("12345678901234567.565"), "12345678901234567.57"),
+            (json!(98.126), "98.13"),
+            (json!("x"), ""),
+            (json!(true), ""),
+        ] {
+            assert_eq!(shown(CustomFieldType::Number, number), kept);
+        }
         assert_eq!(shown(CustomFieldType::Enum, json!({"gid": "7"})), "\"7\"");
         assert_eq!(
             shown(CustomFieldType::Enum, json!({"gid": "4"})),

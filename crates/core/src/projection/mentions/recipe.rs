@@ -1,5 +1,7 @@
 //! The rich texts of recipes: those of a task and of its subtasks.
-use serde_json::{Map, Value};
+use crate::model::exact_json::RawMembers;
+use crate::model::node::json_string;
+use serde_json::value::RawValue;
 use workgraph_richtext::RichText;
 
 /// Key of the rich text of a task, with the key of its plain form.
@@ -11,42 +13,49 @@ const BELOW: &str = "subtasks";
 /// Returns the rich texts in a recipe, which is stored as JSON; none if it can't be read.
 pub(super) fn texts(recipe: &str) -> Vec<String> {
     let mut texts = Vec::new();
-    let mut recipe = serde_json::from_str(recipe).unwrap_or_default();
-    each(&mut recipe, &mut |task| {
-        let html = task.get(RICH).and_then(Value::as_str);
-        texts.extend(html.map(str::to_owned));
+    // Nothing is written: what can't be read has no texts.
+    let _unchanged = rewritten(recipe, &mut |html| {
+        texts.push(html.to_owned());
+        None
     });
     texts
 }
 
 /// Returns a recipe with the rich texts that `read` returns in place of its own, and their plain forms. Texts for which
-/// `read` returns `None` stay.
+/// `read` returns `None` stay, and so does all else, with each digit of a number.
 pub(super) fn with_texts(recipe: &str, read: &mut dyn FnMut(&str) -> Option<RichText>) -> String {
-    let mut recipe = serde_json::from_str(recipe).unwrap_or_default();
-    each(&mut recipe, &mut |task| {
-        let html = task.get(RICH).and_then(Value::as_str);
-        let Some(rich) = html.and_then(&mut *read) else {
-            return;
-        };
-        for (key, text) in [(RICH, rich.html), (PLAIN, rich.text)] {
-            if let Some(stored) = task.get_mut(key) {
-                *stored = Value::String(text);
-            }
-        }
-    });
-    recipe.to_string()
+    rewritten(recipe, read).unwrap_or_else(|_| "null".to_owned())
 }
 
-/// Visits each task of a recipe.
-fn each(recipe: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
-    let Some(task) = recipe.as_object_mut() else {
-        return;
-    };
-    visit(task);
-    let below = task.get_mut(BELOW).and_then(Value::as_array_mut);
-    for task in below.into_iter().flatten() {
-        each(task, visit);
+/// Returns the part of a recipe about a task with other rich texts; what is no task stays.
+fn rewritten(
+    part: &str,
+    read: &mut dyn FnMut(&str) -> Option<RichText>,
+) -> serde_json::Result<String> {
+    let raw: &RawValue = serde_json::from_str(part)?;
+    if !raw.get().starts_with('{') {
+        return Ok(raw.get().to_owned());
     }
+    let RawMembers(task) = serde_json::from_str(raw.get())?;
+    let own = task.iter().find(|(name, _)| name == RICH);
+    let own = own.and_then(|(_, html)| serde_json::from_str::<String>(html.get()).ok());
+    let rich = own.and_then(|html| read(&html));
+    let mut written = Vec::new();
+    for (name, value) in task {
+        let value = match (name.as_str(), &rich) {
+            (RICH, Some(rich)) => json_string(&rich.html),
+            (PLAIN, Some(rich)) => json_string(&rich.text),
+            (BELOW, _) if value.get().starts_with('[') => {
+                let below: Vec<&RawValue> = serde_json::from_str(value.get())?;
+                let below = below.into_iter().map(|task| rewritten(task.get(), read));
+                let below: Vec<String> = below.collect::<serde_json::Result<_>>()?;
+                format!("[{}]", below.join(","))
+            }
+            _ => value.get().to_owned(),
+        };
+        written.push(format!("{}:{value}", json_string(&name)));
+    }
+    Ok(format!("{{{}}}", written.join(",")))
 }
 
 #[cfg(test)]
@@ -69,5 +78,8 @@ mod tests {
             {"html_description": "B"}, "no task", {"subtasks": [{"description": "c!", "html_description": "C!"}]}]});
         assert_eq!(written, wanted.to_string());
         assert!(texts("{").is_empty());
+        let numbers =
+            r#"{"html_description":"A","custom_fields":[{"number_value":12345678901234567.5}]}"#;
+        assert_eq!(with_texts(numbers, &mut |_| None), numbers);
     }
 }
