@@ -1,4 +1,5 @@
 //! Coverage by computation: rules that must hold for every row of the operation table.
+mod deletions;
 mod names;
 mod record_samples;
 mod requests;

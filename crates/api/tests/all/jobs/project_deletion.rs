@@ -102,3 +102,79 @@ fn a_large_project_is_deleted_step_by_step() {
         assert_eq!(left(&world), stay);
     }
 }
+
+/// Returns the number of times that events tell the end of a record.
+fn deletions(events: &Value, task: &str) -> usize {
+    let events = events.as_array().into_iter().flatten();
+    let of_task = events.filter(|event| event["resource"]["gid"] == task);
+    of_task.filter(|event| event["action"] == "deleted").count()
+}
+
+#[test]
+fn events_webhooks_and_audit_log_agree_on_what_goes_with_a_project() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let gid = |name: &str| world.gid(name).to_string();
+        let orchid = gid("orchid");
+        let pond = made(
+            &world,
+            "/projects",
+            json!({"name": "Pond", "team": gid("gardeners")}),
+        );
+        let task = |name: &str| made(&world, "/tasks", json!({"name": name, "projects": [pond]}));
+        let (alone, kept) = (task("Alone"), task("Kept"));
+        let below = format!("/tasks/{alone}/subtasks");
+        let below = made(&world, &below, json!({"name": "Below"}));
+        let story = format!("/tasks/{below}/stories");
+        let story = made(&world, &story, json!({"text": "Said"}));
+        let assign = json!({"assignee": gid("mel")});
+        world.call("ada", "PUT", &format!("/tasks/{kept}"), &assign);
+        let filters = json!([{"resource_type": "project"}]);
+        for (at, path, filters) in [
+            (&orchid, "/echo/workspace", filters),
+            (&pond, "/echo/project", Value::Null),
+            (&alone, "/echo/task", Value::Null),
+        ] {
+            let data = json!({"resource": at, "target": format!("https://hooks.test{path}"),
+                "filters": filters});
+            assert_eq!(world.post("ada", "/webhooks", data).status, 201);
+        }
+        world.deliver();
+        let feed = format!("/workspaces/{orchid}/events");
+        let sync = world.get("robot", &feed).json["sync"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        delete(&world, &pond);
+        world.run(world.api.cleanup_jobs(1000)).unwrap();
+        world.deliver();
+
+        let feed = world.get("robot", &format!("{feed}?sync={sync}"));
+        let heard = |path: &str| -> Value {
+            let got = world.receiver.got(path).into_iter();
+            got.flat_map(|got| got.events).collect()
+        };
+        let log = |event_type: &str| {
+            let log = format!("/workspaces/{orchid}/audit_log_events?event_type={event_type}");
+            world.get("robot", &log).json["data"].clone()
+        };
+        let logged = |rows: &Value, gid: &str| {
+            let rows = rows.as_array().unwrap().iter();
+            rows.filter(|row| row["resource"]["gid"] == gid).count()
+        };
+        let (tasks, projects) = (log("task_deleted"), log("project_deleted"));
+        for (gone, times) in [(&alone, 1), (&below, 1), (&kept, 0)] {
+            assert_eq!(deletions(&feed.json["data"], gone), times, "{}", feed.text);
+            assert_eq!(logged(&tasks, gone), times, "{tasks}");
+        }
+        assert_eq!(deletions(&feed.json["data"], &pond), 1, "{}", feed.text);
+        assert_eq!(logged(&projects, &pond), 1, "{projects}");
+        // A webhook tells the end of what it is on.
+        assert_eq!(deletions(&heard("/echo/workspace"), &pond), 1);
+        assert_eq!(deletions(&heard("/echo/project"), &pond), 1);
+        assert_eq!(deletions(&heard("/echo/task"), &alone), 1);
+        assert_ne!(world.get("ada", &format!("/stories/{story}")).status, 200);
+        let tasks = world.get("mel", &format!("/tasks?assignee=me&workspace={orchid}"));
+        assert!(tasks.gids().contains(&kept), "{}", tasks.text);
+    }
+}
