@@ -155,6 +155,8 @@ pub enum SearchLink {
     Commenter,
     /// The other node is attached to the task.
     Attachment,
+    /// The other node is the task of which it is a subtask.
+    Parent,
     /// The task has that status of its custom type.
     CustomStatus,
 }

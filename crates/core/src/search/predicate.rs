@@ -22,6 +22,7 @@ impl Clause {
             Self::Within(column, _) => valued(*column),
             Self::Lacks(column) => shape.has(*column) != Some(true),
             Self::DueAtInstant(on) => shape.timed() == *on,
+            Self::Linked(SearchLink::Parent, true) => valued(IndexColumn::Subtask),
             Self::Linked(by, on) => by
                 .column()
                 .is_none_or(|column| shape.has(column) != Some(!on)),
@@ -53,6 +54,8 @@ impl Clause {
             }
             Self::Lacks(column) => Some(card.value(*column).is_none()),
             Self::DueAtInstant(on) => Some(card.due_at_instant == *on),
+            // A parent counts for those who see it.
+            Self::Linked(SearchLink::Parent, on) => (!card.is_subtask).then_some(!on),
             Self::Linked(by, on) => by.column().map(|c| card.value(c).is_some() == *on),
             Self::Either(of) => {
                 let decided = of.iter().map(|clause| clause.on_card(card));
@@ -173,6 +176,7 @@ impl SearchLink {
             Self::Workspace => rel::WORKSPACES,
             Self::Liker => rel::LIKES,
             Self::CustomStatus => rel::CUSTOM_STATUS,
+            Self::Parent => rel::PARENT,
             _ => return None,
         })
     }

@@ -95,7 +95,7 @@ const EACH: &[(&str, &str, Way)] = &[
     ("completed", "true", Way::Has),
     ("completed", "false", Way::Lacks),
     ("is_subtask", "true", Way::Has),
-    ("is_subtask", "false", Way::Lacks),
+    ("is_subtask", "false", Way::Unlinked),
     ("custom_fields.{size}.is_set", "true", Way::Has),
     ("custom_fields.{size}.is_set", "false", Way::Unlinked),
     ("custom_fields.{size}.value", "7", Way::Has),

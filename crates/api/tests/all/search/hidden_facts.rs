@@ -55,6 +55,50 @@ fn what_a_viewer_does_not_see_neither_blocks_nor_is_blocked() {
     }
 }
 
+/// Who follows a subtask alone sees a task without a parent.
+#[test]
+fn a_parent_that_a_viewer_does_not_see_makes_no_subtask() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let ok = |answer: crate::world::Answer| {
+            assert!(answer.status < 300, "{}", answer.text);
+            answer
+        };
+        let data = json!({"name": "Secret", "team": team(&world),
+            "privacy_setting": "private"});
+        let secret = world.post("ada", "/projects", data).gid();
+        let data = json!({"name": "Whole", "projects": [secret]});
+        let whole = ok(world.post("ada", "/tasks", data)).gid();
+        let data = json!({"name": "Part"});
+        let part = ok(world.post("ada", &format!("/tasks/{whole}/subtasks"), data)).gid();
+        let moe = json!({"followers": [world.gid("moe").to_string()]});
+        ok(world.post("ada", &format!("/tasks/{part}/addFollowers"), moe));
+        assert_eq!(world.get("moe", &format!("/tasks/{whole}")).status, 403);
+        for (user, sees) in [("ada", true), ("moe", false)] {
+            let parent = world.get(user, &format!("/tasks/{part}?opt_fields=parent"));
+            let shown = &ok(parent).json["data"]["parent"];
+            assert_eq!(shown.is_object(), sees, "{user}: {shown}");
+            for order in ["created_at", "modified_at", "due_date", "likes"] {
+                for more in ["", "&completed=false", "&text=Part", "&projects.any=null"] {
+                    let found = |condition: &str| {
+                        let condition = format!("{condition}&sort_by={order}{more}");
+                        finds(&world, user, &condition, &part)
+                    };
+                    let named = format!("{kind:?} {user} {order}{more}");
+                    assert_eq!(found("is_subtask=true"), sees, "{named}");
+                    assert_eq!(found("is_subtask=false"), !sees, "{named}");
+                }
+            }
+        }
+        // A task whose parent both see is a subtask for both.
+        let buds = world.gid("water_buds").to_string();
+        for user in ["ada", "moe"] {
+            assert!(finds(&world, user, "is_subtask=true", &buds), "{user}");
+            assert!(!finds(&world, user, "is_subtask=false", &buds), "{user}");
+        }
+    }
+}
+
 /// Makes a team of ada; returns its gid.
 fn team(world: &World) -> String {
     let data = json!({"name": "Diggers", "organization": world.gid("orchid").to_string()});

@@ -85,6 +85,7 @@ fn of_clause(clause: &Clause) -> Vec<CandidateSource<'_>> {
         Clause::Value(field, test) if *test != ValuePredicate::Set(false) => {
             vec![CandidateSource::Value(*field, test)]
         }
+        Clause::Linked(SearchLink::Parent, true) => flag(IndexColumn::Subtask),
         Clause::Blocked(true) => flag(IndexColumn::Blocked),
         Clause::Blocking(true) => flag(IndexColumn::Blocking),
         _ => Vec::new(),
@@ -130,7 +131,7 @@ impl Clause {
         match self {
             Self::Any(of) | Self::All(of) | Self::None(of) => of.iter().any(of_entry),
             Self::Words(_) | Self::Blocked(_) | Self::Value(..) => false,
-            Self::Linked(by, _) => by.column().is_some(),
+            Self::Linked(by, _) => by.column().is_some() || *by == SearchLink::Parent,
             _ => true,
         }
     }

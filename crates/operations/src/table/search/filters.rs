@@ -3,7 +3,7 @@ use super::filter::Comparison::{After, Before, Is};
 use super::filter::Quantifier::{All, Any, Not};
 use super::filter::{Filter, day, flag, instant, links, subtype, words};
 use workgraph_core::model::registry::Type;
-use workgraph_core::search::IndexColumn::{Completed, Created, Due, Modified, Start, Subtask};
+use workgraph_core::search::IndexColumn::{Completed, Created, Due, Modified, Start};
 use workgraph_core::search::{Clause, SearchLink};
 
 const USER: &[Type] = &[Type::User];
@@ -15,14 +15,6 @@ const PORTFOLIO: &[Type] = &[Type::Portfolio];
 
 /// Subtypes of tasks, and the word for all custom types.
 const SUBTYPES: &[&str] = &["default_task", "milestone", "approval", "custom"];
-
-fn subtask(on: bool) -> Option<Clause<usize>> {
-    Some(if on {
-        Clause::Within(Subtask, 1..=1)
-    } else {
-        Clause::Lacks(Subtask)
-    })
-}
 
 /// Filters of a search of tasks.
 #[rustfmt::skip]
@@ -77,7 +69,7 @@ pub(super) const TASKS: &[Filter] = &[
     flag("is_blocked", |on| Some(Clause::Blocked(on)), "Tasks that depend on a task that is not completed (true), or on none (false)."),
     flag("has_attachment", |on| Some(Clause::Linked(SearchLink::Attachment, on)), "Tasks with an attachment (true) or without one (false)."),
     flag("completed", |on| Some(Clause::Completed(on)), "Tasks that are completed (true) or not (false)."),
-    flag("is_subtask", subtask, "Tasks that have a parent (true) or none (false)."),
+    flag("is_subtask", |on| Some(Clause::Linked(SearchLink::Parent, on)), "Tasks that have a parent (true) or none (false)."),
 ];
 
 /// Filters of a search of projects.
