@@ -18,12 +18,13 @@ use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::request::Method;
 use workgraph_api::{
     Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Clock, Entropy, RequestRefusal,
+    TokenLimits,
 };
 use workgraph_auth::{Account, Tier, TokenKind, TokenRecord, TokenStore, mint_token};
 use workgraph_core::GidGenerator;
 use workgraph_core::access::Role;
 use workgraph_core::storage::GraphStore;
-use workgraph_limits::{LimiterSettings, Permit};
+use workgraph_limits::Permit;
 use workgraph_testkit::{Fixture, MemoryStore};
 use workgraph_wire::{KeyRing, messages};
 
@@ -60,7 +61,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             base_url: format!("http://{address}{BASE}"),
             ..ApiSettings::default()
         },
-        limits: LimiterSettings::default(),
+        limits: TokenLimits::default(),
         keys: KeyRing::new(1, random),
         gid_generator: Arc::new(GidGenerator::new(0, None)),
     });

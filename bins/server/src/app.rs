@@ -436,7 +436,7 @@ pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value> 
 }
 
 /// Returns limits that the start itself never reaches.
-fn bootstrap_limits(config: &Config) -> workgraph_limits::LimiterSettings {
+fn bootstrap_limits(config: &Config) -> workgraph_api::TokenLimits {
     let mut limits = config.limits;
     limits.standard.free = 1_000_000;
     limits.standard.paid = 1_000_000;

@@ -70,7 +70,7 @@ impl World {
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy::new()),
             settings: workgraph_api::ApiSettings::default(),
-            limits: workgraph_limits::LimiterSettings::default(),
+            limits: workgraph_api::TokenLimits::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
             gid_generator: Arc::new(GidGenerator::new(0, None)),
         }));

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
 use workgraph_api::RefusalReason;
-use workgraph_limits::{Limit, Limiter};
+use workgraph_limits::{DigestLimiter, LimitCounts};
 
 /// Upper bounds of the latency buckets, in microseconds, with their names in seconds.
 const BUCKETS: [(u64, &str); 8] = [
@@ -158,7 +158,7 @@ impl Metrics {
         &self,
         (buffered, unbuffered): (usize, u64),
         busy: u64,
-        limiter: &Limiter,
+        limiter: &DigestLimiter,
         deliveries: [u64; 2],
         store: &[(&'static str, u64)],
     ) -> String {
@@ -220,16 +220,17 @@ impl Metrics {
         line("refusals_total", &rows);
         let counts = limiter.counts();
         line("limiter_admitted_total", &one(&counts.admitted));
-        for (name, each) in [
-            ("limiter_passed_total", &counts.passed),
-            ("limiter_refused_total", &counts.refused),
-            ("limiter_shadowed_total", &counts.shadowed),
-        ] {
-            let rows = Limit::ALL.map(|limit| {
+        let each: [(&str, fn(&LimitCounts) -> u64); 3] = [
+            ("limiter_passed_total", |counts| counts.passed),
+            ("limiter_refused_total", |counts| counts.refused),
+            ("limiter_shadowed_total", |counts| counts.shadowed),
+        ];
+        for (name, of) in each {
+            let rows = counts.limits.iter().map(|(limit, counts)| {
                 let labels = format!("{{limit=\"{}\"}}", limit.name());
-                (labels, each.of(limit).to_string())
+                (labels, of(counts).to_string())
             });
-            line(name, &rows);
+            line(name, &rows.collect::<Vec<_>>());
         }
         line("limiter_keys", &one(&limiter.tracked_keys()));
         line("jobs_running", &one(&self.jobs.running.load(Relaxed)));
@@ -270,7 +271,8 @@ mod tests {
             500,
             Duration::from_secs(9),
         );
-        let limiter = Limiter::new(workgraph_limits::LimiterSettings::default());
+        let limits = workgraph_api::TokenLimits::default();
+        let limiter = DigestLimiter::new((&limits).into());
         let text = metrics.text((0, 0), 0, &limiter, [3, 4], &[("store_wal_bytes", 7)]);
         for line in [
             "workgraph_requests_total{operation=\"getTask\",status=\"2xx\"} 1",

@@ -190,7 +190,7 @@ impl RuntimeLimits {
 impl RuntimeLimitsState {
     fn apply(&self, api: &Api) -> Result<()> {
         let (config, quotas) = (self.changed_config()?, self.quotas()?);
-        api.limiter().set_settings(config.limits);
+        api.set_token_limits(config.limits);
         api.set_jobs_per_user_max(config.api.jobs_per_user_max);
         api.set_user_multiple(config.api.user_multiple);
         api.set_limit_overrides(quotas);

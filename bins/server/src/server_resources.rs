@@ -217,11 +217,7 @@ impl ServerResources {
     }
 
     /// Returns an API over the store.
-    pub(crate) fn api(
-        &self,
-        config: &Config,
-        limits: workgraph_limits::LimiterSettings,
-    ) -> Arc<Api> {
+    pub(crate) fn api(&self, config: &Config, limits: workgraph_api::TokenLimits) -> Arc<Api> {
         Arc::new(Api::new(ApiDependencies {
             graph: Arc::clone(&self.storage.graph),
             tokens: Arc::clone(&self.storage.tokens),

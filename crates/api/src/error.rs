@@ -1,5 +1,6 @@
 //! Errors of the API, and the only place that maps them to status codes.
 use crate::budget;
+use crate::limits::cost_inputs::least_cost;
 use crate::ports::Entropy;
 use crate::ports::body_source::BodyReadError;
 use crate::refusal_reason::{RefusalReason, RequestRefusal};
@@ -9,7 +10,7 @@ use workgraph_auth::{AuthRefusal, AuthStoreError};
 use workgraph_core::InterruptReason;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
 use workgraph_core::storage::GraphStoreError;
-use workgraph_limits::{LimitExceeded, least_cost};
+use workgraph_limits::LimitExceeded;
 use workgraph_wire::{ErrorObject, error_envelope, messages};
 
 /// Credits that a request costs whose work was stopped, whatever it had done by then: as many as the largest replies.

@@ -30,6 +30,7 @@ mod token_usage;
 
 pub use cache::token_cache::ConnectionTokenCache;
 pub use fast_path::FastPathRequest;
+pub use limits::token_limits::TokenLimits;
 pub use ports::{Clock, Entropy};
 pub use refusal_reason::{Refusal, RefusalReason, RequestRefusal};
 pub use request::{ApiRequest, ApiResponse, RequestOrigin};

@@ -1,4 +1,5 @@
 //! Reasons for refusals: those of the authorization server, and those of all other requests.
+use crate::limits::token_limits::{CONCURRENT_READS, CONCURRENT_WRITES, SEARCH, STANDARD};
 use workgraph_auth::{AuthRefusal, refusal_reasons};
 use workgraph_limits::Limit;
 
@@ -56,11 +57,11 @@ refusal_reasons! {
 impl From<Limit> for RequestRefusal {
     fn from(limit: Limit) -> Self {
         match limit {
-            Limit::Standard => Self::LimitStandard,
-            Limit::Search => Self::LimitSearch,
-            Limit::ConcurrentReads => Self::LimitConcurrentReads,
-            Limit::ConcurrentWrites => Self::LimitConcurrentWrites,
-            Limit::Cost => Self::LimitCost,
+            STANDARD => Self::LimitStandard,
+            SEARCH => Self::LimitSearch,
+            CONCURRENT_READS => Self::LimitConcurrentReads,
+            CONCURRENT_WRITES => Self::LimitConcurrentWrites,
+            _ => Self::LimitCost,
         }
     }
 }

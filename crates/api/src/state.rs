@@ -6,6 +6,7 @@ use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
 use crate::limits::limit_overrides::ActiveLimitOverrides;
 use crate::limits::recent_tokens::RecentTokens;
+use crate::limits::token_limits::{ActiveTokenLimits, TokenLimits};
 use crate::ports::blob_store::BlobStore;
 use crate::ports::{Clock, Entropy};
 use crate::request_inspector::RequestInspector;
@@ -17,7 +18,7 @@ use workgraph_auth::{AuthStoreError, TokenStore};
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStore;
 use workgraph_core::{Gid, GidGenerator, GidLeaseEnded};
-use workgraph_limits::{Limiter, OwnerTotals, SharedLimiter};
+use workgraph_limits::{DigestLimiter, LimiterSettings, OwnerTotals, SharedLimiter, UniformState};
 use workgraph_operations::ApiSettings;
 use workgraph_wire::KeyRing;
 
@@ -27,14 +28,15 @@ pub struct Api {
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) limiter: Limiter,
+    pub(crate) limiter: DigestLimiter,
+    pub(crate) token_limits: ActiveTokenLimits,
     /// Limiter that several processes share; without one this process has the limits for itself.
     pub(crate) shared_limiter: OnceLock<Arc<dyn SharedLimiter>>,
     pub(crate) recent_tokens: RecentTokens,
     pub(crate) limit_overrides: ActiveLimitOverrides,
     pub(crate) jobs_per_user_max: AtomicU32,
     /// The usage of each user, over all tokens of the user.
-    pub(crate) user_totals: OwnerTotals,
+    pub(crate) user_totals: OwnerTotals<u64, UniformState>,
     /// The limit of a user as a multiple of the limit of one token; 0 for no limit.
     pub(crate) user_multiple: AtomicU32,
     pub(crate) settings: ApiSettings,
@@ -65,8 +67,8 @@ pub struct ApiDependencies {
     pub entropy: Arc<dyn Entropy>,
     /// Settings of the API.
     pub settings: ApiSettings,
-    /// Settings of the limiters.
-    pub limits: workgraph_limits::LimiterSettings,
+    /// Limits of each token.
+    pub limits: TokenLimits,
     /// The keys that seal page tokens.
     pub keys: KeyRing,
     /// Generator of gids. Only one with the same node number may give gids at a time.
@@ -77,17 +79,19 @@ impl Api {
     /// Builds the API from its parts.
     #[must_use]
     pub fn new(parts: ApiDependencies) -> Self {
+        let limits = LimiterSettings::from(&parts.limits);
         Self {
             graph: parts.graph,
             tokens: parts.tokens,
             clock: parts.clock,
             entropy: parts.entropy,
-            limiter: Limiter::new(parts.limits),
+            user_totals: OwnerTotals::new(&limits),
+            limiter: DigestLimiter::new(limits),
+            token_limits: ActiveTokenLimits::new(parts.limits),
             shared_limiter: OnceLock::new(),
             recent_tokens: RecentTokens::default(),
             limit_overrides: ActiveLimitOverrides::default(),
             jobs_per_user_max: AtomicU32::new(parts.settings.jobs_per_user_max),
-            user_totals: OwnerTotals::new(),
             user_multiple: AtomicU32::new(parts.settings.user_multiple.unwrap_or(0)),
             caches: ApiCaches::new(parts.settings.caches),
             inspector: RequestInspector::new(parts.settings.inspector),
@@ -125,7 +129,7 @@ impl Api {
 
     /// Returns the limiters, for metrics and sweeps.
     #[must_use]
-    pub fn limiter(&self) -> &Limiter {
+    pub fn limiter(&self) -> &DigestLimiter {
         &self.limiter
     }
 

@@ -11,6 +11,7 @@ use workgraph_laws::limiter::{
     judge, laws,
 };
 use workgraph_laws::{RunOptions, SubjectError};
+use workgraph_limits::rate::WindowLength;
 use workgraph_limits::window::{Window, WindowTerms};
 
 /// The window of workgraph-limits, which does not remember what it refused here.
@@ -28,6 +29,7 @@ impl LimiterSubject for OwnWindows {
         self.terms = WindowTerms {
             quota: setup.quota,
             remembered: 0,
+            length: WindowLength::MINUTE,
         };
         self.windows.clear();
         Ok(())
@@ -54,7 +56,7 @@ impl LimiterSubject for OwnWindows {
     fn sweep(&mut self, now: u64) -> Result<(), SubjectError> {
         self.windows
             .values_mut()
-            .for_each(|window| window.advance(now));
+            .for_each(|window| window.advance(WindowLength::MINUTE, now));
         self.windows.retain(|_, window| !window.is_empty());
         Ok(())
     }
@@ -65,10 +67,11 @@ fn the_window_of_workgraph_limits_keeps_every_law() {
     use LimiterAbility::{Change, Clock, Quota, Sweep, Weights};
     let mut profile =
         LimiterProfile::new("workgraph-limits", &[Quota, Weights, Change, Sweep, Clock]);
-    profile.fixed = Some((workgraph_limits::window::WINDOW_MS, 5));
+    profile.fixed = Some((WindowLength::MINUTE.millis(), 5));
     let terms = WindowTerms {
         quota: 5,
         remembered: 0,
+        length: WindowLength::MINUTE,
     };
     let mut subject = OwnWindows {
         profile,

@@ -11,16 +11,16 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::runtime::Builder;
 use workgraph_limits::{
-    AdmissionBatch, Limiter, LimiterSettings, LocalLimits, OwnerTotals, RateQuota,
-    RequestOverrides, SharedLimiter, SharedRequest,
+    AdmissionRequest, DigestLimiter, LimiterSettings, LocalLimits, OwnerTotals, PerTime,
+    SharedLimiter, SharedRequest, UniformState, WindowSettings,
 };
 use workgraph_limits_redis::test_server::TestServer;
 use workgraph_limits_redis::{RedisLimiter, RedisLimiterSettings};
 
 struct World {
     shared: RedisLimiter,
-    limiter: Limiter,
-    totals: OwnerTotals,
+    limiter: DigestLimiter,
+    totals: OwnerTotals<u64, UniformState>,
 }
 
 impl World {
@@ -28,14 +28,7 @@ impl World {
         let mut name = [0; 16];
         name[..4].copy_from_slice(&key.to_be_bytes());
         let request = SharedRequest {
-            batch: AdmissionBatch {
-                key: name,
-                rate: RateQuota::Standard { quota: 1_500 },
-                weight: 1,
-                reads: 1,
-                writes: 0,
-            },
-            custom: RequestOverrides::default(),
+            request: AdmissionRequest::new(&name),
             owner: None,
         };
         let local = LocalLimits {
@@ -92,10 +85,14 @@ async fn measure(server: &TestServer, run: u32, with_rates: bool) {
     let (shared, _) = RedisLimiter::connect(&settings)
         .await
         .expect("the server answers");
+    let limits = LimiterSettings {
+        windows: vec![WindowSettings::new("minute", 1_500.per_minute())],
+        ..LimiterSettings::default()
+    };
     let world = Arc::new(World {
         shared,
-        limiter: Limiter::new(LimiterSettings::default()),
-        totals: OwnerTotals::new(),
+        totals: OwnerTotals::new(&limits),
+        limiter: DigestLimiter::new(limits),
     });
     let threads = if with_rates {
         "two threads"

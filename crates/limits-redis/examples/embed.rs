@@ -10,8 +10,8 @@ use std::error::Error;
 use std::time::{Duration, SystemTime};
 
 use workgraph_limits::{
-    AdmissionBatch, Limiter, LimiterSettings, LocalLimits, OwnerTotals, RateQuota,
-    RequestOverrides, SharedLimiter, SharedRequest,
+    AdmissionRequest, CostSettings, DigestLimiter, LimiterSettings, LocalLimits, OwnerTotals,
+    PerTime, SharedLimiter, SharedRequest, UniformState, WindowSettings,
 };
 use workgraph_limits_redis::{RedisLimiter, RedisLimiterSettings};
 
@@ -28,20 +28,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{warning}");
     }
     // The limiter of this process takes part: it goes on alone when the server is away.
-    let (limiter, totals) = (Limiter::new(LimiterSettings::default()), OwnerTotals::new());
+    let limits = LimiterSettings {
+        windows: vec![WindowSettings::new("minute", 5.per_minute())],
+        cost: CostSettings::new("cost", 600.per_minute()),
+        ..LimiterSettings::default()
+    };
+    let totals: OwnerTotals<u64, UniformState> = OwnerTotals::new(&limits);
+    let limiter = DigestLimiter::new(limits);
     let local = LocalLimits {
         limiter: &limiter,
         totals: &totals,
     };
     let request = SharedRequest {
-        batch: AdmissionBatch {
-            key: *b"a customer's key",
-            rate: RateQuota::Standard { quota: 5 },
-            weight: 1,
-            reads: 1,
-            writes: 0,
-        },
-        custom: RequestOverrides::default(),
+        request: AdmissionRequest::new(b"a customer's key"),
         owner: None,
     };
     for n in 1..=7 {

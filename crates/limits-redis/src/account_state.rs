@@ -2,8 +2,10 @@
 
 use redis::Value;
 use workgraph_limits::shared_limiter::AdmissionFigures;
-use workgraph_limits::window::WINDOW_MS;
-use workgraph_limits::{CostState, LimiterState, RateState, SlotState};
+use workgraph_limits::{CostState, LimiterState, SlotState, WindowState};
+
+/// Length of the windows, in milliseconds.
+const WINDOW_MS: u64 = 60_000;
 
 /// Units of the balance in one credit.
 const CREDIT: u64 = 60_000;
@@ -22,11 +24,18 @@ pub(crate) fn read(
     };
     let Some(account) = account else { return own };
     let now = account.last;
-    own.standard = rate(own.standard, &account.admitted, &account.refused, now);
-    own.search = rate(own.search, &account.searches, &[], now);
-    own.reads = slots(own.reads, &account.reads, now);
-    own.writes = slots(own.writes, &account.writes, now);
-    own.cost = own.cost.zip(figures.cost_per_minute).map(|(cost, limit)| {
+    let windows = [
+        (&account.admitted, &account.refused),
+        (&account.searches, &Vec::new()),
+    ];
+    for (state, (admitted, refused)) in own.windows.iter_mut().zip(windows) {
+        *state = rate(*state, admitted, refused, now);
+    }
+    let classes = [&account.reads, &account.writes];
+    for (state, deadlines) in own.concurrent.iter_mut().zip(classes) {
+        *state = slots(*state, deadlines, now);
+    }
+    own.cost = own.cost.zip(figures.credits).map(|(cost, limit)| {
         let (rate, spent) = (u64::from(limit), account.spent);
         let left = i128::from(rate * CREDIT) - i128::from(spent);
         CostState {
@@ -41,7 +50,7 @@ pub(crate) fn read(
     own
 }
 
-fn rate(own: RateState, admitted: &[u32], refused: &[u32], now: u64) -> RateState {
+fn rate(own: WindowState, admitted: &[u32], refused: &[u32], now: u64) -> WindowState {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a stamp is the low half of the time"
@@ -50,7 +59,7 @@ fn rate(own: RateState, admitted: &[u32], refused: &[u32], now: u64) -> RateStat
     let left = |stamp: &u32| WINDOW_MS.saturating_sub(low.wrapping_sub(*stamp).into());
     let waits = || admitted.iter().chain(refused).map(left);
     let used = u32::try_from(admitted.len() + refused.len()).unwrap_or(u32::MAX);
-    RateState {
+    WindowState {
         used,
         refused: u32::try_from(refused.len()).unwrap_or(u32::MAX),
         remaining: own.limit.saturating_sub(used),

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use parking_lot::Mutex;
 use workgraph_limits::shared_limiter::SharedMode;
-use workgraph_limits::window::WINDOW_MS;
+
+/// Length of the windows of the functions, in milliseconds.
+const WINDOW_MS: u64 = 60_000;
 
 /// Number of failures within [`FAILURE_SPAN_MS`] that open the breaker.
 const FAILURES: usize = 3;

@@ -22,5 +22,6 @@ mod tests;
 pub use connect_error::ConnectError;
 pub use functions::{functions_source, library_name};
 pub use known_server::KnownServer;
+pub use protocol::unsupported_limits;
 pub use redis_limiter::RedisLimiter;
 pub use settings::RedisLimiterSettings;

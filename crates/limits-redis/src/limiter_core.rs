@@ -9,14 +9,16 @@ use parking_lot::Mutex;
 use redis::{Value, pipe};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::MissedTickBehavior;
-use workgraph_limits::shared_limiter::{AdmissionFigures, SharedDecision, SharedMode};
+use workgraph_limits::shared_limiter::{AdmissionFigures, RequestPart, SharedDecision, SharedMode};
 use workgraph_limits::{LimitExceeded, LocalLimits, Permit, SharedRequest};
 
 use crate::awaited_answer::AwaitedAnswer;
 use crate::breaker::Breaker;
 use crate::connection::{CallError, CallResult, RedisLink};
 use crate::part_refusals::PartRefusals;
-use crate::protocol::{AdmissionReply, CallTime, Protocol, Settlement, deadline, read_admission};
+use crate::protocol::{
+    AdmissionReply, CallTime, FunctionFigures, Protocol, Settlement, deadline, read_admission,
+};
 use crate::settlements::{RedisPermit, SettlementQueue, TOGETHER_MAX};
 
 #[derive(Debug)]
@@ -58,29 +60,28 @@ impl LimiterCore {
     /// away.
     pub(crate) async fn admit(
         &self,
-        request: &SharedRequest,
+        request: &SharedRequest<'_>,
         local: LocalLimits<'_>,
         now: SystemTime,
     ) -> Result<Permit, LimitExceeded> {
-        let (quota, ..) = request.batch.counted();
-        let figures = local.limiter.figures(quota, &request.custom);
+        let figures = local.limiter.figures(&request.request);
         if let Some(given) = self.time(now) {
             self.given_time.fetch_max(given, Relaxed);
         }
         let mode = self.breaker.mode(self.elapsed());
-        if mode == SharedMode::Local {
+        let places = FunctionFigures::of(&figures).filter(|_| mode != SharedMode::Local);
+        let Some(places) = places else {
             return self.decide_alone(request, &figures, local, now);
-        }
+        };
         let is_cautious = mode == SharedMode::Cautious;
         let call = self
             .protocol
-            .admit(request, &figures, is_cautious, self.time(now));
-        let slots = request.batch.with_slot();
+            .admit(request, &places, is_cautious, self.time(now));
         let ended = Settlement {
-            key: slots.key,
+            key: *request.request.key(),
             deadline: deadline(&figures),
-            reads: slots.reads,
-            writes: slots.writes,
+            reads: places.reads.0,
+            writes: places.writes.0,
             ..Settlement::default()
         };
         let asked = AwaitedAnswer::new(self.link.call(call), ended, self.queue.clone());
@@ -98,10 +99,10 @@ impl LimiterCore {
                 shadowed,
                 next_wait_ms,
             } => {
-                let remote = Box::new(self.permit(request, &figures, at));
+                let remote = Box::new(self.permit(request, &places, at));
                 if is_cautious {
-                    let part = request.part(&figures, self.processes.load(Relaxed));
-                    let own = local.admit(&part, now);
+                    let part = RequestPart::of(request, &figures, self.processes.load(Relaxed));
+                    let own = local.admit(&part.request(request), now);
                     self.part_refusals.note(self.elapsed(), own.is_err());
                     return own
                         .map(|permit| permit.with_shared(remote))
@@ -109,13 +110,11 @@ impl LimiterCore {
                 }
                 let decision = SharedDecision {
                     refused: None,
-                    shadowed,
+                    shadowed: &places.limits_of(shadowed),
                 };
-                let permit = local
-                    .limiter
-                    .record(&request.batch, &request.custom, &decision, now);
-                if let Some((owner, shares)) = &request.owner {
-                    local.totals.charge(*owner, shares, now);
+                let permit = local.limiter.record(&request.request, &decision, now);
+                if let Some((owner, shares)) = request.owner {
+                    local.totals.charge(owner, shares, now);
                 }
                 match permit {
                     Some(permit) => Ok(permit.with_shared(remote)),
@@ -127,16 +126,18 @@ impl LimiterCore {
                 mut wait_ms,
                 shadowed,
             } => {
+                let Some(limit) = places.limit(limit) else {
+                    self.note_failure();
+                    return self.decide_alone(request, &figures, local, now);
+                };
                 let decision = SharedDecision {
                     refused: Some(limit),
-                    shadowed,
+                    shadowed: &places.limits_of(shadowed),
                 };
-                local
-                    .limiter
-                    .record(&request.batch, &request.custom, &decision, now);
+                local.limiter.record(&request.request, &decision, now);
                 if is_cautious {
-                    let part = request.part(&figures, self.processes.load(Relaxed));
-                    wait_ms = wait_ms.max(local.wait(&part, now));
+                    let part = RequestPart::of(request, &figures, self.processes.load(Relaxed));
+                    wait_ms = wait_ms.max(local.wait(&part.request(request), now));
                 }
                 Err(LimitExceeded::new(limit, wait_ms))
             }
@@ -146,29 +147,35 @@ impl LimiterCore {
     /// Falls back to this process: decides with the part of each quota that it has.
     fn decide_alone(
         &self,
-        request: &SharedRequest,
+        request: &SharedRequest<'_>,
         figures: &AdmissionFigures,
         local: LocalLimits<'_>,
         now: SystemTime,
     ) -> Result<Permit, LimitExceeded> {
         self.local.fetch_add(1, Relaxed);
-        let part = request.part(figures, self.processes.load(Relaxed));
-        let own = local.admit(&part, now);
+        let part = RequestPart::of(request, figures, self.processes.load(Relaxed));
+        let own = local.admit(&part.request(request), now);
         self.part_refusals.note(self.elapsed(), own.is_err());
         own
     }
 
-    fn permit(&self, request: &SharedRequest, figures: &AdmissionFigures, at: u64) -> RedisPermit {
-        let batch = request.batch.with_slot();
+    fn permit(
+        &self,
+        request: &SharedRequest<'_>,
+        places: &FunctionFigures<'_>,
+        at: u64,
+    ) -> RedisPermit {
         RedisPermit {
             queue: self.queue.clone(),
-            key: batch.key,
-            deadline: at.saturating_add(deadline(figures)),
-            reads: batch.reads,
-            writes: batch.writes,
+            key: *request.request.key(),
+            deadline: at.saturating_add(deadline(places.all)),
+            reads: places.reads.0,
+            writes: places.writes.0,
             cost: 0,
-            rate: figures.cost_per_minute.unwrap_or(0),
-            owner: request.owner.map(|(owner, [.., cost])| (owner, cost)),
+            rate: places.all.credits.unwrap_or(0),
+            owner: request
+                .owner
+                .map(|(owner, shares)| (*owner, places.cost_share(shares))),
         }
     }
 

@@ -1,13 +1,19 @@
 //! Form of the calls and of the replies.
 
+use std::time::Duration;
+
 use redis::{Cmd, Value, cmd};
-use workgraph_limits::owner_totals::{TOTALS, TotalShare};
-use workgraph_limits::shared_limiter::{AdmissionFigures, SharedAttempt, SharedRequest};
+use workgraph_limits::rate::WindowLength;
+use workgraph_limits::shared_limiter::{AdmissionFigures, SharedAttempt};
 use workgraph_limits::window::WindowTerms;
-use workgraph_limits::{Limit, LimitKey, PerLimit};
+use workgraph_limits::{
+    AdmissionRequest, DigestLimiter, Limit, LimitKey, LimiterSettings, SharedRequest, TotalShare,
+};
 
 use crate::functions::Functions;
 
+/// Number of limits of the functions.
+const LIMITS: u8 = 5;
 /// Flag of a request that wants to know the wait of its repetition.
 const WANT_NEXT: u8 = 1;
 /// Longest deadline, in milliseconds; a number of the functions is exact up to four times this.
@@ -23,15 +29,17 @@ pub(crate) enum AdmissionReply {
     Admitted {
         /// Time of the decision.
         at: u64,
-        shadowed: PerLimit<bool>,
+        /// Limits in shadow mode that would have refused, as bits.
+        shadowed: u8,
         /// Wait of the same request, were it made again; 0 unless it was asked for.
         next_wait_ms: u64,
     },
     /// The request is refused.
     Refused {
-        limit: Limit,
+        /// Number of the limit, from 0.
+        limit: u8,
         wait_ms: u64,
-        shadowed: PerLimit<bool>,
+        shadowed: u8,
     },
 }
 
@@ -70,42 +78,37 @@ impl Protocol {
     /// Returns the call that decides about a request.
     pub(crate) fn admit(
         &self,
-        request: &SharedRequest,
-        figures: &AdmissionFigures,
+        request: &SharedRequest<'_>,
+        figures: &FunctionFigures<'_>,
         want_next: bool,
         time: CallTime,
     ) -> Cmd {
-        let batch = request.batch.with_slot();
-        let (quota, weight, searches) = batch.counted();
-        let packed = RequestForm {
+        let mut packed = RequestForm {
             time,
             flags: if want_next { WANT_NEXT } else { 0 },
-            shadow: bits(&figures.shadow),
-            standard: WindowTerms {
-                quota,
-                remembered: figures.standard.remembered,
-            },
-            weight,
-            search: (figures.search_per_minute, searches),
-            reads: (batch.reads, figures.concurrent_reads),
-            writes: (batch.writes, figures.concurrent_writes),
-            cost: figures.cost_per_minute.unwrap_or(0),
-            deadline: deadline(figures),
-        };
-        let mut packed = packed.bytes();
-        let key = self.key(&batch.key);
-        let Some((owner, shares)) = &request.owner else {
+            shadow: figures.shadow(),
+            standard: figures.standard,
+            weight: figures.weight,
+            search: figures.search,
+            reads: figures.reads,
+            writes: figures.writes,
+            cost: figures.all.credits.unwrap_or(0),
+            deadline: deadline(figures.all),
+        }
+        .bytes();
+        let key = self.key(request.request.key());
+        let Some((owner, shares)) = request.owner else {
             return call(&self.functions.admit, &[&key], &packed);
         };
-        for (share, limit) in shares.iter().zip(TOTALS) {
+        for (share, is_cost) in figures.totals(shares) {
             let kind = match share.quota {
                 None => 0,
-                Some(_) if share.weight == 0 && limit != Limit::Cost => 0,
+                Some(_) if share.weight == 0 && !is_cost => 0,
                 Some(0) => 2,
                 Some(_) => 1,
             };
             packed.push(kind);
-            packed.extend(number(share.time()));
+            packed.extend(number(share.drain_ns(MINUTE)));
         }
         call(
             &self.functions.admit,
@@ -129,6 +132,7 @@ impl Protocol {
         let terms = WindowTerms {
             quota: 1,
             remembered: 0,
+            length: WindowLength::MINUTE,
         };
         let nothing = RequestForm::attempt(None, terms, 0);
         call(
@@ -191,6 +195,137 @@ impl Protocol {
 /// Returns the milliseconds until the deadline of a request.
 pub(crate) fn deadline(figures: &AdmissionFigures) -> u64 {
     figures.deadline_ms.min(LONGEST_DEADLINE)
+}
+
+/// Time in which the totals and the credits of the functions are regained.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Returns what a limiter has that the functions have no place for, as a sentence; `None` if they know all of it.
+#[must_use]
+pub fn unsupported_limits(settings: &LimiterSettings) -> Option<&'static str> {
+    let limiter = DigestLimiter::new(settings.clone());
+    let figures = limiter.figures(&AdmissionRequest::new(&[0; 16]));
+    if FunctionFigures::of(&figures).is_some() {
+        None
+    } else if figures.windows.len() > 2 {
+        Some("the functions have no more than two windows")
+    } else if figures.slots.len() > 2 {
+        Some("the functions have no more than two numbers of concurrent requests")
+    } else if figures
+        .windows
+        .get(1)
+        .is_some_and(|second| second.terms.remembered > 0)
+    {
+        Some("the second window must not count refused attempts (floor_percent 100)")
+    } else {
+        Some("windows and the cost must have a length of a minute")
+    }
+}
+
+/// Figures of a request in the places that the functions have for them.
+pub(crate) struct FunctionFigures<'a> {
+    pub(crate) all: &'a AdmissionFigures,
+    standard: WindowTerms,
+    weight: u32,
+    /// Quota and weight.
+    search: (u32, u32),
+    /// Slots and the most.
+    pub(crate) reads: (u32, u32),
+    pub(crate) writes: (u32, u32),
+}
+
+impl<'a> FunctionFigures<'a> {
+    /// Puts the figures in their places; `None` if the functions have none for a limit: they know two windows of a
+    /// minute, of which the second remembers nothing that it refused, two numbers of concurrent requests, and a cost
+    /// quota of a minute.
+    pub(crate) fn of(all: &'a AdmissionFigures) -> Option<Self> {
+        let minute = |terms: &WindowTerms| terms.length == WindowLength::MINUTE;
+        let unused = WindowTerms {
+            quota: 0,
+            remembered: 0,
+            length: WindowLength::MINUTE,
+        };
+        let (first, second) = match &all.windows[..] {
+            [] => ((unused, 0), (unused, 0)),
+            [first] => ((first.terms, first.weight), (unused, 0)),
+            [first, second] => ((first.terms, first.weight), (second.terms, second.weight)),
+            _ => return None,
+        };
+        let slots = match &all.slots[..] {
+            [] => [(0, 0); 2],
+            [reads] => [(reads.slots, reads.most), (0, 0)],
+            [reads, writes] => [(reads.slots, reads.most), (writes.slots, writes.most)],
+            _ => return None,
+        };
+        let is_known = minute(&first.0)
+            && minute(&second.0)
+            && second.0.remembered == 0
+            && (all.credits.is_none() || u128::from(all.cost_length_ms) == MINUTE.as_millis());
+        let [reads, writes] = slots;
+        is_known.then_some(Self {
+            all,
+            standard: first.0,
+            weight: first.1,
+            search: (second.0.quota, second.1),
+            reads,
+            writes,
+        })
+    }
+
+    /// Returns the limits in the order of their numbers, those that the limiter does not have left out.
+    fn limits(&self) -> [Option<(Limit, bool)>; 5] {
+        let window = |at: usize| {
+            let window = self.all.windows.get(at)?;
+            Some((window.window, window.shadow))
+        };
+        let slots = |at: usize| {
+            let class = self.all.slots.get(at)?;
+            Some((class.class, class.shadow))
+        };
+        let cost = Some((self.all.cost, self.all.cost_shadow));
+        [window(0), window(1), slots(0), slots(1), cost]
+    }
+
+    /// Returns the limits in shadow mode, as bits.
+    fn shadow(&self) -> u8 {
+        let limits = self.limits().into_iter().enumerate();
+        limits.fold(0, |bits, (at, limit)| {
+            bits | u8::from(limit.is_some_and(|(_, shadow)| shadow)) << at
+        })
+    }
+
+    /// Returns the limit with a number.
+    pub(crate) fn limit(&self, number: u8) -> Option<Limit> {
+        let found = self.limits().get(usize::from(number)).copied().flatten();
+        found.map(|(limit, _)| limit)
+    }
+
+    /// Returns the limits whose bits are set.
+    pub(crate) fn limits_of(&self, bits: u8) -> Vec<Limit> {
+        let numbers = (0..8).filter(|at| bits >> at & 1 == 1);
+        numbers.filter_map(|at| self.limit(at)).collect()
+    }
+
+    /// Returns the shares in the three totals of the functions; true is with that of the cost.
+    fn totals(&self, shares: &[TotalShare]) -> [(TotalShare, bool); 3] {
+        let windows = self.all.windows.len();
+        let share = |at: Option<usize>| {
+            let share = at.and_then(|at| shares.get(at));
+            share.copied().unwrap_or_default()
+        };
+        let window = |at| share((at < windows).then_some(at));
+        [
+            (window(0), false),
+            (window(1), false),
+            (share(Some(windows)), true),
+        ]
+    }
+
+    /// Returns the share in the total of the cost.
+    pub(crate) fn cost_share(&self, shares: &[TotalShare]) -> TotalShare {
+        let [.., (cost, _)] = self.totals(shares);
+        cost
+    }
 }
 
 /// Request in the order in which the functions read it.
@@ -266,21 +401,6 @@ fn moment(time: CallTime) -> [u8; 8] {
     time.map_or_else(|| (-1.0_f64).to_be_bytes(), number)
 }
 
-fn bits(each: &PerLimit<bool>) -> u8 {
-    let limits = Limit::ALL.into_iter().enumerate();
-    limits.fold(0, |bits, (at, limit)| {
-        bits | u8::from(*each.of(limit)) << at
-    })
-}
-
-fn limits_of(bits: i64) -> PerLimit<bool> {
-    let mut each = PerLimit::default();
-    for (at, limit) in Limit::ALL.into_iter().enumerate() {
-        *each.of_mut(limit) = bits >> at & 1 == 1;
-    }
-    each
-}
-
 /// Reads the reply to a request; `None` if it has another form.
 pub(crate) fn read_admission(reply: &Value) -> Option<AdmissionReply> {
     let Value::Array(parts) = reply else {
@@ -295,9 +415,9 @@ pub(crate) fn read_admission(reply: &Value) -> Option<AdmissionReply> {
     else {
         return None;
     };
-    let shadowed = limits_of(*shadowed);
+    let shadowed = u8::try_from(*shadowed).ok()?;
     let first = u64::try_from(*first).ok()?;
-    let Some(limit) = limit.checked_sub(1).and_then(|at| usize::try_from(at).ok()) else {
+    let Some(limit) = limit.checked_sub(1).and_then(|at| u8::try_from(at).ok()) else {
         return Some(AdmissionReply::Admitted {
             at: first,
             shadowed,
@@ -305,7 +425,7 @@ pub(crate) fn read_admission(reply: &Value) -> Option<AdmissionReply> {
         });
     };
     Some(AdmissionReply::Refused {
-        limit: *Limit::ALL.get(limit)?,
+        limit: (limit < LIMITS).then_some(limit)?,
         wait_ms: first,
         shadowed,
     })
@@ -317,5 +437,38 @@ pub(crate) fn cost_time(share: &TotalShare, cost: u32) -> u64 {
         weight: cost,
         quota: share.quota,
     }
-    .time()
+    .drain_ns(MINUTE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unsupported_limits;
+    use std::time::Duration;
+    use workgraph_limits::laws::LawSettings;
+    use workgraph_limits::{ConcurrentSettings, LimiterSettings, PerTime, WindowSettings};
+
+    #[test]
+    fn limits_without_a_place_in_the_functions_are_named() {
+        let known = LimiterSettings::from(&LawSettings::default());
+        assert_eq!(unsupported_limits(&known), None);
+        assert_eq!(unsupported_limits(&LimiterSettings::default()), None);
+        let unknown = |change: fn(&mut LimiterSettings)| {
+            let mut settings = known.clone();
+            change(&mut settings);
+            unsupported_limits(&settings).unwrap()
+        };
+        let third = |of: &mut LimiterSettings| {
+            of.windows
+                .push(WindowSettings::new("third", 1.per_minute()));
+        };
+        assert!(unknown(third).contains("two windows"));
+        let class = |of: &mut LimiterSettings| {
+            of.concurrent.push(ConcurrentSettings::new("exports", 1));
+        };
+        assert!(unknown(class).contains("two numbers"));
+        assert!(unknown(|of| of.windows[1].floor_percent = 10).contains("second window"));
+        let day = |of: &mut LimiterSettings| of.windows[0].rate = 10.per_day();
+        assert!(unknown(day).contains("a minute"));
+        assert!(unknown(|of| of.cost.length = Duration::from_secs(1)).contains("a minute"));
+    }
 }

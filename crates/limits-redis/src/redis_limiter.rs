@@ -9,11 +9,10 @@ use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use workgraph_limits::shared_limiter::{
     AttemptOutcome, AttemptReceipt, SharedAnswer, SharedAttempt, SharedCounts, SharedMode,
-    StateRequest,
 };
 use workgraph_limits::{
-    LimitExceeded, LimitKey, Limiter, LimiterState, LocalLimits, Permit, SharedLimiter,
-    SharedRequest,
+    AdmissionRequest, DigestLimiter, LimitExceeded, LimitKey, LimiterState, LocalLimits, Permit,
+    SharedLimiter, SharedRequest,
 };
 
 use crate::account_state;
@@ -134,7 +133,7 @@ impl Drop for RedisLimiter {
 impl SharedLimiter for RedisLimiter {
     fn admit<'a>(
         &'a self,
-        request: &'a SharedRequest,
+        request: &'a SharedRequest<'a>,
         local: LocalLimits<'a>,
         now: SystemTime,
     ) -> SharedAnswer<'a, Result<Permit, LimitExceeded>> {
@@ -166,19 +165,18 @@ impl SharedLimiter for RedisLimiter {
 
     fn state<'a>(
         &'a self,
-        request: StateRequest<'a>,
-        local: &'a Limiter,
+        request: AdmissionRequest<'a, LimitKey>,
+        local: &'a DigestLimiter,
         now: SystemTime,
     ) -> SharedAnswer<'a, LimiterState> {
         Box::pin(async move {
-            let StateRequest { key, quota, custom } = request;
-            let own = local.state_with(key, quota, custom, now);
+            let own = local.state(&request, now);
             if self.mode() == SharedMode::Local {
                 return own;
             }
-            let call = self.core.protocol.state(key, self.core.time(now));
+            let call = self.core.protocol.state(request.key(), self.core.time(now));
             match self.core.ask(self.core.link.call(call)).await {
-                Some(reply) => account_state::read(&reply, &local.figures(quota, custom), own),
+                Some(reply) => account_state::read(&reply, &local.figures(&request), own),
                 None => own,
             }
         })

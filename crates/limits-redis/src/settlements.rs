@@ -1,9 +1,8 @@
 //! Ends of requests, which nobody waits for: they are sent together.
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use workgraph_limits::LimitKey;
-use workgraph_limits::owner_totals::TotalShare;
 use workgraph_limits::shared_limiter::SharedPermit;
+use workgraph_limits::{LimitKey, TotalShare};
 
 use crate::protocol::{Settlement, cost_time};
 

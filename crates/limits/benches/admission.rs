@@ -15,10 +15,11 @@ use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::keyed::DefaultKeyedStateStore;
 use governor::{Quota, RateLimiter};
-use workgraph_limits::window::{Window, WindowTerms};
-use workgraph_limits::{
-    AdmissionRequest, LimitKey, Limiter, LimiterSettings, RateQuota, RequestClass,
+use workgraph_limits::laws::{
+    LawLimiter, LawRequest, LawSettings, LimitKey, RateQuota, RequestClass,
 };
+use workgraph_limits::rate::WindowLength;
+use workgraph_limits::window::{Window, WindowTerms};
 
 const KEYS: u64 = 1_000_000;
 
@@ -54,8 +55,8 @@ fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-fn request(key: LimitKey) -> AdmissionRequest {
-    AdmissionRequest {
+fn request(key: LimitKey) -> LawRequest {
+    LawRequest {
         key,
         class: RequestClass::Read,
         rate: RateQuota::Standard { quota: 1_500 },
@@ -159,8 +160,8 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
         let at = usize::try_from(n % KEYS).unwrap_or(0);
         keys.get(at).copied().unwrap_or_default()
     };
-    let admitted = Limiter::new(LimiterSettings::default());
-    let settled = Limiter::new(LimiterSettings::default());
+    let admitted = LawLimiter::new(LawSettings::default());
+    let settled = LawLimiter::new(LawSettings::default());
     let clock = Told::default();
     let store = DefaultKeyedStateStore::<LimitKey>::default();
     let stamped =
@@ -199,6 +200,7 @@ fn in_hand(criterion: &mut Criterion) {
     let terms = WindowTerms {
         quota: 1_500,
         remembered: 1_350,
+        length: WindowLength::MINUTE,
     };
     let window = |name, every: u64| {
         let window = RefCell::new((Window::default(), 0));

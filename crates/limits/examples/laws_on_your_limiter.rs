@@ -7,9 +7,7 @@ use std::error::Error;
 use std::iter::repeat_n;
 
 use workgraph_limits::laws::{AdmissionTicket, LAWS, TestedLimiter};
-use workgraph_limits::{
-    AdmissionRequest, Limit, LimitExceeded, LimitKey, LimiterSettings, RateQuota,
-};
+use workgraph_limits::laws::{LawLimit, LawRefusal, LawRequest, LawSettings, LimitKey, RateQuota};
 
 /// Seed of the made-up traffic; the same seed makes the same traffic.
 const SEED: u64 = 1;
@@ -78,7 +76,7 @@ impl Window for CalendarMinute {
 
 /// Limiter of rates alone, as the laws see it: without permits and costs.
 struct RateLimiter<W> {
-    settings: LimiterSettings,
+    settings: LawSettings,
     /// Windows of each key: one for searches, and one for the rest.
     windows: HashMap<(LimitKey, bool), W>,
     /// Latest time seen: a clock that steps back stands still.
@@ -87,7 +85,7 @@ struct RateLimiter<W> {
 }
 
 /// Makes a limiter with windows of one kind.
-fn limiter<W: Window + 'static>(settings: LimiterSettings) -> Box<dyn TestedLimiter> {
+fn limiter<W: Window + 'static>(settings: LawSettings) -> Box<dyn TestedLimiter> {
     Box::new(RateLimiter {
         settings,
         windows: HashMap::<_, W>::new(),
@@ -97,11 +95,7 @@ fn limiter<W: Window + 'static>(settings: LimiterSettings) -> Box<dyn TestedLimi
 }
 
 impl<W: Window> TestedLimiter for RateLimiter<W> {
-    fn admit(
-        &mut self,
-        request: &AdmissionRequest,
-        now: u64,
-    ) -> Result<AdmissionTicket, LimitExceeded> {
+    fn admit(&mut self, request: &LawRequest, now: u64) -> Result<AdmissionTicket, LawRefusal> {
         let (quota, weight, searches) = match request.rate {
             RateQuota::Standard { quota } => (quota, request.weight, 0),
             RateQuota::Search => (0, 0, request.weight),
@@ -112,15 +106,15 @@ impl<W: Window> TestedLimiter for RateLimiter<W> {
         self.latest = self.latest.max(now);
         let mut refusal = None;
         for (limit, weight, quota, remembered) in [
-            (Limit::Standard, weight, quota, quota - floor),
-            (Limit::Search, searches, search, 0),
+            (LawLimit::Standard, weight, quota, quota - floor),
+            (LawLimit::Search, searches, search, 0),
         ] {
-            let key = (request.key, limit == Limit::Search);
+            let key = (request.key, limit == LawLimit::Search);
             let window = self.windows.entry(key).or_default();
             if weight > 0
                 && let Err(wait_ms) = window.attempt(self.latest, weight, quota, remembered)
             {
-                let first = refusal.get_or_insert(LimitExceeded {
+                let first = refusal.get_or_insert(LawRefusal {
                     limit,
                     retry_after: wait_ms.div_ceil(1_000),
                     wait_ms,
@@ -139,7 +133,7 @@ impl<W: Window> TestedLimiter for RateLimiter<W> {
 
     fn finish(&mut self, _: AdmissionTicket) {}
 
-    fn set(&mut self, settings: LimiterSettings) {
+    fn set(&mut self, settings: LawSettings) {
         self.settings = settings;
     }
 

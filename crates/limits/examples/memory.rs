@@ -4,16 +4,16 @@ use std::hint::black_box;
 use std::time::{Duration, UNIX_EPOCH};
 
 use governor::{Quota as Cells, RateLimiter};
-use workgraph_limits::{
-    AdmissionRequest, LimitKey, Limiter, LimiterSettings, RateQuota, RequestClass,
+use workgraph_limits::laws::{
+    LawLimiter, LawRequest, LawSettings, LimitKey, RateQuota, RequestClass,
 };
 
 fn key(n: u64) -> LimitKey {
     (u128::from(n) * 0x9e37_79b9_7f4a_7c15_f39c_c060).to_le_bytes()
 }
 
-fn request(key: LimitKey) -> AdmissionRequest {
-    AdmissionRequest {
+fn request(key: LimitKey) -> LawRequest {
+    LawRequest {
         key,
         class: RequestClass::Read,
         rate: RateQuota::Standard { quota: 1_500 },
@@ -38,14 +38,14 @@ fn main() {
         ("hammered on a quota of 1,500", 1_000, 4_000, false),
     ] {
         let before = memory();
-        let limiter = Limiter::new(LimiterSettings::default());
+        let limiter = LawLimiter::new(LawSettings::default());
         for n in 0..keys * attempts {
             let request = request(key(n / attempts));
             drop(black_box(limiter.admit(&request, now)));
             if searches {
                 let rate = RateQuota::Search;
                 drop(black_box(
-                    limiter.admit(&AdmissionRequest { rate, ..request }, now),
+                    limiter.admit(&LawRequest { rate, ..request }, now),
                 ));
             }
         }

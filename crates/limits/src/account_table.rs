@@ -1,12 +1,12 @@
 //! Table of the accounts of all keys, in shards; accounts that equal a new one are dropped.
 
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-use crate::admission_request::LimitKey;
-use crate::atomic_settings::LimitSet;
-use crate::limit::{Limit, PerLimit};
+use crate::limit_exceeded::LimitCounts;
 use crate::limiter_account::LimiterAccount;
-use crate::sync::{Mutex, SHARDS, lock};
+use crate::rules::Rules;
+use crate::sync::{Mutex, MutexGuard, SHARDS, lock};
 
 /// Smallest number of accounts at which a shard sweeps itself. Else it does so when it would grow beyond twice the
 /// number that the last sweep left.
@@ -20,55 +20,61 @@ const CHUNK: usize = 128;
 /// An account is dropped only when it is neutral, and one with a permit out is not: so a permit may keep the position of
 /// its account.
 #[derive(Debug)]
-pub(crate) struct AccountTable {
-    shards: Box<[Arc<AccountShard>]>,
+pub(crate) struct AccountTable<K> {
+    shards: Box<[Arc<AccountShard<K>>]>,
 }
 
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct AccountShard {
-    pub(crate) accounts: Mutex<Accounts>,
+pub(crate) struct AccountShard<K> {
+    accounts: Mutex<ShardState<K>>,
+    /// Limits of the limiter.
+    pub(crate) rules: Arc<Rules>,
     /// Keeps the next shard off these cache lines.
     _apart: [u64; 8],
 }
 
-/// Accounts of a shard: a table of positions with linear probing, and the accounts in chunks.
+/// Accounts of a shard, and the counts of all its answers.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct ShardState<K> {
+    pub(crate) table: Accounts<K>,
+    /// Number of requests admitted.
+    pub(crate) admitted: u64,
+    pub(crate) counts: Box<[LimitCounts]>,
+}
+
+/// Table of positions with linear probing, and the accounts in chunks.
 ///
 /// The fields that every request needs come first, so that they share cache lines with the lock.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Accounts {
+pub(crate) struct Accounts<K> {
     /// Entries of the table: 0 for none, else a position plus 1 in the low bits and a part of the hash in the others. The
     /// length is a power of two and exceeds the number of positions by a third, so the low bits have room for a position.
     index: Box<[u32]>,
-    /// Accounts by position. A chunk without accounts is given back.
-    chunks: Vec<Option<Box<[LimiterAccount]>>>,
-    /// Number of requests admitted.
-    pub(crate) admitted: u64,
+    /// Accounts by position. A chunk without accounts is given back; one that has never been full ends with the highest
+    /// position that was used.
+    chunks: Vec<Vec<LimiterAccount<K>>>,
     /// Positions without an account, the lowest last.
     free: Vec<u32>,
     /// Latest time of any account dropped, so that a clock set back finds no more room than it would have had.
     floor: u64,
     /// Number of accounts at which the shard sweeps.
     full: usize,
-    /// Number of requests refused, by the limit that refused.
-    pub(crate) refused: PerLimit<u64>,
-    /// Number of requests that a limit in shadow mode would have refused, by limit.
-    pub(crate) shadowed: PerLimit<u64>,
-    /// Number of requests admitted that did not pass exactly the [`USUAL`] limits, by the set of limits they passed.
-    pub(crate) unusual: [u64; LimitSet::SETS],
 }
 
-/// Limits that most requests pass; they are counted together.
-pub(crate) const USUAL: LimitSet =
-    LimitSet::of(&[Limit::Standard, Limit::ConcurrentReads, Limit::Cost]);
-
-impl AccountTable {
+impl<K: Hash + Eq + Clone> AccountTable<K> {
     /// Makes an empty table.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(rules: &Arc<Rules>) -> Self {
         let shard = |_| {
             Arc::new(AccountShard {
-                accounts: Mutex::new(Accounts::default()),
+                accounts: Mutex::new(ShardState {
+                    table: Accounts::new(),
+                    admitted: 0,
+                    counts: vec![LimitCounts::default(); rules.len()].into(),
+                }),
+                rules: Arc::clone(rules),
                 _apart: [0; 8],
             })
         };
@@ -77,64 +83,57 @@ impl AccountTable {
         }
     }
 
-    /// Returns the shard of a key.
-    pub(crate) fn shard(&self, key: &LimitKey) -> &Arc<AccountShard> {
+    /// Returns the shard of a key with this hash.
+    #[inline]
+    pub(crate) fn shard(&self, hash: u64) -> &Arc<AccountShard<K>> {
         #[expect(
             clippy::indexing_slicing,
             reason = "the remainder is below the number of shards"
         )]
-        &self.shards[usize::try_from(hash(key) >> 56).unwrap_or(0) % SHARDS]
+        &self.shards[usize::try_from(hash >> 56).unwrap_or(0) % SHARDS]
     }
 
     /// Drops every account that equals a new one at `now` (milliseconds), one shard after the other.
-    pub(crate) fn sweep(&self, now: u64) {
+    pub(crate) fn sweep(&self, hasher: &impl BuildHasher, now: u64) {
         for shard in &self.shards {
-            lock(&shard.accounts).sweep(now);
+            shard.lock().table.sweep(&shard.rules, hasher, now);
         }
     }
 
     /// Folds a function over the shards.
-    pub(crate) fn fold<T>(&self, start: T, mut add: impl FnMut(&mut T, &Accounts)) -> T {
+    pub(crate) fn fold<T>(&self, start: T, mut add: impl FnMut(&mut T, &ShardState<K>)) -> T {
         let mut sum = start;
         for shard in &self.shards {
-            add(&mut sum, &lock(&shard.accounts));
+            add(&mut sum, &shard.lock());
         }
         sum
     }
 }
 
-impl Accounts {
-    /// Returns the position of a key's account, which is made if there is none.
-    pub(crate) fn open(&mut self, key: &LimitKey, now: u64) -> u32 {
-        let hash = hash(key);
-        if let Some(position) = self.find(key, hash) {
-            return position;
-        }
-        if self.len() >= self.full.max(SMALLEST) {
-            self.sweep(now);
-        }
-        let position = self.allocate();
-        *self.at(position) = LimiterAccount::new(*key, self.floor);
-        self.insert_into_index(position, hash);
-        position
+impl<K> AccountShard<K> {
+    /// Locks the accounts.
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ShardState<K>> {
+        lock(&self.accounts)
     }
+}
 
-    /// Returns a key's account, if there is one.
-    pub(crate) fn get(&self, key: &LimitKey) -> Option<&LimiterAccount> {
-        let position = self.find(key, hash(key))?;
-        self.peek(position)
+impl<K> Accounts<K> {
+    fn new() -> Self {
+        Self {
+            index: Box::default(),
+            chunks: Vec::new(),
+            free: Vec::new(),
+            floor: 0,
+            full: 0,
+        }
     }
 
     /// Returns the account at a position that was found or opened, and not swept since.
-    pub(crate) fn at(&mut self, position: u32) -> &mut LimiterAccount {
-        #[expect(
-            clippy::indexing_slicing,
-            clippy::expect_used,
-            reason = "a position in use is in its chunk"
-        )]
-        &mut self.chunks[position as usize / CHUNK]
-            .as_mut()
-            .expect("a position in use has a chunk")[position as usize % CHUNK]
+    #[inline]
+    pub(crate) fn at(&mut self, position: u32) -> &mut LimiterAccount<K> {
+        #[expect(clippy::indexing_slicing, reason = "a position in use is in its chunk")]
+        &mut self.chunks[position as usize / CHUNK][position as usize % CHUNK]
     }
 
     /// Returns the number of accounts.
@@ -147,49 +146,87 @@ impl Accounts {
         self.floor
     }
 
-    /// Counts an answer to a request that these limits were checked for.
-    #[inline]
-    pub(crate) fn count(&mut self, refused: Option<Limit>, met: LimitSet) {
-        match refused {
-            None => {
-                self.admitted += 1;
-                if met != USUAL
-                    && let Some(count) = self.unusual.get_mut(met.number())
-                {
-                    *count += 1;
-                }
-            }
-            Some(limit) => *self.refused.of_mut(limit) += 1,
-        }
-    }
-
-    /// Returns the number of admitted requests that passed each limit.
-    pub(crate) fn passed(&self) -> PerLimit<u64> {
-        let unusual: u64 = self.unusual.iter().sum();
-        let mut passed = PerLimit::default();
-        for limit in Limit::ALL {
-            let usual = if USUAL.has(limit) {
-                self.admitted - unusual
-            } else {
-                0
-            };
-            let others = (0..).map(LimitSet::numbered).zip(self.unusual);
-            let others = others.filter(|(met, _)| met.has(limit));
-            *passed.of_mut(limit) = usual + others.map(|(_, count)| count).sum::<u64>();
-        }
-        passed
-    }
-
     fn positions(&self) -> usize {
         self.chunks.len() * CHUNK
     }
 
-    fn peek(&self, position: u32) -> Option<&LimiterAccount> {
-        let chunk = self.chunks.get(position as usize / CHUNK)?.as_ref()?;
+    fn peek(&self, position: u32) -> Option<&LimiterAccount<K>> {
+        let chunk = self.chunks.get(position as usize / CHUNK)?;
         chunk.get(position as usize % CHUNK)
     }
 
-    fn find(&self, key: &LimitKey, hash: u64) -> Option<u32> {
+    /// Inserts a position into the index, which has room.
+    fn insert_into_index(&mut self, position: u32, hash: u64) {
+        let Some(mask) = self.index.len().checked_sub(1) else {
+            return;
+        };
+        let mut at = start(hash, mask);
+        while let Some(entry) = self.index.get_mut(at) {
+            if *entry == 0 {
+                *entry = tag(hash, mask) | (position + 1);
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+impl<K: Hash + Eq + Clone> Accounts<K> {
+    /// Returns the position of a key's account, which is made if there is none.
+    #[inline]
+    pub(crate) fn open(
+        &mut self,
+        key: &K,
+        hash: u64,
+        rules: &Rules,
+        hasher: &impl BuildHasher,
+        now: u64,
+    ) -> u32 {
+        match self.find(key, hash) {
+            Some(position) => position,
+            None => self.add(key, hash, rules, hasher, now),
+        }
+    }
+
+    #[inline(never)]
+    fn add(
+        &mut self,
+        key: &K,
+        hash: u64,
+        rules: &Rules,
+        hasher: &impl BuildHasher,
+        now: u64,
+    ) -> u32 {
+        if self.len() >= self.full.max(SMALLEST) {
+            self.sweep(rules, hasher, now);
+        }
+        if self.free.is_empty() {
+            self.grow(hasher);
+        }
+        let position = self.free.pop().unwrap_or(0);
+        let account = LimiterAccount::new(key.clone(), self.floor);
+        if let Some(chunk) = self.chunks.get_mut(position as usize / CHUNK) {
+            match chunk.get_mut(position as usize % CHUNK) {
+                Some(free) => *free = account,
+                // The lowest free position of a chunk is in it or comes next.
+                None => {
+                    chunk.reserve_exact(CHUNK - chunk.len());
+                    chunk.push(account);
+                }
+            }
+        }
+        self.insert_into_index(position, hash);
+        position
+    }
+
+    /// Returns a key's account, if there is one.
+    pub(crate) fn get(&self, key: &K, hash: u64) -> Option<&LimiterAccount<K>> {
+        let position = self.find(key, hash)?;
+        self.peek(position)
+    }
+
+    #[inline]
+    fn find(&self, key: &K, hash: u64) -> Option<u32> {
         let mask = self.index.len().checked_sub(1)?;
         let wanted = tag(hash, mask);
         let mut at = start(hash, mask);
@@ -209,40 +246,18 @@ impl Accounts {
         }
     }
 
-    /// Inserts a position into the index, which has room.
-    fn insert_into_index(&mut self, position: u32, hash: u64) {
-        let Some(mask) = self.index.len().checked_sub(1) else {
-            return;
-        };
-        let mut at = start(hash, mask);
-        while let Some(entry) = self.index.get_mut(at) {
-            if *entry == 0 {
-                *entry = tag(hash, mask) | (position + 1);
-                return;
-            }
-            at = (at + 1) & mask;
+    /// Adds the positions of a chunk.
+    fn grow(&mut self, hasher: &impl BuildHasher) {
+        let first = self.positions();
+        self.chunks.push(Vec::new());
+        self.free.extend((first..first + CHUNK).rev().map(narrow));
+        if self.positions() * 4 > self.index.len() * 3 {
+            self.rebuild(first, hasher);
         }
     }
 
-    /// Returns a position without an account, with its chunk.
-    fn allocate(&mut self) -> u32 {
-        if self.free.is_empty() {
-            let first = self.positions();
-            self.chunks.push(None);
-            self.free.extend((first..first + CHUNK).rev().map(narrow));
-            if self.positions() * 4 > self.index.len() * 3 {
-                self.rebuild(first);
-            }
-        }
-        let position = self.free.pop().unwrap_or(0);
-        if let Some(chunk @ None) = self.chunks.get_mut(position as usize / CHUNK) {
-            *chunk = Some((0..CHUNK).map(|_| LimiterAccount::default()).collect());
-        }
-        position
-    }
-
-    /// Makes the index anew, for all positions; those from `vacant` on, and the free ones, have no account.
-    fn rebuild(&mut self, vacant: usize) {
+    /// Makes the index again, for all positions; those from `vacant` on, and the free ones, have no account.
+    fn rebuild(&mut self, vacant: usize, hasher: &impl BuildHasher) {
         let mut used = vec![true; vacant];
         for position in &self.free {
             if let Some(used) = used.get_mut(*position as usize) {
@@ -253,13 +268,14 @@ impl Accounts {
         self.index = vec![0; length].into();
         for (position, _) in used.iter().enumerate().filter(|(_, used)| **used) {
             let position = narrow(position);
-            if let Some(hash) = self.peek(position).map(|account| hash(&account.key)) {
+            if let Some(account) = self.peek(position) {
+                let hash = hasher.hash_one(&account.key);
                 self.insert_into_index(position, hash);
             }
         }
     }
 
-    pub(crate) fn sweep(&mut self, now: u64) {
+    pub(crate) fn sweep(&mut self, rules: &Rules, hasher: &impl BuildHasher, now: u64) {
         let mut used = vec![true; self.positions()];
         for position in self.free.drain(..) {
             if let Some(used) = used.get_mut(position as usize) {
@@ -267,28 +283,25 @@ impl Accounts {
             }
         }
         for (chunk, used) in self.chunks.iter_mut().zip(used.chunks_mut(CHUNK)) {
-            let Some(accounts) = chunk else { continue };
-            for (account, used) in accounts.iter_mut().zip(used.iter_mut()) {
-                if *used && account.is_neutral(now) {
+            for (account, used) in chunk.iter_mut().zip(used.iter_mut()) {
+                if *used && account.is_neutral(rules, now) {
                     self.floor = self.floor.max(account.last());
-                    *account = LimiterAccount::default();
+                    account.clear();
                     *used = false;
                 }
             }
             if used.iter().all(|used| !used) {
-                *chunk = None;
+                *chunk = Vec::new();
             }
         }
-        while let Some(None) = self.chunks.last() {
-            self.chunks.pop();
-        }
+        while self.chunks.pop_if(|last| last.is_empty()).is_some() {}
         let positions = self.positions();
         let vacant = used.iter().enumerate().take(positions).rev();
         self.free
             .extend(vacant.filter(|(_, used)| !**used).map(|(at, _)| narrow(at)));
         self.free.shrink_to_fit();
         self.chunks.shrink_to_fit();
-        self.rebuild(positions);
+        self.rebuild(positions, hasher);
         self.full = self.len() * 2;
     }
 }
@@ -306,21 +319,4 @@ fn tag(hash: u64, mask: usize) -> u32 {
 /// Returns a position as the index holds it.
 fn narrow(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-/// Mixes the bytes of a key. Keys are halves of digests and need no secret to spread well; the multiplication helps
-/// those that are not.
-fn hash(key: &LimitKey) -> u64 {
-    let key = u128::from_le_bytes(*key);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the halves of the key, then of the product"
-    )]
-    let folded = {
-        let (low, high) = (key as u64, (key >> 64) as u64);
-        let product =
-            u128::from(low ^ 0x9e37_79b9_7f4a_7c15) * u128::from(high ^ 0xf39c_c060_5ced_c835);
-        (product >> 64) as u64 ^ product as u64
-    };
-    folded
 }

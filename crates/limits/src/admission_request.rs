@@ -1,101 +1,179 @@
 //! Request, or several requests at once, as the limiter sees them.
 
-/// Key under which requests are counted: the first half of a token's digest, so that it is uniform and reveals nothing.
+/// Key of requests that a limiter of several processes can count: the first half of a digest, so that it is uniform and
+/// reveals nothing. The limiter of a single process takes any key.
 pub type LimitKey = [u8; 16];
 
-/// Class of a request: it reads or writes. Each class has its own number of concurrent requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestClass {
-    /// Request with GET or HEAD.
-    Read,
-    /// Request with any other method.
-    Write,
+/// Request as a limiter sees it: a key, and what it counts for. A batch whose requests are admitted together, or not at
+/// all, is one with more weight and more slots.
+///
+/// ```
+/// use workgraph_limits::{AdmissionRequest, SlotRequest, WindowCharge};
+///
+/// let key = "alice".to_owned();
+/// // Counts once in each window, and takes one slot of each class.
+/// let plain = AdmissionRequest::new(&key);
+/// // Counts ten times in the first window, whose quota is 500 for this key, and not in the second; takes two slots.
+/// let windows = [WindowCharge::of(10).with_quota(500), WindowCharge::of(0)];
+/// let slots = [SlotRequest::of(2)];
+/// let batch = AdmissionRequest::new(&key).windows(&windows).slots(&slots);
+/// # assert_eq!((plain.charge(1).weight, batch.charge(0).weight, batch.slot(0).slots), (1, 10, 2));
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+pub struct AdmissionRequest<'a, K> {
+    pub(crate) key: &'a K,
+    pub(crate) label: u16,
+    weight: u32,
+    credits: Option<u32>,
+    windows: &'a [WindowCharge],
+    slots: &'a [SlotRequest],
 }
 
-/// Returns the value for a class.
-pub(crate) fn select_by_class<T>(class: RequestClass, read: T, write: T) -> T {
-    match class {
-        RequestClass::Read => read,
-        RequestClass::Write => write,
+impl<K> Clone for AdmissionRequest<'_, K> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-/// Quota that a request is counted against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RateQuota {
-    /// The standard quota alone.
-    Standard {
-        /// Requests per minute, by the plan of the token's user.
-        quota: u32,
-    },
-    /// The search quota alone.
-    Search,
-    /// A batch with searches among its actions: both quotas must have room, or nothing runs.
-    Mixed {
-        /// Requests per minute of the standard quota; the request's `weight` is counted against it.
-        quota: u32,
-        /// Number of searches, counted against the search quota and not part of `weight`.
-        searches: u32,
-    },
-}
+impl<K> Copy for AdmissionRequest<'_, K> {}
 
-/// Request as the limiter sees it.
+/// Weight of a request in one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AdmissionRequest {
-    /// Key under which the request is counted.
-    pub key: LimitKey,
-    /// Class of the request: it needs a permit of this class.
-    pub class: RequestClass,
-    /// Quota that the request is counted against.
-    pub rate: RateQuota,
-    /// Weight of the request: 1, unless it stands for several. A weight above the quota or above
-    /// [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, however long the client waits.
+pub struct WindowCharge {
+    /// Weight that is counted; 0 if the window is not concerned.
+    ///
+    /// A weight above the quota or above [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, however long the
+    /// client waits.
     pub weight: u32,
+    /// Quota of this key, instead of that of the settings: of a plan, say. Earlier counts stay when it changes.
+    pub quota: Option<u32>,
 }
 
-impl AdmissionRequest {
-    /// Returns the request as a batch of one.
-    pub(crate) fn as_batch(&self) -> AdmissionBatch {
-        AdmissionBatch {
-            key: self.key,
-            rate: self.rate,
-            weight: self.weight,
-            reads: select_by_class(self.class, 1, 0),
-            writes: select_by_class(self.class, 0, 1),
+/// Slots of one class that a request takes while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotRequest {
+    /// Number of slots. A request with more than the most is never admitted.
+    pub slots: u32,
+    /// Most slots of this key, instead of that of the settings.
+    pub most: Option<u32>,
+}
+
+impl WindowCharge {
+    /// Returns the charge of a weight at the quota of the settings.
+    #[must_use]
+    pub const fn of(weight: u32) -> Self {
+        let quota = None;
+        Self { weight, quota }
+    }
+
+    /// Returns the same charge at a quota of the key's own.
+    #[must_use]
+    pub const fn with_quota(self, quota: u32) -> Self {
+        let Self { weight, .. } = self;
+        let quota = Some(quota);
+        Self { weight, quota }
+    }
+}
+
+impl SlotRequest {
+    /// Returns the request of so many slots of as many as the settings say.
+    #[must_use]
+    pub const fn of(slots: u32) -> Self {
+        let most = None;
+        Self { slots, most }
+    }
+
+    /// Returns the same request of as many as `most` slots.
+    #[must_use]
+    pub const fn with_most(self, most: u32) -> Self {
+        let Self { slots, .. } = self;
+        let most = Some(most);
+        Self { slots, most }
+    }
+}
+
+impl<'a, K> AdmissionRequest<'a, K> {
+    /// Makes the request of a key that counts once in every window and takes one slot of every class.
+    #[inline]
+    #[must_use]
+    pub const fn new(key: &'a K) -> Self {
+        Self {
+            key,
+            label: 0,
+            weight: 1,
+            credits: None,
+            windows: &[],
+            slots: &[],
         }
     }
-}
 
-/// Requests that are admitted together, or not at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AdmissionBatch {
-    /// Key under which the requests are counted.
-    pub key: LimitKey,
-    /// Quotas that the requests are counted against.
-    pub rate: RateQuota,
-    /// Weight of the requests, as in [`AdmissionRequest::weight`].
-    pub weight: u32,
-    /// Number of requests that read, each with a slot of its own. A batch with more than the limit is never admitted.
-    pub reads: u32,
-    /// Number of requests that write. A batch with neither reads nor writes is taken as one read.
-    pub writes: u32,
-}
-
-impl AdmissionBatch {
-    /// Returns the batch with at least one slot; without a slot nothing would keep the account while its permit is out.
+    /// Sets the weight in all windows that [`windows`](Self::windows) says nothing of; 1 unless it is set.
+    #[inline]
     #[must_use]
-    pub fn with_slot(mut self) -> Self {
-        self.reads = self.reads.max(u32::from(self.writes == 0));
+    pub const fn weight(mut self, weight: u32) -> Self {
+        self.weight = weight;
         self
     }
 
-    /// Returns the standard quota, the weight counted against it, and the weight counted against the search quota.
+    /// Sets the weight in each window, in the order in which the limiter was built.
+    #[inline]
     #[must_use]
-    pub fn counted(&self) -> (u32, u32, u32) {
-        match self.rate {
-            RateQuota::Standard { quota } => (quota, self.weight, 0),
-            RateQuota::Search => (0, 0, self.weight),
-            RateQuota::Mixed { quota, searches } => (quota, self.weight, searches),
-        }
+    pub const fn windows(mut self, windows: &'a [WindowCharge]) -> Self {
+        self.windows = windows;
+        self
+    }
+
+    /// Sets the slots of each class, in the order in which the limiter was built. A request without any is taken to need
+    /// one slot of the first class.
+    #[inline]
+    #[must_use]
+    pub const fn slots(mut self, slots: &'a [SlotRequest]) -> Self {
+        self.slots = slots;
+        self
+    }
+
+    /// Sets the credits that the key has, instead of those of the settings, also if the cost quota is off there.
+    #[inline]
+    #[must_use]
+    pub const fn credits(mut self, quota: Option<u32>) -> Self {
+        self.credits = quota;
+        self
+    }
+
+    /// Sets a label for [`LimiterState::recent`](crate::LimiterState::recent); the limiter does not read it.
+    #[inline]
+    #[must_use]
+    pub const fn label(mut self, label: u16) -> Self {
+        self.label = label;
+        self
+    }
+
+    /// Returns the key.
+    #[must_use]
+    pub const fn key(&self) -> &'a K {
+        self.key
+    }
+
+    /// Returns the weight in the window with an index, and the quota of its own.
+    #[inline]
+    #[must_use]
+    pub fn charge(&self, index: usize) -> WindowCharge {
+        let charge = self.windows.get(index).copied();
+        charge.unwrap_or(WindowCharge::of(self.weight))
+    }
+
+    /// Returns the slots of the class with an index.
+    #[inline]
+    #[must_use]
+    pub fn slot(&self, index: usize) -> SlotRequest {
+        let slot = self.slots.get(index).copied();
+        slot.unwrap_or(SlotRequest::of(1))
+    }
+
+    /// Returns the credits of the key's own.
+    #[inline]
+    #[must_use]
+    pub const fn own_credits(&self) -> Option<u32> {
+        self.credits
     }
 }

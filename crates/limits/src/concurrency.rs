@@ -1,13 +1,15 @@
-//! The permit of an admitted request, which frees its slot when it is dropped.
+//! Permit of an admitted request, which frees its slots when it is dropped.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::account_table::AccountShard;
-use crate::admission_request::{AdmissionBatch, RequestClass, select_by_class};
+use crate::admission_request::{AdmissionRequest, LimitKey};
+use crate::in_flight::IN_PLACE;
+use crate::limiter_account::Admitted;
+use crate::rules::Rules;
 use crate::shared_decision::SharedPermit;
-use crate::sync::lock;
 use crate::time_units::millis;
 
 /// Right of an admitted request, or of a batch, to run. Dropping it frees its slots, on any thread and for any reason.
@@ -15,35 +17,38 @@ use crate::time_units::millis;
 /// It belongs to the part of the program that works longest for the request: a response body that is still being sent,
 /// or a database job that goes on after the client has left. It stays valid when the limiter is gone.
 #[must_use = "the slot is free again as soon as the permit is dropped"]
-pub struct Permit {
-    shard: Arc<AccountShard>,
+pub struct Permit<K = LimitKey> {
+    shard: Arc<AccountShard<K>>,
     /// Place of the account in its shard, which keeps the account as long as there is a permit.
     position: u32,
-    reads: u32,
-    writes: u32,
+    slots: [u32; IN_PLACE],
+    /// Slots of further classes, if there are such classes.
+    more_slots: Option<Box<[u32]>>,
     deadline: u64,
-    /// Most credits that a settlement takes; `None` if the cost limit was off at admission.
+    /// Most credits that a settlement takes; `None` if the cost quota was off at admission.
     ceiling: Option<u32>,
     /// Part that a limiter of several processes keeps.
     shared: Option<Box<dyn SharedPermit>>,
 }
 
-impl Permit {
-    /// Makes a permit for the slots that a batch has taken.
+impl<K> Permit<K> {
+    /// Makes a permit for the slots that a request has taken.
+    #[inline]
     pub(crate) fn new(
-        shard: Arc<AccountShard>,
+        shard: Arc<AccountShard<K>>,
         position: u32,
-        batch: &AdmissionBatch,
-        deadline: u64,
-        ceiling: Option<u32>,
+        request: &AdmissionRequest<'_, K>,
+        admitted: Admitted,
     ) -> Self {
+        let rules = &shard.rules;
+        let more_slots = (rules.slots.len() > IN_PLACE).then(|| more_slots(rules, request));
         Self {
             shard,
             position,
-            reads: batch.reads,
-            writes: batch.writes,
-            deadline,
-            ceiling,
+            slots: admitted.slots,
+            more_slots,
+            deadline: admitted.deadline,
+            ceiling: admitted.ceiling,
             shared: None,
         }
     }
@@ -57,48 +62,69 @@ impl Permit {
     /// Takes the cost of the answer, in credits, once it is known. Each call takes its cost; without a call nothing is
     /// taken.
     ///
-    /// Nothing happens if the cost limit was off when the request was admitted.
+    /// Nothing happens if the cost quota was off when the request was admitted.
     pub fn settle(&mut self, cost: u32, now: SystemTime) {
         if let Some(ceiling) = self.ceiling {
-            lock(&self.shard.accounts)
-                .at(self.position)
-                .settle(cost.min(ceiling), millis(now));
+            let cost = cost.min(ceiling);
+            let mut state = self.shard.lock();
+            let account = state.table.at(self.position);
+            account.settle(&self.shard.rules, cost, millis(now));
+            drop(state);
             if let Some(shared) = &mut self.shared {
-                shared.settle(cost.min(ceiling));
+                shared.settle(cost);
             }
         }
     }
 
-    /// Returns true if a settlement takes anything: if the cost limit was on when the request was admitted.
+    /// Returns true if a settlement takes anything: if the cost quota was on when the request was admitted.
     #[must_use]
     pub fn is_charged(&self) -> bool {
         self.ceiling.is_some()
     }
 
-    /// Returns the number of slots of a class that the permit holds.
+    /// Returns the number of slots that the permit holds of the class with an index, in the order in which the limiter
+    /// was built.
     #[must_use]
-    pub fn slots(&self, class: RequestClass) -> u32 {
-        select_by_class(class, self.reads, self.writes)
+    pub fn slots(&self, class: usize) -> u32 {
+        let further = || {
+            let more = self.more_slots.as_deref()?;
+            more.get(class.checked_sub(IN_PLACE)?)
+        };
+        let slots = self.slots.get(class).or_else(further);
+        slots.copied().unwrap_or(0)
     }
 }
 
-impl Drop for Permit {
+#[cold]
+fn more_slots<K>(rules: &Rules, request: &AdmissionRequest<'_, K>) -> Box<[u32]> {
+    let classes = IN_PLACE..rules.slots.len();
+    classes.map(|class| request.slot(class).slots).collect()
+}
+
+impl<K> Drop for Permit<K> {
     fn drop(&mut self) {
-        let mut accounts = lock(&self.shard.accounts);
-        let account = accounts.at(self.position);
-        for class in [RequestClass::Read, RequestClass::Write] {
-            for _ in 0..self.slots(class) {
+        let mut state = self.shard.lock();
+        let account = state.table.at(self.position);
+        for (class, taken) in self.slots.into_iter().enumerate() {
+            for _ in 0..taken {
                 account.release(class, self.deadline);
+            }
+        }
+        if let Some(more) = &self.more_slots {
+            for (class, taken) in (IN_PLACE..).zip(more) {
+                for _ in 0..*taken {
+                    account.release(class, self.deadline);
+                }
             }
         }
     }
 }
 
-impl fmt::Debug for Permit {
+impl<K> fmt::Debug for Permit<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Permit")
-            .field("reads", &self.reads)
-            .field("writes", &self.writes)
+            .field("slots", &self.slots)
+            .field("more_slots", &self.more_slots)
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
     }

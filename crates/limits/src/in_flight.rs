@@ -1,136 +1,146 @@
 //! The deadlines of the requests in flight.
 
-use crate::admission_request::{RequestClass, select_by_class};
+/// Classes whose latest deadline an account has in place; most keys have no more than one request of each in flight.
+pub(crate) const IN_PLACE: usize = 2;
 
-/// Requests of a key in flight: the number of each class, and the latest deadline of each, in milliseconds.
+/// Requests of a key in flight: of the first classes the number, and the latest deadline in milliseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight {
-    latest: [u64; 2],
-    running: [u32; 2],
+    latest: [u64; IN_PLACE],
+    running: [u32; IN_PLACE],
 }
 
-/// Deadlines of the other requests in flight, in order; most keys have no others.
-pub(crate) type OtherDeadlines = [Vec<u64>; 2];
+/// Deadlines of the other requests in flight, in order, by class: of the first classes all but the latest, of the others
+/// all. Most keys have none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OtherDeadlines(Vec<Vec<u64>>);
+
+impl OtherDeadlines {
+    fn of(&self, class: usize) -> &[u64] {
+        self.0.get(class).map_or(&[], Vec::as_slice)
+    }
+
+    fn list(&mut self, class: usize) -> Option<&mut Vec<u64>> {
+        if self.0.len() <= class {
+            self.0.resize_with(class + 1, Vec::new);
+        }
+        self.0.get_mut(class)
+    }
+
+    fn insert(&mut self, class: usize, deadline: u64) {
+        if let Some(list) = self.list(class) {
+            list.insert(list.partition_point(|other| *other <= deadline), deadline);
+        }
+    }
+}
 
 impl InFlight {
     /// Returns the number of requests of a class in flight.
-    pub(crate) fn running(&self, class: RequestClass) -> u32 {
-        let [reads, writes] = self.running;
-        select_by_class(class, reads, writes)
+    #[inline]
+    pub(crate) fn running(&self, class: usize, others: Option<&OtherDeadlines>) -> u32 {
+        if let Some(running) = self.running.get(class) {
+            return *running;
+        }
+        let others = others.map_or(0, |others| others.of(class).len());
+        u32::try_from(others).unwrap_or(u32::MAX)
     }
 
     /// Returns the latest deadline of the requests of a class in flight, if there are any.
-    pub(crate) fn latest(&self, class: RequestClass) -> Option<u64> {
-        let [read, write] = self.latest;
-        (self.running(class) > 0).then_some(select_by_class(class, read, write))
+    pub(crate) fn latest(&self, class: usize, others: Option<&OtherDeadlines>) -> Option<u64> {
+        match self.latest.get(class) {
+            Some(latest) => (self.running(class, others) > 0).then_some(*latest),
+            None => others.and_then(|others| others.of(class).last().copied()),
+        }
+    }
+
+    /// Returns true if no request is in flight.
+    pub(crate) fn is_idle(&self, others: Option<&OtherDeadlines>) -> bool {
+        let is_empty = |others: &OtherDeadlines| others.0.iter().all(Vec::is_empty);
+        self.running == [0; IN_PLACE] && others.is_none_or(is_empty)
     }
 
     /// Takes a slot until it is released, at the latest at `deadline`.
+    #[inline]
     pub(crate) fn take<'a>(
         &mut self,
-        class: RequestClass,
+        class: usize,
         deadline: u64,
         others: impl FnOnce() -> &'a mut OtherDeadlines,
     ) {
-        let (latest, running) = self.class(class);
+        let (Some(latest), Some(running)) =
+            (self.latest.get_mut(class), self.running.get_mut(class))
+        else {
+            others().insert(class, deadline);
+            return;
+        };
         if *running > 0 {
-            let earlier = deadline.min(*latest);
-            let others = list(others(), class);
-            others.insert(others.partition_point(|other| *other <= earlier), earlier);
+            others().insert(class, deadline.min(*latest));
+            *latest = deadline.max(*latest);
+        } else {
+            *latest = deadline;
         }
-        *latest = deadline.max(if *running > 0 { *latest } else { 0 });
         *running += 1;
     }
 
     /// Gives back a slot that was taken until `deadline`.
+    #[inline]
     pub(crate) fn release(
         &mut self,
-        class: RequestClass,
+        class: usize,
         deadline: u64,
         others: Option<&mut OtherDeadlines>,
     ) {
-        let (latest, running) = self.class(class);
-        *running = running.saturating_sub(1);
-        let Some(others) = others.map(|others| list(others, class)) else {
-            return;
-        };
-        if deadline == *latest {
-            *latest = others.pop().unwrap_or(0);
-        } else if let Ok(at) = others.binary_search(&deadline) {
-            others.remove(at);
+        let mut list = others.and_then(|others| others.0.get_mut(class));
+        if let (Some(latest), Some(running)) =
+            (self.latest.get_mut(class), self.running.get_mut(class))
+        {
+            *running = running.saturating_sub(1);
+            if deadline == *latest {
+                *latest = list.and_then(|list| list.pop()).unwrap_or(0);
+                return;
+            }
         }
-    }
-
-    /// Returns true if there is room for `more` requests of a class.
-    pub(crate) fn has_room(&self, class: RequestClass, more: u32, cap: u32) -> bool {
-        more == 0 || self.running(class).saturating_add(more) <= cap
-    }
-
-    /// Returns the milliseconds until every request of a class in flight has ended; 0 if there is room now.
-    ///
-    /// More requests than the cap never have room; the wait is then as long as a request may take, `otherwise`.
-    pub(crate) fn wait(
-        &self,
-        class: RequestClass,
-        more: u32,
-        cap: u32,
-        now: u64,
-        otherwise: u64,
-    ) -> u64 {
-        if self.has_room(class, more, cap) {
-            return 0;
+        if let Some(list) = &mut list
+            && let Ok(at) = list.binary_search(&deadline)
+        {
+            list.remove(at);
         }
-        self.latest(class)
-            .map_or(otherwise, |latest| latest.saturating_sub(now))
-            .max(1)
-    }
-
-    fn class(&mut self, class: RequestClass) -> (&mut u64, &mut u32) {
-        let ([read, write], [reads, writes]) = (&mut self.latest, &mut self.running);
-        (
-            select_by_class(class, read, write),
-            select_by_class(class, reads, writes),
-        )
     }
 }
 
-fn list(others: &mut OtherDeadlines, class: RequestClass) -> &mut Vec<u64> {
-    let [reads, writes] = others;
-    select_by_class(class, reads, writes)
+/// Returns true if there is room for `more` requests beside those that run.
+#[inline]
+pub(crate) fn has_room(running: u32, more: u32, most: u32) -> bool {
+    more == 0 || running.saturating_add(more) <= most
 }
 
 #[cfg(test)]
 mod tests {
-    use super::RequestClass::Read;
     use super::{InFlight, OtherDeadlines};
 
     #[test]
-    fn the_wait_is_that_of_the_latest_deadline_in_flight() {
-        let (mut flights, mut others) = (InFlight::default(), OtherDeadlines::default());
-        for deadline in [50, 30, 70, 30] {
-            flights.take(Read, deadline, || &mut others);
+    fn the_latest_deadline_is_that_of_the_requests_still_in_flight() {
+        for class in [0, 1, 2, 7] {
+            let (mut flights, mut others) = (InFlight::default(), OtherDeadlines::default());
+            for deadline in [50, 30, 70, 30] {
+                flights.take(class, deadline, || &mut others);
+            }
+            let seen = |flights: &InFlight, others: &OtherDeadlines| {
+                let others = Some(others);
+                let latest = flights.latest(class, others);
+                (flights.running(class, others), latest)
+            };
+            assert_eq!(seen(&flights, &others), (4, Some(70)));
+            assert_eq!(flights.running(class + 1, Some(&others)), 0);
+            flights.release(class, 70, Some(&mut others));
+            assert_eq!(seen(&flights, &others), (3, Some(50)));
+            flights.release(class, 30, Some(&mut others));
+            flights.release(class, 50, Some(&mut others));
+            assert_eq!(seen(&flights, &others), (1, Some(30)));
+            assert!(!flights.is_idle(Some(&others)));
+            flights.release(class, 30, Some(&mut others));
+            assert_eq!(seen(&flights, &others), (0, None));
+            assert!(flights.is_idle(Some(&others)));
         }
-        let wait = |flights: &InFlight, cap, now| flights.wait(Read, 1, cap, now, 9);
-        assert_eq!((wait(&flights, 5, 10), wait(&flights, 4, 10)), (0, 60));
-        flights.release(Read, 70, Some(&mut others));
-        assert_eq!((wait(&flights, 3, 10), wait(&flights, 4, 10)), (40, 0));
-        // A request that outlives its deadline still has its slot: 0 would mean that there is room.
-        assert_eq!(wait(&flights, 3, 50), 1);
-        flights.release(Read, 30, Some(&mut others));
-        flights.release(Read, 50, Some(&mut others));
-        assert_eq!((flights.running(Read), flights.latest(Read)), (1, Some(30)));
-    }
-
-    #[test]
-    fn a_cap_of_zero_waits_as_long_as_a_request_may_take() {
-        assert_eq!(InFlight::default().wait(Read, 1, 0, 10, 9), 9);
-    }
-
-    #[test]
-    fn several_need_room_for_all_of_them() {
-        let (mut flights, mut others) = (InFlight::default(), OtherDeadlines::default());
-        flights.take(Read, 50, || &mut others);
-        let wait = |more, cap| flights.wait(Read, more, cap, 10, 9);
-        assert_eq!((wait(4, 5), wait(5, 5), wait(0, 0)), (0, 40, 0));
     }
 }

@@ -1,100 +1,99 @@
-//! The limits of a request.
+//! Limits of a limiter.
 
 use std::fmt;
 
-use crate::admission_request::{RequestClass, select_by_class};
-
-/// Limit that a request can exceed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// The standard quota per minute.
-    Standard,
-    /// The search quota per minute.
-    Search,
-    /// The limit of concurrent reads.
-    ConcurrentReads,
-    /// The limit of concurrent writes.
-    ConcurrentWrites,
-    /// The cost quota.
+/// Kind of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LimitKind {
+    /// A window: so much weight in any span of its length.
+    Window,
+    /// A number of requests that run at the same time.
+    Concurrent,
+    /// The cost, taken after the answer is built.
     Cost,
 }
 
+/// Limit that a request can exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Limit {
+    name: &'static str,
+    kind: LimitKind,
+    index: usize,
+}
+
 impl Limit {
-    /// All limits, in order.
-    pub const ALL: [Self; 5] = [
-        Self::Standard,
-        Self::Search,
-        Self::ConcurrentReads,
-        Self::ConcurrentWrites,
-        Self::Cost,
-    ];
+    /// Names the window with this index among the windows of a limiter, from 0.
+    #[must_use]
+    pub const fn window(name: &'static str, index: usize) -> Self {
+        let kind = LimitKind::Window;
+        Self { name, kind, index }
+    }
+
+    /// Names the number of concurrent requests with this index among those of a limiter, from 0.
+    #[must_use]
+    pub const fn concurrent(name: &'static str, index: usize) -> Self {
+        let kind = LimitKind::Concurrent;
+        Self { name, kind, index }
+    }
+
+    /// Names the cost quota of a limiter.
+    #[must_use]
+    pub const fn cost(name: &'static str) -> Self {
+        let (kind, index) = (LimitKind::Cost, 0);
+        Self { name, kind, index }
+    }
 
     /// Returns the limit's name in settings, headers and metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Search => "search",
-            Self::ConcurrentReads => "concurrent_reads",
-            Self::ConcurrentWrites => "concurrent_writes",
-            Self::Cost => "cost",
-        }
+        self.name
     }
 
-    /// Returns the limit of concurrent requests of a class.
+    /// Returns the kind of the limit.
     #[must_use]
-    pub fn concurrent(class: RequestClass) -> Self {
-        select_by_class(class, Self::ConcurrentReads, Self::ConcurrentWrites)
+    pub const fn kind(self) -> LimitKind {
+        self.kind
+    }
+
+    /// Returns the index of the limit among those of its kind, in the order in which the limiter was built.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.index
     }
 }
 
+/// Sentence form: `burst quota`, `limit of concurrent writes`, `cost quota`.
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Standard => "standard quota",
-            Self::Search => "search quota",
-            Self::ConcurrentReads => "limit of concurrent reads",
-            Self::ConcurrentWrites => "limit of concurrent writes",
-            Self::Cost => "cost quota",
-        })
+        let words = |f: &mut fmt::Formatter<'_>| {
+            for (at, word) in self.name.split('_').enumerate() {
+                f.write_str(if at > 0 { " " } else { "" })?;
+                f.write_str(word)?;
+            }
+            Ok(())
+        };
+        match self.kind {
+            LimitKind::Window | LimitKind::Cost => {
+                words(f)?;
+                f.write_str(" quota")
+            }
+            LimitKind::Concurrent => {
+                f.write_str("limit of ")?;
+                words(f)
+            }
+        }
     }
 }
 
-/// One value for each limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PerLimit<T> {
-    /// Value of the standard quota.
-    pub standard: T,
-    /// Value of the search quota.
-    pub search: T,
-    /// Value of the limit of concurrent reads.
-    pub concurrent_reads: T,
-    /// Value of the limit of concurrent writes.
-    pub concurrent_writes: T,
-    /// Value of the cost quota.
-    pub cost: T,
-}
+#[cfg(test)]
+mod tests {
+    use super::Limit;
 
-impl<T> PerLimit<T> {
-    /// Returns the value of a limit.
-    pub fn of(&self, limit: Limit) -> &T {
-        match limit {
-            Limit::Standard => &self.standard,
-            Limit::Search => &self.search,
-            Limit::ConcurrentReads => &self.concurrent_reads,
-            Limit::ConcurrentWrites => &self.concurrent_writes,
-            Limit::Cost => &self.cost,
-        }
-    }
-
-    /// Returns the value of a limit, to be changed.
-    pub fn of_mut(&mut self, limit: Limit) -> &mut T {
-        match limit {
-            Limit::Standard => &mut self.standard,
-            Limit::Search => &mut self.search,
-            Limit::ConcurrentReads => &mut self.concurrent_reads,
-            Limit::ConcurrentWrites => &mut self.concurrent_writes,
-            Limit::Cost => &mut self.cost,
-        }
+    #[test]
+    fn a_limit_is_named_in_a_sentence() {
+        assert_eq!(Limit::window("burst", 0).to_string(), "burst quota");
+        assert_eq!(Limit::cost("cost").to_string(), "cost quota");
+        let writes = Limit::concurrent("concurrent_writes", 1);
+        assert_eq!(writes.to_string(), "limit of concurrent writes");
     }
 }

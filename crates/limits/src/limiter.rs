@@ -1,256 +1,261 @@
 //! Limiter of all keys: one call per request.
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::account_table::{AccountTable, Accounts};
-use crate::admission_request::{AdmissionBatch, AdmissionRequest, LimitKey, RequestClass};
-use crate::atomic_settings::{AtomicSettings, LimitSet};
+use crate::account_table::AccountTable;
+use crate::admission_request::{AdmissionRequest, LimitKey};
+use crate::builder::LimiterBuilder;
 use crate::concurrency::Permit;
-use crate::limit::Limit;
-use crate::limit_exceeded::{AdmissionCounts, LimitExceeded};
+use crate::limit_exceeded::{AdmissionCounts, LimitCounts, LimitExceeded};
 use crate::limiter_account::LimiterAccount;
-use crate::limiter_settings::{LimiterSettings, RequestOverrides};
+use crate::limiter_settings::LimiterSettings;
 use crate::limiter_state::{LimiterState, RemainingLimits};
-use crate::shared_decision::{AdmissionFigures, SharedDecision};
-use crate::sync::lock;
+use crate::rules::Rules;
+use crate::shared_decision::{AdmissionFigures, SharedDecision, SlotFigures, WindowFigures};
 use crate::time_units::millis;
+use crate::uniform_hash::UniformState;
 
-/// Limiters of all kinds for all keys. Shared by reference between threads; it never reads a clock and never waits for
+/// Limits of all kinds for all keys. Shared by reference between threads; it never reads a clock and never waits for
 /// anything but a short lock.
 ///
 /// Time is read to the millisecond. It should never step back: an account that has seen a later time stays there until
-/// the clock has caught up, so that stepping back gains nothing. A server takes its start time once and adds the time
-/// of a monotonic clock.
+/// the clock has caught up, so that stepping back gains nothing. [`SteadyClock`](crate::SteadyClock) is such a clock.
 #[derive(Debug)]
-pub struct Limiter {
-    account_table: AccountTable,
-    settings: AtomicSettings,
+pub struct Limiter<K, S = RandomState> {
+    accounts: AccountTable<K>,
+    rules: Arc<Rules>,
+    hasher: S,
 }
 
-impl Limiter {
+/// Limiter whose keys are halves of digests: the kind that takes part in a [`SharedLimiter`](crate::SharedLimiter).
+pub type DigestLimiter = Limiter<LimitKey, UniformState>;
+
+impl<K: Hash + Eq + Clone> Limiter<K> {
+    /// Returns a builder, which has no limits yet.
+    pub fn builder() -> LimiterBuilder<K> {
+        LimiterBuilder::new()
+    }
+}
+
+impl<K: Hash + Eq + Clone, S: BuildHasher + Default> Limiter<K, S> {
     /// Makes a limiter that has seen no request.
     #[must_use]
     pub fn new(settings: LimiterSettings) -> Self {
+        Self::with_hasher(settings, S::default())
+    }
+}
+
+impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
+    /// Makes a limiter that has seen no request, with a hasher for its keys.
+    #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "whoever has made the settings is done with them"
+    )]
+    pub fn with_hasher(settings: LimiterSettings, hasher: S) -> Self {
+        let rules = Arc::new(Rules::new(&settings));
         Self {
-            account_table: AccountTable::new(),
-            settings: AtomicSettings::new(&settings),
+            accounts: AccountTable::new(&rules),
+            rules,
+            hasher,
         }
     }
 
-    /// Admits a request, for as long as the permit is kept, or refuses it.
+    /// Admits a plain request of a key, for as long as the permit is kept, or refuses it: it counts once in every window
+    /// and takes a slot of every class.
     ///
-    /// The attempt is counted against its quota whatever the other limits say. Permits are taken only on admission.
-    ///
-    /// # Errors
-    /// A [`LimitExceeded`] when any limit is used up, with the wait after which all of them have room.
-    pub fn admit(
-        &self,
-        request: &AdmissionRequest,
-        now: SystemTime,
-    ) -> Result<Permit, LimitExceeded> {
-        self.admit_with(request, &RequestOverrides::default(), now)
-    }
-
-    /// Does the same for a request with a label or with figures of its own.
+    /// The attempt is counted in its windows whatever the other limits say. Slots are taken only on admission.
     ///
     /// # Errors
     /// A [`LimitExceeded`] when any limit is used up, with the wait after which all of them have room.
-    pub fn admit_with(
-        &self,
-        request: &AdmissionRequest,
-        custom: &RequestOverrides,
-        now: SystemTime,
-    ) -> Result<Permit, LimitExceeded> {
-        self.decide(&request.as_batch(), custom, now)
+    pub fn admit(&self, key: &K, now: SystemTime) -> Result<Permit<K>, LimitExceeded> {
+        self.admit_request(&AdmissionRequest::new(key), now)
     }
 
-    /// Admits all the requests of a batch, for as long as the permit is kept, or none.
+    /// Does the same for a request that says what it counts for.
     ///
     /// # Errors
-    /// A [`LimitExceeded`] when any limit has no room for all of them, with the wait after which it has.
-    pub fn admit_batch(
+    /// A [`LimitExceeded`] when any limit has no room for all of it, with the wait after which they have.
+    #[inline]
+    pub fn admit_request(
         &self,
-        batch: &AdmissionBatch,
-        custom: &RequestOverrides,
+        request: &AdmissionRequest<'_, K>,
         now: SystemTime,
-    ) -> Result<Permit, LimitExceeded> {
-        self.decide(&batch.with_slot(), custom, now)
+    ) -> Result<Permit<K>, LimitExceeded> {
+        let now = millis(now);
+        let rules = &*self.rules;
+        let hash = self.hasher.hash_one(request.key);
+        let shard = self.accounts.shard(hash);
+        let mut state = shard.lock();
+        let table = &mut state.table;
+        let position = table.open(request.key, hash, rules, &self.hasher, now);
+        let state = &mut *state;
+        let account = state.table.at(position);
+        let admitted = account.decide(rules, request, &mut state.counts, now)?;
+        state.admitted += 1;
+        Ok(Permit::new(Arc::clone(shard), position, request, admitted))
     }
 
-    /// Returns the milliseconds that a batch would wait, if nothing else happens meanwhile; 0 if there is room now.
+    /// Returns the milliseconds that a request would wait, if nothing else happens meanwhile; 0 if there is room now.
     ///
-    /// It charges nothing. It is for a batch that was admitted, and is then refused for a reason outside the limiter:
+    /// It charges nothing. It is for a request that was admitted, and is then refused for a reason outside the limiter:
     /// drop its permit first, and the wait is that of its next attempt.
     #[must_use]
-    pub fn wait(&self, batch: &AdmissionBatch, custom: &RequestOverrides, now: SystemTime) -> u64 {
+    pub fn wait(&self, request: &AdmissionRequest<'_, K>, now: SystemTime) -> u64 {
         let now = millis(now);
-        let figures = self.settings.figures().with(custom);
-        let mut accounts = lock(&self.account_table.shard(&batch.key).accounts);
-        let position = accounts.open(&batch.key, now);
-        let account = accounts.at(position);
-        account.wait(&figures, &batch.with_slot(), now)
+        let hash = self.hasher.hash_one(request.key);
+        let mut state = self.accounts.shard(hash).lock();
+        let (rules, table) = (&*self.rules, &mut state.table);
+        let position = table.open(request.key, hash, rules, &self.hasher, now);
+        table.at(position).wait(rules, request, now)
     }
 
-    /// Counts a batch that a [`SharedLimiter`](crate::SharedLimiter) has decided about, whatever the limits here say,
+    /// Counts a request that a [`SharedLimiter`](crate::SharedLimiter) has decided about, whatever the limits here say,
     /// and returns the permit of an admitted one.
     pub fn record(
         &self,
-        batch: &AdmissionBatch,
-        custom: &RequestOverrides,
-        decision: &SharedDecision,
+        request: &AdmissionRequest<'_, K>,
+        decision: &SharedDecision<'_>,
         now: SystemTime,
-    ) -> Option<Permit> {
+    ) -> Option<Permit<K>> {
         let now = millis(now);
-        let batch = &batch.with_slot();
-        let figures = self.settings.figures().with(custom);
-        let shard = self.account_table.shard(&batch.key);
-        let mut accounts = lock(&shard.accounts);
-        let position = accounts.open(&batch.key, now);
-        let admitted = decision.refused.is_none();
-        let account = accounts.at(position);
-        let (deadline, met) = account.record(&figures, batch, custom.label, admitted, now);
-        accounts.count(decision.refused, met);
-        count_shadowed(&mut accounts, LimitSet::new(&decision.shadowed));
-        drop(accounts);
-        let ceiling = figures.cost.map(|_| figures.ceiling);
-        deadline.map(|deadline| Permit::new(Arc::clone(shard), position, batch, deadline, ceiling))
+        let rules = &*self.rules;
+        let hash = self.hasher.hash_one(request.key);
+        let shard = self.accounts.shard(hash);
+        let mut state = shard.lock();
+        let table = &mut state.table;
+        let position = table.open(request.key, hash, rules, &self.hasher, now);
+        let state = &mut *state;
+        let is_admitted = decision.refused.is_none();
+        let account = state.table.at(position);
+        let admitted = account.record(rules, request, is_admitted, &mut state.counts, now);
+        state.admitted += u64::from(is_admitted);
+        if let Some(limit) = decision.refused
+            && let Some(counts) = state.counts.get_mut(self.rules.place(limit))
+        {
+            counts.refused += 1;
+        }
+        for limit in decision.shadowed {
+            if let Some(counts) = state.counts.get_mut(self.rules.place(*limit)) {
+                counts.shadowed += 1;
+            }
+        }
+        admitted.map(|admitted| Permit::new(Arc::clone(shard), position, request, admitted))
     }
 
-    /// Returns the figures that a request with this standard quota is decided with.
+    /// Returns the figures that a request is decided with.
     #[must_use]
-    pub fn figures(&self, quota: u32, custom: &RequestOverrides) -> AdmissionFigures {
-        let figures = self.settings.figures().with(custom);
+    pub fn figures(&self, request: &AdmissionRequest<'_, K>) -> AdmissionFigures {
+        let windows = self.rules.windows.iter().enumerate();
+        let slots = self.rules.visible_slots().enumerate();
+        let implied = self.rules.implied_slot(request);
+        let cost = &self.rules.cost;
         AdmissionFigures {
-            standard: figures.standard(quota),
-            search_per_minute: figures.search.quota,
-            concurrent_reads: figures.slots(RequestClass::Read),
-            concurrent_writes: figures.slots(RequestClass::Write),
-            cost_per_minute: figures.cost.map(|cost| cost.max(1)),
-            cost_ceiling: figures.ceiling,
-            deadline_ms: figures.deadline_ms,
-            shadow: figures.shadow.each(),
+            windows: windows
+                .map(|(at, rule)| WindowFigures {
+                    window: rule.limit,
+                    terms: rule.terms(request.charge(at).quota),
+                    weight: request.charge(at).weight,
+                    shadow: rule.is_shadow(),
+                })
+                .collect(),
+            slots: slots
+                .map(|(at, rule)| SlotFigures {
+                    class: rule.limit,
+                    most: rule.most(request.slot(at).most),
+                    slots: request.slot(at).slots + if at == 0 { implied } else { 0 },
+                    shadow: rule.is_shadow(),
+                })
+                .collect(),
+            cost: cost.limit,
+            credits: cost.quota(request.own_credits()),
+            cost_length_ms: cost.length_ms,
+            cost_ceiling: cost.ceiling(),
+            cost_shadow: cost.is_shadow(),
+            deadline_ms: self.rules.deadline_ms(),
         }
     }
 
-    #[inline]
-    fn decide(
-        &self,
-        batch: &AdmissionBatch,
-        custom: &RequestOverrides,
-        now: SystemTime,
-    ) -> Result<Permit, LimitExceeded> {
-        let now = millis(now);
-        let figures = self.settings.figures().with(custom);
-        let shard = self.account_table.shard(&batch.key);
-        let mut accounts = lock(&shard.accounts);
-        let position = accounts.open(&batch.key, now);
-        let account = accounts.at(position);
-        let decision = account.decide(&figures, batch, custom.label, now);
-        let refused = decision.answer.as_ref().err().map(|refusal| refusal.limit);
-        accounts.count(refused, decision.met);
-        count_shadowed(&mut accounts, decision.shadowed);
-        drop(accounts);
-        let ceiling = figures.cost.map(|_| figures.ceiling);
-        let permit = |deadline| Permit::new(Arc::clone(shard), position, batch, deadline, ceiling);
-        decision.answer.map(permit)
-    }
-
-    /// Returns the counts of every limiter for a key whose standard quota is `quota`.
+    /// Returns the counts of every limit for the key of a request, with the figures that the request has.
     ///
     /// It explains answers and changes nothing: nothing is charged and nothing is kept.
     #[must_use]
-    pub fn state(&self, key: &LimitKey, quota: u32, now: SystemTime) -> LimiterState {
-        self.state_with(key, quota, &RequestOverrides::default(), now)
-    }
-
-    /// Does the same for a key with figures of its own.
-    #[must_use]
-    pub fn state_with(
-        &self,
-        key: &LimitKey,
-        quota: u32,
-        custom: &RequestOverrides,
-        now: SystemTime,
-    ) -> LimiterState {
-        let now = millis(now);
-        let figures = self.settings.figures().with(custom);
-        let accounts = lock(&self.account_table.shard(key).accounts);
-        match accounts.get(key) {
-            Some(account) => account.state(&figures, quota, now),
-            None => LimiterAccount::new(*key, accounts.floor()).state(&figures, quota, now),
-        }
+    pub fn state(&self, request: &AdmissionRequest<'_, K>, now: SystemTime) -> LimiterState {
+        self.read(request, |account| {
+            account.state(&self.rules, request, millis(now))
+        })
     }
 
     /// Returns the rest of the quotas of a key as the last request that was counted left it. It changes nothing, and
     /// costs the same whatever the key has used.
     #[must_use]
-    pub fn remaining(
+    pub fn remaining(&self, request: &AdmissionRequest<'_, K>) -> RemainingLimits {
+        self.read(request, |account| account.remaining(&self.rules, request))
+    }
+
+    fn read<T>(
         &self,
-        key: &LimitKey,
-        quota: u32,
-        custom: &RequestOverrides,
-    ) -> RemainingLimits {
-        let figures = self.settings.figures().with(custom);
-        let accounts = lock(&self.account_table.shard(key).accounts);
-        match accounts.get(key) {
-            Some(account) => account.remaining(&figures, quota),
-            None => LimiterAccount::new(*key, accounts.floor()).remaining(&figures, quota),
+        request: &AdmissionRequest<'_, K>,
+        then: impl FnOnce(&LimiterAccount<K>) -> T,
+    ) -> T {
+        let hash = self.hasher.hash_one(request.key);
+        let state = self.accounts.shard(hash).lock();
+        match state.table.get(request.key, hash) {
+            Some(account) => then(account),
+            None => {
+                let key = request.key.clone();
+                then(&LimiterAccount::new(key, state.table.floor()))
+            }
         }
     }
 
-    /// Returns the standard quota of a token whose user has a paid workspace, or none.
-    #[must_use]
-    pub fn quota(&self, paid: bool) -> u32 {
-        self.settings.quota(paid)
-    }
-
-    /// Replaces the settings, from the next request on. Earlier counts stay: nothing is forgotten early, and requests
-    /// in flight keep their permits and deadlines.
-    pub fn set_settings(&self, settings: LimiterSettings) {
-        self.settings.store(&settings);
+    /// Replaces the figures, from the next request on. Limits are matched by their order; their number, names and
+    /// lengths stay. Earlier counts stay, too: nothing is forgotten early, and requests in flight keep their permits and
+    /// deadlines.
+    pub fn set_settings(&self, settings: &LimiterSettings) {
+        self.rules.store(settings);
     }
 
     /// Returns the settings in force.
     #[must_use]
     pub fn settings(&self) -> LimiterSettings {
-        self.settings.load()
+        self.rules.load()
     }
 
     /// Drops the accounts of keys that would be treated as new anyway. Worth a call every minute or so; without any,
     /// the memory still stays within twice what the active keys need.
     pub fn evict_idle(&self, now: SystemTime) {
-        self.account_table.sweep(millis(now));
+        self.accounts.sweep(&self.hasher, millis(now));
     }
 
     /// Returns the number of keys that have an account.
     #[must_use]
     pub fn tracked_keys(&self) -> usize {
-        self.account_table.fold(0, |sum, shard| *sum += shard.len())
+        self.accounts
+            .fold(0, |sum, shard| *sum += shard.table.len())
     }
 
     /// Returns the number of admissions and refusals so far.
     #[must_use]
     pub fn counts(&self) -> AdmissionCounts {
-        self.account_table
-            .fold(AdmissionCounts::default(), |counts, shard| {
-                let passed = shard.passed();
-                counts.admitted += shard.admitted;
-                for limit in Limit::ALL {
-                    *counts.passed.of_mut(limit) += passed.of(limit);
-                    *counts.refused.of_mut(limit) += shard.refused.of(limit);
-                    *counts.shadowed.of_mut(limit) += shard.shadowed.of(limit);
+        let settings = self.settings();
+        let limits = settings.limits();
+        let mut limits: Vec<_> = limits
+            .map(|limit| (limit, LimitCounts::default()))
+            .collect();
+        let admitted = self.accounts.fold(0, |admitted, shard| {
+            *admitted += shard.admitted;
+            for (limit, sum) in &mut limits {
+                if let Some(counts) = shard.counts.get(self.rules.place(*limit)) {
+                    sum.passed += counts.passed;
+                    sum.refused += counts.refused;
+                    sum.shadowed += counts.shadowed;
                 }
-            })
-    }
-}
-
-/// Counts the limits in shadow mode that would have refused a request; mostly there are none.
-#[inline]
-fn count_shadowed(accounts: &mut Accounts, shadowed: LimitSet) {
-    if let Some(first) = shadowed.first() {
-        for limit in Limit::ALL.into_iter().skip_while(|limit| *limit != first) {
-            *accounts.shadowed.of_mut(limit) += u64::from(shadowed.has(limit));
-        }
+            }
+        });
+        AdmissionCounts { admitted, limits }
     }
 }

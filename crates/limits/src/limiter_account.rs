@@ -1,263 +1,337 @@
 //! Account of one key, and the decision about one request.
 
-use crate::admission_request::{AdmissionBatch, LimitKey, RequestClass};
-use crate::atomic_settings::{EffectiveFigures, LimitSet};
+use crate::admission_request::{AdmissionRequest, SlotRequest};
 use crate::cost::CreditBalance;
-use crate::in_flight::{InFlight, OtherDeadlines};
+use crate::in_flight::{IN_PLACE, InFlight, OtherDeadlines, has_room};
 use crate::limit::Limit;
-use crate::limit_exceeded::LimitExceeded;
-use crate::limiter_state::{LimiterState, RemainingLimits};
-use crate::window::{WindowAttempt, WindowLog, WindowTerms};
+use crate::limit_exceeded::{LimitCounts, LimitExceeded};
+use crate::rules::{Rules, SlotRule};
+use crate::window::{WindowAttempt, WindowLog};
 
-/// State of every limiter for one key, on two cache lines.
+/// State of every limit for one key; with a key of 16 bytes it is on two cache lines.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
-pub(crate) struct LimiterAccount {
-    pub(crate) key: LimitKey,
+pub(crate) struct LimiterAccount<K> {
+    pub(crate) key: K,
     /// Latest time the account has seen.
     last: u64,
     rare: Option<Box<RareState>>,
     balance: CreditBalance,
     flights: InFlight,
-    standard: WindowLog,
+    /// Log of the first window.
+    first: WindowLog,
 }
 
-/// State that most keys never need: most never search, and have one request of a kind in flight.
+/// State that is not in place: further windows once they have counted something, and further requests in flight.
 #[derive(Clone, Debug, Default)]
 struct RareState {
-    search: WindowLog,
+    /// Logs of the windows after the first.
+    windows: Vec<WindowLog>,
     others: OtherDeadlines,
 }
 
-/// Answer to a request, and the limits that would have refused it if they were not in shadow mode.
-pub(crate) struct AdmissionDecision {
-    /// The deadline until which the request is admitted, or the refusal.
-    pub(crate) answer: Result<u64, LimitExceeded>,
-    pub(crate) shadowed: LimitSet,
-    /// Limits that were checked for the request.
-    pub(crate) met: LimitSet,
+/// Counts of a limiter, by limit: windows in their order, then concurrent requests, then the cost.
+pub(crate) type CountsByLimit = [LimitCounts];
+
+/// Counts of a limiter by the kind of limit.
+struct Counts<'a> {
+    windows: &'a mut [LimitCounts],
+    slots: &'a mut [LimitCounts],
+    cost: &'a mut [LimitCounts],
 }
 
-impl LimiterAccount {
+impl<'a> Counts<'a> {
+    #[inline]
+    fn of(rules: &Rules, counts: &'a mut CountsByLimit) -> Self {
+        let (windows, rest) = counts
+            .split_at_mut_checked(rules.windows.len())
+            .unwrap_or_default();
+        let (slots, cost) = rest
+            .split_at_mut_checked(rules.slots.len())
+            .unwrap_or_default();
+        Self {
+            windows,
+            slots,
+            cost,
+        }
+    }
+}
+
+/// Admission of a request: its deadline, the slots of the first classes, and the most credits that a settlement takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Admitted {
+    pub(crate) deadline: u64,
+    pub(crate) slots: [u32; IN_PLACE],
+    pub(crate) ceiling: Option<u32>,
+}
+
+impl<K> LimiterAccount<K> {
     /// Makes a new account whose time is not before `floor`.
-    pub(crate) fn new(key: LimitKey, floor: u64) -> Self {
+    pub(crate) fn new(key: K, floor: u64) -> Self {
         Self {
             key,
             last: floor,
-            ..Self::default()
+            rare: None,
+            balance: CreditBalance::default(),
+            flights: InFlight::default(),
+            first: WindowLog::default(),
         }
     }
 
-    /// Admits a request until the returned deadline, or refuses it. Either way its attempt is counted once.
+    /// Admits a request until a deadline, or refuses it. Either way its attempt is counted once.
+    #[inline(never)]
     pub(crate) fn decide(
         &mut self,
-        figures: &EffectiveFigures,
-        batch: &AdmissionBatch,
-        label: u16,
+        rules: &Rules,
+        request: &AdmissionRequest<'_, K>,
+        counts: &mut CountsByLimit,
         now: u64,
-    ) -> AdmissionDecision {
-        let now = self.advance(now);
-        let (quota, weight, searches) = batch.counted();
-        let terms = figures.standard(quota);
-        let attempt = |weight| WindowAttempt {
-            weight,
-            label,
-            write: batch.writes > 0,
-        };
-
-        let met = concerned(figures, batch);
-        let mut over = LimitSet::default();
-        if !self.standard.charge(terms, attempt(weight), now) {
-            over.add(Limit::Standard);
-        }
-        if searches > 0 {
-            let search = &mut self.rare.get_or_insert_default().search;
-            if !search.charge(figures.search, attempt(searches), now) {
-                over.add(Limit::Search);
+    ) -> Result<Admitted, LimitExceeded> {
+        let now = self.advance(rules, now);
+        let mut refused = None;
+        let Counts {
+            windows,
+            slots,
+            cost,
+        } = Counts::of(rules, counts);
+        for (at, (rule, counts)) in rules.windows.iter().zip(windows).enumerate() {
+            let charge = request.charge(at);
+            if charge.weight == 0 {
+                continue;
             }
-        }
-        for (class, more) in slots(batch) {
-            if !self.flights.has_room(class, more, figures.slots(class)) {
-                over.add(Limit::concurrent(class));
+            let attempt = attempt(request, charge.weight);
+            let (terms, tick) = (rule.terms(charge.quota), rule.length.tick(now));
+            if !self.log_mut(at).charge(terms, attempt, tick) {
+                note_full(&mut refused, rule.limit, rule.is_shadow(), counts);
             }
+            counts.passed += 1;
         }
-        if let Some(per_minute) = figures.cost
-            && !self.balance.admits(per_minute)
-        {
-            over.add(Limit::Cost);
-        }
-
-        let shadowed = over.both(figures.shadow);
-        let Some(limit) = over.without(figures.shadow).first() else {
-            return AdmissionDecision {
-                answer: Ok(self.take_slots(figures, batch, now)),
-                shadowed,
-                met,
-            };
+        let credits = rules.cost.quota(request.own_credits());
+        let has_credit = match credits {
+            Some(quota) => self.has_credit(rules, quota, cost),
+            None => true,
         };
+        // Slots that another limit takes back are not worth taking.
+        let is_refused = refused.is_some() || !has_credit;
+        let mut admitted = Admitted {
+            deadline: now.saturating_add(rules.deadline_ms()),
+            slots: [0; IN_PLACE],
+            ceiling: credits.map(|_| rules.cost.ceiling()),
+        };
+        let implied = rules.implied_slot(request);
+        for (at, (rule, counts)) in rules.slots.iter().zip(slots).enumerate() {
+            let SlotRequest { slots, most } = request.slot(at);
+            let more = slots + if at == 0 { implied } else { 0 };
+            if more == 0 {
+                continue;
+            }
+            let running = self.flights.running(at, self.others());
+            if !has_room(running, more, rule.most(most)) {
+                note_full(&mut refused, rule.limit, rule.is_shadow(), counts);
+            }
+            if !is_refused && refused.is_none() {
+                self.take(at, more, admitted.deadline);
+                if let Some(slots) = admitted.slots.get_mut(at) {
+                    *slots = more;
+                }
+            }
+            counts.passed += 1;
+        }
+        if refused.is_none() && has_credit {
+            return Ok(admitted);
+        }
+        let limit = refused.unwrap_or(rules.cost.limit);
+        let taken = (!is_refused).then_some(admitted.deadline);
+        Err(self.refusal(rules, request, counts, limit, taken))
+    }
 
-        AdmissionDecision {
-            answer: Err(LimitExceeded::new(limit, self.longest(figures, batch))),
-            shadowed,
-            met,
+    /// Returns true if a cost quota has credit left, or refuses nothing.
+    #[inline]
+    fn has_credit(&mut self, rules: &Rules, quota: u32, counts: &mut [LimitCounts]) -> bool {
+        let [counts, ..] = counts else { return true };
+        counts.passed += 1;
+        if self.balance.admits(quota, rules.cost.length_ms) {
+            return true;
+        }
+        let is_shadow = rules.cost.is_shadow();
+        counts.shadowed += u64::from(is_shadow);
+        is_shadow
+    }
+
+    /// Takes slots of a class.
+    #[inline]
+    fn take(&mut self, class: usize, slots: u32, deadline: u64) {
+        for _ in 0..slots {
+            let rare = &mut self.rare;
+            self.flights
+                .take(class, deadline, || &mut rare.get_or_insert_default().others);
         }
     }
 
-    /// Counts a request that another limiter has decided about; returns the deadline of an admitted one, and the limits
-    /// that concern it.
+    /// Counts a request that another limiter has decided about; returns the deadline and the slots of an admitted one.
     pub(crate) fn record(
         &mut self,
-        figures: &EffectiveFigures,
-        batch: &AdmissionBatch,
-        label: u16,
+        rules: &Rules,
+        request: &AdmissionRequest<'_, K>,
         admitted: bool,
+        counts: &mut CountsByLimit,
         now: u64,
-    ) -> (Option<u64>, LimitSet) {
-        let now = self.advance(now);
-        let (quota, weight, searches) = batch.counted();
-        let attempt = |weight| WindowAttempt {
-            weight,
-            label,
-            write: batch.writes > 0,
-        };
-        self.standard
-            .record(figures.standard(quota), attempt(weight), admitted, now);
-        if searches > 0 {
-            let search = &mut self.rare.get_or_insert_default().search;
-            search.record(figures.search, attempt(searches), admitted, now);
-        }
-        if let Some(per_minute) = figures.cost {
-            self.balance.admits(per_minute);
-        }
-        let deadline = admitted.then(|| self.take_slots(figures, batch, now));
-        (deadline, concerned(figures, batch))
-    }
-
-    /// Takes the slots of a batch and returns their deadline.
-    #[inline]
-    fn take_slots(&mut self, figures: &EffectiveFigures, batch: &AdmissionBatch, now: u64) -> u64 {
-        let deadline = now.saturating_add(figures.deadline_ms);
-        for (class, more) in slots(batch) {
-            for _ in 0..more {
-                let rare = &mut self.rare;
-                self.flights
-                    .take(class, deadline, || &mut rare.get_or_insert_default().others);
+    ) -> Option<Admitted> {
+        let now = self.advance(rules, now);
+        for (at, rule, terms, weight) in rules.charges(request) {
+            let attempt = attempt(request, weight);
+            let tick = rule.length.tick(now);
+            self.log_mut(at).record(terms, attempt, admitted, tick);
+            if let Some(counts) = counts.get_mut(at) {
+                counts.passed += u64::from(admitted);
             }
         }
-        deadline
+        let credits = rules.cost.quota(request.own_credits());
+        if let Some(quota) = credits {
+            self.balance.admits(quota, rules.cost.length_ms);
+            if let Some(counts) = counts.last_mut() {
+                counts.passed += u64::from(admitted);
+            }
+        }
+        if !admitted {
+            return None;
+        }
+        let deadline = now.saturating_add(rules.deadline_ms());
+        let mut slots = [0; IN_PLACE];
+        for (class, _, more, _) in rules.slots_of(request) {
+            self.take(class, more, deadline);
+            if let Some(slots) = slots.get_mut(class) {
+                *slots = more;
+            }
+            if let Some(counts) = counts.get_mut(rules.windows.len() + class) {
+                counts.passed += 1;
+            }
+        }
+        Some(Admitted {
+            deadline,
+            slots,
+            ceiling: credits.map(|_| rules.cost.ceiling()),
+        })
     }
 
-    /// Returns the milliseconds that the same requests would wait if they came again; 0 if there is room now.
+    /// Returns the milliseconds that the same request would wait if it came again; 0 if there is room now.
     pub(crate) fn wait(
         &mut self,
-        figures: &EffectiveFigures,
-        batch: &AdmissionBatch,
+        rules: &Rules,
+        request: &AdmissionRequest<'_, K>,
         now: u64,
     ) -> u64 {
-        self.advance(now);
-        self.longest(figures, batch)
+        self.advance(rules, now);
+        self.longest(rules, request)
     }
 
-    /// Returns the wait for the client: that of the same request after this one was counted, which every limiter may
-    /// add to.
+    /// Makes the refusal by a limit, and counts it. Takes back what the decision has counted as passed, and the slots that
+    /// it took until a deadline before a further class had no room.
     #[cold]
     #[inline(never)]
-    fn longest(&self, figures: &EffectiveFigures, batch: &AdmissionBatch) -> u64 {
+    fn refusal(
+        &mut self,
+        rules: &Rules,
+        request: &AdmissionRequest<'_, K>,
+        counts: &mut CountsByLimit,
+        limit: Limit,
+        taken: Option<u64>,
+    ) -> LimitExceeded {
+        let windows = rules.charges(request).map(|(at, ..)| at);
+        let slots = rules.slots_of(request);
+        let slots = slots.map(|(at, ..)| rules.windows.len() + at);
+        let credits = rules.cost.quota(request.own_credits());
+        let cost = credits.map(|_| rules.len() - 1);
+        for place in windows.chain(slots).chain(cost) {
+            if let Some(counts) = counts.get_mut(place) {
+                counts.passed -= 1;
+            }
+        }
+        if let Some(counts) = counts.get_mut(rules.place(limit)) {
+            counts.refused += 1;
+        }
+        if let Some(deadline) = taken {
+            let before = |(class, ..): &(usize, &SlotRule, u32, u32)| *class < limit.index();
+            for (class, _, more, _) in rules.slots_of(request).take_while(before) {
+                for _ in 0..more {
+                    self.release(class, deadline);
+                }
+            }
+        }
+        LimitExceeded::new(limit, self.longest(rules, request))
+            .with_usage(self.usage(rules, request, limit))
+    }
+
+    /// Returns the wait for the client: that of the same request after this one was counted, which every limit may add
+    /// to.
+    fn longest(&self, rules: &Rules, request: &AdmissionRequest<'_, K>) -> u64 {
         let now = self.last;
-        let (quota, weight, searches) = batch.counted();
-        let slot = |class, more| {
-            let longest = figures.deadline_ms;
-            self.flights
-                .wait(class, more, figures.slots(class), now, longest)
-        };
-        let standard = self.standard.wait(figures.standard(quota), weight, now);
-        let waits = [
-            (Limit::Standard, standard),
-            (Limit::Search, self.wait_to_search(figures, searches)),
-            (
-                Limit::ConcurrentReads,
-                slot(RequestClass::Read, batch.reads),
-            ),
-            (
-                Limit::ConcurrentWrites,
-                slot(RequestClass::Write, batch.writes),
-            ),
-            (
-                Limit::Cost,
-                figures.cost.map_or(0, |rate| self.balance.wait(rate)),
-            ),
-        ];
-        let enforced = waits
-            .iter()
-            .filter(|(limit, _)| !figures.shadow.has(*limit));
-        enforced.map(|(_, wait)| *wait).max().unwrap_or(0)
+        let mut longest = 0;
+        for (at, rule, terms, weight) in rules.charges(request) {
+            if !rule.is_shadow()
+                && let Some(log) = self.log(at)
+            {
+                longest = longest.max(log.wait(terms, weight, now));
+            }
+        }
+        for (at, rule, more, most) in rules.slots_of(request) {
+            let others = self.others();
+            if !rule.is_shadow() && !has_room(self.flights.running(at, others), more, most) {
+                // More requests than the most never have room; they wait as long as a request may take.
+                let latest = self.flights.latest(at, others);
+                let wait = latest.map_or(rules.deadline_ms(), |latest| latest.saturating_sub(now));
+                longest = longest.max(wait.max(1));
+            }
+        }
+        match rules.cost.quota(request.own_credits()) {
+            Some(quota) if !rules.cost.is_shadow() => {
+                longest.max(self.balance.wait(quota, rules.cost.length_ms))
+            }
+            _ => longest,
+        }
     }
 
     /// Takes the cost of an answer.
-    pub(crate) fn settle(&mut self, cost: u32, now: u64) {
-        self.advance(now);
-        self.balance.take(cost);
+    pub(crate) fn settle(&mut self, rules: &Rules, cost: u32, now: u64) {
+        self.advance(rules, now);
+        self.balance.take(cost, rules.cost.length_ms);
     }
 
     /// Frees the slot of a request that was admitted until `deadline`.
-    pub(crate) fn release(&mut self, class: RequestClass, deadline: u64) {
+    #[inline]
+    pub(crate) fn release(&mut self, class: usize, deadline: u64) {
         let others = self.rare.as_mut().map(|rare| &mut rare.others);
         self.flights.release(class, deadline, others);
     }
 
     /// Moves the account to `now`, gives back memory, and returns true if a new account would behave the same from now
     /// on.
-    pub(crate) fn is_neutral(&mut self, now: u64) -> bool {
-        let now = self.advance(now);
-        self.standard.shrink(now);
-        let idle = self.flights.running(RequestClass::Read) == 0
-            && self.flights.running(RequestClass::Write) == 0;
-        let mut searched = false;
-        if let Some(rare) = &mut self.rare {
-            rare.search.shrink(now);
-            searched = !rare.search.is_empty();
+    pub(crate) fn is_neutral(&mut self, rules: &Rules, now: u64) -> bool {
+        let now = self.advance(rules, now);
+        let mut is_counted = false;
+        let rare = self.rare.as_mut();
+        let logs = std::iter::once(&mut self.first)
+            .chain(rare.into_iter().flat_map(|rare| &mut rare.windows));
+        for (log, rule) in logs.zip(&rules.windows) {
+            log.shrink(rule.length.ticks(), rule.length.tick(now));
+            is_counted |= !log.is_empty();
         }
-        if idle && !searched {
+        let is_idle = self.flights.is_idle(self.others());
+        if let Some(rare) = &self.rare
+            && is_idle
+            && rare.windows.iter().all(WindowLog::is_untouched)
+        {
             self.rare = None;
         }
-        idle && !searched && self.standard.is_empty() && self.balance.spent() == 0
+        is_idle && !is_counted && self.balance.is_full()
     }
 
-    /// Returns the counts of every limiter at `now`. The account stays as it is.
-    pub(crate) fn state(&self, figures: &EffectiveFigures, quota: u32, now: u64) -> LimiterState {
-        let mut then = self.clone();
-        let now = then.advance(now);
-        let none = WindowLog::default();
-        let search = then.rare.as_ref().map_or(&none, |rare| &rare.search);
-        LimiterState::new(
-            figures,
-            quota,
-            &then.standard,
-            search,
-            &then.flights,
-            &then.balance,
-            now,
-        )
-    }
-
-    /// Returns the rest of the quotas as it was at the latest time the account has seen.
-    pub(crate) fn remaining(&self, figures: &EffectiveFigures, quota: u32) -> RemainingLimits {
-        let left = |terms: WindowTerms, log: Option<&WindowLog>| {
-            let used = log.map_or(0, |log| log.admitted() + log.refused());
-            let used = u32::try_from(used).unwrap_or(u32::MAX);
-            (terms.quota.saturating_sub(used), terms.quota)
-        };
-        let (standard, standard_limit) = left(figures.standard(quota), Some(&self.standard));
-        let searches = self.rare.as_ref().map(|rare| &rare.search);
-        let (search, search_limit) = left(figures.search, searches);
-        let credits = figures.cost.map(|limit| limit.max(1));
-        RemainingLimits {
-            standard,
-            standard_limit,
-            search,
-            search_limit,
-            credits: credits.map(|limit| (self.balance.left(limit), limit)),
-        }
+    /// Forgets everything but the key, and gives back memory.
+    pub(crate) fn clear(&mut self) {
+        self.rare = None;
+        self.balance = CreditBalance::default();
+        self.flights = InFlight::default();
+        self.first = WindowLog::default();
     }
 
     /// Returns the latest time the account has seen.
@@ -266,71 +340,104 @@ impl LimiterAccount {
     }
 
     /// Moves the account to the time of an event, which is never before the last one.
-    fn advance(&mut self, now: u64) -> u64 {
-        let silence = now.saturating_sub(self.last);
-        self.last = self.last.max(now);
-        if silence > 0 {
-            self.standard.expire(silence, self.last);
-            if let Some(rare) = &mut self.rare {
-                rare.search.expire(silence, self.last);
-            }
-            self.balance.regain(silence);
+    #[inline]
+    pub(crate) fn advance(&mut self, rules: &Rules, now: u64) -> u64 {
+        let before = self.last;
+        if now <= before {
+            return before;
         }
-        self.last
+        self.last = now;
+        if let Some(rule) = rules.windows.first() {
+            let (last, length) = (rule.length.tick(now), rule.length.ticks());
+            self.first
+                .expire(length, last - rule.length.tick(before), last);
+        }
+        if let Some(rare) = &mut self.rare {
+            for (log, rule) in rare.windows.iter_mut().zip(rules.windows.iter().skip(1)) {
+                let (last, length) = (rule.length.tick(now), rule.length.ticks());
+                log.expire(length, last - rule.length.tick(before), last);
+            }
+        }
+        self.balance.regain(now - before);
+        now
     }
 
-    fn wait_to_search(&self, figures: &EffectiveFigures, searches: u32) -> u64 {
-        let rare = self.rare.as_ref();
-        rare.map_or(0, |rare| {
-            rare.search.wait(figures.search, searches, self.last)
-        })
+    /// Returns the log of a window, if it has counted anything.
+    pub(crate) fn log(&self, window: usize) -> Option<&WindowLog> {
+        match window.checked_sub(1) {
+            None => Some(&self.first),
+            Some(at) => self.rare.as_ref()?.windows.get(at),
+        }
+    }
+
+    /// Returns the log of a window, to count in it.
+    #[inline]
+    fn log_mut(&mut self, window: usize) -> &mut WindowLog {
+        let Some(at) = window.checked_sub(1) else {
+            return &mut self.first;
+        };
+        let windows = &mut self.rare.get_or_insert_default().windows;
+        if windows.len() <= at {
+            windows.resize_with(at + 1, WindowLog::default);
+        }
+        #[expect(clippy::indexing_slicing, reason = "the list was just made that long")]
+        &mut windows[at]
+    }
+
+    pub(crate) fn others(&self) -> Option<&OtherDeadlines> {
+        self.rare.as_ref().map(|rare| &rare.others)
+    }
+
+    pub(crate) fn balance(&self) -> &CreditBalance {
+        &self.balance
+    }
+
+    pub(crate) fn flights(&self) -> &InFlight {
+        &self.flights
     }
 }
 
-/// Returns the slots that a batch needs of each class.
-#[inline]
-fn slots(batch: &AdmissionBatch) -> [(RequestClass, u32); 2] {
-    [
-        (RequestClass::Read, batch.reads),
-        (RequestClass::Write, batch.writes),
-    ]
+/// Notes that a limit has no room: the first that is not in shadow mode refuses.
+#[cold]
+#[inline(never)]
+fn note_full(refused: &mut Option<Limit>, limit: Limit, is_shadow: bool, counts: &mut LimitCounts) {
+    if is_shadow {
+        counts.shadowed += 1;
+    } else {
+        *refused = refused.or(Some(limit));
+    }
 }
 
-/// Returns the limits that a batch is checked for.
 #[inline]
-fn concerned(figures: &EffectiveFigures, batch: &AdmissionBatch) -> LimitSet {
-    let (_, weight, searches) = batch.counted();
-    let mut met = LimitSet::default();
-    for (limit, concerns) in [
-        (Limit::Standard, weight > 0),
-        (Limit::Search, searches > 0),
-        (Limit::ConcurrentReads, batch.reads > 0),
-        (Limit::ConcurrentWrites, batch.writes > 0),
-        (Limit::Cost, figures.cost.is_some()),
-    ] {
-        met.set(limit, concerns);
+fn attempt<K>(request: &AdmissionRequest<'_, K>, weight: u32) -> WindowAttempt {
+    WindowAttempt {
+        weight,
+        label: request.label,
     }
-    met
 }
 
 #[cfg(test)]
 mod tests {
     use super::LimiterAccount;
+    use crate::rules::Rules;
+    use crate::{LimitKey, LimiterSettings};
 
     #[test]
     fn an_account_is_two_cache_lines() {
-        assert_eq!(size_of::<LimiterAccount>(), 128);
+        assert_eq!(size_of::<LimiterAccount<LimitKey>>(), 128);
     }
 
     #[test]
     fn time_is_not_regained_twice_when_the_clock_steps_back() {
-        let mut account = LimiterAccount::default();
-        account.advance(100_000);
-        assert!(account.balance.admits(60));
-        account.settle(61, 100_000);
-        assert_eq!(account.balance.wait(60), 1_001);
-        account.advance(50_000);
-        account.advance(100_000);
-        assert_eq!(account.balance.wait(60), 1_001);
+        let rules = Rules::new(&LimiterSettings::default());
+        let length = rules.cost.length_ms;
+        let mut account = LimiterAccount::new(0, 0);
+        account.advance(&rules, 100_000);
+        assert!(account.balance.admits(60, length));
+        account.settle(&rules, 61, 100_000);
+        assert_eq!(account.balance.wait(60, length), 1_001);
+        account.advance(&rules, 50_000);
+        account.advance(&rules, 100_000);
+        assert_eq!(account.balance.wait(60, length), 1_001);
     }
 }

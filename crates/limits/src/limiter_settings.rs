@@ -1,107 +1,138 @@
-//! Settings of the limiters.
+//! Settings of a limiter: its limits and their figures.
 
 use std::time::Duration;
 
-use crate::limit::PerLimit;
-use crate::window::WindowTerms;
+use crate::limit::Limit;
+use crate::rate::{PerTime, Rate};
 
-/// Figures of the standard quota, in requests per minute.
+/// Settings of a limiter: as many windows and numbers of concurrent requests as it shall have, and a cost quota.
+///
+/// All figures may change while it runs (see [`Limiter::set_settings`](crate::Limiter::set_settings)). The number of the
+/// limits, their names and their lengths stay as they were when it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimiterSettings {
+    /// Windows, in the order in which they are checked and named in refusals.
+    pub windows: Vec<WindowSettings>,
+    /// Numbers of requests that may run at the same time, each for a class of requests.
+    pub concurrent: Vec<ConcurrentSettings>,
+    /// The cost quota.
+    pub cost: CostSettings,
+    /// Time by which every admitted request has ended, since the server stops it then. A refusal by a number of
+    /// concurrent requests states the wait until the latest of these deadlines.
+    pub deadline: Duration,
+}
+
+/// Settings of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quota {
-    /// Quota of a token whose user has no paid workspace.
-    pub free: u32,
-    /// Quota of a token whose user has a paid workspace.
-    pub paid: u32,
+pub struct WindowSettings {
+    /// Name of the window in refusals and headers.
+    pub name: &'static str,
+    /// Weight of the requests of a key that fit into any span of the length.
+    pub rate: Rate,
     /// Share of its quota that a client still gets if it never stops hammering, in percent (100 and above are the
     /// same).
     ///
-    /// It decides how many refused attempts count: the newest `quota - quota * floor_percent / 100` of a minute. 0
+    /// It decides how many refused attempts count: the newest `quota - quota * floor_percent / 100` of the window. 0
     /// counts every attempt, so that constant hammering gets nothing until it pauses; 100 counts none.
     pub floor_percent: u8,
+    /// True for shadow mode: the window refuses nothing and adds nothing to a wait, and the requests that it would have
+    /// refused are counted in [`LimitCounts::shadowed`](crate::LimitCounts::shadowed). It goes on counting as if it
+    /// refused, so that leaving the mode starts from true counts.
+    pub shadow: bool,
 }
 
-impl Quota {
-    /// Returns the quota of a token; `paid` is true if any workspace of its user is paid.
-    #[must_use]
-    pub fn of(&self, paid: bool) -> u32 {
-        if paid { self.paid } else { self.free }
-    }
-
-    /// Returns the terms of a window that allows `quota` a minute.
-    #[cfg(any(test, feature = "laws"))]
-    pub(crate) fn terms(&self, quota: u32) -> WindowTerms {
-        terms(quota, self.floor_percent.into())
-    }
-}
-
-pub(crate) fn terms(quota: u32, floor_percent: u32) -> WindowTerms {
-    let kept = u64::from(quota) * u64::from(floor_percent) / 100;
-    WindowTerms {
-        quota,
-        remembered: quota.saturating_sub(u32::try_from(kept).unwrap_or(u32::MAX)),
-    }
-}
-
-/// Settings of the limiter; all of them may change while it runs (see
-/// [`Limiter::set_settings`](crate::Limiter::set_settings)).
+/// Settings of a number of requests that may run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimiterSettings {
-    /// Standard quota. A request brings the quota that it has
-    /// ([`RateQuota::Standard`](crate::admission_request::RateQuota::Standard)); `free` and `paid` are kept here so
-    /// that one value holds all the figures, `floor_percent` is read by the limiter.
-    pub standard: Quota,
-    /// Searches per minute and key, counted apart from the standard quota. Refused searches do not count.
-    pub search_per_minute: u32,
-    /// Reads of one key that may run at the same time. 0 refuses every read.
-    pub concurrent_reads: u32,
-    /// Writes of one key that may run at the same time. 0 refuses every write.
-    pub concurrent_writes: u32,
-    /// Credits a key regains per minute, which is also the most it can have; `None` switches the cost limit off. 0 is
-    /// taken as 1.
-    pub cost_per_minute: Option<u32>,
-    /// Most credits that one settlement takes, so that a single huge answer cannot shut a client out for long.
-    pub cost_ceiling: u32,
-    /// Time by which every admitted request has ended, since the server stops it then.
-    pub deadline: Duration,
-    /// Limits in shadow mode: they refuse nothing and add nothing to a wait, and the requests that they would have
-    /// refused are counted in [`AdmissionCounts::shadowed`](crate::limit_exceeded::AdmissionCounts::shadowed). They go
-    /// on counting as if they refused, so that leaving the mode starts from true counts.
-    pub shadow: PerLimit<bool>,
+pub struct ConcurrentSettings {
+    /// Name of the limit in refusals and headers.
+    pub name: &'static str,
+    /// Most requests of a key at the same time. 0 refuses every request that needs a slot.
+    pub most: u32,
+    /// True for shadow mode, as in [`WindowSettings::shadow`].
+    pub shadow: bool,
 }
 
-impl Default for LimiterSettings {
-    fn default() -> Self {
+/// Settings of the cost quota, which is taken after the answer is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CostSettings {
+    /// Name of the quota in refusals and headers.
+    pub name: &'static str,
+    /// Credits a key regains in each length of time, which is also the most it can have; `None` switches the quota off.
+    /// 0 is taken as 1.
+    pub quota: Option<u32>,
+    /// Time in which a quota is regained.
+    pub length: Duration,
+    /// Most credits that one settlement takes, so that a single huge answer cannot shut a client out for long.
+    pub ceiling: u32,
+    /// True for shadow mode, as in [`WindowSettings::shadow`].
+    pub shadow: bool,
+}
+
+/// Percentage of a quota that a client gets that never pauses, unless set otherwise.
+pub const FLOOR_PERCENT: u8 = 10;
+
+impl WindowSettings {
+    /// Returns the settings of a window that refuses, with the usual floor.
+    #[must_use]
+    pub const fn new(name: &'static str, rate: Rate) -> Self {
         Self {
-            standard: Quota {
-                free: 150,
-                paid: 1_500,
-                floor_percent: 10,
-            },
-            search_per_minute: 60,
-            concurrent_reads: 50,
-            concurrent_writes: 15,
-            cost_per_minute: Some(600_000),
-            cost_ceiling: 60_000,
-            deadline: Duration::from_secs(30),
-            shadow: PerLimit::default(),
+            name,
+            rate,
+            floor_percent: FLOOR_PERCENT,
+            shadow: false,
         }
     }
 }
 
-/// Overrides for one request: a label, and figures of its own instead of those of the [`LimiterSettings`].
-///
-/// An app or a token that has figures of its own gives them with every request; earlier counts stay. The standard quota
-/// is no part of this, because every request brings it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RequestOverrides {
-    /// Label of the request, for [`LimiterState::recent`](crate::LimiterState::recent); the limiter does not read it.
-    pub label: u16,
-    /// Figure instead of [`LimiterSettings::search_per_minute`].
-    pub search_per_minute: Option<u32>,
-    /// Figure instead of [`LimiterSettings::concurrent_reads`].
-    pub concurrent_reads: Option<u32>,
-    /// Figure instead of [`LimiterSettings::concurrent_writes`].
-    pub concurrent_writes: Option<u32>,
-    /// Figure instead of [`LimiterSettings::cost_per_minute`], also if that is off.
-    pub cost_per_minute: Option<u32>,
+impl ConcurrentSettings {
+    /// Returns the settings of a number of concurrent requests that refuses.
+    #[must_use]
+    pub const fn new(name: &'static str, most: u32) -> Self {
+        Self {
+            name,
+            most,
+            shadow: false,
+        }
+    }
+}
+
+impl CostSettings {
+    /// Returns the settings of a cost quota that refuses. One settlement takes at most a whole quota.
+    #[must_use]
+    pub const fn new(name: &'static str, rate: Rate) -> Self {
+        Self {
+            name,
+            quota: Some(rate.quota),
+            length: rate.length,
+            ceiling: rate.quota,
+            shadow: false,
+        }
+    }
+}
+
+/// No limits at all, and a deadline of 30 seconds.
+impl Default for LimiterSettings {
+    fn default() -> Self {
+        Self {
+            windows: Vec::new(),
+            concurrent: Vec::new(),
+            cost: CostSettings {
+                quota: None,
+                ..CostSettings::new("cost", 0.per_minute())
+            },
+            deadline: Duration::from_secs(30),
+        }
+    }
+}
+
+impl LimiterSettings {
+    /// Returns the limits in order: windows, concurrent requests, and the cost.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = Limit> {
+        let windows = self.windows.iter().enumerate();
+        let concurrent = self.concurrent.iter().enumerate();
+        windows
+            .map(|(at, window)| Limit::window(window.name, at))
+            .chain(concurrent.map(|(at, class)| Limit::concurrent(class.name, at)))
+            .chain([Limit::cost(self.cost.name)])
+    }
 }

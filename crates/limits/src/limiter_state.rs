@@ -1,35 +1,34 @@
-//! Counts of the limiters for a key, which explain its answers.
+//! Counts of the limits for a key, which explain its answers.
 
-use crate::admission_request::RequestClass;
-use crate::atomic_settings::EffectiveFigures;
-use crate::cost::CreditBalance;
-use crate::in_flight::InFlight;
-use crate::limit::Limit;
+use crate::admission_request::AdmissionRequest;
+use crate::limit::{Limit, LimitKind};
+use crate::limit_exceeded::LimitUsage;
+use crate::limiter_account::LimiterAccount;
+use crate::rules::Rules;
 use crate::window::{RECENT, WindowLog, WindowTerms};
 
-/// State of every limiter for one key. Times are milliseconds from the instant of the call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// State of every limit for one key. Times are milliseconds from the instant of the call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimiterState {
-    /// State of the standard quota.
-    pub standard: RateState,
-    /// State of the search quota.
-    pub search: RateState,
-    /// State of the limit of concurrent reads.
-    pub reads: SlotState,
-    /// State of the limit of concurrent writes.
-    pub writes: SlotState,
+    /// State of each window, in the order in which the limiter was built.
+    pub windows: Vec<WindowState>,
+    /// State of each number of concurrent requests.
+    pub concurrent: Vec<SlotState>,
     /// State of the cost quota; `None` if it is off.
     pub cost: Option<CostState>,
-    /// Requests admitted in the last minute, the newest first: of each quota the last six at least, and at most sixteen
-    /// of both.
+    /// Requests admitted lately, the newest first: of each window the last six at least, and at most sixteen of all.
     pub recent: Vec<RecentRequest>,
 }
 
-/// State of a quota per minute.
+/// State of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateState {
-    /// Quota in force: weight per minute.
+pub struct WindowState {
+    /// Name and index of the window.
+    pub window: Limit,
+    /// Quota in force.
     pub limit: u32,
+    /// Length of the window, in milliseconds.
+    pub length_ms: u64,
     /// Weight that counts at present, admitted and refused. It exceeds the limit if that has been lowered.
     pub used: u32,
     /// Part of the used weight that was refused.
@@ -40,13 +39,15 @@ pub struct RateState {
     pub next_ms: u64,
     /// Milliseconds until everything has left the window; 0 if nothing is used.
     pub full_ms: u64,
-    /// True if the limit is in shadow mode: it counts, but refuses nothing.
+    /// True if the window is in shadow mode: it counts, but refuses nothing.
     pub shadow: bool,
 }
 
-/// State of a limit of concurrent requests.
+/// State of a number of concurrent requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotState {
+    /// Name and index of the limit.
+    pub class: Limit,
     /// Most requests that may run at the same time.
     pub limit: u32,
     /// Number of requests that are running.
@@ -60,125 +61,202 @@ pub struct SlotState {
 /// State of the cost quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostState {
-    /// Credits regained per minute, which is also the most there can be.
+    /// Name of the quota.
+    pub cost: Limit,
+    /// Credits regained in the length, which is also the most there can be.
     pub limit: u32,
+    /// Time in which a quota is regained, in milliseconds.
+    pub length_ms: u64,
     /// Credits left, rounded down; below 0 in debt.
     pub balance: i64,
     /// Milliseconds until a credit is left again, if nothing else is taken; 0 if one is left now.
     pub next_ms: u64,
     /// Milliseconds until everything has been regained, if nothing else is taken; 0 if it is so now.
     pub full_ms: u64,
-    /// True if the limit is in shadow mode: it counts, but refuses nothing.
+    /// True if the quota is in shadow mode: it counts, but refuses nothing.
     pub shadow: bool,
 }
 
-/// Request admitted in the last minute.
+/// Request admitted lately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecentRequest {
     /// Age of the request, in milliseconds.
     pub age_ms: u64,
-    /// Label that the caller gave it ([`RequestOverrides::label`](crate::RequestOverrides::label)).
+    /// Label that the caller gave it ([`AdmissionRequest::label`]).
     pub label: u16,
-    /// Class of the request.
-    pub class: RequestClass,
-    /// Limit whose quota counted it; a batch with searches is listed once for each.
-    pub limit: Limit,
+    /// Window that counted it; a request that several counted is listed once for each.
+    pub window: Limit,
     /// Weight that was counted.
     pub weight: u32,
 }
 
 /// Rest of the quotas of one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemainingLimits {
-    /// Requests left of the standard quota.
-    pub standard: u32,
-    /// The standard quota.
-    pub standard_limit: u32,
-    /// Searches left.
-    pub search: u32,
-    /// The quota of searches.
-    pub search_limit: u32,
+    /// Weight left of each window, and its quota.
+    pub windows: Vec<(u32, u32)>,
     /// Credits left, below 0 in debt, and the most there can be; `None` if there is no such limit.
     pub credits: Option<(i64, u32)>,
 }
 
 impl From<&LimiterState> for RemainingLimits {
     fn from(state: &LimiterState) -> Self {
+        let windows = state.windows.iter();
         Self {
-            standard: state.standard.remaining,
-            standard_limit: state.standard.limit,
-            search: state.search.remaining,
-            search_limit: state.search.limit,
+            windows: windows.map(|of| (of.remaining, of.limit)).collect(),
             credits: state.cost.as_ref().map(|cost| (cost.balance, cost.limit)),
         }
     }
 }
 
-impl LimiterState {
-    pub(crate) fn new(
-        figures: &EffectiveFigures,
-        quota: u32,
-        standard: &WindowLog,
-        search: &WindowLog,
-        flights: &InFlight,
-        balance: &CreditBalance,
+impl<K> LimiterAccount<K> {
+    /// Returns the use of one limit at the latest time the account has seen.
+    pub(crate) fn usage(
+        &self,
+        rules: &Rules,
+        request: &AdmissionRequest<'_, K>,
+        limit: Limit,
+    ) -> LimitUsage {
+        let (at, now) = (limit.index(), self.last());
+        match limit.kind() {
+            LimitKind::Window => {
+                let Some(rule) = rules.windows.get(at) else {
+                    return LimitUsage::default();
+                };
+                let terms = rule.terms(request.charge(at).quota);
+                self.log(at).map_or_else(
+                    || window_usage(terms, &WindowLog::default(), now),
+                    |log| window_usage(terms, log, now),
+                )
+            }
+            LimitKind::Concurrent => {
+                let most = rules.slots.get(at);
+                let limit = most.map_or(0, |rule| rule.most(request.slot(at).most));
+                self.slot_usage(at, limit)
+            }
+            LimitKind::Cost => {
+                let limit = rules.cost.quota(request.own_credits()).unwrap_or(0);
+                let left = self.balance().left(limit, rules.cost.length_ms);
+                LimitUsage {
+                    limit,
+                    remaining: u32::try_from(left.max(0)).unwrap_or(limit),
+                    reset_ms: self.balance().full_in(limit),
+                }
+            }
+        }
+    }
+
+    fn slot_usage(&self, class: usize, limit: u32) -> LimitUsage {
+        let others = self.others();
+        let latest = self.flights().latest(class, others);
+        LimitUsage {
+            limit,
+            remaining: limit.saturating_sub(self.flights().running(class, others)),
+            reset_ms: latest.map_or(0, |latest| latest.saturating_sub(self.last())),
+        }
+    }
+}
+
+/// Returns the use of a window.
+fn window_usage(terms: WindowTerms, log: &WindowLog, now: u64) -> LimitUsage {
+    let used = log.admitted() + log.refused();
+    let counted = u32::try_from(used).unwrap_or(u32::MAX);
+    LimitUsage {
+        limit: terms.quota,
+        remaining: terms.quota.saturating_sub(counted),
+        reset_ms: log.frees(used, terms.length, now).unwrap_or(0),
+    }
+}
+
+impl<K: Clone> LimiterAccount<K> {
+    /// Returns the counts of every limit at `now`. The account stays as it is.
+    pub(crate) fn state(
+        &self,
+        rules: &Rules,
+        request: &AdmissionRequest<'_, K>,
         now: u64,
-    ) -> Self {
-        let mut recent: Vec<RecentRequest> = [(Limit::Standard, standard), (Limit::Search, search)]
-            .into_iter()
-            .flat_map(|(limit, log)| log.recent(now).map(move |one| (limit, one)))
-            .map(|(limit, (age_ms, entry))| RecentRequest {
-                age_ms,
-                label: entry.label,
-                class: if entry.writes() {
-                    RequestClass::Write
-                } else {
-                    RequestClass::Read
-                },
-                limit,
-                weight: entry.weight(),
+    ) -> LimiterState {
+        let mut then = self.clone();
+        let now = then.advance(rules, now);
+        let none = WindowLog::default();
+        let log = |at| then.log(at).unwrap_or(&none);
+        let windows = rules.windows.iter().enumerate();
+        let mut recent: Vec<RecentRequest> = windows
+            .clone()
+            .flat_map(|(at, rule)| {
+                let length = rule.length;
+                let entries = log(at).recent(length.ticks(), length.tick(now));
+                entries.map(move |(age, entry)| RecentRequest {
+                    age_ms: length.age(age),
+                    label: entry.label,
+                    window: rule.limit,
+                    weight: entry.weight(),
+                })
             })
             .collect();
         recent.sort_by_key(|one| one.age_ms);
         recent.truncate(RECENT);
-        let rate = |limit, terms: WindowTerms, log: &WindowLog| {
+        let window = |(at, rule): (usize, &crate::rules::WindowRule)| {
+            let (terms, log) = (rule.terms(request.charge(at).quota), log(at));
+            let usage = window_usage(terms, log, now);
             let used = log.admitted() + log.refused();
-            let counted = u32::try_from(used).unwrap_or(u32::MAX);
-            RateState {
+            WindowState {
+                window: rule.limit,
                 limit: terms.quota,
-                used: counted,
+                length_ms: terms.length.millis(),
+                used: u32::try_from(used).unwrap_or(u32::MAX),
                 refused: u32::try_from(log.refused()).unwrap_or(u32::MAX),
-                remaining: terms.quota.saturating_sub(counted),
-                next_ms: log.frees(1, now).unwrap_or(0),
-                full_ms: log.frees(used, now).unwrap_or(0),
-                shadow: figures.shadow.has(limit),
+                remaining: usage.remaining,
+                next_ms: log.frees(1, terms.length, now).unwrap_or(0),
+                full_ms: usage.reset_ms,
+                shadow: rule.is_shadow(),
             }
         };
-        let slots = |class| SlotState {
-            limit: figures.slots(class),
-            running: flights.running(class),
-            full_ms: flights
-                .latest(class)
-                .map_or(0, |latest| latest.saturating_sub(now)),
-            shadow: figures.shadow.has(Limit::concurrent(class)),
-        };
-        let cost = |limit: u32| {
-            let rate = limit.max(1);
-            CostState {
-                limit: rate,
-                balance: balance.left(rate),
-                next_ms: balance.wait(rate),
-                full_ms: balance.spent().div_ceil(rate.into()),
-                shadow: figures.shadow.has(Limit::Cost),
+        let slots = |(at, rule): (usize, &crate::rules::SlotRule)| {
+            let latest = then.flights().latest(at, then.others());
+            SlotState {
+                class: rule.limit,
+                limit: rule.most(request.slot(at).most),
+                running: then.flights().running(at, then.others()),
+                full_ms: latest.map_or(0, |latest| latest.saturating_sub(now)),
+                shadow: rule.is_shadow(),
             }
         };
-        Self {
-            standard: rate(Limit::Standard, figures.standard(quota), standard),
-            search: rate(Limit::Search, figures.search, search),
-            reads: slots(RequestClass::Read),
-            writes: slots(RequestClass::Write),
-            cost: figures.cost.map(cost),
+        let length_ms = rules.cost.length_ms;
+        let cost = |limit: u32| CostState {
+            cost: rules.cost.limit,
+            limit,
+            length_ms,
+            balance: then.balance().left(limit, length_ms),
+            next_ms: then.balance().wait(limit, length_ms),
+            full_ms: then.balance().full_in(limit),
+            shadow: rules.cost.is_shadow(),
+        };
+        LimiterState {
+            windows: windows.map(window).collect(),
+            concurrent: rules.visible_slots().enumerate().map(slots).collect(),
+            cost: rules.cost.quota(request.own_credits()).map(cost),
             recent,
+        }
+    }
+
+    /// Returns the rest of the quotas as it was at the latest time the account has seen.
+    pub(crate) fn remaining(
+        &self,
+        rules: &Rules,
+        request: &AdmissionRequest<'_, K>,
+    ) -> RemainingLimits {
+        let left = |(at, rule): (usize, &crate::rules::WindowRule)| {
+            let quota = rule.terms(request.charge(at).quota).quota;
+            let used = self.log(at).map_or(0, |log| log.admitted() + log.refused());
+            let used = u32::try_from(used).unwrap_or(u32::MAX);
+            (quota.saturating_sub(used), quota)
+        };
+        let credits = rules.cost.quota(request.own_credits());
+        let length_ms = rules.cost.length_ms;
+        RemainingLimits {
+            windows: rules.windows.iter().enumerate().map(left).collect(),
+            credits: credits.map(|limit| (self.balance().left(limit, length_ms), limit)),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Decision of a limiter that several processes share, and its part of a permit.
-use crate::limit::{Limit, PerLimit};
+use crate::limit::Limit;
 use crate::window::WindowTerms;
 
 /// Part of a permit that a shared limiter keeps. Dropping it frees the slots there.
@@ -10,30 +10,56 @@ pub trait SharedPermit: Send + Sync {
 
 /// Decision of a shared limiter, as [`Limiter::record`](crate::Limiter::record) counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SharedDecision {
+pub struct SharedDecision<'a> {
     /// First limit that refused; `None` if the request was admitted.
     pub refused: Option<Limit>,
     /// Limits in shadow mode that would have refused.
-    pub shadowed: PerLimit<bool>,
+    pub shadowed: &'a [Limit],
 }
 
 /// Figures that a decision is made with: those of the settings and of the request together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmissionFigures {
-    /// Terms of the standard quota.
-    pub standard: WindowTerms,
-    /// Searches per minute.
-    pub search_per_minute: u32,
-    /// Reads that may run at the same time.
-    pub concurrent_reads: u32,
-    /// Writes that may run at the same time.
-    pub concurrent_writes: u32,
-    /// Credits per minute, at least 1; `None` if the limit is off.
-    pub cost_per_minute: Option<u32>,
+    /// Figures of each window, in the order in which the limiter was built.
+    pub windows: Vec<WindowFigures>,
+    /// Figures of each number of concurrent requests.
+    pub slots: Vec<SlotFigures>,
+    /// Name of the cost quota.
+    pub cost: Limit,
+    /// Credits regained in the length, at least 1; `None` if the quota is off.
+    pub credits: Option<u32>,
+    /// Time in which a cost quota is regained, in milliseconds.
+    pub cost_length_ms: u64,
     /// Most credits that one settlement takes.
     pub cost_ceiling: u32,
+    /// True if the cost quota is in shadow mode.
+    pub cost_shadow: bool,
     /// Milliseconds by which an admitted request has ended.
     pub deadline_ms: u64,
-    /// Limits in shadow mode.
-    pub shadow: PerLimit<bool>,
+}
+
+/// Figures of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowFigures {
+    /// Name and index of the window.
+    pub window: Limit,
+    /// Quota, refused weight that counts, and length.
+    pub terms: WindowTerms,
+    /// Weight of the request.
+    pub weight: u32,
+    /// True if the window is in shadow mode.
+    pub shadow: bool,
+}
+
+/// Figures of a number of concurrent requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotFigures {
+    /// Name and index of the limit.
+    pub class: Limit,
+    /// Most requests at the same time.
+    pub most: u32,
+    /// Slots that the request needs.
+    pub slots: u32,
+    /// True if the limit is in shadow mode.
+    pub shadow: bool,
 }

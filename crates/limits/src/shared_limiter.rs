@@ -6,17 +6,20 @@
 
 use std::fmt;
 use std::future::Future;
+use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
 use std::time::SystemTime;
 
-use crate::admission_request::{AdmissionBatch, LimitKey, RateQuota};
+use crate::admission_request::{AdmissionRequest, LimitKey, SlotRequest, WindowCharge};
 use crate::concurrency::Permit;
 use crate::limit_exceeded::LimitExceeded;
-use crate::limiter::Limiter;
-use crate::limiter_settings::RequestOverrides;
+use crate::limiter::{DigestLimiter, Limiter};
 use crate::limiter_state::LimiterState;
-use crate::owner_totals::{OwnerTotals, TOTALS, TotalShare};
-pub use crate::shared_decision::{AdmissionFigures, SharedDecision, SharedPermit};
+use crate::owner_totals::{OwnerTotals, TotalShare};
+pub use crate::shared_decision::{
+    AdmissionFigures, SharedDecision, SharedPermit, SlotFigures, WindowFigures,
+};
+use crate::uniform_hash::UniformState;
 use crate::window::WindowTerms;
 
 /// Answer that comes later.
@@ -24,14 +27,14 @@ pub type SharedAnswer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Limiter that several processes share.
 pub trait SharedLimiter: fmt::Debug + Send + Sync {
-    /// Admits the requests of a batch, for as long as the permit is kept, or refuses them, for all processes together.
+    /// Admits a request, for as long as the permit is kept, or refuses it, for all processes together.
     ///
     /// # Errors
     /// A [`LimitExceeded`], as the limiter of a single process gives it. A failure of the shared limiter is no error:
     /// then this process decides with its part of each quota.
     fn admit<'a>(
         &'a self,
-        request: &'a SharedRequest,
+        request: &'a SharedRequest<'a>,
         local: LocalLimits<'a>,
         now: SystemTime,
     ) -> SharedAnswer<'a, Result<Permit, LimitExceeded>>;
@@ -43,11 +46,11 @@ pub trait SharedLimiter: fmt::Debug + Send + Sync {
     /// Takes an attempt back, so that it does not count.
     fn take_back(&self, key: &LimitKey, receipt: AttemptReceipt);
 
-    /// Returns the counts of a key over all processes; those of this one if the shared limiter does not answer.
+    /// Returns the counts of the key of a request over all processes; those of this one if the shared limiter does not answer.
     fn state<'a>(
         &'a self,
-        request: StateRequest<'a>,
-        local: &'a Limiter,
+        request: AdmissionRequest<'a, LimitKey>,
+        local: &'a DigestLimiter,
         now: SystemTime,
     ) -> SharedAnswer<'a, LimiterState>;
 
@@ -82,26 +85,13 @@ pub enum SharedMode {
 /// Outcome of an attempt: the receipt, or the wait in milliseconds.
 pub type AttemptOutcome = Result<AttemptReceipt, u64>;
 
-/// Question for the counts of a key.
-#[derive(Clone, Copy, Debug)]
-pub struct StateRequest<'a> {
-    /// Key that is asked about.
-    pub key: &'a LimitKey,
-    /// Standard quota of the key.
-    pub quota: u32,
-    /// Figures of the key.
-    pub custom: &'a RequestOverrides,
-}
-
 /// Request as a shared limiter decides about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedRequest {
-    /// Requests that are admitted together, or not at all.
-    pub batch: AdmissionBatch,
-    /// Label and figures of these requests.
-    pub custom: RequestOverrides,
+pub struct SharedRequest<'a, K = LimitKey, O = u64> {
+    /// Request of a key.
+    pub request: AdmissionRequest<'a, K>,
     /// Owner of the key, and the shares in its totals; `None` if there are no totals.
-    pub owner: Option<(u64, [TotalShare; TOTALS.len()])>,
+    pub owner: Option<(&'a O, &'a [TotalShare])>,
 }
 
 /// Attempt that needs no slot.
@@ -120,14 +110,22 @@ pub struct AttemptReceipt {
     pub counted_at: u64,
 }
 
-/// Limiters of this process, which take part in every decision.
-#[derive(Clone, Copy, Debug)]
-pub struct LocalLimits<'a> {
+/// Limiter of the keys and totals of their owners, which decide together in this process.
+#[derive(Debug)]
+pub struct LocalLimits<'a, K = LimitKey, S = UniformState, O = u64, T = S> {
     /// Limiter of the keys.
-    pub limiter: &'a Limiter,
+    pub limiter: &'a Limiter<K, S>,
     /// Totals of the owners.
-    pub totals: &'a OwnerTotals,
+    pub totals: &'a OwnerTotals<O, T>,
 }
+
+impl<K, S, O, T> Clone for LocalLimits<'_, K, S, O, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, S, O, T> Copy for LocalLimits<'_, K, S, O, T> {}
 
 /// Numbers of decisions and failures of a shared limiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,75 +144,109 @@ pub fn part(quota: u32, processes: u32) -> u32 {
     quota.div_ceil(processes.max(1))
 }
 
-impl SharedRequest {
-    /// Returns the request with the part of every figure that one of several processes may use alone.
+/// Request with the part of every figure that one of several processes may use alone.
+#[derive(Clone, Debug)]
+pub struct RequestPart {
+    windows: Vec<WindowCharge>,
+    slots: Vec<SlotRequest>,
+    credits: Option<u32>,
+    shares: Vec<TotalShare>,
+}
+
+impl RequestPart {
+    /// Divides the figures of a request by the processes.
     #[must_use]
-    pub fn part(&self, figures: &AdmissionFigures, processes: u32) -> Self {
+    pub fn of(request: &SharedRequest<'_>, figures: &AdmissionFigures, processes: u32) -> Self {
         let part = |quota| part(quota, processes);
-        let mut own = *self;
-        match &mut own.batch.rate {
-            RateQuota::Standard { quota } | RateQuota::Mixed { quota, .. } => *quota = part(*quota),
-            RateQuota::Search => {}
+        let windows = figures.windows.iter();
+        let slots = figures.slots.iter();
+        let shares = request.owner.map_or(&[][..], |(_, shares)| shares);
+        Self {
+            windows: windows
+                .map(|of| WindowCharge::of(of.weight).with_quota(part(of.terms.quota)))
+                .collect(),
+            slots: slots
+                .map(|of| SlotRequest::of(of.slots).with_most(part(of.most)))
+                .collect(),
+            credits: figures.credits.map(part),
+            shares: shares
+                .iter()
+                .map(|share| TotalShare {
+                    quota: share.quota.map(part),
+                    ..*share
+                })
+                .collect(),
         }
-        own.custom.search_per_minute = Some(part(figures.search_per_minute));
-        own.custom.concurrent_reads = Some(part(figures.concurrent_reads));
-        own.custom.concurrent_writes = Some(part(figures.concurrent_writes));
-        own.custom.cost_per_minute = figures.cost_per_minute.map(part);
-        for share in own.owner.iter_mut().flat_map(|(_, shares)| shares) {
-            share.quota = share.quota.map(part);
+    }
+
+    /// Returns the request with these figures.
+    #[must_use]
+    pub fn request<'a>(&'a self, whole: &SharedRequest<'a>) -> SharedRequest<'a> {
+        let request = whole.request.windows(&self.windows).slots(&self.slots);
+        SharedRequest {
+            request: request.credits(self.credits),
+            owner: whole.owner.map(|(owner, _)| (owner, &*self.shares)),
         }
-        own
     }
 }
 
-impl LocalLimits<'_> {
-    /// Admits the requests of a batch by the limits of their key and the totals of its owner, or refuses them.
+impl<K, S, O, T> LocalLimits<'_, K, S, O, T>
+where
+    K: Hash + Eq + Clone,
+    O: Hash + Eq + Clone,
+    S: BuildHasher,
+    T: BuildHasher,
+{
+    /// Admits a request by the limits of its key and the totals of its owner, or refuses it.
     ///
     /// # Errors
     /// The [`LimitExceeded`] of the limits of the key, or else that of the totals. The wait is the longer one of both.
     #[inline]
-    pub fn admit(&self, request: &SharedRequest, now: SystemTime) -> Result<Permit, LimitExceeded> {
-        let (batch, custom) = (&request.batch, &request.custom);
-        let admitted = self.limiter.admit_batch(batch, custom, now);
-        let Some((owner, shares)) = &request.owner else {
+    pub fn admit(
+        &self,
+        request: &SharedRequest<'_, K, O>,
+        now: SystemTime,
+    ) -> Result<Permit<K>, LimitExceeded> {
+        let admitted = self.limiter.admit_request(&request.request, now);
+        let Some((owner, shares)) = request.owner else {
             return admitted;
         };
         match admitted {
-            Ok(permit) => match self.totals.admit(*owner, shares, now) {
+            Ok(permit) => match self.totals.admit(owner, shares, now) {
                 Ok(()) => Ok(permit),
                 Err(refusal) => {
                     // The next attempt gets its slots again, but not its charge.
                     drop(permit);
-                    Err(refusal.with_min_wait(self.limiter.wait(batch, custom, now)))
+                    let wait = self.limiter.wait(&request.request, now);
+                    Err(refusal.with_min_wait(wait))
                 }
             },
-            Err(refusal) => Err(refusal.with_min_wait(self.totals.wait(*owner, shares, now))),
+            Err(refusal) => Err(refusal.with_min_wait(self.totals.wait(owner, shares, now))),
         }
     }
 
-    /// Returns the milliseconds that a batch would wait, if nothing else happens meanwhile; 0 if there is room now. It
+    /// Returns the milliseconds that a request would wait, if nothing else happens meanwhile; 0 if there is room now. It
     /// charges nothing.
     #[must_use]
-    pub fn wait(&self, request: &SharedRequest, now: SystemTime) -> u64 {
-        let owner = request.owner.as_ref();
-        let totals = owner.map_or(0, |(owner, shares)| self.totals.wait(*owner, shares, now));
-        totals.max(self.limiter.wait(&request.batch, &request.custom, now))
+    pub fn wait(&self, request: &SharedRequest<'_, K, O>, now: SystemTime) -> u64 {
+        let totals = request
+            .owner
+            .map_or(0, |(owner, shares)| self.totals.wait(owner, shares, now));
+        totals.max(self.limiter.wait(&request.request, now))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SharedDecision, SharedPermit};
-    use crate::limit::{Limit, PerLimit};
-    use crate::{
-        AdmissionBatch, Limiter, LimiterSettings, RateQuota, RequestClass, RequestOverrides,
-    };
+    use super::{LocalLimits, SharedDecision, SharedPermit, SharedRequest, TotalShare};
+    use crate::laws::{LawBatch, LawLimit, LawLimiter, LawOverrides, LawSettings, RateQuota};
+    use crate::{AdmissionRequest, Limiter, OwnerTotals, PerTime, SlotRequest};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
     use std::time::{Duration, UNIX_EPOCH};
 
-    fn batch(weight: u32) -> AdmissionBatch {
-        AdmissionBatch {
+    fn batch(weight: u32) -> LawBatch {
+        LawBatch {
             key: [1; 16],
             rate: RateQuota::Mixed {
                 quota: 10,
@@ -228,33 +260,35 @@ mod tests {
 
     #[test]
     fn decisions_of_another_limiter_are_counted_whatever_the_own_limits_say() {
-        let limiter = Limiter::new(LimiterSettings {
+        let limiter = LawLimiter::new(LawSettings {
             concurrent_reads: 1,
             search_per_minute: 1,
-            ..LimiterSettings::default()
+            ..LawSettings::default()
         });
-        let (custom, now) = (
-            RequestOverrides::default(),
-            UNIX_EPOCH + Duration::from_secs(1_000),
-        );
+        let now = UNIX_EPOCH + Duration::from_secs(1_000);
+        let custom = LawOverrides::default();
+        let (one, two) = (batch(1).charges(&custom), batch(2).charges(&custom));
+        let record = |request: &AdmissionRequest<'_, _>, decision: &SharedDecision<'_>| {
+            limiter.limiter().record(request, decision, now)
+        };
         let admitted = SharedDecision::default();
         let permits: Vec<_> = (0..30)
-            .map(|_| limiter.record(&batch(1), &custom, &admitted, now).unwrap())
+            .map(|_| record(&one.request(), &admitted).unwrap())
             .collect();
-        let shadowed = PerLimit {
-            cost: true,
-            ..PerLimit::default()
-        };
         let refused = SharedDecision {
-            refused: Some(Limit::Standard),
-            shadowed,
+            refused: Some(LawLimit::Standard.limit()),
+            shadowed: &[LawLimit::Cost.limit()],
         };
-        assert!(limiter.record(&batch(2), &custom, &refused, now).is_none());
+        assert!(record(&two.request(), &refused).is_none());
         let state = limiter.state(&[1; 16], 10, now);
-        assert_eq!((state.standard.used, state.standard.refused), (32, 2));
-        assert_eq!((state.search.used, state.reads.running), (30, 30));
+        assert_eq!((state.windows[0].used, state.windows[0].refused), (32, 2));
+        assert_eq!(
+            (state.windows[1].used, state.concurrent[0].running),
+            (30, 30)
+        );
         drop(permits);
-        assert_eq!(limiter.state(&[1; 16], 10, now).reads.running, 0);
+        let state = limiter.state(&[1; 16], 10, now);
+        assert_eq!(state.concurrent[0].running, 0);
         let counts = limiter.counts();
         assert_eq!((counts.admitted, counts.refused.standard), (30, 1));
         assert_eq!(counts.shadowed.cost, 1);
@@ -278,18 +312,60 @@ mod tests {
                 self.1.fetch_add(1, Relaxed);
             }
         }
-        let limiter = Limiter::new(LimiterSettings::default());
+        let limiter = LawLimiter::new(LawSettings::default());
         let now = UNIX_EPOCH + Duration::from_secs(1_000);
-        let custom = RequestOverrides::default();
         let part = Part::default();
         let (cost, ends) = (part.0.clone(), part.1.clone());
-        let permit = limiter.record(&batch(1), &custom, &SharedDecision::default(), now);
+        let charges = batch(1).charges(&LawOverrides::default());
+        let decision = SharedDecision::default();
+        let permit = limiter.limiter().record(&charges.request(), &decision, now);
         let mut permit = permit.unwrap().with_shared(Box::new(part));
         permit.settle(7, now);
         permit.settle(u32::MAX, now);
         assert_eq!((cost.load(Relaxed), ends.load(Relaxed)), (60_007, 0));
-        assert_eq!(permit.slots(RequestClass::Read), 1);
+        assert_eq!(permit.slots(0), 1);
         drop(permit);
         assert_eq!(ends.load(Relaxed), 1);
+    }
+
+    /// Three users of one customer, who together have five requests in ten seconds.
+    #[test]
+    fn an_owner_of_any_kind_has_a_total_beside_the_limits_of_its_keys() {
+        let limiter: Limiter<&str> = Limiter::builder()
+            .window("burst", 3.per(Duration::from_secs(10)))
+            .concurrent(2)
+            .build();
+        let totals: OwnerTotals<String> = OwnerTotals::new(&limiter.settings());
+        let local = LocalLimits {
+            limiter: &limiter,
+            totals: &totals,
+        };
+        let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        let (customer, slots) = ("acme".to_owned(), [SlotRequest::of(1)]);
+        let shares = [TotalShare {
+            weight: 1,
+            quota: Some(5),
+        }];
+        let ask = |user: &'static str, ms| {
+            let now = start + Duration::from_millis(ms);
+            let request = AdmissionRequest::new(&user).slots(&slots);
+            let owner = Some((&customer, &shares[..]));
+            local.admit(&SharedRequest { request, owner }, now)
+        };
+        for user in ["a", "a", "a", "b", "b"] {
+            assert!(ask(user, 0).is_ok());
+        }
+        let own = ask("a", 0).unwrap_err();
+        assert_eq!((own.limit.name(), own.wait_ms), ("burst", 10_000));
+        assert_eq!(own.usage.unwrap().limit, 3);
+        let total = ask("c", 0).unwrap_err();
+        assert_eq!((total.limit.name(), total.wait_ms), ("burst", 2_000));
+        let usage = total.usage.unwrap();
+        assert_eq!(
+            (usage.limit, usage.remaining, usage.reset_ms),
+            (5, 0, 10_000)
+        );
+        assert!(ask("c", 1_999).is_err());
+        assert!(ask("c", 2_000).is_ok());
     }
 }

@@ -1,9 +1,6 @@
-//! The unit of time of the limiters: milliseconds since 1970.
+//! Unit of time of the limiters: milliseconds since 1970.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Length of the window in milliseconds. A stamp made at `s` counts while `now - s` is below it.
-pub const WINDOW_MS: u64 = 60_000;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Returns a time in milliseconds since 1970; earlier times become 0.
 pub(crate) fn millis(time: SystemTime) -> u64 {
@@ -12,4 +9,9 @@ pub(crate) fn millis(time: SystemTime) -> u64 {
         .as_secs()
         .saturating_mul(1_000)
         .saturating_add(since.subsec_millis().into())
+}
+
+/// Returns the whole milliseconds of a length of time, rounded up.
+pub(crate) fn length_ms(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

@@ -1,9 +1,7 @@
-//! Ring of timestamps in order: the low halves of milliseconds.
+//! Ring of timestamps in order: the low 32 bits of ticks.
 //!
 //! `VecDeque` would do; here the two counters are read once and written once for all stamps that expire at a time,
 //! which is most of the work of a busy window.
-
-use crate::time_units::WINDOW_MS;
 
 /// Timestamps of a list, the oldest first.
 #[derive(Clone, Debug, Default)]
@@ -35,13 +33,13 @@ impl TimestampRing {
         self.slots.get(self.position(i)).copied()
     }
 
-    /// Drops the stamps that are as old as the window.
+    /// Drops the stamps that are as old as the window, `length`.
     #[inline]
-    pub(crate) fn expire(&mut self, last: u32) {
+    pub(crate) fn expire(&mut self, length: u32, last: u32) {
         let (mut head, mut len) = (self.head, self.len);
         while len > 0
             && let Some(&stamp) = self.slots.get(head as usize)
-            && is_old(stamp, last)
+            && is_old(stamp, length, last)
         {
             head += 1;
             if head as usize == self.slots.len() {
@@ -107,8 +105,9 @@ impl TimestampRing {
 }
 
 /// Returns true if a stamp is as old as the window.
-pub(crate) fn is_old(stamp: u32, last: u32) -> bool {
-    u64::from(last.wrapping_sub(stamp)) >= WINDOW_MS
+#[inline]
+pub(crate) fn is_old(stamp: u32, length: u32, last: u32) -> bool {
+    last.wrapping_sub(stamp) >= length
 }
 
 /// Converts a length to 32 bits. A list is bounded by the quota and by memory, far below what 32 bits hold.
@@ -144,7 +143,7 @@ mod tests {
                 5 => ring.shrink(),
                 _ => {
                     now = now.wrapping_add(n * 1_000);
-                    ring.expire(now);
+                    ring.expire(60_000, now);
                     queue.retain(|stamp| now.wrapping_sub(*stamp) < 60_000);
                 }
             }

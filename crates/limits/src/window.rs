@@ -1,28 +1,43 @@
-//! Window log with debt: a quota per minute that also counts attempts it refused.
+//! Window log with debt: a quota for each length of time that also counts attempts it refused.
 
-pub use crate::time_units::WINDOW_MS;
-
+use crate::rate::WindowLength;
 use crate::timestamps::{TimestampRing, is_old};
 
 /// Largest weight a request can be admitted with; a heavier request is refused whatever the quota.
 pub const MAX_WEIGHT: u32 = 1_024;
 
-/// Number of admitted requests of the last minute that fit into a log without an allocation.
+/// Number of admitted requests of the window that fit into a log without an allocation.
 const FEW: usize = 6;
 
 /// Number of admitted requests that a log with an allocation can still list.
 pub(crate) const RECENT: usize = 16;
 
-/// Terms of a window: the quota, and the refused weight that counts.
+/// Terms of a window: the quota, the refused weight that counts, and the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowTerms {
-    /// Weight that fits into any [`WINDOW_MS`].
+    /// Weight that fits into any span of the length.
     pub quota: u32,
     /// Most refused weight that is remembered, the newest first; the rest of the quota is what constant hammering gets.
     pub remembered: u32,
+    /// Time for which a request counts. It must be the same in every call for a window.
+    pub length: WindowLength,
 }
 
-/// Window log of one key with its own clock: the standard limiter alone, for a caller that holds one per key.
+impl WindowTerms {
+    /// Returns the terms of a window in which a client that never pauses still gets `floor_percent` of the quota.
+    #[inline]
+    #[must_use]
+    pub fn with_floor(quota: u32, floor_percent: u32, length: WindowLength) -> Self {
+        let kept = u64::from(quota) * u64::from(floor_percent) / 100;
+        Self {
+            quota,
+            remembered: quota.saturating_sub(u32::try_from(kept).unwrap_or(u32::MAX)),
+            length,
+        }
+    }
+}
+
+/// Window log of one key with its own clock: for a caller that holds one per key.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     log: WindowLog,
@@ -32,25 +47,23 @@ pub struct Window {
 impl Window {
     /// Moves the window to `now` (milliseconds), dropping what has expired. An earlier `now` than the last is that one.
     #[inline]
-    pub fn advance(&mut self, now: u64) {
-        let silence = now.saturating_sub(self.last);
+    pub fn advance(&mut self, length: WindowLength, now: u64) {
+        let before = length.tick(self.last);
         self.last = self.last.max(now);
-        self.log.expire(silence, self.last);
+        let last = length.tick(self.last);
+        self.log.expire(length.ticks(), last - before, last);
     }
 
     /// Counts an attempt and returns true if it is admitted. A weight of 0 is free.
     ///
     /// An attempt that does not fit is remembered as refused. When the terms have become stricter, refused stamps that
-    /// the old terms remembered stay for their minute.
+    /// the old terms remembered stay for their time.
     #[inline]
     pub fn charge(&mut self, terms: WindowTerms, weight: u32, now: u64) -> bool {
-        self.advance(now);
-        let attempt = WindowAttempt {
-            weight,
-            label: 0,
-            write: false,
-        };
-        self.log.charge(terms, attempt, self.last)
+        self.advance(terms.length, now);
+        let attempt = WindowAttempt { weight, label: 0 };
+        let last = terms.length.tick(self.last);
+        self.log.charge(terms, attempt, last)
     }
 
     /// Returns the milliseconds that a request of this weight would have to wait as things stand; 0 if it would be
@@ -72,48 +85,42 @@ impl Window {
 pub(crate) struct WindowAttempt {
     pub(crate) weight: u32,
     pub(crate) label: u16,
-    pub(crate) write: bool,
 }
 
-/// Admitted request: its time, and twice its weight, plus one if it writes. A weight of 0 is a free place.
+/// Admitted request. A weight of 0 is a free place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AdmittedEntry {
     stamp: u32,
     pub(crate) label: u16,
-    load: u16,
+    weight: u16,
 }
 
 impl AdmittedEntry {
     fn new(attempt: WindowAttempt, stamp: u32) -> Self {
-        let weight = u16::try_from(attempt.weight).unwrap_or(u16::MAX / 2);
         Self {
             stamp,
             label: attempt.label,
-            load: weight * 2 + u16::from(attempt.write),
+            weight: u16::try_from(attempt.weight).unwrap_or(u16::MAX),
         }
     }
 
     pub(crate) fn weight(self) -> u32 {
-        u32::from(self.load / 2)
-    }
-
-    pub(crate) fn writes(self) -> bool {
-        self.load % 2 == 1
+        self.weight.into()
     }
 
     /// Returns true if this is an entry, and as old as the window.
-    fn is_old(self, last: u32) -> bool {
-        !self.is_free() && is_old(self.stamp, last)
+    fn is_old(self, length: u32, last: u32) -> bool {
+        !self.is_free() && is_old(self.stamp, length, last)
     }
 
     fn is_free(self) -> bool {
-        self.load < 2
+        self.weight == 0
     }
 }
 
-/// Attempts of the last minute, admitted and refused ones apart. The owner supplies the time.
+/// Attempts of the window, admitted and refused ones apart. The owner supplies the time, in ticks.
 ///
-/// Stamps are the low 32 bits of a time in milliseconds. Their age is the wrapping difference from the owner's last
+/// Stamps are the low 32 bits of a tick. Their age is the wrapping difference from the owner's last
 /// time, which is unambiguous because [`WindowLog::expire`] drops stamps that are older than the window, all of them
 /// after a silence.
 #[derive(Clone, Debug, Default)]
@@ -143,20 +150,20 @@ struct LogOverflow {
 impl WindowLog {
     /// Drops the stamps that have expired at `last`, which is `silence` after the time of the call before.
     #[inline]
-    pub(crate) fn expire(&mut self, silence: u64, last: u64) {
-        if silence >= WINDOW_MS {
+    pub(crate) fn expire(&mut self, length: u32, silence: u64, last: u64) {
+        if silence >= u64::from(length) {
             self.forget();
             return;
         }
         let last = low(last);
         let [first, ..] = &self.few;
-        if first.is_old(last) {
-            self.expire_few(last);
+        if first.is_old(length, last) {
+            self.expire_few(length, last);
         }
         if let Some(more) = &mut self.more {
-            more.admitted.expire(last);
+            more.admitted.expire(length, last);
             if !more.refused.is_empty() {
-                more.refused.expire(last);
+                more.refused.expire(length, last);
             }
             more.spilled &= !more.admitted.is_empty();
         }
@@ -170,9 +177,10 @@ impl WindowLog {
     }
 
     #[inline(never)]
-    fn expire_few(&mut self, last: u32) {
+    fn expire_few(&mut self, length: u32, last: u32) {
         // Mostly it is one at a time.
-        while self.few.first().is_some_and(|first| first.is_old(last)) {
+        let is_old = |first: &AdmittedEntry| first.is_old(length, last);
+        while self.few.first().is_some_and(is_old) {
             self.few.copy_within(1.., 0);
             if let Some(last) = self.few.last_mut() {
                 *last = AdmittedEntry::default();
@@ -227,12 +235,15 @@ impl WindowLog {
         }
     }
 
-    /// Returns the wait as [`Window::wait`] does.
-    pub(crate) fn wait(&self, terms: WindowTerms, weight: u32, last: u64) -> u64 {
-        match self.over(terms, weight) {
-            0 => 0,
-            over => self.expiry(over, low(last)).unwrap_or(WINDOW_MS),
+    /// Returns the wait as [`Window::wait`] does; `now` is in milliseconds.
+    pub(crate) fn wait(&self, terms: WindowTerms, weight: u32, now: u64) -> u64 {
+        let over = self.over(terms, weight);
+        if over == 0 {
+            return 0;
         }
+        let length = terms.length;
+        let ticks = self.expiry(over, length.ticks(), low(length.tick(now)));
+        length.until(ticks.unwrap_or(length.ticks().into()), now)
     }
 
     /// Returns true if nothing is remembered.
@@ -241,9 +252,9 @@ impl WindowLog {
     }
 
     /// Gives back memory after a burst has passed; the log has been expired up to `last`.
-    pub(crate) fn shrink(&mut self, last: u64) {
+    pub(crate) fn shrink(&mut self, length: u32, last: u64) {
         let Some(more) = &mut self.more else { return };
-        if !more.spilled && more.refused.is_empty() && more.held(last) == 0 {
+        if !more.spilled && more.refused.is_empty() && more.held(length, last) == 0 {
             self.more = None;
             return;
         }
@@ -252,7 +263,7 @@ impl WindowLog {
         }
     }
 
-    /// Returns the weight admitted in the last minute.
+    /// Returns the weight admitted in the window.
     pub(crate) fn admitted(&self) -> usize {
         match &self.more {
             Some(more) if more.spilled => more.admitted.len(),
@@ -263,29 +274,34 @@ impl WindowLog {
         }
     }
 
-    /// Returns the weight refused in the last minute, as far as it is remembered.
+    /// Returns the weight refused in the window, as far as it is remembered.
     pub(crate) fn refused(&self) -> usize {
         self.more.as_ref().map_or(0, |more| more.refused.len())
     }
 
-    /// Returns the milliseconds until the `n`-th oldest stamp (from 1) expires.
-    pub(crate) fn frees(&self, n: usize, last: u64) -> Option<u64> {
-        self.expiry(n, low(last))
+    /// Returns the milliseconds from `now` until the `n`-th oldest stamp (from 1) expires.
+    pub(crate) fn frees(&self, n: usize, length: WindowLength, now: u64) -> Option<u64> {
+        let ticks = self.expiry(n, length.ticks(), low(length.tick(now)))?;
+        Some(length.until(ticks, now))
     }
 
-    /// Returns the requests admitted lately, in no order, each with its age in milliseconds.
-    pub(crate) fn recent(&self, last: u64) -> impl Iterator<Item = (u64, AdmittedEntry)> {
+    /// Returns the requests admitted lately, in no order, each with its age in ticks.
+    pub(crate) fn recent(
+        &self,
+        length: u32,
+        last: u64,
+    ) -> impl Iterator<Item = (u32, AdmittedEntry)> {
         let last = low(last);
         let ring = self.more.iter().filter(|more| more.spilled);
         self.few
             .iter()
             .chain(ring.flat_map(|more| &more.recent))
             .filter(|entry| !entry.is_free())
-            .map(move |entry| (u64::from(last.wrapping_sub(entry.stamp)), *entry))
-            .filter(|(age, _)| *age < WINDOW_MS)
+            .map(move |entry| (last.wrapping_sub(entry.stamp), *entry))
+            .filter(move |(age, _)| *age < length)
     }
 
-    fn is_untouched(&self) -> bool {
+    pub(crate) fn is_untouched(&self) -> bool {
         let [first, ..] = &self.few;
         first.is_free() && self.more.is_none()
     }
@@ -310,7 +326,7 @@ impl WindowLog {
     fn refuse(&mut self, weight: u32, terms: WindowTerms, last: u64) {
         let more = self.more.get_or_insert_default();
         more.remembered = terms.remembered;
-        let room = terms.remembered.max(more.held(last));
+        let room = terms.remembered.max(more.held(terms.length.ticks(), last));
         let weight = weight.min(MAX_WEIGHT).min(room);
         let surplus = (more.refused.len() + weight as usize).saturating_sub(room as usize);
         more.refused.forget(surplus);
@@ -330,18 +346,18 @@ impl WindowLog {
         }
     }
 
-    /// Returns the time at which the `n`-th oldest stamp (from 1) of both queues expires, in milliseconds from `last`.
+    /// Returns the ticks from `last` until the `n`-th oldest stamp (from 1) of both queues expires.
     ///
     /// The queues are sorted, so a binary search finds how many of the `n` oldest are admitted ones.
-    fn expiry(&self, n: usize, last: u32) -> Option<u64> {
+    fn expiry(&self, n: usize, length: u32, last: u32) -> Option<u64> {
         let (all_admitted, all_refused) = (self.admitted(), self.refused());
         if n > all_admitted + all_refused {
             return None;
         }
-        let admitted = |i: usize| self.admitted_at(i).map(|stamp| left(stamp, last));
+        let admitted = |i: usize| self.admitted_at(i).map(|stamp| left(stamp, length, last));
         let refused = |i: usize| {
             let stamps = &self.more.as_ref()?.refused;
-            stamps.get(i).map(|stamp| left(stamp, last))
+            stamps.get(i).map(|stamp| left(stamp, length, last))
         };
         let mut low = n.saturating_sub(all_refused);
         let mut high = n.min(all_admitted);
@@ -376,7 +392,7 @@ impl WindowLog {
 }
 
 impl LogOverflow {
-    /// Applies the terms; stamps that stricter terms than before would forget are kept for their minute.
+    /// Applies the terms; stamps that stricter terms than before would forget are kept for their time.
     fn come_to(&mut self, terms: WindowTerms, last: u64) {
         if terms.remembered < self.remembered {
             self.held = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
@@ -385,8 +401,8 @@ impl LogOverflow {
         self.remembered = terms.remembered;
     }
 
-    fn held(&self, last: u64) -> u32 {
-        if last.saturating_sub(self.held_since) < WINDOW_MS {
+    fn held(&self, length: u32, last: u64) -> u32 {
+        if last.saturating_sub(self.held_since) < u64::from(length) {
             self.held
         } else {
             0
@@ -403,74 +419,20 @@ impl LogOverflow {
     }
 }
 
-/// Returns the stamp of a time.
+/// Returns the stamp of a tick.
 fn low(now: u64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a stamp is the low half of the time"
+        reason = "a stamp is the low half of the tick"
     )]
     let low = now as u32;
     low
 }
 
-/// Returns the milliseconds for which a stamp still counts.
-fn left(stamp: u32, last: u32) -> u64 {
-    WINDOW_MS.saturating_sub(last.wrapping_sub(stamp).into())
+/// Returns the ticks for which a stamp still counts.
+fn left(stamp: u32, length: u32, last: u32) -> u64 {
+    length.saturating_sub(last.wrapping_sub(stamp)).into()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{WINDOW_MS, Window, WindowLog, WindowTerms};
-
-    const TERMS: WindowTerms = WindowTerms {
-        quota: 100,
-        remembered: 90,
-    };
-
-    #[test]
-    fn a_clock_that_steps_back_neither_frees_nor_misplaces_stamps() {
-        let mut window = Window::default();
-        assert!(window.charge(TERMS, 60, 100_000));
-        assert!(window.charge(TERMS, 40, 70_000));
-        assert!(!window.charge(TERMS, 1, 100_000 + WINDOW_MS - 1));
-        assert_eq!(window.wait(TERMS, 1), 1);
-        assert!(window.charge(TERMS, 1, 100_000 + WINDOW_MS));
-    }
-
-    #[test]
-    fn the_lists_do_not_outgrow_the_quota_and_shrink_after_a_burst() {
-        let mut window = Window::default();
-        for now in 0..10_000 {
-            window.charge(TERMS, 1, now);
-            if let Some(more) = &window.log.more {
-                assert!(more.admitted.capacity() <= 100 && more.refused.capacity() <= 90);
-            }
-        }
-        assert!(window.log.more.is_some());
-        window.advance(10_000 + WINDOW_MS - 1);
-        window.advance(10_000 + WINDOW_MS);
-        window.log.shrink(window.last);
-        assert!(window.is_empty() && window.log.more.is_none());
-    }
-
-    #[test]
-    fn stamps_outlast_the_overflow_of_their_32_bits_but_not_a_silence_of_that_length() {
-        let overflow = 1 << 32;
-        let mut window = Window::default();
-        assert!(window.charge(TERMS, 100, overflow - 1));
-        assert!(!window.charge(TERMS, 1, overflow + WINDOW_MS - 2));
-        assert_eq!(window.wait(TERMS, 1), 1);
-        // The same low half, 49 days later.
-        assert!(window.charge(TERMS, 100, 2 * overflow - 1));
-    }
-
-    #[test]
-    fn a_log_takes_56_bytes_and_a_few_requests_no_more() {
-        assert_eq!(size_of::<WindowLog>(), 56);
-        let mut window = Window::default();
-        for n in 0..6 {
-            assert!(window.charge(TERMS, 10, n));
-        }
-        assert!(window.log.more.is_none());
-    }
-}
+mod tests;

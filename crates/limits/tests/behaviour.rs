@@ -2,37 +2,37 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{
-    AdmissionBatch, AdmissionRequest, Limit, LimitExceeded, Limiter, LimiterSettings, PerLimit,
-    Quota, RateQuota, RequestClass, RequestOverrides,
+use workgraph_limits::laws::{
+    LawBatch, LawLimit, LawLimiter, LawOverrides, LawRefusal, LawRequest, LawSettings, PerLimit,
+    Quota, RateQuota, RequestClass,
 };
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-fn open(floor_percent: u8) -> Limiter {
+fn open(floor_percent: u8) -> LawLimiter {
     let standard = Quota {
-        free: 150,
-        paid: 1_500,
+        quota: 150,
+        other_quota: 1_500,
         floor_percent,
     };
-    Limiter::new(LimiterSettings {
+    LawLimiter::new(LawSettings {
         standard,
         concurrent_reads: 1_000,
         cost_per_minute: None,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     })
 }
 
-const FREE: AdmissionRequest = AdmissionRequest {
+const FREE: LawRequest = LawRequest {
     key: [1; 16],
     class: RequestClass::Read,
     rate: RateQuota::Standard { quota: 150 },
     weight: 1,
 };
 
-fn once(limiter: &Limiter, now: u64) -> Result<(), LimitExceeded> {
+fn once(limiter: &LawLimiter, now: u64) -> Result<(), LawRefusal> {
     limiter.admit(&FREE, at(now)).map(drop)
 }
 
@@ -107,7 +107,7 @@ fn hammering_faster_never_pays() {
 #[test]
 fn the_wait_of_the_next_attempt_is_told_without_charging_one() {
     let limiter = open(10);
-    let batch = AdmissionBatch {
+    let batch = LawBatch {
         key: [1; 16],
         rate: RateQuota::Mixed {
             quota: 3,
@@ -117,11 +117,11 @@ fn the_wait_of_the_next_attempt_is_told_without_charging_one() {
         reads: 42,
         writes: 0,
     };
-    let wait = |now| limiter.wait(&batch, &RequestOverrides::default(), at(now));
+    let wait = |now| limiter.wait(&batch, &LawOverrides::default(), at(now));
     assert_eq!(wait(0), 0, "of a key that nothing is known of");
     drop(
         limiter
-            .admit_batch(&batch, &RequestOverrides::default(), at(0))
+            .admit_batch(&batch, &LawOverrides::default(), at(0))
             .unwrap(),
     );
     for now in [0, 1, 59_999] {
@@ -130,19 +130,19 @@ fn the_wait_of_the_next_attempt_is_told_without_charging_one() {
         }
     }
     assert_eq!(wait(60_000), 0);
-    let again = limiter.admit_batch(&batch, &RequestOverrides::default(), at(60_000));
+    let again = limiter.admit_batch(&batch, &LawOverrides::default(), at(60_000));
     assert!(again.is_ok());
 }
 
 #[test]
 fn the_wait_covers_limits_other_than_the_refusing_one() {
     // The last request of the quota is taken by one that a concurrency limit refuses.
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         concurrent_reads: 1,
         deadline: Duration::from_secs(5),
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
-    let two = AdmissionRequest {
+    let two = LawRequest {
         rate: RateQuota::Standard { quota: 2 },
         ..FREE
     };
@@ -150,8 +150,8 @@ fn the_wait_covers_limits_other_than_the_refusing_one() {
     let refusal = limiter.admit(&two, at(1_000)).unwrap_err();
     assert_eq!(
         refusal,
-        LimitExceeded {
-            limit: Limit::ConcurrentReads,
+        LawRefusal {
+            limit: LawLimit::ConcurrentReads,
             retry_after: 59,
             wait_ms: 59_000
         }
@@ -159,16 +159,16 @@ fn the_wait_covers_limits_other_than_the_refusing_one() {
     drop(permit);
     assert_eq!(
         limiter.admit(&two, at(59_999)).unwrap_err().limit,
-        Limit::Standard
+        LawLimit::Standard
     );
 }
 
 /// S84.
 #[test]
 fn a_concurrency_refusal_waits_for_the_latest_deadline_in_flight() {
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         concurrent_reads: 2,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
     let first = limiter.admit(&FREE, at(0)).unwrap();
     let second = limiter.admit(&FREE, at(10_000)).unwrap();
@@ -185,11 +185,11 @@ fn a_concurrency_refusal_waits_for_the_latest_deadline_in_flight() {
 
 #[test]
 fn a_batch_with_searches_needs_room_in_both_quotas() {
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         search_per_minute: 3,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
-    let batch = |searches| AdmissionRequest {
+    let batch = |searches| LawRequest {
         rate: RateQuota::Mixed {
             quota: 150,
             searches,
@@ -201,7 +201,7 @@ fn a_batch_with_searches_needs_room_in_both_quotas() {
     assert!(limiter.admit(&batch(2), at(0)).is_ok());
     assert_eq!(
         limiter.admit(&batch(2), at(1)).unwrap_err().limit,
-        Limit::Search
+        LawLimit::Search
     );
     assert!(limiter.admit(&batch(1), at(2)).is_ok());
 }
@@ -209,10 +209,10 @@ fn a_batch_with_searches_needs_room_in_both_quotas() {
 /// S85.
 #[test]
 fn debt_of_cost_is_paid_back_before_the_next_request() {
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         cost_per_minute: Some(600),
         cost_ceiling: 900,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
     let mut permit = limiter.admit(&FREE, at(0)).unwrap();
     permit.settle(5_000, at(0));
@@ -220,7 +220,7 @@ fn debt_of_cost_is_paid_back_before_the_next_request() {
     let refusal = limiter.admit(&FREE, at(0)).unwrap_err();
     assert_eq!(
         (refusal.limit, refusal.wait_ms, refusal.retry_after),
-        (Limit::Cost, 30_001, 31)
+        (LawLimit::Cost, 30_001, 31)
     );
     assert!(limiter.admit(&FREE, at(30_000)).is_err());
     assert!(limiter.admit(&FREE, at(30_001)).is_ok());
@@ -228,19 +228,19 @@ fn debt_of_cost_is_paid_back_before_the_next_request() {
 
 #[test]
 fn settings_take_effect_at_once() {
-    let limiter = Limiter::new(LimiterSettings::default());
+    let limiter = LawLimiter::new(LawSettings::default());
     let permit = limiter.admit(&FREE, at(0)).unwrap();
-    limiter.set_settings(LimiterSettings {
+    limiter.set_settings(LawSettings {
         concurrent_reads: 1,
-        ..limiter.settings()
+        ..LawSettings::default()
     });
     assert_eq!(
         limiter.admit(&FREE, at(1)).unwrap_err().limit,
-        Limit::ConcurrentReads
+        LawLimit::ConcurrentReads
     );
-    limiter.set_settings(LimiterSettings {
+    limiter.set_settings(LawSettings {
         concurrent_reads: 2,
-        ..limiter.settings()
+        ..LawSettings::default()
     });
     assert!(limiter.admit(&FREE, at(2)).is_ok());
     drop(permit);
@@ -248,12 +248,12 @@ fn settings_take_effect_at_once() {
 
 #[test]
 fn counts_add_up_by_limit() {
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         concurrent_writes: 0,
         search_per_minute: 1,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
-    let search = AdmissionRequest {
+    let search = LawRequest {
         rate: RateQuota::Search,
         ..FREE
     };
@@ -261,7 +261,7 @@ fn counts_add_up_by_limit() {
     let _ = limiter.admit(&search, at(0));
     let _ = limiter.admit(&search, at(0));
     let _ = limiter.admit(
-        &AdmissionRequest {
+        &LawRequest {
             class: RequestClass::Write,
             ..FREE
         },
@@ -286,9 +286,9 @@ fn counts_add_up_by_limit() {
 
 #[test]
 fn a_refusal_says_what_it_is() {
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         concurrent_reads: 0,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
     let refusal = once(&limiter, 0).unwrap_err();
     assert_eq!(

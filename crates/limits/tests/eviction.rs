@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{
-    AdmissionRequest, LimitKey, Limiter, LimiterSettings, RateQuota, RequestClass,
+use workgraph_limits::laws::{
+    LawLimiter, LawRequest, LawSettings, LimitKey, RateQuota, RequestClass,
 };
 
 fn at(milliseconds: u64) -> SystemTime {
@@ -14,8 +14,8 @@ fn key(n: u32) -> LimitKey {
     u128::from(n).to_be_bytes()
 }
 
-fn request(n: u32) -> AdmissionRequest {
-    AdmissionRequest {
+fn request(n: u32) -> LawRequest {
+    LawRequest {
         key: key(n),
         class: RequestClass::Read,
         rate: RateQuota::Standard { quota: 3 },
@@ -26,8 +26,8 @@ fn request(n: u32) -> AdmissionRequest {
 #[test]
 fn ten_thousand_keys_are_evicted_and_come_back_the_same() {
     let (swept, kept) = (
-        Limiter::new(LimiterSettings::default()),
-        Limiter::new(LimiterSettings::default()),
+        LawLimiter::new(LawSettings::default()),
+        LawLimiter::new(LawSettings::default()),
     );
     for round in 0..4 {
         let start = round * 70_000;
@@ -55,10 +55,10 @@ fn ten_thousand_keys_are_evicted_and_come_back_the_same() {
 
 #[test]
 fn keys_in_flight_or_in_debt_stay() {
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         cost_per_minute: Some(10),
         cost_ceiling: 100,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
     let permit = limiter.admit(&request(1), at(0)).unwrap();
     limiter.admit(&request(2), at(0)).unwrap().settle(30, at(0));
@@ -74,7 +74,7 @@ fn keys_in_flight_or_in_debt_stay() {
 
 #[test]
 fn memory_follows_the_active_keys_without_a_sweep() {
-    let limiter = Limiter::new(LimiterSettings::default());
+    let limiter = LawLimiter::new(LawSettings::default());
     for n in 0..200_000_u32 {
         drop(limiter.admit(&request(n), at(u64::from(n) * 30)).unwrap());
         // 2,000 keys are active in any minute; a shard may hold twice that, and at least 64.
@@ -87,7 +87,7 @@ fn memory_follows_the_active_keys_without_a_sweep() {
 
 #[test]
 fn a_clock_set_back_finds_no_room_in_an_evicted_account() {
-    let limiter = Limiter::new(LimiterSettings::default());
+    let limiter = LawLimiter::new(LawSettings::default());
     drop(limiter.admit(&request(1), at(100_000)).unwrap());
     limiter.evict_idle(at(200_000));
     assert_eq!(limiter.tracked_keys(), 0);

@@ -13,14 +13,14 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use loom::thread;
-use workgraph_limits::{AdmissionRequest, Limiter, LimiterSettings, RateQuota, RequestClass};
+use workgraph_limits::laws::{LawLimiter, LawRequest, LawSettings, RateQuota, RequestClass};
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-fn write(key: u8, quota: u32) -> AdmissionRequest {
-    AdmissionRequest {
+fn write(key: u8, quota: u32) -> LawRequest {
+    LawRequest {
         key: [key; 16],
         class: RequestClass::Write,
         rate: RateQuota::Standard { quota },
@@ -30,12 +30,12 @@ fn write(key: u8, quota: u32) -> AdmissionRequest {
 
 /// Runs a check on three threads, in every order, and then another when all have ended.
 fn three(
-    settings: LimiterSettings,
-    each: fn(usize, &Limiter, &AtomicU32),
-    after: fn(&Limiter, u32),
+    settings: LawSettings,
+    each: fn(usize, &LawLimiter, &AtomicU32),
+    after: fn(&LawLimiter, u32),
 ) {
     loom::model(move || {
-        let shared = Arc::new((Limiter::new(settings), AtomicU32::new(0)));
+        let shared = Arc::new((LawLimiter::new(settings), AtomicU32::new(0)));
         let others: Vec<_> = (1..3)
             .map(|thread| {
                 let shared = Arc::clone(&shared);
@@ -52,9 +52,9 @@ fn three(
 
 #[test]
 fn permits_stay_within_the_cap_and_none_is_lost() {
-    let settings = LimiterSettings {
+    let settings = LawSettings {
         concurrent_writes: 2,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     };
     three(
         settings,
@@ -77,7 +77,7 @@ fn permits_stay_within_the_cap_and_none_is_lost() {
 #[test]
 fn a_quota_is_given_out_once_while_another_thread_evicts() {
     three(
-        LimiterSettings::default(),
+        LawSettings::default(),
         |thread, limiter, admitted| {
             if thread == 2 {
                 limiter.evict_idle(at(59_999));
@@ -96,7 +96,7 @@ fn a_quota_is_given_out_once_while_another_thread_evicts() {
 #[test]
 fn an_account_with_a_permit_outlives_eviction_and_keeps_its_place() {
     three(
-        LimiterSettings::default(),
+        LawSettings::default(),
         |thread, limiter, _| match thread {
             0 => {
                 let mut permit = limiter.admit(&write(1, 9), at(0)).unwrap();
@@ -108,10 +108,10 @@ fn an_account_with_a_permit_outlives_eviction_and_keeps_its_place() {
         |limiter, _| {
             let state = limiter.state(&[1; 16], 9, at(300_000));
             assert_eq!(state.cost.unwrap().balance, 600_000 - 7);
-            assert_eq!(state.writes.running, 0);
+            assert_eq!(state.concurrent[1].running, 0);
             let other = limiter.state(&[2; 16], 9, at(300_000));
             assert_eq!(
-                (other.writes.running, other.cost.unwrap().balance),
+                (other.concurrent[1].running, other.cost.unwrap().balance),
                 (0, 600_000)
             );
         },

@@ -5,30 +5,29 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{
-    AdmissionRequest, Limiter, LimiterSettings, Permit, RateQuota, RequestClass,
-};
+use workgraph_limits::Permit;
+use workgraph_limits::laws::{LawLimiter, LawRequest, LawSettings, RateQuota, RequestClass};
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-const WRITE: AdmissionRequest = AdmissionRequest {
+const WRITE: LawRequest = LawRequest {
     key: [1; 16],
     class: RequestClass::Write,
     rate: RateQuota::Standard { quota: u32::MAX },
     weight: 1,
 };
 
-fn limiter(concurrent_writes: u32) -> Limiter {
-    Limiter::new(LimiterSettings {
+fn limiter(concurrent_writes: u32) -> LawLimiter {
+    LawLimiter::new(LawSettings {
         concurrent_writes,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     })
 }
 
 /// Checks that exactly `cap` permits are free.
-fn assert_free(limiter: &Limiter, cap: usize, now: u64) {
+fn assert_free(limiter: &LawLimiter, cap: usize, now: u64) {
     let permits: Vec<Permit> = (0..cap)
         .filter_map(|_| limiter.admit(&WRITE, at(now)).ok())
         .collect();

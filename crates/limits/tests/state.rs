@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{
-    AdmissionRequest, CostState, Limit, Limiter, LimiterSettings, PerLimit, RateQuota, RateState,
-    RecentRequest, RequestClass, RequestOverrides, SlotState,
+use workgraph_limits::laws::{
+    LawLimit, LawLimiter, LawOverrides, LawRequest, LawSettings, PerLimit, RateQuota, RequestClass,
 };
+use workgraph_limits::{CostState, RecentRequest, SlotState, WindowState};
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
@@ -13,25 +13,27 @@ fn at(milliseconds: u64) -> SystemTime {
 
 const KEY: [u8; 16] = [7; 16];
 
-const READ: AdmissionRequest = AdmissionRequest {
+const READ: LawRequest = LawRequest {
     key: KEY,
     class: RequestClass::Read,
     rate: RateQuota::Standard { quota: 10 },
     weight: 1,
 };
 
-fn labelled(label: u16) -> RequestOverrides {
-    RequestOverrides {
+fn labelled(label: u16) -> LawOverrides {
+    LawOverrides {
         label,
-        ..RequestOverrides::default()
+        ..LawOverrides::default()
     }
 }
 
 #[test]
 fn a_key_that_nothing_is_known_of_has_everything_left() {
-    let limiter = Limiter::new(LimiterSettings::default());
+    let limiter = LawLimiter::new(LawSettings::default());
     let state = limiter.state(&KEY, 150, at(0));
-    let untouched = RateState {
+    let untouched = WindowState {
+        window: LawLimit::Standard.limit(),
+        length_ms: 60_000,
         limit: 150,
         used: 0,
         refused: 0,
@@ -40,9 +42,15 @@ fn a_key_that_nothing_is_known_of_has_everything_left() {
         full_ms: 0,
         shadow: false,
     };
-    assert_eq!(state.standard, untouched);
-    assert_eq!((state.search.limit, state.search.remaining), (60, 60));
-    assert_eq!((state.reads.limit, state.writes.limit), (50, 15));
+    assert_eq!(state.windows[0], untouched);
+    assert_eq!(
+        (state.windows[1].limit, state.windows[1].remaining),
+        (60, 60)
+    );
+    assert_eq!(
+        (state.concurrent[0].limit, state.concurrent[1].limit),
+        (50, 15)
+    );
     assert_eq!(state.cost.unwrap().balance, 600_000);
     assert!(state.recent.is_empty());
     assert_eq!(limiter.tracked_keys(), 0, "asking keeps nothing");
@@ -50,12 +58,12 @@ fn a_key_that_nothing_is_known_of_has_everything_left() {
 
 #[test]
 fn the_state_tells_what_every_limit_has_counted() {
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         cost_per_minute: Some(600),
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
     let mut first = limiter.admit_with(&READ, &labelled(3), at(0)).unwrap();
-    let batch = AdmissionRequest {
+    let batch = LawRequest {
         class: RequestClass::Write,
         weight: 8,
         ..READ
@@ -65,7 +73,7 @@ fn the_state_tells_what_every_limit_has_counted() {
             .admit_with(&batch, &labelled(4), at(10_000))
             .unwrap(),
     );
-    let search = AdmissionRequest {
+    let search = LawRequest {
         rate: RateQuota::Search,
         ..READ
     };
@@ -77,8 +85,10 @@ fn the_state_tells_what_every_limit_has_counted() {
 
     let state = limiter.state(&KEY, 10, at(30_000));
     assert_eq!(
-        state.standard,
-        RateState {
+        state.windows[0],
+        WindowState {
+            window: LawLimit::Standard.limit(),
+            length_ms: 60_000,
             limit: 10,
             used: 9 + 8,
             refused: 8,
@@ -88,17 +98,26 @@ fn the_state_tells_what_every_limit_has_counted() {
             shadow: false
         }
     );
-    assert_eq!((state.search.used, state.search.next_ms), (1, 50_000));
+    assert_eq!(
+        (state.windows[1].used, state.windows[1].next_ms),
+        (1, 50_000)
+    );
     let reads = SlotState {
+        class: LawLimit::ConcurrentReads.limit(),
         limit: 50,
         running: 2,
         full_ms: 20_000,
         shadow: false,
     };
-    assert_eq!((state.reads, state.writes.running), (reads, 0));
+    assert_eq!(
+        (state.concurrent[0], state.concurrent[1].running),
+        (reads, 0)
+    );
     assert_eq!(
         state.cost,
         Some(CostState {
+            cost: LawLimit::Cost.limit(),
+            length_ms: 60_000,
             limit: 600,
             balance: -250,
             next_ms: 25_001,
@@ -106,19 +125,18 @@ fn the_state_tells_what_every_limit_has_counted() {
             shadow: false
         })
     );
-    let recent = |age_ms, label, class, limit, weight| RecentRequest {
+    let recent = |age_ms, label, limit: LawLimit, weight| RecentRequest {
         age_ms,
         label,
-        class,
-        limit,
+        window: limit.limit(),
         weight,
     };
     assert_eq!(
         state.recent,
         [
-            recent(10_000, 5, RequestClass::Read, Limit::Search, 1),
-            recent(20_000, 4, RequestClass::Write, Limit::Standard, 8),
-            recent(30_000, 3, RequestClass::Read, Limit::Standard, 1),
+            recent(10_000, 5, LawLimit::Search, 1),
+            recent(20_000, 4, LawLimit::Standard, 8),
+            recent(30_000, 3, LawLimit::Standard, 1),
         ]
     );
     assert_eq!(
@@ -132,8 +150,8 @@ fn the_state_tells_what_every_limit_has_counted() {
 
 #[test]
 fn the_last_sixteen_requests_are_known_however_many_there_were() {
-    let limiter = Limiter::new(LimiterSettings::default());
-    let request = AdmissionRequest {
+    let limiter = LawLimiter::new(LawSettings::default());
+    let request = LawRequest {
         rate: RateQuota::Standard { quota: 1_500 },
         ..READ
     };
@@ -157,7 +175,7 @@ fn the_last_sixteen_requests_are_known_however_many_there_were() {
 
 #[test]
 fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
-    let limiter = Limiter::new(LimiterSettings {
+    let settings = LawSettings {
         shadow: PerLimit {
             standard: true,
             concurrent_reads: true,
@@ -165,8 +183,9 @@ fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
         },
         concurrent_reads: 1,
         concurrent_writes: 0,
-        ..LimiterSettings::default()
-    });
+        ..LawSettings::default()
+    };
+    let limiter = LawLimiter::new(settings);
     let permits: Vec<_> = (0..13)
         .map(|_| limiter.admit(&READ, at(0)).unwrap())
         .collect();
@@ -175,64 +194,64 @@ fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
     assert_eq!(counts.shadowed.standard, 3);
     assert_eq!(counts.shadowed.concurrent_reads, 12);
     let state = limiter.state(&KEY, 10, at(0));
-    assert!(state.standard.shadow && !state.search.shadow);
-    assert_eq!((state.standard.used, state.standard.refused), (13, 3));
+    assert!(state.windows[0].shadow && !state.windows[1].shadow);
+    assert_eq!((state.windows[0].used, state.windows[0].refused), (13, 3));
 
     // Another limit still refuses, and those in shadow mode add nothing to its wait.
-    let write = AdmissionRequest {
+    let write = LawRequest {
         class: RequestClass::Write,
         ..READ
     };
     let refusal = limiter.admit(&write, at(0)).unwrap_err();
     assert_eq!(
         (refusal.limit, refusal.retry_after),
-        (Limit::ConcurrentWrites, 30)
+        (LawLimit::ConcurrentWrites, 30)
     );
 
     // Leaving the mode starts from the counts so far.
-    limiter.set_settings(LimiterSettings {
+    limiter.set_settings(LawSettings {
         shadow: PerLimit::default(),
-        ..limiter.settings()
+        ..settings
     });
     assert_eq!(
         limiter.admit(&READ, at(1)).unwrap_err().limit,
-        Limit::Standard
+        LawLimit::Standard
     );
     drop(permits);
 }
 
 #[test]
 fn a_key_may_have_figures_of_its_own() {
-    let limiter = Limiter::new(LimiterSettings {
+    let limiter = LawLimiter::new(LawSettings {
         cost_per_minute: None,
-        ..LimiterSettings::default()
+        ..LawSettings::default()
     });
-    let own = RequestOverrides {
+    let own = LawOverrides {
         concurrent_reads: Some(1),
         search_per_minute: Some(2),
         cost_per_minute: Some(100),
-        ..RequestOverrides::default()
+        ..LawOverrides::default()
     };
     let mut permit = limiter.admit_with(&READ, &own, at(0)).unwrap();
     assert_eq!(
         limiter.admit_with(&READ, &own, at(0)).unwrap_err().limit,
-        Limit::ConcurrentReads
+        LawLimit::ConcurrentReads
     );
     permit.settle(100, at(0));
     drop(permit);
     let refusal = limiter.admit_with(&READ, &own, at(0)).unwrap_err();
-    assert_eq!((refusal.limit, refusal.wait_ms), (Limit::Cost, 1));
-    let search = AdmissionRequest {
+    assert_eq!((refusal.limit, refusal.wait_ms), (LawLimit::Cost, 1));
+    let search = LawRequest {
         rate: RateQuota::Search,
         weight: 3,
         ..READ
     };
     assert_eq!(
         limiter.admit_with(&search, &own, at(10)).unwrap_err().limit,
-        Limit::Search
+        LawLimit::Search
     );
     let state = limiter.state_with(&KEY, 10, &own, at(10));
-    assert_eq!((state.reads.limit, state.search.limit), (1, 2));
+    assert_eq!((state.concurrent[0].limit, state.windows[1].limit), (1, 2));
     assert_eq!(state.cost.unwrap().limit, 100);
     assert!(limiter.state(&KEY, 10, at(10)).cost.is_none());
 }
@@ -240,10 +259,10 @@ fn a_key_may_have_figures_of_its_own() {
 /// The rest of the quotas is that of the whole state at the time of the last request that was counted.
 #[test]
 fn the_rest_is_that_of_the_state_after_the_last_request() {
-    let limiter = Limiter::new(LimiterSettings::default());
-    let own = RequestOverrides {
+    let limiter = LawLimiter::new(LawSettings::default());
+    let own = LawOverrides {
         cost_per_minute: Some(500),
-        ..RequestOverrides::default()
+        ..LawOverrides::default()
     };
     let rest = |quota| limiter.remaining(&KEY, quota, &own);
     let whole = |quota, now| (&limiter.state_with(&KEY, quota, &own, at(now))).into();
@@ -254,7 +273,7 @@ fn the_rest_is_that_of_the_state_after_the_last_request() {
             0 => RateQuota::Search,
             _ => RateQuota::Standard { quota: 150 },
         };
-        let request = AdmissionRequest { rate, ..READ };
+        let request = LawRequest { rate, ..READ };
         if let Ok(mut permit) = limiter.admit_with(&request, &own, at(now)) {
             permit.settle(u32::from(n % 3 == 0) * 9, at(now));
         }
@@ -265,8 +284,8 @@ fn the_rest_is_that_of_the_state_after_the_last_request() {
 
 #[test]
 fn new_figures_never_free_what_still_counts() {
-    let limiter = Limiter::new(LimiterSettings::default());
-    let with = |quota| AdmissionRequest {
+    let limiter = LawLimiter::new(LawSettings::default());
+    let with = |quota| LawRequest {
         rate: RateQuota::Standard { quota },
         ..READ
     };
@@ -275,11 +294,11 @@ fn new_figures_never_free_what_still_counts() {
     }
     // A better plan gives its quota less what was used; a worse one waits for its share of it to leave.
     assert_eq!(
-        limiter.state(&KEY, 1_500, at(200)).standard.remaining,
+        limiter.state(&KEY, 1_500, at(200)).windows[0].remaining,
         1_350
     );
     let (used, wait) = (
-        limiter.state(&KEY, 10, at(200)).standard.used,
+        limiter.state(&KEY, 10, at(200)).windows[0].used,
         limiter.admit(&with(10), at(200)).unwrap_err().wait_ms,
     );
     // 150 admitted and this one refused: 142 of them must leave before it fits into 10.

@@ -6,10 +6,13 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 
 use workgraph_auth::SecretDigest;
+use workgraph_limits::limiter_settings::FLOOR_PERCENT;
+use workgraph_limits::rate::WindowLength;
 use workgraph_limits::shared_limiter::{AttemptReceipt, SharedAttempt, SharedMode, part};
 use workgraph_limits::window::WindowTerms;
 use workgraph_limits::{
-    LimitKey, Limiter, RateQuota, RequestClass, RequestOverrides, SharedLimiter,
+    AdmissionRequest, DigestLimiter, LimitKey, LimiterSettings, PerTime, SharedLimiter,
+    WindowCharge, WindowSettings,
 };
 
 /// Limiter that several processes share, if there is one.
@@ -18,7 +21,7 @@ pub(crate) type SharedRef<'a> = Option<&'a Arc<dyn SharedLimiter>>;
 /// Counts attempts per kind and client, so that a flood from one client does not limit another.
 #[derive(Debug)]
 pub(crate) struct Throttle {
-    limiter: Limiter,
+    limiter: DigestLimiter,
     /// Number of attempts under way, which may still turn out not to count.
     pending: Mutex<HashMap<LimitKey, u32>>,
 }
@@ -56,14 +59,13 @@ impl Drop for ThrottleAttempt<'_> {
 
 impl Throttle {
     pub(crate) fn new() -> Self {
-        let limiter = Limiter::new(workgraph_limits::LimiterSettings {
-            concurrent_reads: u32::MAX,
-            concurrent_writes: u32::MAX,
-            cost_per_minute: None,
-            ..workgraph_limits::LimiterSettings::default()
-        });
+        // Every attempt brings the quota of its kind.
+        let attempts = WindowSettings::new("attempts", 0.per_minute());
         Self {
-            limiter,
+            limiter: DigestLimiter::new(LimiterSettings {
+                windows: vec![attempts],
+                ..LimiterSettings::default()
+            }),
             pending: Mutex::default(),
         }
     }
@@ -79,13 +81,9 @@ impl Throttle {
     }
 
     fn count(&self, key: LimitKey, quota: u32, now: SystemTime) -> Result<(), u64> {
-        let request = workgraph_limits::AdmissionRequest {
-            key,
-            class: RequestClass::Read,
-            rate: RateQuota::Standard { quota },
-            weight: 1,
-        };
-        let admitted = self.limiter.admit(&request, now);
+        let charge = [WindowCharge::of(1).with_quota(quota)];
+        let request = AdmissionRequest::new(&key).windows(&charge);
+        let admitted = self.limiter.admit_request(&request, now);
         admitted.map(drop).map_err(|refusal| refusal.retry_after)
     }
 
@@ -106,18 +104,15 @@ impl Throttle {
         let key = key(what, client);
         let own = self.count(key, own_quota(quota, shared), now);
         let Some(shared) = shared else { return own };
-        let terms = self
-            .limiter
-            .figures(quota, &RequestOverrides::default())
-            .standard;
+        let terms = WindowTerms::with_floor(quota, FLOOR_PERCENT.into(), WindowLength::MINUTE);
         match shared.attempt(SharedAttempt { key, terms }).await {
             Some(Ok(_)) => own,
             Some(Err(wait)) => Err(seconds(wait).max(own.err().unwrap_or(0))),
             None => {
                 let part = part(quota, shared.processes());
-                let state = self.limiter.state(&key, part, now).standard;
-                own.and(if state.used > part {
-                    Err(seconds(state.next_ms))
+                let (used, _, next_ms) = self.used(&key, part, now);
+                own.and(if used > part {
+                    Err(seconds(next_ms))
                 } else {
                     Ok(())
                 })
@@ -155,6 +150,7 @@ impl Throttle {
         let terms = WindowTerms {
             quota,
             remembered: 0,
+            length: WindowLength::MINUTE,
         };
         let wait = match shared.attempt(SharedAttempt { key, terms }).await {
             Some(Ok(receipt)) => {
@@ -163,14 +159,13 @@ impl Throttle {
             }
             Some(Err(wait)) => wait,
             None => {
-                let state = self
-                    .limiter
-                    .state(&key, part(quota, shared.processes()), now);
+                let part = part(quota, shared.processes());
+                let (_, remaining, next_ms) = self.used(&key, part, now);
                 let under_way = self.pending.lock().get(&key).copied().unwrap_or_default();
-                if state.standard.remaining >= under_way {
+                if remaining >= under_way {
                     return Ok(attempt);
                 }
-                state.standard.next_ms
+                next_ms
             }
         };
         attempt.give_back();
@@ -181,12 +176,22 @@ impl Throttle {
     fn open(&self, key: LimitKey, quota: u32, now: SystemTime) -> Result<(), u64> {
         let mut open = self.pending.lock();
         let under_way = open.get(&key).copied().unwrap_or_default();
-        let state = self.limiter.state(&key, quota, now).standard;
-        if state.remaining <= under_way {
-            return Err(seconds(state.next_ms));
+        let (_, remaining, next_ms) = self.used(&key, quota, now);
+        if remaining <= under_way {
+            return Err(seconds(next_ms));
         }
         open.insert(key, under_way + 1);
         Ok(())
+    }
+
+    /// Returns the attempts of a key that count, those that are left of a quota, and the milliseconds until there is one
+    /// more.
+    fn used(&self, key: &LimitKey, quota: u32, now: SystemTime) -> (u32, u32, u64) {
+        let charge = [WindowCharge::of(0).with_quota(quota)];
+        let question = AdmissionRequest::new(key).windows(&charge);
+        let state = self.limiter.state(&question, now);
+        let attempts = state.windows.first();
+        attempts.map_or((0, quota, 0), |of| (of.used, of.remaining, of.next_ms))
     }
 
     /// Forgets attempts that no longer count.
@@ -218,9 +223,7 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
     use std::time::{Duration, UNIX_EPOCH};
-    use workgraph_limits::shared_limiter::{
-        AttemptOutcome, SharedAnswer, SharedCounts, StateRequest,
-    };
+    use workgraph_limits::shared_limiter::{AttemptOutcome, SharedAnswer, SharedCounts};
     use workgraph_limits::{LimitExceeded, LimiterState, LocalLimits, Permit, SharedRequest};
 
     /// Returns the value of a future that never waits.
@@ -287,7 +290,7 @@ mod tests {
     impl SharedLimiter for OneAnswer {
         fn admit<'a>(
             &'a self,
-            request: &'a SharedRequest,
+            request: &'a SharedRequest<'a>,
             local: LocalLimits<'a>,
             now: SystemTime,
         ) -> SharedAnswer<'a, Result<Permit, LimitExceeded>> {
@@ -301,11 +304,11 @@ mod tests {
         }
         fn state<'a>(
             &'a self,
-            request: StateRequest<'a>,
-            local: &'a Limiter,
+            request: AdmissionRequest<'a, LimitKey>,
+            local: &'a DigestLimiter,
             now: SystemTime,
         ) -> SharedAnswer<'a, LimiterState> {
-            Box::pin(async move { local.state(request.key, request.quota, now) })
+            Box::pin(async move { local.state(&request, now) })
         }
         fn mode(&self) -> SharedMode {
             if self.is_local {

@@ -64,7 +64,7 @@ macro_rules! settings {
 pub(crate) struct Config {
     pub(crate) server: ServerConfig,
     pub(crate) api: workgraph_api::ApiSettings,
-    pub(crate) limits: workgraph_limits::LimiterSettings,
+    pub(crate) limits: workgraph_api::TokenLimits,
     pub(crate) portal: workgraph_portal::PortalSettings,
     pub(crate) oauth: OAuthConfig,
     pub(crate) http: HttpConfig,

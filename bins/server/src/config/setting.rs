@@ -4,8 +4,9 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
+use workgraph_api::limits::token_limits::{LIMITS, ShadowLimits};
 use workgraph_auth::{IssuerInResponses, LoopbackPolicy};
-use workgraph_limits::{Limit, PerLimit};
+use workgraph_limits::Limit;
 use workgraph_webhooks::target_policy::{IpNet, parse_network};
 
 /// Setting: a key, the field that holds its value, documentation, and bounds of the value.
@@ -211,22 +212,22 @@ where
 }
 
 /// Limits, by their names with commas between them.
-impl SettingValue for PerLimit<bool> {
+impl SettingValue for ShadowLimits {
     fn set(&mut self, text: &str) -> Result<()> {
         let mut named = Self::default();
         for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
-            let limit = Limit::ALL.into_iter().find(|limit| limit.name() == name);
-            *named.of_mut(limit.with_context(|| {
-                let names = Limit::ALL.map(Limit::name).join(", ");
+            let limit = LIMITS.into_iter().find(|limit| limit.name() == name);
+            named.add(limit.with_context(|| {
+                let names = LIMITS.map(Limit::name).join(", ");
                 format!("must be some of {names}, not `{name}`")
-            })?) = true;
+            })?);
         }
         *self = named;
         Ok(())
     }
     fn text(&self) -> String {
-        let on = Limit::ALL.into_iter().filter(|limit| *self.of(*limit));
-        on.map(Limit::name).collect::<Vec<_>>().join(",")
+        let names: Vec<_> = self.iter().map(Limit::name).collect();
+        names.join(",")
     }
 }
 

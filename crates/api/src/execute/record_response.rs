@@ -5,6 +5,7 @@ use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::execute::load_view::load;
 use crate::execute::response_plan::ResponsePlan;
+use crate::limits::cost_inputs::{CostInputs, least_cost};
 use crate::request::{ApiResponse, Method};
 use crate::state::Api;
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::projection::projector::{ProjectionCounts, Projector};
 use workgraph_core::storage::{ReadQuery, ReadView, Seq};
-use workgraph_limits::{CostInputs, least_cost};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{NextPage, envelope};
 

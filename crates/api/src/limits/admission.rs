@@ -1,16 +1,15 @@
 //! Admission of requests by the limits of their token and their user.
 use crate::error::ApiError;
-use crate::limits::limit_overrides::LimitOverrides;
+use crate::limits::limit_overrides::{LimitOverride, LimitOverrides};
 use crate::limits::request_weight::RequestWeight;
+use crate::limits::token_limits::{COST, RemainingLimits, SEARCH, STANDARD, TokenLimits};
 use crate::state::Api;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 use workgraph_auth::{Grant, Tier};
-use workgraph_limits::owner_totals::TOTALS;
-use workgraph_limits::shared_limiter::StateRequest;
 use workgraph_limits::{
-    AdmissionBatch, Limit, LimitKey, LimiterState, LocalLimits, Permit, RateQuota, RemainingLimits,
-    RequestOverrides, SharedLimiter, SharedRequest, TotalShare,
+    AdmissionRequest, LimitKey, LimiterState, LocalLimits, Permit, SharedLimiter, SharedRequest,
+    SlotRequest, TotalShare, WindowCharge,
 };
 
 /// The limits of a token: the key under which it is counted, and its figures.
@@ -18,7 +17,7 @@ use workgraph_limits::{
 pub(crate) struct EffectiveLimits {
     key: LimitKey,
     quota: u32,
-    custom: RequestOverrides,
+    own: LimitOverride,
     /// The user whose tokens are counted together.
     user: u64,
 }
@@ -43,7 +42,50 @@ impl LimitedToken {
     }
 }
 
+/// The requests of a token as its limiter sees them.
+#[derive(Clone, Copy, Debug)]
+struct TokenCharges<'t> {
+    terms: &'t EffectiveLimits,
+    windows: [WindowCharge; 2],
+    slots: [SlotRequest; 2],
+    label: u16,
+}
+
+impl TokenCharges<'_> {
+    fn request(&self) -> AdmissionRequest<'_, LimitKey> {
+        AdmissionRequest::new(&self.terms.key)
+            .windows(&self.windows)
+            .slots(&self.slots)
+            .credits(self.terms.own.cost)
+            .label(self.label)
+    }
+}
+
 impl EffectiveLimits {
+    /// Returns requests of a weight as the limiter sees them.
+    #[inline]
+    fn charges(&self, load: RequestWeight, label: u16) -> TokenCharges<'_> {
+        let window = |weight, quota| WindowCharge { weight, quota };
+        let slot = |slots, most| SlotRequest { slots, most };
+        TokenCharges {
+            terms: self,
+            windows: [
+                window(load.standard, Some(self.quota)),
+                window(load.searches, self.own.search),
+            ],
+            slots: [
+                slot(load.reads, self.own.concurrent_reads),
+                slot(load.writes, self.own.concurrent_writes),
+            ],
+            label,
+        }
+    }
+
+    /// Returns the question for the counts of the token.
+    fn question(&self) -> TokenCharges<'_> {
+        self.charges(RequestWeight::default(), 0)
+    }
+
     /// Returns the user whose tokens are counted together.
     pub(crate) const fn user(&self) -> u64 {
         self.user
@@ -59,18 +101,12 @@ impl Api {
     /// Returns the limits of the token with a key.
     pub(crate) fn limits_of(&self, key: LimitKey, token: &LimitedToken) -> EffectiveLimits {
         let own = self.limit_overrides.of(token.app, token.token);
-        let plan = self.limiter.quota(token.is_paid);
+        let plan = self.token_limits.standard(token.is_paid);
         EffectiveLimits {
             key,
             user: token.user,
             quota: own.standard.unwrap_or(plan),
-            custom: RequestOverrides {
-                label: 0,
-                search_per_minute: own.search,
-                concurrent_reads: own.concurrent_reads,
-                concurrent_writes: own.concurrent_writes,
-                cost_per_minute: own.cost,
-            },
+            own,
         }
     }
 
@@ -88,7 +124,12 @@ impl Api {
         label: u16,
         now: SystemTime,
     ) -> Result<Permit, ApiError> {
-        let request = self.limited_request(terms, load, label);
+        let shares = self.shares(terms, [load.standard, load.searches, 0]);
+        let charges = terms.charges(load, label);
+        let request = SharedRequest {
+            request: charges.request(),
+            owner: shares.as_ref().map(|shares| (&terms.user, &shares[..])),
+        };
         let admitted = self.local_limits().admit(&request, now);
         admitted.map_err(ApiError::Limited)
     }
@@ -105,7 +146,12 @@ impl Api {
         label: u16,
         now: SystemTime,
     ) -> Result<Permit, ApiError> {
-        let request = self.limited_request(terms, load, label);
+        let shares = self.shares(terms, [load.standard, load.searches, 0]);
+        let charges = terms.charges(load, label);
+        let request = SharedRequest {
+            request: charges.request(),
+            owner: shares.as_ref().map(|shares| (&terms.user, &shares[..])),
+        };
         let admitted = shared.admit(&request, self.local_limits(), now).await;
         admitted.map_err(ApiError::Limited)
     }
@@ -117,66 +163,57 @@ impl Api {
         }
     }
 
-    /// Returns requests as the limiters see them.
-    #[inline]
-    fn limited_request(
-        &self,
-        terms: &EffectiveLimits,
-        load: RequestWeight,
-        label: u16,
-    ) -> SharedRequest {
-        let shares = self.shares(terms, [load.standard, load.searches, 0]);
-        SharedRequest {
-            batch: AdmissionBatch {
-                key: terms.key,
-                rate: RateQuota::Mixed {
-                    quota: terms.quota,
-                    searches: load.searches,
-                },
-                weight: load.standard,
-                reads: load.reads,
-                writes: load.writes,
-            },
-            custom: RequestOverrides {
-                label,
-                ..terms.custom
-            },
-            owner: shares.map(|shares| (terms.user, shares)),
-        }
-    }
-
     /// Charges the cost of a reply to the total of all tokens of its user.
     pub(crate) fn charge_user_total(&self, terms: &EffectiveLimits, cost: u32) {
         if let Some(shares) = self.shares(terms, [0, 0, cost]) {
             self.user_totals
-                .charge(terms.user, &shares, self.clock.now());
+                .charge(&terms.user, &shares, self.clock.now());
         }
     }
 
-    /// Returns the share of a request in the totals of its user, in the order of
-    /// [`TOTALS`](workgraph_limits::owner_totals::TOTALS); `None` if users have no such limit.
+    /// Returns the share of a request in the totals of its user, in the order of its windows and with the cost at the end;
+    /// `None` if users have no such limit.
     fn shares(&self, terms: &EffectiveLimits, weights: [u32; 3]) -> Option<[TotalShare; 3]> {
         let multiple = self.user_multiple.load(Relaxed);
         if multiple == 0 {
             return None;
         }
-        let (settings, own) = (self.limiter.settings(), &terms.custom);
-        let search = own.search_per_minute.unwrap_or(settings.search_per_minute);
-        let cost = own.cost_per_minute.or(settings.cost_per_minute);
-        // A quota of zero counts as one, as for a token.
-        let cost = cost.map(|cost| cost.max(1));
-        let quotas = [Some(terms.quota), Some(search), cost];
-        let mut shares = [TotalShare::default(); TOTALS.len()];
-        let each = shares.iter_mut().zip(weights).zip(quotas).zip(TOTALS);
-        for (((share, weight), quota), limit) in each {
-            let quota = quota.filter(|_| !settings.shadow.of(limit));
-            share.weight = weight;
-            if limit == Limit::Cost {
-                share.weight = weight.min(settings.cost_ceiling);
+        let (limits, own) = (self.token_limits.all(), &terms.own);
+        let [standard, search, cost] = weights;
+        let share = |limit, weight, quota: Option<u32>| {
+            let quota = quota.filter(|_| !limits.shadow.has(limit));
+            TotalShare {
+                weight,
+                quota: quota.map(|quota| quota.saturating_mul(multiple)),
             }
-            share.quota = quota.map(|quota| quota.saturating_mul(multiple));
-        }
-        Some(shares)
+        };
+        let credits = own.cost.or(limits.cost_per_minute);
+        Some([
+            share(STANDARD, standard, Some(terms.quota)),
+            share(
+                SEARCH,
+                search,
+                Some(own.search.unwrap_or(limits.search_per_minute)),
+            ),
+            // A quota of zero counts as one, as for a token.
+            share(
+                COST,
+                cost.min(limits.cost_ceiling),
+                credits.map(|quota| quota.max(1)),
+            ),
+        ])
+    }
+
+    /// Returns the limits of each token.
+    #[must_use]
+    pub fn token_limits(&self) -> TokenLimits {
+        self.token_limits.all()
+    }
+
+    /// Replaces the limits of each token, from the next request on. Earlier counts stay.
+    pub fn set_token_limits(&self, limits: TokenLimits) {
+        self.token_limits.set(limits);
+        self.limiter.set_settings(&(&limits).into());
     }
 
     /// Replaces the multiple of a token's limit that all tokens of its user may use together; `None` for no such limit.
@@ -196,24 +233,20 @@ impl Api {
         let Some(shared) = self.shared_limiter.get() else {
             return self.limiter_state(terms);
         };
-        let request = StateRequest {
-            key: &terms.key,
-            quota: terms.quota,
-            custom: &terms.custom,
-        };
-        shared.state(request, &self.limiter, self.clock.now()).await
+        let (question, now) = (terms.question(), self.clock.now());
+        shared.state(question.request(), &self.limiter, now).await
     }
 
     /// Returns the counts of a token's limits in this process. It changes nothing.
     pub(crate) fn limiter_state(&self, terms: &EffectiveLimits) -> LimiterState {
-        self.limiter
-            .state_with(&terms.key, terms.quota, &terms.custom, self.clock.now())
+        let question = terms.question();
+        self.limiter.state(&question.request(), self.clock.now())
     }
 
     /// Returns the rest of a token's quotas in this process, as the last request that was counted left it.
     pub(crate) fn remaining_limits(&self, terms: &EffectiveLimits) -> RemainingLimits {
-        self.limiter
-            .remaining(&terms.key, terms.quota, &terms.custom)
+        let question = terms.question();
+        (&self.limiter.remaining(&question.request())).into()
     }
 
     /// Replaces the figures of apps and tokens, from the next request on. The counts stay.

@@ -3,13 +3,14 @@
 //! Neither is part of the contract, so only clients that ask for them get them. Both read the counts of the limiter, in
 //! memory, and change nothing.
 use crate::limits::admission::EffectiveLimits;
+use crate::limits::token_limits::COST;
 use crate::request::ApiResponse;
 use crate::state::Api;
 use serde_json::{Map, Value, json};
-use std::fmt::Write;
 use workgraph_auth::Grant;
 use workgraph_core::model::time::Time;
-use workgraph_limits::{CostState, Limit, LimiterState, RateState, SlotState};
+use workgraph_limits::headers::{RATE_LIMIT, RATE_LIMIT_POLICY, RateLimitHeaders};
+use workgraph_limits::{CostState, Limit, SlotState, WindowState};
 
 /// The header by which a request asks for its limits, with the value [`EXPLAIN_LIMITS`].
 pub const EXPLAIN_HEADER: &str = "workgraph-explain";
@@ -18,86 +19,14 @@ pub const EXPLAIN_LIMITS: &str = "limits";
 /// The header with the cost of a response, in credits.
 pub const COST_HEADER: &str = "Workgraph-Cost";
 
-/// One limit in the terms of the draft.
-struct LimitStatus {
-    limit: Limit,
-    /// The quota, in requests or credits.
-    quota: u64,
-    /// The rest of the quota.
-    remaining: u64,
-    /// Milliseconds until the full quota is there again.
-    full_ms: u64,
-}
-
-fn lines(state: &LimiterState) -> Vec<LimitStatus> {
-    let rate = |limit, of: &RateState| LimitStatus {
-        limit,
-        quota: of.limit.into(),
-        remaining: of.remaining.into(),
-        full_ms: of.full_ms,
-    };
-    let slots = |limit, of: &SlotState| LimitStatus {
-        limit,
-        quota: of.limit.into(),
-        remaining: of.limit.saturating_sub(of.running).into(),
-        full_ms: of.full_ms,
-    };
-    let mut lines = vec![
-        rate(Limit::Standard, &state.standard),
-        rate(Limit::Search, &state.search),
-        slots(Limit::ConcurrentReads, &state.reads),
-        slots(Limit::ConcurrentWrites, &state.writes),
-    ];
-    lines.extend(state.cost.as_ref().map(|of| LimitStatus {
-        limit: Limit::Cost,
-        quota: of.limit.into(),
-        remaining: u64::try_from(of.balance).unwrap_or(0),
-        full_ms: of.full_ms,
-    }));
-    lines
-}
-
-/// Returns the parameters after the quota of a limit in its policy: the window, the unit, or both.
-fn measure(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Standard | Limit::Search => ";w=60",
-        Limit::ConcurrentReads | Limit::ConcurrentWrites => ";qu=\"concurrent-requests\"",
-        Limit::Cost => ";w=60;qu=\"credits\"",
-    }
-}
-
-/// Returns the values of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10, sections 3 and
-/// 4).
-fn headers(state: &LimiterState) -> (String, String) {
-    let (mut policies, mut limits) = (String::new(), String::new());
-    for line in lines(state) {
-        let comma = if policies.is_empty() { "" } else { ", " };
-        let name = line.limit.name();
-        // Writing to a String cannot fail.
-        let _ = write!(
-            policies,
-            "{comma}\"{name}\";q={}{}",
-            line.quota,
-            measure(line.limit)
-        );
-        let _ = write!(
-            limits,
-            "{comma}\"{name}\";r={};t={}",
-            line.remaining,
-            line.full_ms.div_ceil(1_000)
-        );
-    }
-    (policies, limits)
-}
-
 fn seconds(millis: u64) -> Value {
     json!(std::time::Duration::from_millis(millis).as_secs_f64())
 }
 
-fn rate(of: &RateState) -> Value {
+fn rate(of: &WindowState) -> Value {
     json!({
         "limit": of.limit,
-        "window": 60,
+        "window": of.length_ms / 1_000,
         "used": of.used,
         "refused": of.refused,
         "remaining": of.remaining,
@@ -120,7 +49,7 @@ fn slots(of: &SlotState) -> Value {
 fn cost(of: &CostState) -> Value {
     json!({
         "limit": of.limit,
-        "window": 60,
+        "window": of.length_ms / 1_000,
         "balance": of.balance,
         "next_in": seconds(of.next_ms),
         "full_in": seconds(of.full_ms),
@@ -142,10 +71,10 @@ impl Api {
         terms: &EffectiveLimits,
         cost: u32,
     ) -> ApiResponse {
-        let (policies, limits) = headers(&self.shared_limiter_state(terms).await);
+        let limits = RateLimitHeaders::of(&self.shared_limiter_state(terms).await);
         reply
-            .with("RateLimit-Policy", policies)
-            .with("RateLimit", limits)
+            .with(RATE_LIMIT_POLICY, limits.policy)
+            .with(RATE_LIMIT, limits.limits)
             .with(COST_HEADER, cost.to_string())
     }
 
@@ -170,11 +99,13 @@ impl Api {
         let now = Time::from_system(self.clock.now());
         let mut limits = Map::new();
         let mut put = |limit: Limit, value| limits.insert(limit.name().to_owned(), value);
-        put(Limit::Standard, rate(&state.standard));
-        put(Limit::Search, rate(&state.search));
-        put(Limit::ConcurrentReads, slots(&state.reads));
-        put(Limit::ConcurrentWrites, slots(&state.writes));
-        put(Limit::Cost, state.cost.as_ref().map_or(Value::Null, cost));
+        for of in &state.windows {
+            put(of.window, rate(of));
+        }
+        for of in &state.concurrent {
+            put(of.class, slots(of));
+        }
+        put(COST, state.cost.as_ref().map_or(Value::Null, cost));
         let recent: Vec<Value> = state
             .recent
             .iter()
@@ -182,7 +113,7 @@ impl Api {
                 json!({
                     "operation": operation(one.label),
                     "at": Time::from_millis(now.millis() - i64::try_from(one.age_ms).unwrap_or(0)).to_string(),
-                    "counted_by": one.limit.name(),
+                    "counted_by": one.window.name(),
                     "weight": one.weight,
                 })
             })

@@ -1,10 +1,10 @@
 //! The record of a request: bounded in size, with its secrets masked.
 use super::masking::{cut, masked_body, masked_path, masked_query, masked_text};
+use crate::limits::token_limits::RemainingLimits;
 use crate::refusal_reason::RefusalReason;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{Grant, TokenKind, TokenRecord};
-use workgraph_limits::RemainingLimits;
 
 /// Most bytes of a path, a query and an error that are kept.
 const TEXT_MAX: usize = 1_024;

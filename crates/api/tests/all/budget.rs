@@ -6,6 +6,7 @@ pub(crate) use exports::{ask_for_export, reason};
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_api::ApiSettings;
+use workgraph_api::limits::cost_inputs::BYTES_PER_CREDIT;
 use workgraph_api::request::Method;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{resource, task};
@@ -13,7 +14,6 @@ use workgraph_core::plan;
 use workgraph_core::plan::FieldPaths;
 use workgraph_core::storage::{ListPosition, PageQuery, ReadQuery, RowFilter, ViewerKey};
 use workgraph_core::{Gid, tasks_of_container};
-use workgraph_limits::BYTES_PER_CREDIT;
 use workgraph_operations::TABLES;
 use workgraph_testkit::Fixture;
 

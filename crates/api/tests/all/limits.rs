@@ -158,11 +158,11 @@ fn the_actions_of_a_batch_hold_a_permit_each() {
 fn without_credits_a_request_waits_until_some_are_back() {
     let mut world = World::new(Kind::Memory);
     world.limit();
-    let settings = workgraph_limits::LimiterSettings {
+    let settings = workgraph_api::TokenLimits {
         cost_per_minute: Some(60),
-        ..world.api.limiter().settings()
+        ..world.api.token_limits()
     };
-    world.api.limiter().set_settings(settings);
+    world.api.set_token_limits(settings);
     // A member's tasks cost far more than is left, and are sent all the same.
     let target = format!("/projects/{}/tasks", world.gid("quarry"));
     let mut spent = 0;
@@ -420,9 +420,9 @@ fn l20_apps_and_tokens_have_quotas_of_their_own_and_new_ones_free_nothing_early(
 #[test]
 fn the_tokens_of_a_user_together_are_worth_ten() {
     let world = limited();
-    let mut settings = world.api.limiter().settings();
+    let mut settings = world.api.token_limits();
     settings.standard.free = 5;
-    world.api.limiter().set_settings(settings);
+    world.api.set_token_limits(settings);
     let token = |n: u32| format!("bob[users:read]@{n}");
     let ask = |n| reply(&world, &token(n), "GET", "/users/me");
     for n in 2..12 {
@@ -449,9 +449,9 @@ fn the_tokens_of_a_user_together_are_worth_ten() {
 #[test]
 fn the_tokens_of_a_user_share_ten_times_the_credits() {
     let world = limited();
-    let mut settings = world.api.limiter().settings();
+    let mut settings = world.api.token_limits();
     settings.cost_per_minute = Some(60);
-    world.api.limiter().set_settings(settings);
+    world.api.set_token_limits(settings);
     world.api.set_user_multiple(Some(2));
     let target = "/users/me?opt_fields=name,email,workspaces.name";
     let spend = |n: u32| {

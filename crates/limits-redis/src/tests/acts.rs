@@ -1,9 +1,9 @@
 //! Ordinary acts of operators, in a model of Redis, of the members in the database and of nodes: an obeying client is never
 //! refused for long, and all nodes together stay within the bound. No server is needed, and time is given.
 
-use workgraph_limits::laws::ScenarioRandom;
-use workgraph_limits::shared_limiter::{SharedDecision, SharedMode};
-use workgraph_limits::{Limiter, LimiterSettings, LocalLimits, OwnerTotals, SharedRequest};
+use workgraph_limits::laws::{LawLimiter, LawSettings, ScenarioRandom};
+use workgraph_limits::shared_limiter::{RequestPart, SharedDecision, SharedMode};
+use workgraph_limits::{LimiterSettings, LocalLimits, OwnerTotals, UniformState};
 
 use super::nodes::{request, time};
 use crate::breaker::{Breaker, CAUTION_MS};
@@ -66,14 +66,14 @@ struct Member {
 
 struct Redis {
     id: String,
-    limiter: Limiter,
+    limiter: LawLimiter,
 }
 
 struct Node {
     member: usize,
     breaker: Breaker,
-    limiter: Limiter,
-    totals: OwnerTotals,
+    limiter: LawLimiter,
+    totals: OwnerTotals<u64, UniformState>,
     /// Redis that it is connected to, or was.
     known: String,
     /// Redis that it has told the database of.
@@ -124,7 +124,7 @@ impl World {
         self.servers += 1;
         self.redis = Some(Redis {
             id: self.servers.to_string(),
-            limiter: Limiter::new(LimiterSettings::default()),
+            limiter: LawLimiter::new(LawSettings::default()),
         });
     }
 
@@ -167,8 +167,8 @@ impl World {
         self.nodes.push(Node {
             member,
             breaker,
-            limiter: Limiter::new(LimiterSettings::default()),
-            totals: OwnerTotals::new(),
+            limiter: LawLimiter::new(LawSettings::default()),
+            totals: OwnerTotals::new(&LimiterSettings::from(&LawSettings::default())),
             told: id.clone(),
             known: id,
             parts,
@@ -222,25 +222,28 @@ impl World {
         if redis.is_none() && node.breaker.mode(now) != SharedMode::Local {
             node.breaker.note_loss();
         }
-        let figures = node.limiter.figures(QUOTA, &request.custom);
-        let part: SharedRequest = request.part(&figures, node.parts);
+        let charges = request.charges();
+        let request = request.shared(&charges);
+        let limiter = node.limiter.limiter();
+        let figures = limiter.figures(&request.request);
+        let part = RequestPart::of(&request, &figures, node.parts);
         let local = LocalLimits {
-            limiter: &node.limiter,
+            limiter,
             totals: &node.totals,
         };
-        let own = || local.admit(&part, time(now)).map(drop);
+        let own = || local.admit(&part.request(&request), time(now)).map(drop);
         let decided = match (node.breaker.mode(now), redis) {
             (SharedMode::Local, _) | (_, None) => own(),
             (mode, Some(redis)) => {
-                let (batch, custom) = (&request.batch, &request.custom);
-                match redis.limiter.admit_batch(batch, custom, time(now)) {
+                let one = &request.request;
+                match redis.limiter.limiter().admit_request(one, time(now)) {
                     Ok(_) if mode == SharedMode::Cautious => own(),
                     outcome => {
                         let decision = SharedDecision {
                             refused: outcome.as_ref().err().map(|refusal| refusal.limit),
                             ..SharedDecision::default()
                         };
-                        drop(node.limiter.record(batch, custom, &decision, time(now)));
+                        drop(limiter.record(one, &decision, time(now)));
                         outcome.map(drop)
                     }
                 }
@@ -384,7 +387,7 @@ fn history(act: Act, seed: u64, rules: Rules) -> Shown {
         }
         Act::RedisEmptied => {
             if let Some(redis) = &mut world.redis {
-                redis.limiter = Limiter::new(LimiterSettings::default());
+                redis.limiter = LawLimiter::new(LawSettings::default());
             }
         }
         Act::RedisReplaced => {

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use redis::cmd;
-use workgraph_limits::shared_limiter::{SharedAttempt, StateRequest};
+use workgraph_limits::SharedLimiter;
+use workgraph_limits::laws::{LawCharges, LawOverrides};
+use workgraph_limits::rate::WindowLength;
+use workgraph_limits::shared_limiter::SharedAttempt;
 use workgraph_limits::window::WindowTerms;
-use workgraph_limits::{RequestOverrides, SharedLimiter};
 
 use super::function_limiter::connect;
 use super::nodes::{Node, eventually, request, settings, time};
@@ -20,6 +22,7 @@ fn attempt(key: u8, refusals_count: bool) -> SharedAttempt {
         terms: WindowTerms {
             quota: 3,
             remembered: if refusals_count { 3 } else { 0 },
+            length: WindowLength::MINUTE,
         },
     }
 }
@@ -64,20 +67,15 @@ async fn attempts_are_counted_over_all_nodes_and_can_be_taken_back() {
     };
     assert_eq!(admitted(10).await, 3);
     let state = one.account(&other.key, 3).await;
-    assert_eq!((state.standard.used, state.standard.refused), (6, 3));
+    assert_eq!((state.windows[0].used, state.windows[0].refused), (6, 3));
 }
 
 impl Node {
     /// Returns the counts of a key.
     async fn account(&self, key: &[u8; 16], quota: u32) -> workgraph_limits::LimiterState {
-        let custom = RequestOverrides::default();
-        let asked = StateRequest {
-            key,
-            quota,
-            custom: &custom,
-        };
-        let now = std::time::UNIX_EPOCH;
-        self.shared.state(asked, &self.limiter, now).await
+        let charges = LawCharges::of_key(*key, quota, &LawOverrides::default());
+        let (asked, now) = (charges.request(), std::time::UNIX_EPOCH);
+        self.shared.state(asked, self.limiter.limiter(), now).await
     }
 }
 
@@ -132,7 +130,7 @@ async fn accounts_end_when_they_are_like_new_ones() {
     // The time of the server, not that of the node.
     let state = node.account(&asked.batch.key, 100).await;
     assert!(
-        (50_000..=60_000).contains(&state.standard.full_ms),
+        (50_000..=60_000).contains(&state.windows[0].full_ms),
         "{state:?}"
     );
 }

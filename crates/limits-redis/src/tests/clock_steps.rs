@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use redis::cmd;
-use workgraph_limits::owner_totals::TotalShare;
-use workgraph_limits::{SharedLimiter, SharedRequest};
+use workgraph_limits::SharedLimiter;
+use workgraph_limits::TotalShare;
 
 use super::function_limiter::connect;
 use super::nodes::{Node, eventually, request, settings};
+use super::test_request::TestRequest;
 use crate::breaker::CAUTION_MS;
 use crate::functions;
 use crate::settings::RedisLimiterSettings;
@@ -34,12 +35,12 @@ async fn before_and_after(test: &str) -> Option<(TestAddress, [Node; 2], u64)> {
     Some((server, nodes, seconds * 1_000 + HOUR))
 }
 
-fn with_total(owner: u64) -> SharedRequest {
+fn with_total(owner: u64) -> TestRequest {
     let share = TotalShare {
         weight: 1,
         quota: Some(10),
     };
-    SharedRequest {
+    TestRequest {
         owner: Some((owner, [share, TotalShare::default(), TotalShare::default()])),
         ..request(1_000)
     }

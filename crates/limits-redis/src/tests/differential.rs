@@ -2,15 +2,16 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::laws::ScenarioRandom;
-use workgraph_limits::shared_limiter::LocalLimits;
-use workgraph_limits::{
-    AdmissionBatch, Limit, LimitExceeded, Limiter, LimiterSettings, OwnerTotals, PerLimit, Permit,
-    RequestOverrides, SharedRequest, TotalShare,
+use workgraph_limits::laws::{
+    LawBatch, LawCharges, LawLimit, LawLimiter, LawOverrides, LawRefusal, LawSettings, PerLimit,
+    ScenarioRandom,
 };
+use workgraph_limits::shared_limiter::LocalLimits;
+use workgraph_limits::{LimiterSettings, OwnerTotals, Permit, TotalShare, UniformState};
 
 use super::function_limiter::FunctionLimiter;
 use super::number;
+use super::test_request::TestRequest;
 use crate::account_state;
 use crate::functions::{self, Functions};
 use crate::protocol::{AdmissionReply, Settlement, cost_time};
@@ -29,11 +30,11 @@ struct Flight {
 
 struct History {
     remote: FunctionLimiter,
-    limiter: Limiter,
-    totals: OwnerTotals,
+    limiter: LawLimiter,
+    totals: OwnerTotals<u64, UniformState>,
     flights: Vec<Flight>,
     shadowed: PerLimit<u64>,
-    settings: LimiterSettings,
+    settings: LawSettings,
     with_owners: bool,
     now: u64,
     operations: u64,
@@ -48,8 +49,8 @@ impl History {
         let settings = settings(random);
         Self {
             remote: FunctionLimiter::new(url, functions, settings),
-            limiter: Limiter::new(settings),
-            totals: OwnerTotals::new(),
+            limiter: LawLimiter::new(settings),
+            totals: OwnerTotals::new(&LimiterSettings::from(&LawSettings::default())),
             flights: Vec::new(),
             shadowed: PerLimit::default(),
             settings,
@@ -59,7 +60,7 @@ impl History {
         }
     }
 
-    fn request(&self, random: &mut ScenarioRandom) -> SharedRequest {
+    fn request(&self, random: &mut ScenarioRandom) -> TestRequest {
         let one = random.request(&self.settings);
         let (reads, writes) = if random.chance(70) {
             let reads = u32::from(random.chance(70));
@@ -67,14 +68,14 @@ impl History {
         } else {
             (random.figure(0, 3), random.figure(0, 2))
         };
-        let mut custom = RequestOverrides::default();
+        let mut custom = LawOverrides::default();
         if random.chance(10) {
             custom.search_per_minute = Some(random.figure(0, 20));
             custom.concurrent_reads = Some(random.figure(0, 8));
             custom.concurrent_writes = Some(random.figure(0, 8));
             custom.cost_per_minute = Some(random.figure(0, 200));
         }
-        let batch = AdmissionBatch {
+        let batch = LawBatch {
             key: one.key,
             rate: one.rate,
             weight: one.weight,
@@ -82,7 +83,8 @@ impl History {
             writes,
         };
         let owner = self.with_owners.then(|| {
-            let figures = self.limiter.figures(0, &custom);
+            let asked = LawCharges::of_key(one.key, 0, &custom);
+            let figures = self.limiter.limiter().figures(&asked.request());
             let (quota, weight, searches) = batch.counted();
             let share = |weight, quota: Option<u32>| TotalShare {
                 weight,
@@ -90,12 +92,12 @@ impl History {
             };
             let shares = [
                 share(weight, Some(quota)),
-                share(searches, Some(figures.search_per_minute)),
-                share(0, figures.cost_per_minute),
+                share(searches, Some(figures.windows[1].terms.quota)),
+                share(0, figures.credits),
             ];
             (u64::from(one.key[0] % 2), shares)
         });
-        SharedRequest {
+        TestRequest {
             batch,
             custom,
             owner,
@@ -104,14 +106,14 @@ impl History {
 
     fn step(&mut self, random: &mut ScenarioRandom) -> Result<(), String> {
         self.operations += 1;
-        self.now += random.gap(self.settings.standard.free);
+        self.now += random.gap(self.settings.standard.quota);
         // The server forgets requests at their deadlines; here somebody has to end them.
         let now = self.now;
         self.flights.retain(|flight| flight.deadline > now);
         if random.chance(2) {
             self.settings = settings(random);
             self.limiter.set_settings(self.settings);
-            self.remote.figures.set_settings(self.settings);
+            workgraph_limits::laws::TestedLimiter::set(&mut self.remote, self.settings);
         }
         if random.chance(3) {
             workgraph_limits::laws::TestedLimiter::sweep(&mut self.remote, now);
@@ -142,7 +144,7 @@ impl History {
                     weight: cost,
                     ..share
                 };
-                self.totals.charge(owner, &[none, none, used], now);
+                self.totals.charge(&owner, &[none, none, used], now);
                 flight.ended.owner = Some((owner, cost_time(&share, cost)));
             }
         }
@@ -150,18 +152,20 @@ impl History {
         self.remote.end(&flight.ended, self.now);
     }
 
-    fn ask(&mut self, request: &SharedRequest, random: &mut ScenarioRandom) -> Result<(), String> {
+    fn ask(&mut self, request: &TestRequest, random: &mut ScenarioRandom) -> Result<(), String> {
         let want_next = random.chance(20);
         let (reply, ended) = self.remote.decide(request, want_next, self.now);
         let local = LocalLimits {
-            limiter: &self.limiter,
+            limiter: self.limiter.limiter(),
             totals: &self.totals,
         };
-        let answer = local.admit(request, time(self.now));
+        let charges = request.charges();
+        let answer = local.admit(&request.shared(&charges), time(self.now));
+        let answer = answer.map_err(LawRefusal::from);
         let (AdmissionReply::Admitted { shadowed, .. } | AdmissionReply::Refused { shadowed, .. }) =
             reply;
-        for limit in Limit::ALL {
-            *self.shadowed.of_mut(limit) += u64::from(*shadowed.of(limit));
+        for (at, limit) in LawLimit::ALL.into_iter().enumerate() {
+            *self.shadowed.of_mut(limit) += u64::from(shadowed >> at & 1);
         }
         let wrong = |answer: &dyn std::fmt::Debug| {
             Err(format!(
@@ -197,7 +201,7 @@ impl History {
                 Ok(())
             }
             (Err(refusal), AdmissionReply::Refused { limit, wait_ms, .. })
-                if refusal == LimitExceeded::new(limit, wait_ms) =>
+                if refusal == LawRefusal::new(LawLimit::ALL[usize::from(limit)], wait_ms) =>
             {
                 Ok(())
             }
@@ -205,15 +209,18 @@ impl History {
         }
     }
 
-    fn compare_states(&mut self, request: &SharedRequest) -> Result<(), String> {
+    fn compare_states(&mut self, request: &TestRequest) -> Result<(), String> {
         let (key, custom, now) = (&request.batch.key, &request.custom, self.now);
         let quota = request.batch.counted().0;
         let mut own = self.limiter.state_with(key, quota, custom, time(now));
         own.recent.clear();
-        let mut blank = Limiter::new(self.settings).state_with(key, quota, custom, time(now));
+        let blank = LawLimiter::new(self.settings);
+        let mut blank = blank.state_with(key, quota, custom, time(now));
         blank.recent.clear();
         let reply = self.remote.account(key, now);
-        let read = account_state::read(&reply, &self.limiter.figures(quota, custom), blank);
+        let asked = LawCharges::of_key(*key, quota, custom);
+        let figures = self.limiter.limiter().figures(&asked.request());
+        let read = account_state::read(&reply, &figures, blank);
         if read == own {
             return Ok(());
         }
@@ -224,7 +231,7 @@ impl History {
     }
 }
 
-fn settings(random: &mut ScenarioRandom) -> LimiterSettings {
+fn settings(random: &mut ScenarioRandom) -> LawSettings {
     let mut settings = random.tight();
     if random.chance(20) {
         settings.shadow = random.shadow();

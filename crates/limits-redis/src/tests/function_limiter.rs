@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use redis::{Client, Connection, ConnectionLike, Value, cmd};
-use workgraph_limits::laws::{AdmissionTicket, TestedLimiter};
-use workgraph_limits::{
-    AdmissionBatch, AdmissionRequest, LimitExceeded, LimitKey, Limiter, LimiterSettings,
-    RequestClass, RequestOverrides, SharedRequest,
+use workgraph_limits::laws::{
+    AdmissionTicket, LawLimit, LawLimiter, LawOverrides, LawRefusal, LawRequest, LawSettings,
+    LimitKey, TestedLimiter,
 };
 
+use super::test_request::TestRequest;
 use crate::functions::Functions;
-use crate::protocol::{AdmissionReply, Protocol, Settlement, deadline, read_admission};
+use crate::protocol::{
+    AdmissionReply, FunctionFigures, Protocol, Settlement, deadline, read_admission,
+};
 
 /// Milliseconds by which accounts outlast their use under a given time.
 const GIVEN_TIME_TTL: u64 = 60_000;
@@ -41,7 +43,8 @@ pub(super) struct FunctionLimiter {
     turn: usize,
     pub(super) protocol: Protocol,
     /// Holds the settings.
-    pub(super) figures: Limiter,
+    pub(super) figures: LawLimiter,
+    settings: LawSettings,
     endless: bool,
     open: HashMap<AdmissionTicket, Settlement>,
     admitted: u64,
@@ -50,14 +53,15 @@ pub(super) struct FunctionLimiter {
 }
 
 impl FunctionLimiter {
-    pub(super) fn new(url: &str, functions: &'static Functions, settings: LimiterSettings) -> Self {
+    pub(super) fn new(url: &str, functions: &'static Functions, settings: LawSettings) -> Self {
         let number = MADE.fetch_add(1, Relaxed);
         let prefix = format!("test-{}-{number}", std::process::id());
         Self {
             connections: [(); NODES].map(|()| connect(url, functions)),
             turn: 0,
             protocol: Protocol::new(&prefix, functions),
-            figures: Limiter::new(settings),
+            figures: LawLimiter::new(settings),
+            settings,
             endless: false,
             open: HashMap::new(),
             admitted: 0,
@@ -68,7 +72,7 @@ impl FunctionLimiter {
     /// Makes requests last until they are finished, for laws that let them outlive their deadlines.
     pub(super) fn endless(mut self) -> Self {
         self.endless = true;
-        self.set(self.figures.settings());
+        self.set(self.settings);
         self
     }
 
@@ -86,21 +90,24 @@ impl FunctionLimiter {
     /// Decides about a request; `Ok` has what ends it, and the wait of its repetition.
     pub(super) fn decide(
         &mut self,
-        request: &SharedRequest,
+        request: &TestRequest,
         want_next: bool,
         now: u64,
     ) -> (AdmissionReply, Settlement) {
-        let batch = request.batch.with_slot();
-        let figures = self.figures.figures(batch.counted().0, &request.custom);
-        let call = self.protocol.admit(request, &figures, want_next, Some(now));
+        let charges = request.charges();
+        let request = request.shared(&charges);
+        let figures = self.figures.limiter().figures(&request.request);
+        let places = FunctionFigures::of(&figures).unwrap();
+        let call = self.protocol.admit(&request, &places, want_next, Some(now));
         let reply = self.connection().req_command(&call).unwrap();
         let reply = read_admission(&reply).unwrap_or_else(|| panic!("{reply:?}"));
-        self.touch(batch.key, now);
+        let key = *request.request.key();
+        self.touch(key, now);
         let mut ended = Settlement {
-            key: batch.key,
-            reads: batch.reads,
-            writes: batch.writes,
-            rate: figures.cost_per_minute.unwrap_or(0),
+            key,
+            reads: places.reads.0,
+            writes: places.writes.0,
+            rate: figures.credits.unwrap_or(0),
             ..Settlement::default()
         };
         if let AdmissionReply::Admitted { at, .. } = reply {
@@ -124,27 +131,10 @@ impl FunctionLimiter {
 }
 
 impl TestedLimiter for FunctionLimiter {
-    fn admit(
-        &mut self,
-        request: &AdmissionRequest,
-        now: u64,
-    ) -> Result<AdmissionTicket, LimitExceeded> {
-        let AdmissionRequest {
-            key,
-            class,
-            rate,
-            weight,
-        } = *request;
-        let reads = u32::from(class == RequestClass::Read);
-        let request = SharedRequest {
-            batch: AdmissionBatch {
-                key,
-                rate,
-                weight,
-                reads,
-                writes: 1 - reads,
-            },
-            custom: RequestOverrides::default(),
+    fn admit(&mut self, request: &LawRequest, now: u64) -> Result<AdmissionTicket, LawRefusal> {
+        let request = TestRequest {
+            batch: request.as_batch(),
+            custom: LawOverrides::default(),
             owner: None,
         };
         match self.decide(&request, false, now) {
@@ -155,13 +145,13 @@ impl TestedLimiter for FunctionLimiter {
                 Ok(ticket)
             }
             (AdmissionReply::Refused { limit, wait_ms, .. }, _) => {
-                Err(LimitExceeded::new(limit, wait_ms))
+                Err(LawRefusal::new(LawLimit::ALL[usize::from(limit)], wait_ms))
             }
         }
     }
 
     fn settle(&mut self, ticket: AdmissionTicket, cost: u32, now: u64) {
-        let settings = self.figures.settings();
+        let settings = self.settings;
         let (Some(open), Some(_)) = (self.open.get(&ticket), settings.cost_per_minute) else {
             return;
         };
@@ -181,10 +171,11 @@ impl TestedLimiter for FunctionLimiter {
         }
     }
 
-    fn set(&mut self, mut settings: LimiterSettings) {
+    fn set(&mut self, mut settings: LawSettings) {
         if self.endless {
             settings.deadline = Duration::from_secs(1 << 30);
         }
+        self.settings = settings;
         self.figures.set_settings(settings);
     }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use redis::{Connection, ConnectionLike, Value, cmd};
 use workgraph_limits::SharedLimiter;
-use workgraph_limits::laws::ScenarioRandom;
-use workgraph_limits::owner_totals::TotalShare;
-use workgraph_limits::{Limiter, LimiterSettings, SharedRequest};
+use workgraph_limits::TotalShare;
+use workgraph_limits::laws::{LawLimiter, LawSettings, ScenarioRandom};
 
 use super::function_limiter::connect;
 use super::nodes::request;
+use super::test_request::TestRequest;
 use crate::functions::{self, Functions};
-use crate::protocol::{AdmissionReply, Protocol, Settlement, read_admission};
+use crate::protocol::{AdmissionReply, FunctionFigures, Protocol, Settlement, read_admission};
 use crate::redis_limiter::RedisLimiter;
 use crate::settings::RedisLimiterSettings;
 use crate::test_server::TestServer;
@@ -28,7 +28,7 @@ struct Subject {
     server: TestServer,
     connection: Connection,
     protocol: Protocol,
-    limiter: Limiter,
+    limiter: LawLimiter,
 }
 
 impl Subject {
@@ -46,16 +46,16 @@ impl Subject {
             server,
             connection,
             protocol: Protocol::new("hostile", functions),
-            limiter: Limiter::new(LimiterSettings::default()),
+            limiter: LawLimiter::new(LawSettings::default()),
         })
     }
 
-    fn request(&self) -> SharedRequest {
+    fn request(&self) -> TestRequest {
         let share = TotalShare {
             weight: 1,
             quota: Some(100),
         };
-        SharedRequest {
+        TestRequest {
             owner: Some((OWNER, [share; 3])),
             ..request(10)
         }
@@ -64,7 +64,10 @@ impl Subject {
     /// Decides about a request; what went wrong if there is no answer of the right form in time.
     fn decide(&mut self) -> Result<AdmissionReply, String> {
         let request = self.request();
-        let figures = self.limiter.figures(10, &request.custom);
+        let charges = request.charges();
+        let request = request.shared(&charges);
+        let figures = self.limiter.limiter().figures(&request.request);
+        let figures = FunctionFigures::of(&figures).unwrap();
         let call = self.protocol.admit(&request, &figures, true, Some(NOW));
         let reply = self.connection.req_command(&call);
         let reply = reply.map_err(|error| {

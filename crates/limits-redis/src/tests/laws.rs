@@ -1,8 +1,7 @@
 //! The laws of `workgraph-limits`, on the functions, as three nodes call them in turns. L0 compares with a limiter whose requests outlive their deadlines,
 //! which those of several nodes do not; `differential` takes its place.
 
-use workgraph_limits::LimiterSettings;
-use workgraph_limits::laws::{LAWS, TestedLimiter};
+use workgraph_limits::laws::{LAWS, LawSettings, TestedLimiter};
 
 use super::function_limiter::FunctionLimiter;
 use super::number;
@@ -19,7 +18,7 @@ fn held_from(seed: u64, name: &str, operations: u64) {
     };
     let law = LAWS.iter().find(|law| law.name == name).unwrap();
     let url = server.url();
-    let make = |settings: LimiterSettings| -> Box<dyn TestedLimiter> {
+    let make = |settings: LawSettings| -> Box<dyn TestedLimiter> {
         let limiter = FunctionLimiter::new(&url, functions::current(), settings);
         Box::new(if name == "L15" {
             limiter.endless()

@@ -14,6 +14,7 @@ mod laws;
 mod nodes;
 mod outages;
 mod parts;
+mod test_request;
 mod tls;
 
 /// Returns a number from the environment, or else the given one.

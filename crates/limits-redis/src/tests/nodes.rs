@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::laws::ScenarioRandom;
+use workgraph_limits::laws::{
+    LawBatch, LawLimiter, LawOverrides, LawSettings, RateQuota, ScenarioRandom,
+};
 use workgraph_limits::shared_limiter::SharedMode;
 use workgraph_limits::{
-    AdmissionBatch, LimitExceeded, Limiter, LimiterSettings, LocalLimits, OwnerTotals, Permit,
-    RateQuota, RequestOverrides, SharedLimiter, SharedRequest,
+    LimitExceeded, LimiterSettings, LocalLimits, OwnerTotals, Permit, SharedLimiter, UniformState,
 };
 
 use crate::breaker::CAUTION_MS;
@@ -15,12 +16,14 @@ use crate::redis_limiter::RedisLimiter;
 use crate::settings::RedisLimiterSettings;
 use crate::test_server::TestAddress;
 
+use super::test_request::TestRequest;
+
 /// Node: its connection, and its own limiters.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) shared: RedisLimiter,
-    pub(super) limiter: Limiter,
-    totals: OwnerTotals,
+    pub(super) limiter: LawLimiter,
+    totals: OwnerTotals<u64, UniformState>,
 }
 
 impl Node {
@@ -30,21 +33,23 @@ impl Node {
             .unwrap();
         Self {
             shared,
-            limiter: Limiter::new(LimiterSettings::default()),
-            totals: OwnerTotals::new(),
+            limiter: LawLimiter::new(LawSettings::default()),
+            totals: OwnerTotals::new(&LimiterSettings::from(&LawSettings::default())),
         }
     }
 
     pub(super) async fn admit(
         &self,
-        request: &SharedRequest,
+        request: &TestRequest,
         now: u64,
     ) -> Result<Permit, LimitExceeded> {
         let local = LocalLimits {
-            limiter: &self.limiter,
+            limiter: self.limiter.limiter(),
             totals: &self.totals,
         };
-        self.shared.admit(request, local, time(now)).await
+        let charges = request.charges();
+        let request = request.shared(&charges);
+        self.shared.admit(&request, local, time(now)).await
     }
 }
 
@@ -64,16 +69,16 @@ pub(super) fn settings(url: &str, test: &str, nodes: u32) -> RedisLimiterSetting
     }
 }
 
-pub(super) fn request(quota: u32) -> SharedRequest {
-    SharedRequest {
-        batch: AdmissionBatch {
+pub(super) fn request(quota: u32) -> TestRequest {
+    TestRequest {
+        batch: LawBatch {
             key: [7; 16],
             rate: RateQuota::Standard { quota },
             weight: 1,
             reads: 1,
             writes: 0,
         },
-        custom: RequestOverrides::default(),
+        custom: LawOverrides::default(),
         owner: None,
     }
 }

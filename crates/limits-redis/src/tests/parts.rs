@@ -1,10 +1,12 @@
 //! Every limit while each node decides alone, and while some requests began before that.
 
-use workgraph_limits::owner_totals::TotalShare;
+use workgraph_limits::TotalShare;
+use workgraph_limits::laws::RateQuota;
 use workgraph_limits::shared_limiter::SharedMode;
-use workgraph_limits::{Permit, RateQuota, SharedLimiter, SharedRequest};
+use workgraph_limits::{Permit, SharedLimiter};
 
 use super::nodes::{Node, eventually, request, settings, time};
+use super::test_request::TestRequest;
 use crate::breaker::CAUTION_MS;
 use crate::test_server::TestServer;
 
@@ -14,7 +16,7 @@ const PART: usize = 4;
 const NOW: u64 = 1_800_000_000_000;
 
 /// Admits a request at a node until it is refused; returns the permits.
-async fn admit_all(node: &Node, request: &SharedRequest, cost: u32) -> Vec<Permit> {
+async fn admit_all(node: &Node, request: &TestRequest, cost: u32) -> Vec<Permit> {
     let mut permits = Vec::new();
     while let Ok(mut permit) = node.admit(request, NOW).await {
         permit.settle(cost, time(NOW));
@@ -38,7 +40,7 @@ async fn wait_until(nodes: &[Node], is_right: impl Fn(SharedMode) -> bool) {
 }
 
 /// Requests that one limit each refuses, with what each of them costs, and how many a part of the limit admits.
-fn limited() -> [(&'static str, SharedRequest, u32, usize); 6] {
+fn limited() -> [(&'static str, TestRequest, u32, usize); 6] {
     let wide = |key| {
         let mut wide = request(1_000);
         wide.batch.key = [key; 16];

@@ -17,9 +17,7 @@ use workgraph_limits::laws::{
     AdmissionTicket, LAWS, LimiterLaw, LimiterViolation, MakeLimiter, RealLimiter, RequiredFeature,
     TestedLimiter,
 };
-use workgraph_limits::{
-    AdmissionRequest, Limit, LimitExceeded, LimitKey, LimiterSettings, RateQuota,
-};
+use workgraph_limits::laws::{LawLimit, LawRefusal, LawRequest, LawSettings, LimitKey, RateQuota};
 
 /// Number of operations that each law is tried with.
 const OPERATIONS: u64 = 50_000;
@@ -28,7 +26,7 @@ const OPERATIONS: u64 = 50_000;
 pub(crate) struct Compared {
     /// Name in the table.
     pub(crate) name: &'static str,
-    make: fn(LimiterSettings) -> Box<dyn TestedLimiter>,
+    make: fn(LawSettings) -> Box<dyn TestedLimiter>,
     has: &'static [RequiredFeature],
 }
 
@@ -127,12 +125,12 @@ trait Limits: Default {
 struct Rates<L> {
     standard: L,
     search: L,
-    settings: LimiterSettings,
+    settings: LawSettings,
     admitted: u64,
 }
 
 impl<L: Limits> Rates<L> {
-    fn new(settings: LimiterSettings) -> Self {
+    fn new(settings: LawSettings) -> Self {
         Self {
             standard: L::default(),
             search: L::default(),
@@ -143,11 +141,7 @@ impl<L: Limits> Rates<L> {
 }
 
 impl<L: Limits> TestedLimiter for Rates<L> {
-    fn admit(
-        &mut self,
-        request: &AdmissionRequest,
-        now: u64,
-    ) -> Result<AdmissionTicket, LimitExceeded> {
+    fn admit(&mut self, request: &LawRequest, now: u64) -> Result<AdmissionTicket, LawRefusal> {
         let (quota, weight, searches) = match request.rate {
             RateQuota::Standard { quota } => (quota, request.weight, 0),
             RateQuota::Search => (0, 0, request.weight),
@@ -156,8 +150,8 @@ impl<L: Limits> TestedLimiter for Rates<L> {
         let search = self.settings.search_per_minute;
         let mut refused = None;
         for (limit, limiter, quota, weight) in [
-            (Limit::Standard, &mut self.standard, quota, weight),
-            (Limit::Search, &mut self.search, search, searches),
+            (LawLimit::Standard, &mut self.standard, quota, weight),
+            (LawLimit::Search, &mut self.search, search, searches),
         ] {
             let Some(weight) = NonZeroU32::new(weight) else {
                 continue;
@@ -170,8 +164,8 @@ impl<L: Limits> TestedLimiter for Rates<L> {
             if let Err(wait) = answer {
                 // The next whole millisecond is the first at which a caller can know that the wait is over.
                 let wait_ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(60_000);
-                let longest = refused.map_or(0, |refusal: LimitExceeded| refusal.wait_ms);
-                refused = Some(LimitExceeded {
+                let longest = refused.map_or(0, |refusal: LawRefusal| refusal.wait_ms);
+                refused = Some(LawRefusal {
                     limit,
                     wait_ms: wait_ms.max(longest),
                     retry_after: wait_ms.max(longest).div_ceil(1_000),
@@ -189,7 +183,7 @@ impl<L: Limits> TestedLimiter for Rates<L> {
 
     fn finish(&mut self, _: AdmissionTicket) {}
 
-    fn set(&mut self, settings: LimiterSettings) {
+    fn set(&mut self, settings: LawSettings) {
         self.settings = settings;
     }
 

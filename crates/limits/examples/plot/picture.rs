@@ -1,9 +1,9 @@
-//! The plot: admissions of four clients over five minutes, each with the quota of a free token.
+//! The plot: admissions of four clients over five minutes, each with a quota of 150 a minute.
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{AdmissionRequest, Limiter, LimiterSettings, RateQuota, RequestClass};
+use workgraph_limits::laws::{LawLimiter, LawRequest, LawSettings, RateQuota, RequestClass};
 
 const MINUTES: u64 = 5;
 const QUOTA: u32 = 150;
@@ -100,8 +100,8 @@ pub(crate) fn svg() -> String {
 
 /// Returns the times at which a client's requests are admitted, in milliseconds from its start.
 fn admissions(habit: Habit) -> Vec<u64> {
-    let limiter = Limiter::new(LimiterSettings::default());
-    let request = AdmissionRequest {
+    let limiter = LawLimiter::new(LawSettings::default());
+    let request = LawRequest {
         key: [1; 16],
         class: RequestClass::Read,
         rate: RateQuota::Standard { quota: QUOTA },

@@ -1,7 +1,8 @@
 //! Two limiters that must give the same answers.
 
+use super::law_request::LawRequest;
+use super::law_settings::LawSettings;
 use super::{AdmissionTicket, LimiterHarness, ScenarioRandom};
-use crate::{AdmissionRequest, LimiterSettings};
 
 /// Two harnesses, and the requests in flight on both.
 pub(super) struct LimiterPair {
@@ -20,7 +21,7 @@ impl LimiterPair {
     }
 
     /// Makes a request on both sides; the answers must be equal.
-    pub(super) fn ask(&mut self, request: &AdmissionRequest, wrong: &str) -> Result<(), String> {
+    pub(super) fn ask(&mut self, request: &LawRequest, wrong: &str) -> Result<(), String> {
         match (self.left.ask(request), self.right.ask(request)) {
             (Ok(left), Ok(right)) => self.open.push((left, right)),
             (Err(left), Err(right)) if left == right => {}
@@ -58,7 +59,7 @@ impl LimiterPair {
     }
 
     /// Replaces the settings on both sides.
-    pub(super) fn set(&mut self, settings: LimiterSettings) {
+    pub(super) fn set(&mut self, settings: LawSettings) {
         self.left.set(settings);
         self.right.set(settings);
     }

@@ -1,11 +1,13 @@
 //! Harness of a law: a limiter, a virtual clock and the record of the operations.
 
+use super::law_limit::LawRefusal;
+use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_settings::LawSettings;
+use crate::admission_request::LimitKey;
 use std::collections::VecDeque;
 use std::fmt;
 
 use super::{AdmissionTicket, MakeLimiter, TestedLimiter};
-use crate::admission_request::{LimitKey, RateQuota, RequestClass};
-use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
 
 /// Number of events that a counterexample shows.
 const SHOWN: usize = 16;
@@ -14,13 +16,13 @@ const SHOWN: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub enum HarnessEvent {
     /// A request and its answer.
-    Asked(AdmissionRequest, Result<AdmissionTicket, LimitExceeded>),
+    Asked(LawRequest, Result<AdmissionTicket, LawRefusal>),
     /// A cost settled.
     Settled(AdmissionTicket, u32),
     /// A request ended.
     Finished(AdmissionTicket),
     /// New settings.
-    Set(LimiterSettings),
+    Set(LawSettings),
     /// Eviction of idle keys.
     Swept,
 }
@@ -38,7 +40,7 @@ pub struct LimiterHarness {
 impl LimiterHarness {
     /// Makes a harness with a new limiter at the time `now`.
     #[must_use]
-    pub fn new(make: MakeLimiter<'_>, settings: LimiterSettings, now: u64) -> Self {
+    pub fn new(make: MakeLimiter<'_>, settings: LawSettings, now: u64) -> Self {
         Self {
             subject: make(settings),
             now,
@@ -52,7 +54,7 @@ impl LimiterHarness {
     ///
     /// # Errors
     /// Fails with the limiter's refusal.
-    pub fn ask(&mut self, request: &AdmissionRequest) -> Result<AdmissionTicket, LimitExceeded> {
+    pub fn ask(&mut self, request: &LawRequest) -> Result<AdmissionTicket, LawRefusal> {
         let answer = self.subject.admit(request, self.now);
         self.note(HarnessEvent::Asked(*request, answer));
         answer
@@ -62,14 +64,14 @@ impl LimiterHarness {
     ///
     /// # Errors
     /// Fails with the limiter's refusal.
-    pub fn once(&mut self, request: &AdmissionRequest) -> Result<(), LimitExceeded> {
+    pub fn once(&mut self, request: &LawRequest) -> Result<(), LawRefusal> {
         let ticket = self.ask(request)?;
         self.subject.finish(ticket);
         Ok(())
     }
 
     /// Makes requests that end at once until one is refused; returns how many were admitted, at most `most`.
-    pub fn burst(&mut self, request: &AdmissionRequest, most: u32) -> u32 {
+    pub fn burst(&mut self, request: &LawRequest, most: u32) -> u32 {
         (0..most)
             .take_while(|_| self.once(request).is_ok())
             .fold(0, |count, _| count + 1)
@@ -88,7 +90,7 @@ impl LimiterHarness {
     }
 
     /// Replaces the settings.
-    pub fn set(&mut self, settings: LimiterSettings) {
+    pub fn set(&mut self, settings: LawSettings) {
         self.subject.set(settings);
         self.note(HarnessEvent::Set(settings));
     }
@@ -159,11 +161,11 @@ impl fmt::Display for HarnessEvent {
 }
 
 /// Short form of a request.
-struct RequestSummary<'a>(&'a AdmissionRequest);
+struct RequestSummary<'a>(&'a LawRequest);
 
 impl fmt::Debug for RequestSummary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AdmissionRequest {
+        let LawRequest {
             key,
             class,
             rate,
@@ -178,8 +180,8 @@ impl fmt::Debug for RequestSummary<'_> {
 }
 
 /// Returns a standard request of weight 1 under a fixed key.
-pub(super) fn plain(quota: u32) -> AdmissionRequest {
-    AdmissionRequest {
+pub(super) fn plain(quota: u32) -> LawRequest {
+    LawRequest {
         key: key(0),
         class: RequestClass::Read,
         rate: RateQuota::Standard { quota },

@@ -1,10 +1,11 @@
 //! No answer of a limiter makes a law panic: a limiter that answers at random, the ends of every range included.
 
+use super::law_limit::{LawLimit, LawRefusal};
+use super::law_request::LawRequest;
+use super::law_settings::LawSettings;
 use proptest::prelude::*;
 
 use super::{AdmissionTicket, LAWS, ScenarioRandom, TestedLimiter};
-use crate::limit::Limit;
-use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
 
 /// Limiter whose answers have nothing to do with the requests.
 struct HostileLimiter {
@@ -26,18 +27,14 @@ impl HostileLimiter {
 }
 
 impl TestedLimiter for HostileLimiter {
-    fn admit(
-        &mut self,
-        _request: &AdmissionRequest,
-        _now: u64,
-    ) -> Result<AdmissionTicket, LimitExceeded> {
+    fn admit(&mut self, _request: &LawRequest, _now: u64) -> Result<AdmissionTicket, LawRefusal> {
         if !self.random.chance(self.refused_percent) {
             return Ok(AdmissionTicket(self.extreme()));
         }
-        let limits = Limit::ALL.len() as u64;
+        let limits = LawLimit::ALL.len() as u64;
         let position = usize::try_from(self.random.within(0, limits - 1)).unwrap_or(0);
-        Err(LimitExceeded {
-            limit: Limit::ALL[position],
+        Err(LawRefusal {
+            limit: LawLimit::ALL[position],
             retry_after: self.extreme(),
             wait_ms: self.extreme(),
         })
@@ -45,7 +42,7 @@ impl TestedLimiter for HostileLimiter {
 
     fn settle(&mut self, _ticket: AdmissionTicket, _cost: u32, _now: u64) {}
     fn finish(&mut self, _ticket: AdmissionTicket) {}
-    fn set(&mut self, _settings: LimiterSettings) {}
+    fn set(&mut self, _settings: LawSettings) {}
     fn sweep(&mut self, _now: u64) {}
 }
 

@@ -1,24 +1,20 @@
 //! Laws of invariance: answers do not depend on other keys (L10), the other quota (L11), the clock (L13), eviction
 //! (L14) or changes (L20).
 
+use super::WINDOW_MS;
+use super::law_limit::PerLimit;
+use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_settings::{LawSettings, Quota};
+use crate::window::MAX_WEIGHT;
 use std::time::Duration;
 
 use super::differential::{LimiterPair, cost, pick};
 use super::harness::{LimiterHarness, plain};
 use super::{MakeLimiter, ReferenceLimiter, ScenarioRandom};
-use crate::admission_request::{RateQuota, RequestClass};
-use crate::limit::PerLimit;
-use crate::limiter_settings::Quota;
-use crate::window::{MAX_WEIGHT, WINDOW_MS};
-use crate::{AdmissionRequest, LimiterSettings};
 
 type RoundResult = Result<u64, String>;
 
-fn twice(
-    make: MakeLimiter<'_>,
-    settings: LimiterSettings,
-    random: &mut ScenarioRandom,
-) -> LimiterPair {
+fn twice(make: MakeLimiter<'_>, settings: LawSettings, random: &mut ScenarioRandom) -> LimiterPair {
     let start = random.start();
     LimiterPair::new(
         LimiterHarness::new(make, settings, start),
@@ -32,7 +28,7 @@ pub(super) fn isolation(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> R
     let own = random.request(&settings).key;
     let mut others = Vec::new();
     for _ in 0..random.within(10, 200) {
-        pair.pass(random.gap(settings.standard.free));
+        pair.pass(random.gap(settings.standard.quota));
         let request = random.request(&settings);
         if request.key == own {
             pair.stir(random);
@@ -53,8 +49,8 @@ pub(super) fn isolation(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> R
 pub(super) fn separation(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let settings = random.quotas();
     let mut pair = twice(make, settings, random);
-    let quota = settings.standard.free;
-    let searches = AdmissionRequest {
+    let quota = settings.standard.quota;
+    let searches = LawRequest {
         rate: RateQuota::Search,
         ..plain(0)
     };
@@ -80,7 +76,7 @@ pub(super) fn time(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundR
     let mut now = pair.left.now;
     pair.right.now = 0;
     for _ in 0..random.within(10, 200) {
-        now += random.gap(settings.standard.free);
+        now += random.gap(settings.standard.quota);
         // The left clock steps back now and then, the right one stands still then.
         let back = if random.chance(30) {
             random.within(0, 2 * WINDOW_MS)
@@ -91,7 +87,7 @@ pub(super) fn time(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundR
         pair.right.now = pair.right.now.max(pair.left.now);
         pair.stir(random);
         pair.ask(
-            &AdmissionRequest {
+            &LawRequest {
                 key,
                 ..random.request(&settings)
             },
@@ -105,7 +101,7 @@ pub(super) fn eviction(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
     let settings = random.tight();
     let mut pair = twice(make, settings, random);
     for _ in 0..random.within(10, 200) {
-        pair.pass(random.gap(settings.standard.free));
+        pair.pass(random.gap(settings.standard.quota));
         if random.chance(30) {
             pair.left.sweep();
         }
@@ -120,7 +116,7 @@ pub(super) fn change(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Roun
     let mut settings = random.quotas();
     let search = random.chance(30);
     let (mut request, old, new) = (
-        plain(settings.standard.free),
+        plain(settings.standard.quota),
         random.quota(),
         random.quota(),
     );
@@ -176,10 +172,10 @@ pub(super) fn change(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Roun
 
 /// Figures at the ends of their ranges: no overflow, and still the answers of the reference limiter.
 pub(super) fn extremes(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
-    let settings = |random: &mut ScenarioRandom| LimiterSettings {
+    let settings = |random: &mut ScenarioRandom| LawSettings {
         standard: Quota {
-            free: edge(random),
-            paid: edge(random),
+            quota: edge(random),
+            other_quota: edge(random),
             floor_percent: pick_of(random, &[0, 1, 100, 255]),
         },
         search_per_minute: edge(random),
@@ -240,7 +236,7 @@ pub(super) fn extremes(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
         } else {
             RequestClass::Write
         };
-        let request = AdmissionRequest {
+        let request = LawRequest {
             class,
             rate,
             weight: pick_of(random, &weights),

@@ -7,6 +7,10 @@
 mod differential;
 mod harness;
 mod invariance;
+mod law_limit;
+mod law_limiter;
+mod law_request;
+mod law_settings;
 mod mutants;
 mod pacing;
 mod permits_and_cost;
@@ -22,7 +26,12 @@ mod proptests;
 #[cfg(test)]
 mod tests;
 
+pub use crate::admission_request::LimitKey;
 pub use harness::{HarnessEvent, LimiterHarness};
+pub use law_limit::{LawCounts, LawLimit, LawRefusal, PerLimit};
+pub use law_limiter::LawLimiter;
+pub use law_request::{LawBatch, LawCharges, LawRequest, RateQuota, RequestClass};
+pub use law_settings::{LawOverrides, LawSettings, Quota};
 pub use mutants::MutantLimiter;
 pub use reference::ReferenceLimiter;
 pub use scenario_random::ScenarioRandom;
@@ -30,7 +39,8 @@ pub use tested_limiter::{AdmissionTicket, MakeLimiter, RealLimiter, TestedLimite
 
 use std::fmt;
 
-use crate::{LimiterSettings, RequestClass};
+/// Length of the quotas of the laws, in milliseconds.
+pub const WINDOW_MS: u64 = 60_000;
 
 /// Law of limiters, with the scenario that checks it.
 #[derive(Clone, Copy)]
@@ -262,15 +272,7 @@ pub static LAWS: &[LimiterLaw] = &[
     },
 ];
 
-/// Returns the number of requests of a class that may run at once.
-fn slots(settings: &LimiterSettings, class: RequestClass) -> u32 {
-    match class {
-        RequestClass::Read => settings.concurrent_reads,
-        RequestClass::Write => settings.concurrent_writes,
-    }
-}
-
 /// Returns the deadline in milliseconds.
-fn deadline_ms(settings: &LimiterSettings) -> u64 {
+fn deadline_ms(settings: &LawSettings) -> u64 {
     u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,24 +1,25 @@
 //! Mutants, one for each law: the reference limiter with a single mistake.
 
+use super::law_limit::LawRefusal;
+use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_settings::LawSettings;
 use std::collections::BTreeSet;
 
 use super::harness::key;
 use super::{AdmissionTicket, ReferenceLimiter, TestedLimiter};
-use crate::admission_request::{RateQuota, RequestClass};
-use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
 
 /// Limiter that breaks the law it is named after. It shows that the law can fail.
 #[derive(Debug)]
 pub struct MutantLimiter {
     law: &'static str,
-    settings: LimiterSettings,
+    settings: LawSettings,
     inner: ReferenceLimiter,
     /// Latest time seen; `clock` is the time as the mutant counts it.
     last: u64,
     clock: u64,
     /// Number of refusals, and the last refusal.
     refusals: u64,
-    refused: Option<(u64, LimitExceeded)>,
+    refused: Option<(u64, LawRefusal)>,
     leaked: BTreeSet<AdmissionTicket>,
     quota: Option<u32>,
 }
@@ -26,7 +27,7 @@ pub struct MutantLimiter {
 impl MutantLimiter {
     /// Makes the mutant of the law with this name; one of an unknown law has no mistake.
     #[must_use]
-    pub fn boxed(law: &'static str, settings: LimiterSettings) -> Box<dyn TestedLimiter> {
+    pub fn boxed(law: &'static str, settings: LawSettings) -> Box<dyn TestedLimiter> {
         let mut given = settings;
         match law {
             "L5" => given.standard.floor_percent = 100, // forgets refused attempts
@@ -47,7 +48,7 @@ impl MutantLimiter {
     }
 
     /// Returns the request with the mutant's mistake in it.
-    fn mistake(&self, request: &AdmissionRequest) -> AdmissionRequest {
+    fn mistake(&self, request: &LawRequest) -> LawRequest {
         let mut request = *request;
         let more = |rate: &mut RateQuota, by: i32| {
             if let RateQuota::Standard { quota } = rate {
@@ -83,11 +84,7 @@ impl MutantLimiter {
 }
 
 impl TestedLimiter for MutantLimiter {
-    fn admit(
-        &mut self,
-        request: &AdmissionRequest,
-        now: u64,
-    ) -> Result<AdmissionTicket, LimitExceeded> {
+    fn admit(&mut self, request: &LawRequest, now: u64) -> Result<AdmissionTicket, LawRefusal> {
         let request = self.mistake(request);
         let now = self.tell(now);
         if self.law == "L7"
@@ -97,10 +94,10 @@ impl TestedLimiter for MutantLimiter {
             return Err(refusal); // counts few refusals, so that going faster pays
         }
         if self.law == "L11"
-            && let (RateQuota::Search, quota) = (request.rate, self.settings.standard.free)
+            && let (RateQuota::Search, quota) = (request.rate, self.settings.standard.quota)
         {
             let _ = self.inner.admit(
-                &AdmissionRequest {
+                &LawRequest {
                     rate: RateQuota::Standard { quota },
                     ..request
                 },
@@ -132,7 +129,7 @@ impl TestedLimiter for MutantLimiter {
                         .iter()
                         .find(|(limit, _)| *limit == refusal.limit)
                         .map_or(1, |(_, wait)| *wait);
-                    refusal = LimitExceeded::new(refusal.limit, own);
+                    refusal = LawRefusal::new(refusal.limit, own);
                 }
                 _ => {}
             }
@@ -153,7 +150,7 @@ impl TestedLimiter for MutantLimiter {
         self.inner.finish(ticket);
     }
 
-    fn set(&mut self, settings: LimiterSettings) {
+    fn set(&mut self, settings: LawSettings) {
         self.settings = settings;
         self.inner.set(settings);
     }

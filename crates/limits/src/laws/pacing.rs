@@ -1,9 +1,9 @@
 //! Laws of a quota per minute over longer times: recovery (L6), hammering (L7), pacing (L8) and more attempts (L9).
 
+use super::WINDOW_MS;
 use super::harness::{LimiterHarness, plain};
 use super::rate::{QuotaScenario, steps};
 use super::{MakeLimiter, ScenarioRandom};
-use crate::window::WINDOW_MS;
 
 type RoundResult = Result<u64, String>;
 
@@ -11,7 +11,7 @@ pub(super) fn recovery(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
     let settings = random.quotas();
     let mut used = LimiterHarness::new(make, settings, random.start());
     for _ in 0..steps(random) {
-        used.pass(random.gap(settings.standard.free));
+        used.pass(random.gap(settings.standard.quota));
         let _ = used.once(&random.request(&settings));
     }
     used.pass(WINDOW_MS);
@@ -22,7 +22,7 @@ pub(super) fn recovery(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
             return Err(used
                 .story("after a minute of silence, an answer differs from that of a new limiter"));
         }
-        let gap = random.gap(settings.standard.free);
+        let gap = random.gap(settings.standard.quota);
         used.pass(gap);
         fresh.pass(gap);
     }
@@ -34,7 +34,7 @@ pub(super) fn floor(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Round
     const COUNTED: u64 = 4;
     let mut settings = random.quotas();
     let quota = random.figure(5, 20);
-    settings.standard.free = quota;
+    settings.standard.quota = quota;
     let floor = quota - settings.standard.terms(quota).remembered;
     let rate = u64::from(random.figure(quota + 1, 6 * quota));
     let mut harness = LimiterHarness::new(make, settings, random.start());
@@ -62,7 +62,7 @@ pub(super) fn pacing(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Roun
     } else {
         random.quota()
     };
-    settings.standard.free = quota;
+    settings.standard.quota = quota;
     let fair = WINDOW_MS.div_ceil(quota.into());
     let mut harness = LimiterHarness::new(make, settings, random.start());
     for _ in 0..u64::from(quota) * 2 + 2 {
@@ -87,8 +87,8 @@ pub(super) fn monotone(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
     settings.standard.floor_percent = 0;
     let scene = QuotaScenario {
         settings,
-        request: plain(settings.standard.free),
-        quota: settings.standard.free,
+        request: plain(settings.standard.quota),
+        quota: settings.standard.quota,
         remembered: 0,
     };
     let mut base = scene.harness(make, random);

@@ -1,14 +1,14 @@
 //! Laws of all limits together (L0, L19), of permits (L15, L16) and of cost (L17).
 
+use super::law_limit::LawLimit;
+use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_settings::LawSettings;
 use std::collections::BTreeMap;
 
 use super::differential::{LimiterPair, cost as some_cost, pick};
 use super::harness::{LimiterHarness, key, plain};
 use super::invariance::extremes;
-use super::{AdmissionTicket, MakeLimiter, ReferenceLimiter, ScenarioRandom, deadline_ms, slots};
-use crate::admission_request::RequestClass;
-use crate::limit::Limit;
-use crate::{AdmissionRequest, LimiterSettings};
+use super::{AdmissionTicket, MakeLimiter, ReferenceLimiter, ScenarioRandom, deadline_ms};
 
 type RoundResult = Result<u64, String>;
 
@@ -24,7 +24,7 @@ pub(super) fn model(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Round
         LimiterHarness::new(&reference, settings, start),
     );
     for _ in 0..random.within(10, 300) {
-        pair.pass(random.gap(settings.standard.free));
+        pair.pass(random.gap(settings.standard.quota));
         pair.stir(random);
         if random.chance(2) {
             settings = random.tight();
@@ -45,8 +45,8 @@ pub(super) fn model(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Round
 }
 
 /// Returns settings with nothing but concurrency limits.
-fn only_slots(random: &mut ScenarioRandom) -> LimiterSettings {
-    LimiterSettings {
+fn only_slots(random: &mut ScenarioRandom) -> LawSettings {
+    LawSettings {
         concurrent_reads: random.figure(0, 8),
         concurrent_writes: random.figure(0, 8),
         ..random.quotas()
@@ -56,9 +56,9 @@ fn only_slots(random: &mut ScenarioRandom) -> LimiterSettings {
 pub(super) fn permits(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let settings = only_slots(random);
     let mut harness = LimiterHarness::new(make, settings, random.start());
-    let mut open: Vec<(AdmissionTicket, AdmissionRequest)> = Vec::new();
+    let mut open: Vec<(AdmissionTicket, LawRequest)> = Vec::new();
     let mut running: BTreeMap<(u8, bool), u32> = BTreeMap::new();
-    let slot = |request: &AdmissionRequest| (request.key[0], request.class == RequestClass::Read);
+    let slot = |request: &LawRequest| (request.key[0], request.class == RequestClass::Read);
     for _ in 0..random.within(10, 200) {
         harness.pass(random.within(0, 2_000));
         if random.chance(45)
@@ -75,17 +75,17 @@ pub(super) fn permits(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Rou
             RequestClass::Write
         };
         let key = key(u8::from(random.chance(50)));
-        let request = AdmissionRequest {
+        let request = LawRequest {
             key,
             class,
             ..plain(u32::MAX)
         };
         let count = running.entry(slot(&request)).or_default();
         match harness.ask(&request) {
-            Ok(_) if *count >= slots(&settings, class) => {
+            Ok(_) if *count >= settings.slots(class) => {
                 return Err(harness.story("more in flight than the cap"));
             }
-            Err(_) if *count < slots(&settings, class) => {
+            Err(_) if *count < settings.slots(class) => {
                 return Err(harness.story("refused although a slot is free"));
             }
             Ok(ticket) => {
@@ -109,7 +109,7 @@ pub(super) fn permits(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Rou
 
 /// Checks that exactly `cap` requests of a class fit.
 fn full(harness: &mut LimiterHarness, class: RequestClass, cap: u32) -> Result<(), String> {
-    let request = AdmissionRequest {
+    let request = LawRequest {
         class,
         ..plain(u32::MAX)
     };
@@ -119,8 +119,10 @@ fn full(harness: &mut LimiterHarness, class: RequestClass, cap: u32) -> Result<(
         }
     }
     match (harness.ask(&request), class) {
-        (Err(refusal), RequestClass::Read) if refusal.limit == Limit::ConcurrentReads => Ok(()),
-        (Err(refusal), RequestClass::Write) if refusal.limit == Limit::ConcurrentWrites => Ok(()),
+        (Err(refusal), RequestClass::Read) if refusal.limit == LawLimit::ConcurrentReads => Ok(()),
+        (Err(refusal), RequestClass::Write) if refusal.limit == LawLimit::ConcurrentWrites => {
+            Ok(())
+        }
         _ => Err(harness.story(format!("not refused by its own limit beyond {cap}"))),
     }
 }
@@ -143,7 +145,7 @@ pub(super) fn classes(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Rou
 
 pub(super) fn cost(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let per_minute = random.figure(1, 500);
-    let settings = LimiterSettings {
+    let settings = LawSettings {
         cost_per_minute: Some(per_minute),
         cost_ceiling: 1_000,
         ..random.quotas()
@@ -195,7 +197,7 @@ pub(super) fn combined(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
     let mut harness = LimiterHarness::new(make, settings, random.start());
     let mut open: Vec<(AdmissionTicket, u64)> = Vec::new();
     for _ in 0..random.within(10, 200) {
-        harness.pass(random.gap(settings.standard.free));
+        harness.pass(random.gap(settings.standard.quota));
         if random.chance(40)
             && let Some((ticket, _)) = pick(&mut open, random)
         {
@@ -204,12 +206,12 @@ pub(super) fn combined(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
         }
         end_at_deadline(&mut harness, &mut open);
         let mut request = random.request(&settings);
-        let quota = settings.standard.free.min(settings.search_per_minute);
+        let quota = settings.standard.quota.min(settings.search_per_minute);
         request.weight = request.weight.min(quota);
-        if let crate::RateQuota::Mixed { searches, .. } = &mut request.rate {
+        if let RateQuota::Mixed { searches, .. } = &mut request.rate {
             *searches = (*searches).min(quota);
         }
-        let quotas_fit = request.weight <= settings.standard.paid;
+        let quotas_fit = request.weight <= settings.standard.other_quota;
         match harness.ask(&request) {
             Ok(ticket) => open.push((ticket, harness.now.saturating_add(deadline))),
             Err(refusal) if quotas_fit => {

@@ -1,27 +1,26 @@
 //! Comparison of the limiter with the reference limiter, on traffic that shrinks to the shortest counterexample.
 
+use super::law_limit::PerLimit;
+use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_settings::{LawSettings, Quota};
 use proptest::prelude::*;
 
 use super::{
     AdmissionTicket, LimiterHarness, MakeLimiter, MutantLimiter, RealLimiter, ReferenceLimiter,
 };
-use crate::admission_request::{RateQuota, RequestClass};
-use crate::limit::PerLimit;
-use crate::limiter_settings::Quota;
-use crate::{AdmissionRequest, LimiterSettings};
 use std::time::Duration;
 
 /// Step of the traffic: time that passes, and the operation after it.
 #[derive(Clone, Debug)]
 enum LimiterStep {
-    Ask(AdmissionRequest),
+    Ask(LawRequest),
     Settle(usize, u32),
     Finish(usize),
     Sweep,
-    Set(LimiterSettings),
+    Set(LawSettings),
 }
 
-fn settings() -> impl Strategy<Value = LimiterSettings> {
+fn settings() -> impl Strategy<Value = LawSettings> {
     let limits = (0..12_u32, 0..4_u32, 0..4_u32, prop::option::of(0..300_u32));
     let shadow = prop_oneof![
         3 => Just([false; 5]),
@@ -39,12 +38,12 @@ fn settings() -> impl Strategy<Value = LimiterSettings> {
                 deadline,
             )| {
                 let standard = Quota {
-                    free: 0,
-                    paid: 0,
+                    quota: 0,
+                    other_quota: 0,
                     floor_percent,
                 };
                 let deadline = Duration::from_millis(deadline);
-                LimiterSettings {
+                LawSettings {
                     standard,
                     search_per_minute,
                     concurrent_reads,
@@ -70,7 +69,7 @@ fn each(
     }
 }
 
-fn request() -> impl Strategy<Value = AdmissionRequest> {
+fn request() -> impl Strategy<Value = LawRequest> {
     let quota = prop_oneof![4 => Just(12_u32), 1 => 0..30_u32];
     let rate = prop_oneof![
         5 => quota.clone().prop_map(|quota| RateQuota::Standard { quota }),
@@ -79,7 +78,7 @@ fn request() -> impl Strategy<Value = AdmissionRequest> {
     ];
     let class = prop::sample::select(vec![RequestClass::Read, RequestClass::Write]);
     let weight = prop_oneof![4 => Just(1_u32), 1 => 0..12_u32];
-    (0..2_u8, class, rate, weight).prop_map(|(key, class, rate, weight)| AdmissionRequest {
+    (0..2_u8, class, rate, weight).prop_map(|(key, class, rate, weight)| LawRequest {
         key: [key; 16],
         class,
         rate,
@@ -102,7 +101,7 @@ fn steps() -> impl Strategy<Value = Vec<(u64, LimiterStep)>> {
 /// Checks that every answer of a limiter on the given traffic is that of the reference limiter.
 fn agrees(
     make: MakeLimiter<'_>,
-    settings: LimiterSettings,
+    settings: LawSettings,
     steps: &[(u64, LimiterStep)],
 ) -> Result<(), String> {
     let reference = |settings| Box::new(ReferenceLimiter::new(settings)) as _;

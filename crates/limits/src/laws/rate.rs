@@ -1,19 +1,20 @@
 //! Laws of a quota per minute: the cap and the wait (L1 to L4), debt (L5) and weight (L12).
 
+use super::WINDOW_MS;
+use super::law_limit::LawRefusal;
+use super::law_request::{LawRequest, RateQuota};
+use super::law_settings::LawSettings;
 use std::collections::VecDeque;
 
 use super::harness::{LimiterHarness, plain};
 use super::{MakeLimiter, ScenarioRandom};
-use crate::admission_request::RateQuota;
-use crate::window::WINDOW_MS;
-use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
 
 type RoundResult = Result<u64, String>;
 
 /// One quota under test.
 pub(super) struct QuotaScenario {
-    pub(super) settings: LimiterSettings,
-    pub(super) request: AdmissionRequest,
+    pub(super) settings: LawSettings,
+    pub(super) request: LawRequest,
     pub(super) quota: u32,
     /// Number of refused attempts that count.
     pub(super) remembered: u32,
@@ -22,7 +23,7 @@ pub(super) struct QuotaScenario {
 impl QuotaScenario {
     fn new(random: &mut ScenarioRandom) -> Self {
         let settings = random.quotas();
-        let quota = settings.standard.free;
+        let quota = settings.standard.quota;
         if random.chance(75) {
             let remembered = settings.standard.terms(quota).remembered;
             return Self {
@@ -35,7 +36,7 @@ impl QuotaScenario {
         let quota = settings.search_per_minute;
         Self {
             settings,
-            request: AdmissionRequest {
+            request: LawRequest {
                 rate: RateQuota::Search,
                 ..plain(0)
             },
@@ -53,13 +54,13 @@ impl QuotaScenario {
     }
 
     /// Returns a request of some weight that the quota can admit.
-    pub(super) fn some(&self, random: &mut ScenarioRandom) -> AdmissionRequest {
+    pub(super) fn some(&self, random: &mut ScenarioRandom) -> LawRequest {
         let weight = if random.chance(70) {
             1
         } else {
             random.figure(1, self.quota.min(10))
         };
-        AdmissionRequest {
+        LawRequest {
             weight,
             ..self.request
         }
@@ -70,7 +71,7 @@ impl QuotaScenario {
         &self,
         harness: &mut LimiterHarness,
         random: &mut ScenarioRandom,
-    ) -> (AdmissionRequest, Result<(), LimitExceeded>) {
+    ) -> (LawRequest, Result<(), LawRefusal>) {
         harness.pass(random.gap(self.quota));
         let request = self.some(random);
         let answer = harness.once(&request);
@@ -155,7 +156,7 @@ pub(super) fn range(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Round
     for _ in 0..steps(random) {
         if random.chance(5) {
             harness.pass(random.gap(scene.quota));
-            let heavy = AdmissionRequest {
+            let heavy = LawRequest {
                 weight: scene.quota + random.figure(1, 2_000),
                 ..scene.request
             };

@@ -1,17 +1,20 @@
 //! Reference limiter: lists of everything, searched from end to end.
 
+use super::WINDOW_MS;
+use super::law_limit::{LawLimit, LawRefusal};
+use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_settings::LawSettings;
+use crate::admission_request::LimitKey;
+use crate::window::MAX_WEIGHT;
+use crate::window::WindowTerms;
 use std::collections::BTreeMap;
 
-use super::{AdmissionTicket, TestedLimiter, deadline_ms, slots};
-use crate::admission_request::{LimitKey, RateQuota, RequestClass};
-use crate::limit::Limit;
-use crate::window::{MAX_WEIGHT, WINDOW_MS, WindowTerms};
-use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
+use super::{AdmissionTicket, TestedLimiter, deadline_ms};
 
 /// Limiter as slow and as plain as its description. It never evicts anything.
 #[derive(Clone, Debug)]
 pub struct ReferenceLimiter {
-    settings: LimiterSettings,
+    settings: LawSettings,
     pasts: BTreeMap<LimitKey, ReferenceAccount>,
     flights: BTreeMap<AdmissionTicket, Flight>,
     admitted: u64,
@@ -111,7 +114,7 @@ impl ReferenceLog {
 impl ReferenceLimiter {
     /// Makes a limiter that has seen no request.
     #[must_use]
-    pub fn new(settings: LimiterSettings) -> Self {
+    pub fn new(settings: LawSettings) -> Self {
         Self {
             settings,
             pasts: BTreeMap::new(),
@@ -122,7 +125,7 @@ impl ReferenceLimiter {
 
     /// Returns the wait of the request after its last attempt, for each limit; 0 for limits with room.
     #[must_use]
-    pub fn waits(&mut self, request: &AdmissionRequest, now: u64) -> Vec<(Limit, u64)> {
+    pub fn waits(&mut self, request: &LawRequest, now: u64) -> Vec<(LawLimit, u64)> {
         let (standard, search, concurrent) = self.needs(request);
         let flights: Vec<u64> = self
             .flights_of(request)
@@ -153,31 +156,32 @@ impl ReferenceLimiter {
             }
         };
         vec![
-            (Limit::Standard, rate(&past.standard, standard)),
-            (Limit::Search, rate(&past.search, search)),
+            (LawLimit::Standard, rate(&past.standard, standard)),
+            (LawLimit::Search, rate(&past.search, search)),
             (concurrent.0, if full { latest.max(1) } else { 0 }),
-            (Limit::Cost, cost),
+            (LawLimit::Cost, cost),
         ]
     }
 
     fn needs(
         &self,
-        request: &AdmissionRequest,
-    ) -> ((WindowTerms, u32), (WindowTerms, u32), (Limit, u32)) {
+        request: &LawRequest,
+    ) -> ((WindowTerms, u32), (WindowTerms, u32), (LawLimit, u32)) {
         let (quota, weight, searches) = match request.rate {
             RateQuota::Standard { quota } => (quota, request.weight, 0),
             RateQuota::Search => (0, 0, request.weight),
             RateQuota::Mixed { quota, searches } => (quota, request.weight, searches),
         };
         let limit = match request.class {
-            RequestClass::Read => Limit::ConcurrentReads,
-            RequestClass::Write => Limit::ConcurrentWrites,
+            RequestClass::Read => LawLimit::ConcurrentReads,
+            RequestClass::Write => LawLimit::ConcurrentWrites,
         };
         let settings = &self.settings;
-        let slots = slots(settings, request.class);
+        let slots = settings.slots(request.class);
         let search = WindowTerms {
             quota: settings.search_per_minute,
             remembered: 0,
+            length: crate::rate::WindowLength::MINUTE,
         };
         (
             (settings.standard.terms(quota), weight),
@@ -186,8 +190,8 @@ impl ReferenceLimiter {
         )
     }
 
-    fn flights_of(&self, request: &AdmissionRequest) -> impl Iterator<Item = &Flight> {
-        let AdmissionRequest { key, class, .. } = *request;
+    fn flights_of(&self, request: &LawRequest) -> impl Iterator<Item = &Flight> {
+        let LawRequest { key, class, .. } = *request;
         self.flights
             .values()
             .filter(move |flight| flight.key == key && flight.class == class)
@@ -203,21 +207,17 @@ impl ReferenceAccount {
 }
 
 impl TestedLimiter for ReferenceLimiter {
-    fn admit(
-        &mut self,
-        request: &AdmissionRequest,
-        now: u64,
-    ) -> Result<AdmissionTicket, LimitExceeded> {
+    fn admit(&mut self, request: &LawRequest, now: u64) -> Result<AdmissionTicket, LawRefusal> {
         let (standard, search, _) = self.needs(request);
         let past = self.pasts.entry(request.key).or_default();
         past.last = past.last.max(now);
         let now = past.last;
         let mut refused = Vec::new();
         if standard.1 > 0 && !past.standard.charge(standard.0, standard.1, now) {
-            refused.push(Limit::Standard);
+            refused.push(LawLimit::Standard);
         }
         if search.1 > 0 && !past.search.charge(search.0, search.1, now) {
-            refused.push(Limit::Search);
+            refused.push(LawLimit::Search);
         }
         if let Some(per_minute) = self.settings.cost_per_minute {
             past.regain(now);
@@ -239,14 +239,14 @@ impl TestedLimiter for ReferenceLimiter {
         );
         refused.retain(|limit| !shadow.of(*limit));
         if let Some(&limit) = refused.first() {
-            return Err(LimitExceeded::new(
+            return Err(LawRefusal::new(
                 limit,
                 waits.iter().map(|(_, wait)| *wait).max().unwrap_or(0),
             ));
         }
         let ticket = AdmissionTicket(self.admitted);
         self.admitted += 1;
-        let LimiterSettings {
+        let LawSettings {
             cost_per_minute,
             cost_ceiling,
             ..
@@ -284,7 +284,7 @@ impl TestedLimiter for ReferenceLimiter {
         self.flights.remove(&ticket);
     }
 
-    fn set(&mut self, settings: LimiterSettings) {
+    fn set(&mut self, settings: LawSettings) {
         self.settings = settings;
     }
 

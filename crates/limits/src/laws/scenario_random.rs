@@ -1,9 +1,9 @@
 //! Reproducible randomness for made-up traffic (splitmix64).
 
-use crate::admission_request::{AdmissionRequest, RateQuota, RequestClass};
-use crate::limit::{Limit, PerLimit};
-use crate::limiter_settings::{LimiterSettings, Quota};
-use crate::window::WINDOW_MS;
+use super::WINDOW_MS;
+use super::law_limit::{LawLimit, PerLimit};
+use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_settings::{LawSettings, Quota};
 use std::time::Duration;
 
 /// Generator of random numbers; the same seed gives the same numbers.
@@ -74,8 +74,8 @@ impl ScenarioRandom {
     }
 
     /// Returns settings with every limit low.
-    pub fn tight(&mut self) -> LimiterSettings {
-        LimiterSettings {
+    pub fn tight(&mut self) -> LawSettings {
+        LawSettings {
             standard: self.terms(),
             search_per_minute: self.figure(0, 20),
             concurrent_reads: self.figure(1, 6),
@@ -94,30 +94,30 @@ impl ScenarioRandom {
     /// Returns random limits in shadow mode.
     pub fn shadow(&mut self) -> PerLimit<bool> {
         let mut shadow = PerLimit::default();
-        for limit in Limit::ALL {
+        for limit in LawLimit::ALL {
             *shadow.of_mut(limit) = self.chance(40);
         }
         shadow
     }
 
-    /// Returns settings with only the quotas, the standard one being in `standard.free`.
-    pub fn quotas(&mut self) -> LimiterSettings {
-        LimiterSettings {
+    /// Returns settings with only the quotas, the standard one being in `standard.quota`.
+    pub fn quotas(&mut self) -> LawSettings {
+        LawSettings {
             standard: self.terms(),
             search_per_minute: self.quota(),
             concurrent_reads: u32::MAX,
             concurrent_writes: u32::MAX,
             cost_per_minute: None,
-            ..LimiterSettings::default()
+            ..LawSettings::default()
         }
     }
 
     /// Returns a request under one of three keys, of any kind.
-    pub fn request(&mut self, settings: &LimiterSettings) -> AdmissionRequest {
+    pub fn request(&mut self, settings: &LawSettings) -> LawRequest {
         let quota = if self.chance(95) {
-            settings.standard.free
+            settings.standard.quota
         } else {
-            settings.standard.paid
+            settings.standard.other_quota
         };
         let rate = match self.within(0, 9) {
             0..7 => RateQuota::Standard { quota },
@@ -137,7 +137,7 @@ impl ScenarioRandom {
         } else {
             RequestClass::Write
         };
-        AdmissionRequest {
+        LawRequest {
             key: self.key(),
             class,
             rate,
@@ -161,8 +161,8 @@ impl ScenarioRandom {
             _ => 10,
         };
         Quota {
-            free: self.quota(),
-            paid: self.quota(),
+            quota: self.quota(),
+            other_quota: self.quota(),
             floor_percent,
         }
     }

@@ -1,9 +1,12 @@
 //! Interface that a law needs of a limiter, and this crate's limiter behind it.
 
+use super::law_limit::LawRefusal;
+use super::law_limiter::LawLimiter;
+use super::law_request::LawRequest;
+use super::law_settings::LawSettings;
+use crate::Permit;
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use crate::{AdmissionRequest, LimitExceeded, Limiter, LimiterSettings, Permit};
 
 /// Number of an admitted request that has not been finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,28 +18,24 @@ pub trait TestedLimiter {
     ///
     /// # Errors
     /// Fails with the refusal.
-    fn admit(
-        &mut self,
-        request: &AdmissionRequest,
-        now: u64,
-    ) -> Result<AdmissionTicket, LimitExceeded>;
+    fn admit(&mut self, request: &LawRequest, now: u64) -> Result<AdmissionTicket, LawRefusal>;
     /// Takes the cost of a request in flight.
     fn settle(&mut self, ticket: AdmissionTicket, cost: u32, now: u64);
     /// Ends a request in flight.
     fn finish(&mut self, ticket: AdmissionTicket);
     /// Replaces the settings.
-    fn set(&mut self, settings: LimiterSettings);
+    fn set(&mut self, settings: LawSettings);
     /// Evicts idle keys.
     fn sweep(&mut self, now: u64);
 }
 
 /// Function that makes the limiters a law tests.
-pub type MakeLimiter<'a> = &'a dyn Fn(LimiterSettings) -> Box<dyn TestedLimiter>;
+pub type MakeLimiter<'a> = &'a dyn Fn(LawSettings) -> Box<dyn TestedLimiter>;
 
 /// This crate's limiter, as the laws see it.
 #[derive(Debug)]
 pub struct RealLimiter {
-    limiter: Limiter,
+    limiter: LawLimiter,
     permits: HashMap<AdmissionTicket, Permit>,
     admitted: u64,
 }
@@ -44,9 +43,9 @@ pub struct RealLimiter {
 impl RealLimiter {
     /// Makes a new limiter.
     #[must_use]
-    pub fn boxed(settings: LimiterSettings) -> Box<dyn TestedLimiter> {
+    pub fn boxed(settings: LawSettings) -> Box<dyn TestedLimiter> {
         Box::new(Self {
-            limiter: Limiter::new(settings),
+            limiter: LawLimiter::new(settings),
             permits: HashMap::new(),
             admitted: 0,
         })
@@ -54,11 +53,7 @@ impl RealLimiter {
 }
 
 impl TestedLimiter for RealLimiter {
-    fn admit(
-        &mut self,
-        request: &AdmissionRequest,
-        now: u64,
-    ) -> Result<AdmissionTicket, LimitExceeded> {
+    fn admit(&mut self, request: &LawRequest, now: u64) -> Result<AdmissionTicket, LawRefusal> {
         let permit = self.limiter.admit(request, time(now))?;
         let ticket = AdmissionTicket(self.admitted);
         self.admitted += 1;
@@ -76,7 +71,7 @@ impl TestedLimiter for RealLimiter {
         self.permits.remove(&ticket);
     }
 
-    fn set(&mut self, settings: LimiterSettings) {
+    fn set(&mut self, settings: LawSettings) {
         self.limiter.set_settings(settings);
     }
 

@@ -280,7 +280,7 @@ impl Town {
                 },
                 ..workgraph_api::ApiSettings::default()
             },
-            limits: workgraph_limits::LimiterSettings::default(),
+            limits: workgraph_api::TokenLimits::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
             gid_generator: Arc::new(GidGenerator::new(0, None)),
         }));

@@ -4,7 +4,8 @@ use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
 use hyper::body::Body;
 use std::pin::Pin;
 use std::task::{Context, Waker};
-use workgraph_limits::{AdmissionRequest, Limiter, LimiterSettings, RateQuota, RequestClass};
+use std::time::SystemTime;
+use workgraph_limits::{AdmissionRequest, Limiter, Permit};
 
 #[test]
 fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {
@@ -82,22 +83,34 @@ fn a_proxy_is_not_limited_and_its_clients_are() {
     assert!(!door.register([1, 1, 1, 1].into()).unwrap().0.is_proxied());
 }
 
-const READ: AdmissionRequest = AdmissionRequest {
-    key: [1; 16],
-    class: RequestClass::Read,
-    rate: RateQuota::Standard { quota: 9 },
-    weight: 1,
-};
+const KEY: [u8; 16] = [1; 16];
+
+/// Limiter of two requests at the same time.
+struct Slots(Limiter<[u8; 16]>);
+
+impl Slots {
+    fn new() -> Self {
+        Self(Limiter::builder().concurrent(2).build())
+    }
+
+    fn running(&self) -> u32 {
+        let asked = AdmissionRequest::new(&KEY);
+        self.0.state(&asked, SystemTime::UNIX_EPOCH).concurrent[0].running
+    }
+
+    fn permit(&self) -> Option<Permit> {
+        self.0.admit(&KEY, SystemTime::UNIX_EPOCH).ok()
+    }
+}
 
 /// A client that has read its response sends the next request before hyper drops the bytes.
 #[test]
 fn a_small_response_frees_its_permit_before_the_client_can_read_it() {
-    let limiter = Limiter::new(LimiterSettings::default());
-    let now = std::time::SystemTime::UNIX_EPOCH;
-    let running = || limiter.state(&[1; 16], 9, now).reads.running;
+    let slots = Slots::new();
+    let running = || slots.running();
     let connection = Arc::new(ClientConnection::default());
     for (size, is_http1, left) in [(100, true, 0), (1 << 20, true, 1), (100, false, 1)] {
-        let permit = limiter.admit(&READ, now).ok();
+        let permit = slots.permit();
         let guard = connection.begin_response(permit, Duration::from_secs(60));
         let bytes = BodyBytes::new(vec![b' '; size].into(), Some(guard), None, is_http1);
         let mut body = ResponseBody::new(BodyContent::Bytes(bytes), None);
@@ -112,11 +125,10 @@ fn a_small_response_frees_its_permit_before_the_client_can_read_it() {
 
 #[test]
 fn a_reply_that_is_not_read_holds_its_permit_no_longer_than_its_time() {
-    let limiter = Limiter::new(LimiterSettings::default());
-    let now = std::time::SystemTime::UNIX_EPOCH;
-    let running = || limiter.state(&[1; 16], 9, now).reads.running;
+    let slots = Slots::new();
+    let running = || slots.running();
     let connection = Arc::new(ClientConnection::default());
-    let permit = || limiter.admit(&READ, now).ok();
+    let permit = || slots.permit();
     let time = Duration::from_millis(TICK_MILLIS * 4);
     let (first, second) = (
         connection.begin_response(permit(), time),

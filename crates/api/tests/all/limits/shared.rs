@@ -7,28 +7,29 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
+use workgraph_api::TokenLimits;
+use workgraph_api::limits::token_limits::STANDARD;
 use workgraph_auth::{Account, Tier};
 use workgraph_limits::shared_limiter::{
     AttemptOutcome, AttemptReceipt, SharedAnswer, SharedAttempt, SharedCounts, SharedMode,
-    StateRequest,
 };
 use workgraph_limits::{
-    LimitExceeded, LimitKey, Limiter, LimiterSettings, LimiterState, LocalLimits, OwnerTotals,
-    Permit, SharedLimiter, SharedRequest,
+    AdmissionRequest, DigestLimiter, LimitExceeded, LimitKey, LimiterSettings, LimiterState,
+    LocalLimits, OwnerTotals, Permit, SharedLimiter, SharedRequest, UniformState,
 };
 
 /// Limiter that stands for one elsewhere: it has counts of its own, and nothing of this process counts.
 #[derive(Debug)]
 struct Elsewhere {
-    limiter: Limiter,
-    totals: OwnerTotals,
+    limiter: DigestLimiter,
+    totals: OwnerTotals<u64, UniformState>,
     asked: AtomicU32,
 }
 
 impl SharedLimiter for Elsewhere {
     fn admit<'a>(
         &'a self,
-        request: &'a SharedRequest,
+        request: &'a SharedRequest<'a>,
         _: LocalLimits<'a>,
         now: SystemTime,
     ) -> SharedAnswer<'a, Result<Permit, LimitExceeded>> {
@@ -51,14 +52,11 @@ impl SharedLimiter for Elsewhere {
 
     fn state<'a>(
         &'a self,
-        asked: StateRequest<'a>,
-        _: &'a Limiter,
+        asked: AdmissionRequest<'a, LimitKey>,
+        _: &'a DigestLimiter,
         now: SystemTime,
     ) -> SharedAnswer<'a, LimiterState> {
-        Box::pin(async move {
-            self.limiter
-                .state_with(asked.key, asked.quota, asked.custom, now)
-        })
+        Box::pin(async move { self.limiter.state(&asked, now) })
     }
 
     fn mode(&self) -> SharedMode {
@@ -75,9 +73,10 @@ impl SharedLimiter for Elsewhere {
 }
 
 fn shared(world: &World) -> Arc<Elsewhere> {
+    let limits = LimiterSettings::from(&TokenLimits::default());
     let elsewhere = Arc::new(Elsewhere {
-        limiter: Limiter::new(LimiterSettings::default()),
-        totals: OwnerTotals::new(),
+        totals: OwnerTotals::new(&limits),
+        limiter: DigestLimiter::new(limits),
         asked: AtomicU32::new(0),
     });
     world.api.set_shared_limiter(elsewhere.clone());
@@ -108,9 +107,9 @@ fn the_limits_are_those_of_the_shared_limiter_and_each_request_asks_it_once() {
         assert_eq!(wait(&reply(&world, "bob", "GET", "/users/me")), 40);
         assert_eq!(elsewhere.asked.load(Relaxed), 143);
         let counts = elsewhere.limiter.counts();
-        assert_eq!((counts.admitted, counts.refused.standard), (141, 2));
+        assert_eq!((counts.admitted, counts.of(STANDARD).refused), (141, 2));
         let own = world.api.limiter().counts();
-        assert_eq!((own.admitted, own.refused.standard), (0, 0));
+        assert_eq!((own.admitted, own.of(STANDARD).refused), (0, 0));
     }
 }
 
@@ -119,12 +118,12 @@ fn the_limits_are_those_of_the_shared_limiter_and_each_request_asks_it_once() {
 fn costs_and_explanations_are_those_of_the_shared_limiter() {
     let world = limited();
     let elsewhere = shared(&world);
-    let settings = LimiterSettings {
+    let settings = TokenLimits {
         cost_per_minute: Some(10),
-        ..LimiterSettings::default()
+        ..TokenLimits::default()
     };
-    elsewhere.limiter.set_settings(settings);
-    world.api.limiter().set_settings(settings);
+    elsewhere.limiter.set_settings(&(&settings).into());
+    world.api.set_token_limits(settings);
     let first = explained(&world, "bob", "/users/me");
     let cost: u64 = header(&first, "Workgraph-Cost").unwrap().parse().unwrap();
     let left = header(&first, "RateLimit").unwrap();
@@ -161,14 +160,12 @@ fn an_answer_that_came_before_the_token_holds_for_this_token_alone() {
     );
     assert_eq!(quota(), "q=1500");
     assert_eq!(elsewhere.asked.load(Relaxed), 5);
-    let running = elsewhere.limiter.state(
-        &workgraph_auth::token_digest(&world.text("bob"))
-            .unwrap()
-            .key(),
-        1_500,
-        world.now(),
-    );
-    assert_eq!(running.reads.running, 0, "no permit is left over");
+    let key = workgraph_auth::token_digest(&world.text("bob"))
+        .unwrap()
+        .key();
+    let asked = AdmissionRequest::new(&key);
+    let running = elsewhere.limiter.state(&asked, world.now()).concurrent[0].running;
+    assert_eq!(running, 0, "no permit is left over");
 }
 
 /// S10. A token that is not valid, or no longer, uses nothing up.

@@ -9,9 +9,9 @@ use workgraph_api::limits::limit_overrides::{LimitOverride, LimitOverrides};
 fn a_full_total_of_searches_stops_no_other_request_and_the_reverse() {
     let world = limited();
     world.api.set_user_multiple(Some(1));
-    let mut settings = world.api.limiter().settings();
+    let mut settings = world.api.token_limits();
     (settings.standard.paid, settings.search_per_minute) = (3, 2);
-    world.api.limiter().set_settings(settings);
+    world.api.set_token_limits(settings);
     let search = format!(
         "/workspaces/{}/tasks/search?text=roses",
         world.gid("orchid")
@@ -49,9 +49,9 @@ fn a_full_total_of_searches_stops_no_other_request_and_the_reverse() {
 fn the_wait_is_the_longest_of_a_token_and_of_all_tokens_of_its_user() {
     let limited = || {
         let world = limited();
-        let mut settings = world.api.limiter().settings();
+        let mut settings = world.api.token_limits();
         settings.standard.free = 2;
-        world.api.limiter().set_settings(settings);
+        world.api.set_token_limits(settings);
         world.api.set_user_multiple(Some(1));
         world
     };
@@ -92,10 +92,10 @@ fn the_wait_is_the_longest_of_a_token_and_of_all_tokens_of_its_user() {
 #[test]
 fn after_the_wait_a_request_is_admitted_whatever_other_tokens_did() {
     let world = limited();
-    let mut settings = world.api.limiter().settings();
+    let mut settings = world.api.token_limits();
     settings.standard.free = 6;
     settings.cost_per_minute = Some(20);
-    world.api.limiter().set_settings(settings);
+    world.api.set_token_limits(settings);
     world.api.set_user_multiple(Some(2));
     let mut state = 5_u64;
     let mut random = |n: u64| {

@@ -107,7 +107,7 @@ impl World {
 
     /// Starts the API again with the limits of the contract. Without this, the tests have no limits.
     pub(crate) fn limit(&mut self) {
-        let limits = workgraph_limits::LimiterSettings::default();
+        let limits = workgraph_api::TokenLimits::default();
         let settings = self.api.settings().clone();
         let keys = KeyRing::new(1, [7; 32]);
         self.api = limited(
@@ -207,8 +207,8 @@ pub(super) fn api_of(
     })
 }
 
-fn no_limits() -> workgraph_limits::LimiterSettings {
-    let mut limits = workgraph_limits::LimiterSettings::default();
+fn no_limits() -> workgraph_api::TokenLimits {
+    let mut limits = workgraph_api::TokenLimits::default();
     limits.standard.free = 1_000_000;
     limits.standard.paid = 1_000_000;
     limits.search_per_minute = 1_000_000;
@@ -217,7 +217,7 @@ fn no_limits() -> workgraph_limits::LimiterSettings {
 }
 
 fn limited(
-    limits: workgraph_limits::LimiterSettings,
+    limits: workgraph_api::TokenLimits,
     graph: &Arc<dyn GraphStore>,
     tokens: &Arc<dyn TokenStore>,
     clock: &Arc<Hand>,

@@ -1,0 +1,124 @@
+//! This crate's limiter with the five limits that the laws speak of.
+
+use std::time::SystemTime;
+
+use super::law_limit::{LawCounts, LawRefusal};
+use super::law_request::{LawBatch, LawCharges, LawRequest};
+use super::law_settings::{LawOverrides, LawSettings};
+use crate::admission_request::LimitKey;
+use crate::concurrency::Permit;
+use crate::limiter::DigestLimiter;
+use crate::limiter_settings::LimiterSettings;
+use crate::limiter_state::{LimiterState, RemainingLimits};
+
+/// Limiter of this crate that is built from [`LawSettings`].
+#[derive(Debug)]
+pub struct LawLimiter {
+    limiter: DigestLimiter,
+}
+
+impl LawLimiter {
+    /// Makes a limiter that has seen no request.
+    #[must_use]
+    pub fn new(settings: LawSettings) -> Self {
+        Self {
+            limiter: DigestLimiter::new(LimiterSettings::from(&settings)),
+        }
+    }
+
+    /// Returns the limiter itself.
+    #[must_use]
+    pub fn limiter(&self) -> &DigestLimiter {
+        &self.limiter
+    }
+
+    /// Admits a request.
+    ///
+    /// # Errors
+    /// The refusal of a limit.
+    pub fn admit(&self, request: &LawRequest, now: SystemTime) -> Result<Permit, LawRefusal> {
+        self.admit_with(request, &LawOverrides::default(), now)
+    }
+
+    /// Admits a request with figures of its own.
+    ///
+    /// # Errors
+    /// The refusal of a limit.
+    pub fn admit_with(
+        &self,
+        request: &LawRequest,
+        custom: &LawOverrides,
+        now: SystemTime,
+    ) -> Result<Permit, LawRefusal> {
+        self.admit_batch(&request.as_batch(), custom, now)
+    }
+
+    /// Admits all the requests of a batch, or none.
+    ///
+    /// # Errors
+    /// The refusal of a limit.
+    pub fn admit_batch(
+        &self,
+        batch: &LawBatch,
+        custom: &LawOverrides,
+        now: SystemTime,
+    ) -> Result<Permit, LawRefusal> {
+        let charges = batch.charges(custom);
+        let admitted = self.limiter.admit_request(&charges.request(), now);
+        admitted.map_err(LawRefusal::from)
+    }
+
+    /// Returns the milliseconds that a batch would wait.
+    #[must_use]
+    pub fn wait(&self, batch: &LawBatch, custom: &LawOverrides, now: SystemTime) -> u64 {
+        self.limiter.wait(&batch.charges(custom).request(), now)
+    }
+
+    /// Returns the counts of every limit for a key whose standard quota is `quota`.
+    #[must_use]
+    pub fn state(&self, key: &LimitKey, quota: u32, now: SystemTime) -> LimiterState {
+        self.state_with(key, quota, &LawOverrides::default(), now)
+    }
+
+    /// Returns the counts of every limit for a key with figures of its own.
+    #[must_use]
+    pub fn state_with(
+        &self,
+        key: &LimitKey,
+        quota: u32,
+        custom: &LawOverrides,
+        now: SystemTime,
+    ) -> LimiterState {
+        let charges = LawCharges::of_key(*key, quota, custom);
+        self.limiter.state(&charges.request(), now)
+    }
+
+    /// Returns the rest of the quotas of a key as the last request that was counted left it.
+    #[must_use]
+    pub fn remaining(&self, key: &LimitKey, quota: u32, custom: &LawOverrides) -> RemainingLimits {
+        let charges = LawCharges::of_key(*key, quota, custom);
+        self.limiter.remaining(&charges.request())
+    }
+
+    /// Replaces the settings.
+    pub fn set_settings(&self, settings: LawSettings) {
+        self.limiter.set_settings(&LimiterSettings::from(&settings));
+    }
+
+    /// Drops the accounts of keys that would be treated as new anyway.
+    pub fn evict_idle(&self, now: SystemTime) {
+        self.limiter.evict_idle(now);
+    }
+
+    /// Returns the number of keys that have an account.
+    #[must_use]
+    pub fn tracked_keys(&self) -> usize {
+        self.limiter.tracked_keys()
+    }
+
+    /// Returns the number of admissions and refusals so far.
+    #[must_use]
+    pub fn counts(&self) -> LawCounts {
+        (&self.limiter.counts()).into()
+    }
+}
