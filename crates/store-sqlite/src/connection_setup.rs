@@ -28,7 +28,7 @@ pub struct StoreOptions {
     /// True if a separate thread copies the write-ahead log into the database. Without it the log grows until the store
     /// is closed.
     pub checkpoints: bool,
-    /// Bytes of write-ahead log after which it is copied.
+    /// Bytes of write-ahead log after which it is copied; when commits pause, a quarter of them.
     pub checkpoint_bytes: u64,
     /// Bytes of write-ahead log after which the writer waits until all of it is copied, so that it starts over.
     pub wal_limit_bytes: u64,
@@ -52,7 +52,7 @@ impl Default for StoreOptions {
         Self {
             readers: 0,
             checkpoints: true,
-            checkpoint_bytes: 4 << 20,
+            checkpoint_bytes: 16 << 20,
             wal_limit_bytes: 64 << 20,
             mmap_bytes: 1 << 40,
             cache_kib: 1024,

@@ -3,15 +3,24 @@
 //! A checkpoint syncs twice and copies megabytes; on the writer's thread every slow commit would wait for it. But while
 //! commits never pause, a checkpoint beside them never finds the log copied as a whole, so it cannot start over. When
 //! it has become very large, the writer waits once and makes it start over.
+//!
+//! A page that many commits write is copied once for all of them, so a busy log is copied in large pieces. When commits
+//! pause, what is there is copied, so that little is left to do after a crash.
 use crate::archive::Archiver;
 use crate::connection_setup;
 use crate::connection_setup::{PAGE, StoreOptions, StorePaths};
 use crate::open_error::StoreOpenError;
 use rusqlite::Connection;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+/// Number of steps of growth in which a busy log comes to the length at which it is copied.
+const STEPS: u64 = 4;
+
+/// Time without a step of growth after which a shorter log is copied.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Thread that copies the log; it ends when this is dropped.
 #[derive(Debug)]
@@ -35,7 +44,7 @@ impl WalMonitor {
     pub(crate) fn new(checkpoints: Option<&WalCheckpointer>, options: &StoreOptions) -> Self {
         let pages = |bytes: u64| (bytes / PAGE).max(1);
         let (every, limit) = (
-            pages(options.checkpoint_bytes),
+            pages(options.checkpoint_bytes / STEPS),
             pages(options.wal_limit_bytes),
         );
         let wake = checkpoints.and_then(|c| c.wake.clone());
@@ -107,15 +116,25 @@ impl Drop for WalCheckpointer {
     }
 }
 
-/// Copies the log as far as no one has to wait, each time it is woken. With an archive, only what is in it.
+/// Copies the log as far as no one has to wait, each time it has grown. With an archive, only what is in it.
 fn run(conn: &Connection, woken: &Receiver<()>, archiver: Option<&Archiver>) {
     let passive = || report("PASSIVE", checkpoint(conn, "PASSIVE"));
-    while woken.recv().is_ok() {
+    while grown(woken, PAUSE) {
         match archiver {
             None => drop(passive()),
             Some(archiver) => archiver.checkpoint(passive),
         }
     }
+}
+
+/// Waits until the log has grown by all steps, or by some and then not for a while. Returns false when the store closes.
+fn grown(woken: &Receiver<()>, pause: Duration) -> bool {
+    if woken.recv().is_err() {
+        return false;
+    }
+    let more = (1..STEPS).map(|_| woken.recv_timeout(pause));
+    let mut ends = more.filter_map(Result::err);
+    ends.next() != Some(RecvTimeoutError::Disconnected)
 }
 
 /// Waits for readers, within bounds, and makes the log start over. Returns false if another checkpoint was underway,
@@ -177,6 +196,22 @@ mod tests {
             woken_at,
             [false, false, true, false, false, true, false, false, true]
         );
+    }
+
+    #[test]
+    fn a_log_is_copied_after_all_steps_of_growth_or_after_fewer_and_a_pause() {
+        let (wake, woken) = sync_channel(8);
+        for _ in 0..STEPS + 1 {
+            wake.send(()).unwrap();
+        }
+        let long = Duration::from_hours(1);
+        assert!(grown(&woken, long));
+        assert_eq!(woken.try_iter().count(), 1, "a step of the next copy");
+        wake.send(()).unwrap();
+        assert!(grown(&woken, Duration::ZERO));
+        wake.send(()).unwrap();
+        drop(wake);
+        assert!(!grown(&woken, long));
     }
 
     #[test]
