@@ -2,7 +2,9 @@
 use super::{APP, Place, slots};
 use crate::probes::sample::Sample;
 use crate::probes::tenant_isolation::forms;
+use serde_json::json;
 use std::collections::BTreeMap;
+use workgraph_api::ApiSettings;
 use workgraph_api::request::Method;
 use workgraph_core::Level;
 use workgraph_core::model::registry::Type;
@@ -30,8 +32,28 @@ fn levels(scene: &Place) -> Levels {
     USERS.into_iter().map(of).collect()
 }
 
-/// Returns who has more access than before and than the caller had, if anybody has.
-fn gain(caller: &str, before: &Levels, after: &Levels) -> Option<String> {
+/// Returns the level of each caller on each named node, once in all teams that anybody may join.
+fn reach(scene: &Place) -> Levels {
+    let joined = scene.copy(ApiSettings::default());
+    for team in scene.things.get(&Type::Team).into_iter().flatten() {
+        let shown = joined
+            .world
+            .get("ada", &format!("/teams/{team}?opt_fields=visibility"));
+        if shown.json["data"]["visibility"] != "public" {
+            continue;
+        }
+        for user in ["mel", "moe", "vic"] {
+            let data = json!({"user": joined.world.gid(user).to_string()});
+            joined
+                .world
+                .post("ada", &format!("/teams/{team}/addUser"), data);
+        }
+    }
+    levels(&joined)
+}
+
+/// Returns who has more access than before and than the caller could have, if anybody has.
+fn gain(caller: &str, before: &Levels, reach: &Levels, after: &Levels) -> Option<String> {
     let me = caller.split('[').next()?;
     let of = |levels: &Levels, user: &str, name: &str| {
         let found = levels.get(user).and_then(|all| all.get(name));
@@ -39,7 +61,7 @@ fn gain(caller: &str, before: &Levels, after: &Levels) -> Option<String> {
     };
     for (user, all) in after {
         for (name, level) in all {
-            let most = of(before, user, name).max(of(before, me, name));
+            let most = of(before, user, name).max(of(reach, me, name));
             if *level > most {
                 return Some(format!(
                     "{user} has {level:?} on {name} in place of {most:?}"
@@ -85,23 +107,28 @@ fn requests(scene: &Place, row: &Operation, named: &[String]) -> Vec<Sample> {
     all
 }
 
-/// Sends what each caller can write, with the token that `token` returns for the caller; returns the first gain.
+/// Sends what each caller can write, with the token that `token` returns for the caller, and one request in `every`; returns the
+/// first gain.
 fn first_gain(
     rows: impl Iterator<Item = &'static Operation>,
+    every: usize,
     token: fn(&'static str) -> &'static str,
 ) -> Option<String> {
     let mut scene = Place::new();
-    let before = levels(&scene);
+    let (before, reach) = (levels(&scene), reach(&scene));
     for row in rows {
-        for caller in CALLERS {
-            for one in requests(&scene, row, &named(&scene, caller)) {
+        for (at, caller) in CALLERS.into_iter().enumerate() {
+            let all = requests(&scene, row, &named(&scene, caller));
+            // Another caller sends others.
+            for one in all.into_iter().skip(at % every).step_by(every) {
                 let answer = one.send(&scene.world, token(caller), row);
                 if answer.status >= 300 {
                     continue;
                 }
                 scene.world.work();
-                if let Some(gain) = gain(caller, &before, &levels(&scene)) {
-                    return Some(format!("{caller} {} {}: {gain}", row.id, one.target(row)));
+                if let Some(gain) = gain(caller, &before, &reach, &levels(&scene)) {
+                    let (target, body) = (one.target(row), json!(one.body));
+                    return Some(format!("{caller} {} {target} {body}: {gain}", row.id));
                 }
                 scene = Place::new();
             }
@@ -114,10 +141,11 @@ fn writes() -> impl Iterator<Item = &'static Operation> {
     all().filter(|row| row.method != Method::Get)
 }
 
-/// Nobody ends with more than somebody who had it gave, whatever the operation.
+/// Nobody ends with more than somebody who had it gave, whatever the operation. `WORKGRAPH_CASES` sends all requests.
 #[test]
 fn no_write_of_any_row_gives_more_access_than_its_caller_had() {
-    assert_eq!(first_gain(writes(), |caller| caller), None);
+    let every = std::env::var("WORKGRAPH_CASES").map_or(5, |_| 1);
+    assert_eq!(first_gain(writes(), every, |caller| caller), None);
 }
 
 /// A service that does not ask who calls is found by rows of several kinds of objects.
@@ -131,6 +159,6 @@ fn a_service_that_does_not_ask_who_calls_is_found() {
         "addUserForTeam",
     ] {
         let row = writes().filter(|row| row.id == id);
-        assert!(first_gain(row, |_| "ada").is_some(), "{id}");
+        assert!(first_gain(row, 1, |_| "ada").is_some(), "{id}");
     }
 }
