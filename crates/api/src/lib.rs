@@ -36,4 +36,4 @@ pub use refusal_reason::{Refusal, RefusalReason, RequestRefusal};
 pub use request::{ApiRequest, ApiResponse, RequestOrigin};
 pub use state::{Api, ApiDependencies};
 pub use workgraph_operations as operations;
-pub use workgraph_operations::{ApiSettings, Caller};
+pub use workgraph_operations::{ApiSettings, Caller, SCOPES};

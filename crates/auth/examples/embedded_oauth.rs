@@ -1,6 +1,6 @@
 //! An OAuth server inside a service of one's own: an app asks with PKCE, its user agrees, the app gets, refreshes and
 //! revokes its tokens. There is no HTTP here: each step is what one handler does.
-//! Run it with `cargo run -p workgraph-auth --example embedded_oauth`.
+//! Run it with `cargo run -p workgraph-auth --example embedded_oauth --features conformance`.
 use std::error::Error;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -15,8 +15,13 @@ const REDIRECT: &str = "https://planner.example/callback";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const USER: u64 = 12;
 const WORKSPACE: u64 = 7;
+const SCOPES: ScopeRegistry = ScopeRegistry::of(&[
+    ("tasks:read", "See tasks"),
+    ("tasks:write", "Create and change tasks"),
+]);
 const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy {
     issuer: "https://work.example",
+    scopes: SCOPES,
     issuer_in_responses: IssuerInResponses::Openid,
     oob_without_pkce: false,
 };
@@ -76,7 +81,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         name: "Planner".to_owned(),
         secret: Some(digest),
         redirects: vec![RedirectUri::register(REDIRECT, LoopbackPolicy::Refused)?],
-        scopes: RegisteredScopes::Only("tasks:read tasks:write".parse()?),
+        scopes: RegisteredScopes::Only(SCOPES.parse("tasks:read tasks:write")?),
         distribution: vec![WORKSPACE],
         disabled_in: vec![],
         owner: USER,
@@ -137,6 +142,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
         store: &store,
         users: &Directory,
         issuer: POLICY.issuer,
+        scopes: SCOPES,
+        tokens: TokenSettings::DEFAULT,
         signer: None,
     };
     let new_tokens = |id| NewTokenMaterial {

@@ -1,15 +1,22 @@
 //! The crate's front page: its modules, and the names most callers need.
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "conformance", doc = include_str!("../README.md"))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod authorization;
+#[cfg(feature = "axum")]
+mod axum_support;
+#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod endpoints;
 mod json;
 pub mod memory_token_store;
+#[cfg(feature = "axum")]
+pub mod oauth_server;
 pub mod oidc;
 mod params;
 pub mod ports;
 pub mod refusal_reason;
+pub mod token_verifier;
 pub mod tokens;
 
 pub use authorization::authorization_code::AuthorizationCode;
@@ -30,6 +37,8 @@ pub use endpoints::token_endpoints::{
     EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial, TokenError, UserDirectory,
 };
 pub use memory_token_store::MemoryTokenStore;
+#[cfg(feature = "axum")]
+pub use oauth_server::{OAuthServer, OAuthServerBuilder};
 pub use oidc::id_token::{IdToken, UserInfo};
 pub use oidc::signing_keys::{JsonWebKey, Rs256, Signer, SigningKeyRing};
 pub use params::Param;
@@ -38,8 +47,11 @@ pub use ports::oauth_store::{
 };
 pub use ports::token_store::{AuthStoreError, TokenAtCommit, TokenStore};
 pub use refusal_reason::AuthRefusal;
+pub use token_verifier::{GrantError, TokenLookup, TokenVerifier};
 pub use tokens::bearer::{BearerError, bearer};
-pub use tokens::grant::{Grant, TokenRefusal, check_token};
-pub use tokens::scope::{ScopeError, ScopeSet};
+pub use tokens::grant::{Grant, MissingScope, TokenRefusal, check_token};
+pub use tokens::scope::{Scope, ScopeError, ScopeRegistry, ScopeSet};
 pub use tokens::token_record::{Account, Login, PasswordLength, Tier, TokenRecord, check_password};
-pub use tokens::token_text::{Secret, SecretDigest, TokenKind, mint_token, token_digest};
+pub use tokens::token_text::{
+    Secret, SecretDigest, TokenKind, TokenPrefixes, TokenSettings, mint_token, token_digest,
+};

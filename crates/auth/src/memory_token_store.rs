@@ -1,9 +1,9 @@
 //! A store in memory: the reference for the behaviour of the ports, and useful in tests.
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 
 use crate::authorization::authorization_code::AuthorizationCode;
 use crate::authorization::browser_session::{BrowserSession, LoginAttempts};
@@ -113,11 +113,16 @@ impl MemoryTokenStore {
         Self::default()
     }
 
+    /// Returns the tables. Each change is whole, so they are right after a panic of another thread, too.
+    fn lock(&self) -> MutexGuard<'_, MemoryTokens> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns true if an app has a live grant of a user: a live refresh token, under an
     /// authorization that still stands.
     #[must_use]
     pub fn has_live_grant(&self, user: u64, app: u64) -> bool {
-        let state = self.0.lock();
+        let state = self.lock();
         let standing = state.standing.get(&(user, app)).copied();
         standing.is_some_and(|grant| {
             let lives = |t: &TokenRecord| {
@@ -131,7 +136,7 @@ impl MemoryTokenStore {
 /// Copies everything into a store of its own.
 impl Clone for MemoryTokenStore {
     fn clone(&self) -> Self {
-        Self(Mutex::new(self.0.lock().clone()))
+        Self(Mutex::new(self.lock().clone()))
     }
 }
 
@@ -146,7 +151,7 @@ impl TokenStore for MemoryTokenStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError> {
-        let state = self.0.lock();
+        let state = self.lock();
         let record = state
             .by_digest
             .get(digest)
@@ -158,7 +163,7 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         if !state.is_on(record.user) {
             return Err(AuthStoreError::NoAccount);
         }
@@ -170,15 +175,15 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, AuthStoreError> {
-        Ok(self.0.lock().revoke(id, now))
+        Ok(self.lock().revoke(id, now))
     }
 
     async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, AuthStoreError> {
-        Ok(self.0.lock().revoke_all(user, now))
+        Ok(self.lock().revoke_all(user, now))
     }
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, AuthStoreError> {
-        let state = self.0.lock();
+        let state = self.lock();
         Ok(state
             .tokens
             .values()
@@ -188,7 +193,7 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Result<(), AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         for (id, at) in used {
             if let Some(record) = state.tokens.get_mut(id) {
                 record.last_used_at = record.last_used_at.max(Some(*at));
@@ -202,7 +207,7 @@ impl TokenStore for MemoryTokenStore {
         account: Account,
         login: Option<Login>,
     ) -> Result<(), AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         if let Some(login) = login {
             if state
                 .by_email
@@ -230,7 +235,7 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError> {
-        self.0.lock().account(user).tier = tier;
+        self.lock().account(user).tier = tier;
         Ok(())
     }
 
@@ -240,7 +245,7 @@ impl TokenStore for MemoryTokenStore {
         disabled: bool,
         now: SystemTime,
     ) -> Result<(), AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         state.account(user).disabled = disabled;
         if disabled {
             state.revoke_all(user, now);
@@ -250,11 +255,11 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn account(&self, user: u64) -> Result<Option<Account>, AuthStoreError> {
-        Ok(self.0.lock().accounts.get(&user).copied())
+        Ok(self.lock().accounts.get(&user).copied())
     }
 
     async fn login(&self, email: &str) -> Result<Option<(Account, Secret)>, AuthStoreError> {
-        let state = self.0.lock();
+        let state = self.lock();
         let user = state.by_email.get(&normalize_email(email));
         Ok(user.and_then(|user| {
             Some((

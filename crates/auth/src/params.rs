@@ -1,5 +1,4 @@
 //! Parameters: lists of names and values, as queries and forms carry them.
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Decoded parameter: name and value.
 pub type Param = (String, String);
@@ -28,32 +27,43 @@ impl<'a> Params<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RepeatedParam(pub(crate) &'static str);
 
-/// Characters that are encoded: all but the unreserved ones (RFC 3986 section 2.3), so that a text
-/// reads back in a query, a form and a fragment alike.
-const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
-
 /// Joins `name=value` by `&`, with encoded values. Names are constants of this crate and need no
 /// encoding.
 pub(crate) fn join(fields: &[(&'static str, String)]) -> String {
     let each: Vec<String> = fields
         .iter()
-        .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, COMPONENT)))
+        .map(|(name, value)| format!("{name}={}", encode(value)))
         .collect();
     each.join("&")
 }
 
+/// Encodes all but the unreserved characters (RFC 3986 section 2.3), so that a text reads back in a query, a form and a
+/// fragment alike.
+pub(crate) fn encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let each = text.bytes().map(|byte| match byte {
+        byte if plain(byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    each.collect()
+}
+
 /// Decodes form encoding; `None` for a broken escape or invalid UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
-    let text = text.replace('+', " ");
-    let mut escapes = text.split('%').skip(1).map(str::as_bytes);
-    let whole = escapes
-        .all(|after| matches!(after, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit()));
-    let decoded = percent_decode_str(&text).decode_utf8().ok()?;
-    whole.then(|| decoded.into_owned())
+    let hex = |digit: u8| char::from(digit).to_digit(16);
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let (high, low) = (hex(rest.next()?)?, hex(rest.next()?)?);
+                u8::try_from(high << 4 | low).ok()?
+            }
+            b'+' => b' ',
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// Reads a number in the only form in which this service writes it: no sign, no leading zero.

@@ -13,6 +13,7 @@ pub mod model;
 pub mod plan;
 pub mod projection;
 pub mod rules;
+pub mod scopes;
 pub mod search;
 pub mod storage;
 

@@ -8,9 +8,14 @@ pub mod request_context;
 pub mod settings;
 pub mod table;
 
+use workgraph_auth::ScopeRegistry;
+
 pub use caller::Caller;
 pub use method::Method;
 pub use operation::{NumberedOperation, Operation};
 pub use request_context::RequestContext;
 pub use settings::ApiSettings;
 pub use table::{TABLES, all};
+
+/// Scopes of the API.
+pub const SCOPES: ScopeRegistry = ScopeRegistry::of(&workgraph_core::scopes::SCOPES);

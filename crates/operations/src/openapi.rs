@@ -13,7 +13,6 @@ mod schemas;
 use crate::operation::Operation;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use workgraph_auth::tokens::scope::SCOPES;
 
 /// The path of the API below the base URL of the server.
 const API_PATH: &str = "/api/1.0";
@@ -46,7 +45,7 @@ pub fn document(tables: &[&'static [Operation]], info: DocumentInfo<'_>) -> Valu
         }
     }
     let tags: Vec<Value> = tags.iter().map(|name| json!({ "name": name })).collect();
-    let scopes: Map<String, Value> = SCOPES
+    let scopes: Map<String, Value> = crate::SCOPES
         .iter()
         .map(|scope| (scope.name.to_owned(), json!(scope.description)))
         .collect();

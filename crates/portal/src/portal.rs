@@ -3,7 +3,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use workgraph_api::request_inspector::{RequestOwner, RequestRecord};
-use workgraph_api::{Api, ApiResponse, Clock, Entropy, Refusal, RequestRefusal, error as fault};
+use workgraph_api::{
+    Api, ApiResponse, Clock, Entropy, Refusal, RequestRefusal, SCOPES, error as fault,
+};
 use workgraph_auth::{
     AuthStoreError, AuthorizationPolicy, IssuerInResponses, LoopbackPolicy, OAuthStore,
     SigningKeyRing, UserDirectory,
@@ -63,6 +65,7 @@ impl PortalSettings {
     pub(crate) fn policy(&self) -> AuthorizationPolicy<'_> {
         AuthorizationPolicy {
             issuer: &self.base_url,
+            scopes: SCOPES,
             issuer_in_responses: self.issuer_in_responses,
             oob_without_pkce: self.oob_without_pkce,
         }

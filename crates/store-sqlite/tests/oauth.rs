@@ -9,10 +9,10 @@ use workgraph_auth::{
     Account, App, AuthStoreError, AuthorizationCode, BrowserSession, ConsentRecord,
     EndpointRequest, Endpoints, IssuedTokens, NewTokenMaterial, OAuthStore, RedemptionOutcome,
     RedirectUri, RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
-    TokenStore, UserDirectory, UserInfo,
+    TokenSettings, TokenStore, UserDirectory, UserInfo,
 };
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
-use workgraph_testkit::ScratchFolder;
+use workgraph_testkit::{SCOPES, ScratchFolder};
 
 fn open(folder: &ScratchFolder) -> SqliteStore {
     SqliteStore::open(folder.path(), StoreOptions::default()).unwrap()
@@ -39,7 +39,7 @@ fn app() -> App {
 
 /// Returns the consent of user 1 for the app, with a code of this seed.
 fn allow(seed: u8) -> ConsentRecord {
-    let scopes = ScopeSet::parse("tasks:read openid").unwrap();
+    let scopes = SCOPES.parse("tasks:read openid").unwrap();
     ConsentRecord {
         ticket: SecretDigest([seed; 32]),
         time: at(1),
@@ -181,6 +181,8 @@ fn a_thousand_codes_are_redeemed_once_each() {
             store: &store,
             users: &Ada,
             issuer: "https://work.example/api/1.0",
+            scopes: SCOPES,
+            tokens: TokenSettings::DEFAULT,
             signer: None,
         };
         let pairs = [
@@ -318,8 +320,8 @@ fn a_token_that_was_looked_up_before_follows_every_change() {
             .unwrap()
             .0
     };
-    assert_eq!(look().scopes, ScopeSet::parse("tasks:read openid").unwrap());
-    let only = RegisteredScopes::Only(ScopeSet::parse("openid").unwrap());
+    assert_eq!(look().scopes, SCOPES.parse("tasks:read openid").unwrap());
+    let only = RegisteredScopes::Only(SCOPES.parse("openid").unwrap());
     let narrow = App {
         scopes: only,
         ..app()

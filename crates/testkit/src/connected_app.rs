@@ -2,8 +2,12 @@
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{
     App, AuthStoreError, Authorization, AuthorizationCode, ConsentRecord, IssuedTokens, OAuthStore,
-    RegisteredScopes, ScopeSet, Secret, SecretDigest, TokenKind, TokenRecord, mint_token,
+    RegisteredScopes, ScopeRegistry, ScopeSet, Secret, SecretDigest, TokenKind, TokenRecord,
+    mint_token,
 };
+
+/// Scopes of the API, as stores read them.
+pub const SCOPES: ScopeRegistry = ScopeRegistry::of(&workgraph_core::scopes::SCOPES);
 
 /// Parties, scopes and numbers of a connection that a test makes.
 #[derive(Clone, Debug)]

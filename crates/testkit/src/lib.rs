@@ -13,7 +13,7 @@ pub mod search_histories;
 
 pub use caches::caches_are_on;
 pub use clock::{ManualClock, SeededBytes};
-pub use connected_app::{AppConnection, ConnectedApp, connect_app};
+pub use connected_app::{AppConnection, ConnectedApp, SCOPES, connect_app};
 pub use fixture::Fixture;
 pub use memory_store::{MemoryStore, WaveStore};
 pub use postgres_cluster::{PostgresCluster, TestDatabase};

@@ -23,7 +23,7 @@ const QUERY: &[u8] = b"-._~,:@/()*";
 pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
     // Nearly all texts are as they read.
     if !raw.iter().any(|byte| matches!(byte, b'%' | b'+' | 0)) {
-        let text = str::from_utf8(raw).map_err(|_| PercentError::Utf8)?;
+        let text = std::str::from_utf8(raw).map_err(|_| PercentError::Utf8)?;
         return Ok(text.to_owned());
     }
     let mut escapes = raw.split(|byte| *byte == b'%').skip(1);

@@ -5,9 +5,10 @@ use crate::admin::answer_values::time_or_null;
 use crate::cli::AppCommand;
 use anyhow::{Context, Error, Result, bail};
 use serde_json::{Value, json};
+use workgraph_api::SCOPES;
 use workgraph_auth::authorization::registered_app::{check_name, mint_secret};
 use workgraph_auth::tokens::scope::DEFAULT;
-use workgraph_auth::{App, AuthStoreError, RedirectUri, RegisteredScopes, ScopeSet, Secret};
+use workgraph_auth::{App, AuthStoreError, RedirectUri, RegisteredScopes, Secret};
 use workgraph_core::{Gid, Type};
 
 /// Properties with which an app is registered.
@@ -138,7 +139,7 @@ pub(crate) async fn run(service: &AdminService, what: AppCommand) -> Result<Valu
             for gid in &workspaces {
                 workspace_gids.push(workspace_gid(gid).await?);
             }
-            let scopes = ScopeSet::parse(scopes.as_deref().unwrap_or(DEFAULT));
+            let scopes = SCOPES.parse(scopes.as_deref().unwrap_or(DEFAULT));
             let scopes = RegisteredScopes::from_set(scopes?);
             let new = NewApp {
                 name: &name,

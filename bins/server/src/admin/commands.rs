@@ -10,8 +10,8 @@ use crate::runtime_limits::LimitScope;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::time::Duration;
+use workgraph_api::SCOPES;
 use workgraph_api::job_runner::PendingJob;
-use workgraph_auth::ScopeSet;
 use workgraph_core::access::Role;
 use workgraph_core::model::email_address;
 use workgraph_core::model::registry::rel;
@@ -357,7 +357,7 @@ async fn of_tokens(service: &AdminService, what: TokenCommand) -> Result<Value> 
             expires_days,
         } => {
             let user_gid = service.user(&user).await?.gid;
-            let scopes = scopes.map(|s| ScopeSet::parse(&s)).transpose()?;
+            let scopes = scopes.map(|s| SCOPES.parse(&s)).transpose()?;
             let lifetime = expires_days.map(|d| Duration::from_secs(u64::from(d) * 86_400));
             let (id, secret) = service
                 .create_token(user_gid, &description, scopes, lifetime)

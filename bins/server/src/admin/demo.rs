@@ -5,8 +5,9 @@ use crate::admin::bootstrap_file::{Bootstrap, TeamEntry};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use workgraph_api::SCOPES;
+use workgraph_auth::RegisteredScopes;
 use workgraph_auth::authorization::redirect_uri::OUT_OF_BAND;
-use workgraph_auth::{RegisteredScopes, ScopeSet};
 use workgraph_core::access::Role;
 use workgraph_core::model::time::{Date, Time};
 use workgraph_core::{Gid, Type};
@@ -108,7 +109,7 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, service: &AdminService) ->
             .await?,
     );
     boot.free_token = Some(boot.token(service, fay, "Demo, free plan").await?);
-    let scopes = ScopeSet::parse("tasks:read users:read openid email profile")?;
+    let scopes = SCOPES.parse("tasks:read users:read openid email profile")?;
     for (name, redirects, scopes) in [
         (
             "Demo app",

@@ -2,7 +2,7 @@
 use crate::probes::{ORCHID, sample, sender};
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
-use workgraph_auth::tokens::scope::SCOPES;
+use workgraph_api::SCOPES;
 use workgraph_operations::all;
 use workgraph_operations::operation::{Handler, ResponseKind};
 

@@ -52,9 +52,7 @@ fn the_catalogue_is_whole() {
     assert_eq!(routes.len(), entries.len(), "a route is there twice");
     for entry in &entries {
         for scope in entry.scopes.split(',').filter(|s| *s != "-") {
-            let known = workgraph_auth::tokens::scope::SCOPES
-                .iter()
-                .any(|s| s.name == scope);
+            let known = workgraph_api::SCOPES.iter().any(|s| s.name == scope);
             assert!(known, "{}: no such scope: {scope}", entry.id);
         }
     }

@@ -92,6 +92,10 @@ const FOLDERS: &[(&str, &str)] = &[
         "the list of all cases is in the file of the folder, and the cases use its harness",
     ),
     (
+        "auth::oauth_server",
+        "the handlers are functions of the server, and its routes are the list of them",
+    ),
+    (
         "core::engine::pagination",
         "the kinds of walks share the keyset and the row chunk of the walk that chooses among them",
     ),

@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 use tenants::tenants;
 use tokio::runtime::Runtime;
+use workgraph_api::SCOPES;
 use workgraph_api::features::webhooks::service::WebhookSettings;
 use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_api::ports::EntropyUnavailable;
@@ -34,8 +35,7 @@ use workgraph_api::{
     Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Clock, Entropy, RequestOrigin,
 };
 use workgraph_auth::{
-    Account, OAuthStore, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
-    mint_token,
+    Account, OAuthStore, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore, mint_token,
 };
 use workgraph_core::access::{Level, Role};
 use workgraph_core::model::draft::Draft;
@@ -301,7 +301,7 @@ impl World {
             user: self.gid(user).get(),
             app,
             workspaces: workspaces.iter().map(|w| self.gid(w).get()).collect(),
-            scopes: ScopeSet::parse(&scopes.replace(',', " ")).unwrap(),
+            scopes: SCOPES.parse(&scopes.replace(',', " ")).unwrap(),
             number: 1_000 + 3 * texts.len() as u64,
             at: self.clock.now(),
         };
@@ -449,7 +449,7 @@ fn of_tests(settings: &mut ApiSettings) {
 
 /// Returns all scopes but one, without full permissions.
 pub(crate) fn all_scopes_but(left_out: &str) -> String {
-    let names: Vec<&str> = workgraph_auth::tokens::scope::SCOPES
+    let names: Vec<&str> = SCOPES
         .iter()
         .map(|s| s.name)
         .filter(|n| *n != left_out)

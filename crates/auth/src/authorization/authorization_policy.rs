@@ -1,5 +1,7 @@
 //! Decisions of the operator about authorization requests and the responses to them.
 
+use crate::tokens::scope::ScopeRegistry;
+
 /// Requests whose responses name the issuer (`iss`, RFC 9207).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IssuerInResponses {
@@ -44,6 +46,8 @@ impl IssuerInResponses {
 pub struct AuthorizationPolicy<'a> {
     /// The issuer: the configured base URL.
     pub issuer: &'a str,
+    /// The scopes that an app may ask for.
+    pub scopes: ScopeRegistry,
     /// The requests whose responses name the issuer.
     pub issuer_in_responses: IssuerInResponses,
     /// True if apps that also have an `https` URL may ask for a code on a page without a challenge.

@@ -16,7 +16,7 @@ pub use crate::authorization::verified_client::{UnverifiedClientError, VerifiedC
 use crate::oidc::id_token::{IdToken, UserInfo};
 use crate::params::{Param, Params, RepeatedParam, number};
 use crate::refusal_reason::AuthRefusal;
-use crate::tokens::scope::{Scope, ScopeSet};
+use crate::tokens::scope::{DEFAULT, Scope, ScopeRegistry, ScopeSet};
 use crate::tokens::token_text::Secret;
 
 /// Longest `state` and `nonce`, in bytes.
@@ -182,7 +182,7 @@ impl AuthorizationRequest {
                 "The `code_challenge` parameter is missing; a request for a code on a page must have one.",
             ));
         }
-        let scopes = scopes(app.scopes, params.one("scope")?)?;
+        let scopes = scopes(policy.scopes, app.scopes, params.one("scope")?)?;
         let nonce = params.one("nonce")?;
         if nonce.is_some_and(|nonce| nonce.len() > MAX_ECHO_BYTES) {
             let text = "The `nonce` parameter is too long.";
@@ -267,8 +267,8 @@ impl AuthorizationRequest {
     /// Returns the requested scopes that an earlier authorization does not have, for the consent
     /// page.
     #[must_use]
-    pub fn new_scopes(&self, standing: Option<&Authorization>) -> Vec<&'static Scope> {
-        let had = |scope: &&Scope| standing.is_some_and(|before| before.scopes.allows(scope.name));
+    pub fn new_scopes(&self, standing: Option<&Authorization>) -> Vec<Scope> {
+        let had = |scope: &Scope| standing.is_some_and(|before| before.scopes.allows(scope.name));
         self.scopes.iter().filter(|scope| !had(scope)).collect()
     }
 
@@ -394,10 +394,14 @@ fn response_type(way: &ResponseTarget, params: Params<'_>) -> Result<ResponseTyp
 }
 
 /// Reads the scopes of a request by an app of this registration.
-fn scopes(registered: RegisteredScopes, text: Option<&str>) -> Result<ScopeSet, AuthorizeError> {
-    let asked = text.unwrap_or(crate::tokens::scope::DEFAULT);
+fn scopes(
+    known: ScopeRegistry,
+    registered: RegisteredScopes,
+    text: Option<&str>,
+) -> Result<ScopeSet, AuthorizeError> {
+    let asked = text.unwrap_or(DEFAULT);
     let forbidden = || AuthorizeError::ForbiddenScopes(asked.to_owned());
-    let set = ScopeSet::parse(asked).map_err(|_| forbidden())?;
+    let set = known.parse(asked).map_err(|_| forbidden())?;
     let fits = match registered {
         RegisteredScopes::Full => set.is_full(),
         RegisteredScopes::Only(only) => !set.is_full() && !set.is_empty() && only.covers(set),

@@ -1,11 +1,10 @@
 //! Responses of the authorization endpoint: their targets and their encodings.
 
-use thiserror::Error;
-
 use crate::authorization::redirect_uri::RedirectUri;
 use crate::params::join;
 use crate::refusal_reason::AuthRefusal;
 use crate::tokens::token_text::Secret;
+use std::fmt;
 
 /// Response type of a request: a code, an id_token or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,47 +69,58 @@ impl ResponseMode {
 }
 
 /// Error of the authorization endpoint that is sent to the app (RFC 6749 section 4.1.2.1).
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthorizeError {
     /// A parameter is missing, malformed or given twice.
-    #[error("{1}")]
     InvalidRequest(AuthRefusal, String),
     /// A response type that does not exist, or is not allowed for this app.
-    #[error(
-        "The `response_type` parameter must be code, id_token or both; a native app gets a code."
-    )]
     UnsupportedResponseType,
     /// Scopes that the app may not ask for; the text is the request's.
-    #[error("Your app is not allowed to request user authorization for `{}` scopes.", printable(.0))]
     ForbiddenScopes(String),
     /// An id_token without the scope `openid`.
-    #[error("An id_token needs the scope openid.")]
     InvalidScope,
     /// The user denied the request.
-    #[error("The user denied the request.")]
     Denied,
     /// The app is in none of the user's workspaces.
-    #[error("The app is not available in any of the user's workspaces.")]
     NotDistributed,
     /// `prompt=none`, and no user is signed in.
-    #[error("The user is not signed in.")]
     LoginRequired,
     /// `prompt=none`, and the user has not agreed to this yet.
-    #[error("The user has not agreed to this request yet.")]
     ConsentRequired,
     /// A request object was passed.
-    #[error("Request objects are not supported.")]
     RequestNotSupported,
     /// A reference to a request object was passed.
-    #[error("References to request objects are not supported.")]
     RequestUriNotSupported,
     /// An error of this service.
-    #[error("The server could not answer the request.")]
     ServerError,
     /// This service is overloaded.
-    #[error("The server is too busy to answer the request.")]
     TemporarilyUnavailable,
 }
+
+impl fmt::Display for AuthorizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidRequest(_, text) => f.write_str(text),
+            Self::UnsupportedResponseType => f.write_str("The `response_type` parameter must be code, id_token or both; a native app gets a code."),
+            Self::ForbiddenScopes(scopes) => write!(
+                f,
+                "Your app is not allowed to request user authorization for `{}` scopes.",
+                printable(scopes)
+            ),
+            Self::InvalidScope => f.write_str("An id_token needs the scope openid."),
+            Self::Denied => f.write_str("The user denied the request."),
+            Self::NotDistributed => f.write_str("The app is not available in any of the user's workspaces."),
+            Self::LoginRequired => f.write_str("The user is not signed in."),
+            Self::ConsentRequired => f.write_str("The user has not agreed to this request yet."),
+            Self::RequestNotSupported => f.write_str("Request objects are not supported."),
+            Self::RequestUriNotSupported => f.write_str("References to request objects are not supported."),
+            Self::ServerError => f.write_str("The server could not answer the request."),
+            Self::TemporarilyUnavailable => f.write_str("The server is too busy to answer the request."),
+        }
+    }
+}
+
+impl std::error::Error for AuthorizeError {}
 
 impl AuthorizeError {
     /// Returns the `error` code.

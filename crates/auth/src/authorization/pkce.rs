@@ -3,7 +3,6 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use thiserror::Error;
 
 use crate::tokens::token_text::SecretDigest;
 
@@ -17,21 +16,32 @@ const CHALLENGE_CHARS: usize = 43;
 pub struct CodeChallenge(SecretDigest);
 
 /// Reason for which a challenge was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChallengeError {
     /// A challenge without a method: the default would be `plain` (RFC 7636 section 4.3).
-    #[error("The `code_challenge_method` parameter is missing.")]
     NoMethod,
     /// A method without a challenge.
-    #[error("The `code_challenge` parameter is missing.")]
     NoChallenge,
     /// Another method than S256.
-    #[error("The `code_challenge_method` parameter must be S256.")]
     Method,
     /// Not the base64url form of 256 bits.
-    #[error("The `code_challenge` parameter must be 43 base64url characters.")]
     Form,
 }
+
+impl fmt::Display for ChallengeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoMethod => f.write_str("The `code_challenge_method` parameter is missing."),
+            Self::NoChallenge => f.write_str("The `code_challenge` parameter is missing."),
+            Self::Method => f.write_str("The `code_challenge_method` parameter must be S256."),
+            Self::Form => {
+                f.write_str("The `code_challenge` parameter must be 43 base64url characters.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ChallengeError {}
 
 impl CodeChallenge {
     /// Reads the two parameters of an authorization request; `None` if neither is there.

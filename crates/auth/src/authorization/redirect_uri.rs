@@ -1,6 +1,6 @@
 //! Redirect URLs and the rules of their registration. A request must then repeat one byte for byte.
 use crate::params::decode;
-use thiserror::Error;
+use std::fmt;
 
 /// Redirect URL of native apps: the code is shown on a page instead.
 pub const OUT_OF_BAND: &str = "urn:ietf:wg:oauth:2.0:oob";
@@ -33,40 +33,48 @@ pub enum LoopbackPolicy {
 pub struct RedirectUri(String);
 
 /// Reason for which a redirect URL cannot be registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedirectError {
     /// Neither `https` nor the out-of-band URN.
-    #[error(
-        "A redirect URL must start with https://, or be urn:ietf:wg:oauth:2.0:oob for native apps."
-    )]
     Scheme,
     /// Longer than [`MAX_REDIRECT_BYTES`].
-    #[error("A redirect URL must not be longer than 2,000 characters.")]
     Long,
     /// Spaces, control characters, backslashes, or anything outside ASCII.
-    #[error("A redirect URL must be plain ASCII without spaces and backslashes.")]
     Characters,
     /// A fragment.
-    #[error("A redirect URL must not have a fragment.")]
     Fragment,
     /// A user name or password.
-    #[error("A redirect URL must not have a user name or password.")]
     UserInfo,
     /// A wildcard.
-    #[error("A redirect URL must not have a wildcard.")]
     Wildcard,
     /// No host, or one of impossible form; or an impossible port.
-    #[error("A redirect URL must have a valid host and port.")]
     Host,
     /// A parameter in the query that a response has, too.
-    #[error(
-        "A redirect URL must not have the parameter {0} in its query: responses have one of this name."
-    )]
     Parameter(&'static str),
     /// A dot segment or a broken percent escape.
-    #[error("A redirect URL must not have dot segments or broken escapes.")]
     Path,
 }
+
+impl fmt::Display for RedirectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scheme => f.write_str("A redirect URL must start with https://, or be urn:ietf:wg:oauth:2.0:oob for native apps."),
+            Self::Long => f.write_str("A redirect URL must not be longer than 2,000 characters."),
+            Self::Characters => f.write_str("A redirect URL must be plain ASCII without spaces and backslashes."),
+            Self::Fragment => f.write_str("A redirect URL must not have a fragment."),
+            Self::UserInfo => f.write_str("A redirect URL must not have a user name or password."),
+            Self::Wildcard => f.write_str("A redirect URL must not have a wildcard."),
+            Self::Host => f.write_str("A redirect URL must have a valid host and port."),
+            Self::Parameter(name) => write!(
+                f,
+                "A redirect URL must not have the parameter {name} in its query: responses have one of this name."
+            ),
+            Self::Path => f.write_str("A redirect URL must not have dot segments or broken escapes."),
+        }
+    }
+}
+
+impl std::error::Error for RedirectError {}
 
 impl RedirectUri {
     /// Checks a redirect URL for registration.

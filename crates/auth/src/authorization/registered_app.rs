@@ -1,8 +1,7 @@
 //! Apps: the OAuth clients, their registration and their authentication.
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
-
-use thiserror::Error;
 
 use crate::authorization::redirect_uri::RedirectUri;
 use crate::tokens::scope::ScopeSet;
@@ -127,18 +126,29 @@ pub fn authenticate<'a>(found: Option<&'a App>, secret: &str) -> Option<&'a App>
 }
 
 /// Reason for which a name is not allowed for an app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameError {
     /// Nothing but white space.
-    #[error("An app must have a name.")]
     Empty,
     /// More than [`MAX_NAME_CHARS`].
-    #[error("The name of an app must not be longer than 100 characters.")]
     Long,
     /// Characters that are invisible, or that turn the direction of the text around them.
-    #[error("The name of an app must not have invisible characters.")]
     Characters,
 }
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("An app must have a name."),
+            Self::Long => f.write_str("The name of an app must not be longer than 100 characters."),
+            Self::Characters => {
+                f.write_str("The name of an app must not have invisible characters.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
 
 /// Checks an app's name, and returns it without white space around it. It is no HTML: pages escape
 /// it.

@@ -1,7 +1,6 @@
 //! Verification of the client of an authorization request: the app, and one of its redirect URLs.
+use std::fmt;
 use std::sync::Arc;
-
-use thiserror::Error;
 
 use crate::authorization::redirect_uri::RedirectUri;
 use crate::authorization::registered_app::App;
@@ -11,17 +10,24 @@ use crate::refusal_reason::AuthRefusal;
 /// Reason for which a request is answered with a page of plain text, status 400 and no redirect: no
 /// verified client is known to which the browser could be sent. The text repeats nothing of the
 /// request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnverifiedClientError {
     /// `client_id` is missing, given twice, or not the id of an app.
-    #[error("invalid_request: The `client_id` parameter does not match a valid application.")]
     Client(AuthRefusal),
     /// `redirect_uri` is missing, given twice, or not byte for byte one of the app's.
-    #[error(
-        "invalid_request: The `redirect_uri` parameter does not match a valid url for the application."
-    )]
     Redirect(AuthRefusal),
 }
+
+impl fmt::Display for UnverifiedClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(_) => f.write_str("invalid_request: The `client_id` parameter does not match a valid application."),
+            Self::Redirect(_) => f.write_str("invalid_request: The `redirect_uri` parameter does not match a valid url for the application."),
+        }
+    }
+}
+
+impl std::error::Error for UnverifiedClientError {}
 
 impl UnverifiedClientError {
     /// Returns the reason, for the log.

@@ -2,6 +2,7 @@
 //! random runs.
 //!
 //! Each case takes an empty store. A failure names the requirement that was not met.
+use std::fmt;
 mod account_cases;
 mod oauth_cases;
 pub mod oauth_laws;
@@ -14,12 +15,24 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use thiserror::Error;
-
 use crate::ports::oauth_store::OAuthStore;
 use crate::ports::token_store::{AuthStoreError, TokenStore};
+use crate::tokens::scope::ScopeRegistry;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{SecretDigest, TokenKind, mint_token};
+
+/// Scopes of the cases and laws. A store under test reads these names, among others if it has more.
+pub const SCOPES: ScopeRegistry = ScopeRegistry::of(&[
+    ("email", "See your e-mail address"),
+    ("openid", "Confirm who you are"),
+    ("profile", "See your name and picture"),
+    ("projects:delete", "Delete projects"),
+    ("projects:read", "See projects"),
+    ("tasks:delete", "Delete tasks"),
+    ("tasks:read", "See tasks"),
+    ("tasks:write", "Create and change tasks"),
+    ("users:read", "See the people you work with"),
+]);
 
 /// Test case that runs against an empty store.
 pub type TokenStoreCase =
@@ -28,9 +41,16 @@ pub type TokenStoreCase =
     ) -> Pin<Box<dyn Future<Output = Result<(), TokenStoreFailure>> + Send + 'a>>;
 
 /// Requirement that a store did not meet.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenStoreFailure(String);
+
+impl fmt::Display for TokenStoreFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TokenStoreFailure {}
 
 impl From<AuthStoreError> for TokenStoreFailure {
     fn from(error: AuthStoreError) -> Self {

@@ -4,7 +4,7 @@ pub(super) mod code_cases;
 pub(super) mod session_cases;
 pub(super) mod token_context_cases;
 
-use super::{TokenStoreFailure, at, ensure};
+use super::{SCOPES, TokenStoreFailure, at, ensure};
 use crate::authorization::authorization_code::AuthorizationCode;
 use crate::authorization::browser_session::BrowserSession;
 use crate::authorization::pkce::CodeChallenge;
@@ -21,7 +21,9 @@ use crate::tokens::token_text::{SecretDigest, TokenKind, mint_token};
 type CaseResult = Result<(), TokenStoreFailure>;
 
 fn set(text: &str) -> Result<ScopeSet, TokenStoreFailure> {
-    ScopeSet::parse(text).map_err(|e| TokenStoreFailure(e.to_string()))
+    SCOPES
+        .parse(text)
+        .map_err(|e| TokenStoreFailure(e.to_string()))
 }
 
 /// Returns an app registered with three scopes.

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 
-use super::{TokenStoreFailure, at, ensure};
+use super::{SCOPES, TokenStoreFailure, at, ensure};
 use crate::authorization::authorization_code::{AuthorizationCode, REPEAT_GRACE};
 use crate::authorization::authorization_policy::{AuthorizationPolicy, IssuerInResponses};
 use crate::authorization::authorization_request::{AuthorizationRequest, VerifiedClient};
@@ -28,13 +28,14 @@ use crate::ports::token_store::AuthStoreError;
 use crate::tokens::grant::check_token;
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::{Account, Tier};
-use crate::tokens::token_text::{SecretDigest, token_digest};
+use crate::tokens::token_text::{SecretDigest, TokenSettings, token_digest};
 
 const USERS: [u64; 3] = [1, 2, 3];
 const APPS: [u64; 3] = [40, 41, 42];
 const REDIRECT: &str = "https://app.example/cb";
 const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy {
     issuer: "https://wg.example/api/1.0",
+    scopes: SCOPES,
     issuer_in_responses: IssuerInResponses::Openid,
     oob_without_pkce: false,
 };
@@ -249,6 +250,8 @@ impl<'a> OAuthModel<'a> {
             store: self.store,
             users: &AnyUser,
             issuer: POLICY.issuer,
+            scopes: SCOPES,
+            tokens: TokenSettings::DEFAULT,
             signer: None,
         }
     }

@@ -1,7 +1,7 @@
 //! The cases about tokens.
-use super::{TokenStoreFailure, at, digest_of, ensure, personal};
+use super::{SCOPES, TokenStoreFailure, at, digest_of, ensure, personal};
 use crate::ports::token_store::{AuthStoreError, TokenStore};
-use crate::tokens::scope::{SCOPES, ScopeSet};
+use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::{Account, Tier, TokenRecord};
 use crate::tokens::token_text::{SecretDigest, TokenKind};
 
@@ -18,7 +18,9 @@ pub(super) async fn record_comes_back(store: &dyn TokenStore) -> Result<(), Toke
     user(store, 1).await?;
     user(store, LARGEST).await?;
     let every: Vec<&str> = SCOPES.iter().map(|scope| scope.name).collect();
-    let every = ScopeSet::parse(&every.join(" ")).map_err(|e| TokenStoreFailure(e.to_string()))?;
+    let every = SCOPES
+        .parse(&every.join(" "))
+        .map_err(|e| TokenStoreFailure(e.to_string()))?;
     let full = TokenRecord {
         description: "Skript für «Ω» 🦀 'quoted'".to_owned(),
         last_used_at: Some(at(5)),

@@ -5,7 +5,7 @@ use crate::authorization::authorization_policy::{AuthorizationPolicy, IssuerInRe
 use crate::authorization::pkce::METHOD;
 use crate::json::to_json;
 use crate::oidc::signing_keys::ALGORITHM;
-use crate::tokens::scope::{DEFAULT, SCOPES};
+use crate::tokens::scope::DEFAULT;
 
 /// Ways in which a client may authenticate.
 const METHODS: [&str; 2] = ["client_secret_post", "client_secret_basic"];
@@ -46,7 +46,7 @@ pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
     let auth = |path: &str| format!("{auth_url}/-/{path}");
     let scopes: Vec<&str> = [DEFAULT]
         .into_iter()
-        .chain(SCOPES.iter().map(|scope| scope.name))
+        .chain(policy.scopes.iter().map(|scope| scope.name))
         .collect();
     to_json(&DiscoveryDocument {
         issuer: base_url,

@@ -6,9 +6,6 @@ use crate::tokens::grant::is_alive;
 use crate::tokens::token_record::{Account, TokenRecord};
 use crate::tokens::token_text::TokenKind;
 
-/// Lifetime of an OAuth access token.
-pub const ACCESS_LIFETIME: Duration = Duration::from_secs(3600);
-
 /// Lifetime that is reported for a token that does not expire, counted from now: ten years.
 ///
 /// The reply always carries both times, since typed clients read them as plain integers.
@@ -49,19 +46,18 @@ pub fn introspect(found: Option<(&TokenRecord, &Account)>, now: SystemTime) -> I
         .expires_at
         .or(now.checked_add(UNLIMITED))
         .unwrap_or(now);
-    let rest = end.duration_since(now).unwrap_or_default();
+    let since = if record.kind == TokenKind::Access {
+        record.created_at
+    } else {
+        now
+    };
     Introspection::Active {
         token_type: if record.kind == TokenKind::Refresh {
             "refresh"
         } else {
             "bearer"
         },
-        expires_in: if record.kind == TokenKind::Access {
-            ACCESS_LIFETIME
-        } else {
-            rest
-        }
-        .as_secs(),
+        expires_in: end.duration_since(since).unwrap_or_default().as_secs(),
         exp: end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         scope: record.scopes.to_string(),
         client_id: record.app,

@@ -18,8 +18,9 @@ use crate::params::{Param, Params, RepeatedParam, decode, number};
 use crate::ports::oauth_store::OAuthStore;
 use crate::ports::token_store::AuthStoreError;
 use crate::refusal_reason::AuthRefusal;
+use crate::tokens::scope::ScopeRegistry;
 use crate::tokens::token_record::{Account, TokenRecord};
-use crate::tokens::token_text::{TokenKind, token_digest};
+use crate::tokens::token_text::{TokenKind, TokenSettings};
 
 mod token_exchange;
 
@@ -252,6 +253,10 @@ pub struct Endpoints<'a> {
     pub users: &'a dyn UserDirectory,
     /// The issuer: the configured base URL.
     pub issuer: &'a str,
+    /// The scopes that a refresh may ask for.
+    pub scopes: ScopeRegistry,
+    /// The form and lifetime of the tokens.
+    pub tokens: TokenSettings,
     /// The key that signs now. Without it there are no id_tokens.
     pub signer: Option<&'a dyn Signer>,
 }
@@ -344,7 +349,7 @@ impl Endpoints<'_> {
 
     /// Returns the token with this text and its context. A text that no token can have is an unknown token.
     async fn find_token(&self, text: &str) -> Result<Option<(TokenRecord, Account)>, EndpointStop> {
-        let Some(digest) = token_digest(text) else {
+        let Some(digest) = self.tokens.prefixes.digest(text) else {
             return Ok(None);
         };
         let found = self.store.find_token(&digest).await;

@@ -35,7 +35,7 @@ impl MemoryTokens {
 #[async_trait]
 impl OAuthStore for MemoryTokenStore {
     async fn put_app(&self, app: App, was: Option<&App>) -> Result<(), AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         if state.apps.get(&app.id) != was {
             return Err(AuthStoreError::Conflict);
         }
@@ -44,17 +44,17 @@ impl OAuthStore for MemoryTokenStore {
     }
 
     async fn app(&self, id: u64) -> Result<Option<Arc<App>>, AuthStoreError> {
-        Ok(self.0.lock().apps.get(&id).cloned().map(Arc::new))
+        Ok(self.lock().apps.get(&id).cloned().map(Arc::new))
     }
 
     async fn apps(&self, owner: Option<u64>) -> Result<Vec<App>, AuthStoreError> {
-        let state = self.0.lock();
+        let state = self.lock();
         let wanted = |app: &&App| owner.is_none_or(|owner| app.owner == owner);
         Ok(state.apps.values().filter(wanted).cloned().collect())
     }
 
     async fn keep_consent(&self, allow: ConsentRecord) -> Result<Authorization, AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let mut new = allow.authorization;
         if !state.is_on(new.user) {
             return Err(AuthStoreError::NoAccount);
@@ -90,7 +90,7 @@ impl OAuthStore for MemoryTokenStore {
         &self,
         mut code: AuthorizationCode,
     ) -> Result<Authorization, AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         if !state.is_on(code.user) {
             return Err(AuthStoreError::NoAccount);
         }
@@ -115,13 +115,13 @@ impl OAuthStore for MemoryTokenStore {
         user: u64,
         app: u64,
     ) -> Result<Option<Authorization>, AuthStoreError> {
-        let state = self.0.lock();
+        let state = self.lock();
         let id = state.standing.get(&(user, app));
         Ok(id.and_then(|id| state.authorizations.get(id)).cloned())
     }
 
     async fn authorizations(&self, user: u64) -> Result<Vec<Authorization>, AuthStoreError> {
-        let state = self.0.lock();
+        let state = self.lock();
         let live = |a: &&Authorization| a.user == user && a.revoked_at.is_none();
         Ok(state
             .authorizations
@@ -137,7 +137,7 @@ impl OAuthStore for MemoryTokenStore {
         user: u64,
         now: SystemTime,
     ) -> Result<bool, AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let live = |a: &&mut Authorization| a.user == user && a.revoked_at.is_none();
         let Some(authorization) = state.authorizations.get_mut(&id).filter(live) else {
             return Ok(false);
@@ -152,7 +152,7 @@ impl OAuthStore for MemoryTokenStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<AuthorizationCode>, AuthStoreError> {
-        Ok(self.0.lock().codes.get(digest).cloned())
+        Ok(self.lock().codes.get(digest).cloned())
     }
 
     async fn redeem(
@@ -161,7 +161,7 @@ impl OAuthStore for MemoryTokenStore {
         tokens: Option<IssuedTokens>,
         now: SystemTime,
     ) -> Result<RedemptionOutcome, AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let Some(found) = state.codes.get(code).cloned() else {
             return Ok(RedemptionOutcome::Unknown);
         };
@@ -203,7 +203,7 @@ impl OAuthStore for MemoryTokenStore {
         access: TokenRecord,
         now: SystemTime,
     ) -> Result<Option<TokenRecord>, AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let with = state.tokens.get(&refresh).and_then(|record| {
             let account = state.accounts.get(&record.user)?;
             let left = state.left(record);
@@ -224,11 +224,11 @@ impl OAuthStore for MemoryTokenStore {
     }
 
     async fn login_of(&self, user: u64) -> Result<Option<Login>, AuthStoreError> {
-        Ok(self.0.lock().logins.get(&user).cloned())
+        Ok(self.lock().logins.get(&user).cloned())
     }
 
     async fn change_password(&self, change: PasswordChange) -> Result<bool, AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let login = state.logins.get_mut(&change.user);
         let Some(login) = login.filter(|login| is_hash(login, &change.before)) else {
             return Ok(false);
@@ -246,7 +246,7 @@ impl OAuthStore for MemoryTokenStore {
         session: BrowserSession,
         hash: Option<&Secret>,
     ) -> Result<(), AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let login = state.logins.get(&session.user);
         let stands = |hash: &Secret| login.is_some_and(|login| is_hash(login, hash));
         let right = hash.is_none_or(stands);
@@ -264,13 +264,13 @@ impl OAuthStore for MemoryTokenStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(BrowserSession, Account)>, AuthStoreError> {
-        let state = self.0.lock();
+        let state = self.lock();
         let session = state.sessions.get(digest);
         Ok(session.and_then(|s| Some((*s, *state.accounts.get(&s.user)?))))
     }
 
     async fn sessions(&self, user: u64) -> Result<Vec<BrowserSession>, AuthStoreError> {
-        let state = self.0.lock();
+        let state = self.lock();
         let own = state.sessions.values().filter(|s| s.user == user);
         let mut own: Vec<BrowserSession> = own.copied().collect();
         own.sort_by_key(|session| (session.created_at, session.digest.0));
@@ -283,7 +283,7 @@ impl OAuthStore for MemoryTokenStore {
         address: IpAddr,
         now: SystemTime,
     ) -> Result<(), AuthStoreError> {
-        if let Some(session) = self.0.lock().sessions.get_mut(digest)
+        if let Some(session) = self.lock().sessions.get_mut(digest)
             && now >= session.last_used_at
         {
             session.last_used_at = now;
@@ -293,7 +293,7 @@ impl OAuthStore for MemoryTokenStore {
     }
 
     async fn end_session(&self, digest: &SecretDigest) -> Result<(), AuthStoreError> {
-        self.0.lock().sessions.remove(digest);
+        self.lock().sessions.remove(digest);
         Ok(())
     }
 
@@ -302,7 +302,7 @@ impl OAuthStore for MemoryTokenStore {
         user: u64,
         but: Option<SecretDigest>,
     ) -> Result<u64, AuthStoreError> {
-        Ok(self.0.lock().end_sessions(user, but))
+        Ok(self.lock().end_sessions(user, but))
     }
 
     async fn attempt_login(
@@ -310,7 +310,7 @@ impl OAuthStore for MemoryTokenStore {
         key: &SecretDigest,
         now: SystemTime,
     ) -> Result<Option<Duration>, AuthStoreError> {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         match LoginAttempts::attempt(state.strikes.get(key).copied(), now) {
             Ok(strikes) => {
                 state.strikes.insert(*key, strikes);
@@ -321,12 +321,12 @@ impl OAuthStore for MemoryTokenStore {
     }
 
     async fn clear_login_attempts(&self, key: &SecretDigest) -> Result<(), AuthStoreError> {
-        self.0.lock().strikes.remove(key);
+        self.lock().strikes.remove(key);
         Ok(())
     }
 
     async fn delete_expired(&self, before: SystemTime) -> Result<u64, AuthStoreError> {
-        let mut guard = self.0.lock();
+        let mut guard = self.lock();
         let state = &mut *guard;
         let mut gone = 0_u64;
         let mut keep = |stays: bool| {

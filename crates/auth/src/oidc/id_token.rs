@@ -37,6 +37,17 @@ struct UserClaims<'a> {
 }
 
 impl UserInfo {
+    /// Makes the facts of a user without a picture.
+    #[must_use]
+    pub fn new(id: u64, name: impl Into<String>, email: impl Into<String>) -> Self {
+        Self {
+            id,
+            name: name.into(),
+            email: email.into(),
+            picture: None,
+        }
+    }
+
     fn claims(&self, scopes: ScopeSet) -> UserClaims<'_> {
         let profile = scopes.allows("profile");
         UserClaims {

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rsa::PublicKeyComponents;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::json::to_json;
 use crate::oidc::ID_TOKEN_LIFETIME;
@@ -26,9 +25,16 @@ pub const KEY_RETENTION: Duration = ID_TOKEN_LIFETIME.saturating_add(Duration::f
 const MIN_MODULUS_BYTES: usize = 256;
 
 /// Error of a key that could not be read, or could not sign.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignError(&'static str);
+
+impl fmt::Display for SignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for SignError {}
 
 /// Signer with RS256.
 pub trait Signer: Send + Sync {

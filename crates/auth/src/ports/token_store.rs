@@ -1,31 +1,40 @@
 //! Port of the store of tokens and accounts.
+use std::fmt;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use thiserror::Error;
 
 use crate::tokens::token_record::{Account, Login, Tier, TokenRecord};
 use crate::tokens::token_text::{Secret, SecretDigest};
 
 /// Error of a store.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthStoreError {
     /// The store could not be reached or failed; the text is for the log.
-    #[error("the token store is unavailable: {0}")]
     Unavailable(String),
     /// The store cannot be reached now; nothing was changed.
-    #[error("the token store cannot be reached: {0}")]
     Unreachable(String),
     /// The store did not say what became of a change: it was made as a whole, or not at all.
-    #[error("what became of the change is not known: {0}")]
     Unknown(String),
     /// An id, digest or e-mail address is taken. Nothing was changed.
-    #[error("an id, digest or e-mail address is taken")]
     Conflict,
     /// The named account does not exist, or is disabled but must not be. Nothing was changed.
-    #[error("no such account, or it is switched off")]
     NoAccount,
 }
+
+impl fmt::Display for AuthStoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(reason) => write!(f, "the token store is unavailable: {reason}"),
+            Self::Unreachable(reason) => write!(f, "the token store cannot be reached: {reason}"),
+            Self::Unknown(reason) => write!(f, "what became of the change is not known: {reason}"),
+            Self::Conflict => f.write_str("an id, digest or e-mail address is taken"),
+            Self::NoAccount => f.write_str("no such account, or it is switched off"),
+        }
+    }
+}
+
+impl std::error::Error for AuthStoreError {}
 
 /// Result of a look-up of a token.
 #[derive(Clone, Debug)]

@@ -1,30 +1,39 @@
 //! Reader of the bearer token in the `Authorization` header (RFC 6750 section 2.1).
 //!
 //! A token in a query or a body is ignored: the caller does not pass it in.
-use thiserror::Error;
 
+use std::fmt;
 /// Name of the scheme.
 const SCHEME: &str = "Bearer";
 
 /// Reason for which a request's headers hold no bearer token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BearerError {
     /// There is no `Authorization` header, or it is empty.
-    #[error("no Authorization header")]
     Missing,
     /// The header names another scheme, such as `Basic`.
-    #[error("the Authorization scheme is not Bearer")]
     Scheme,
     /// The scheme is there but no token.
-    #[error("no token after Bearer")]
     Empty,
     /// More than one token, or a token with white space in it.
-    #[error("more than one token after Bearer")]
     Spaced,
     /// More than one `Authorization` header, even if they agree.
-    #[error("more than one Authorization header")]
     Repeated,
 }
+
+impl fmt::Display for BearerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("no Authorization header"),
+            Self::Scheme => f.write_str("the Authorization scheme is not Bearer"),
+            Self::Empty => f.write_str("no token after Bearer"),
+            Self::Spaced => f.write_str("more than one token after Bearer"),
+            Self::Repeated => f.write_str("more than one Authorization header"),
+        }
+    }
+}
+
+impl std::error::Error for BearerError {}
 
 impl BearerError {
     /// Returns the error code for `WWW-Authenticate` (RFC 6750 section 3.1). `None` if the client

@@ -1,8 +1,7 @@
 //! Grants: the rights of one request, decided from a stored token at one instant.
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
-
-use thiserror::Error;
 
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::{Account, Tier, TokenRecord};
@@ -33,25 +32,77 @@ pub struct Grant {
     pub allowed_workspaces: Option<Arc<[u64]>>,
 }
 
+impl Grant {
+    /// Checks that the request may do what needs a scope.
+    ///
+    /// # Errors
+    /// [`MissingScope`] if the token lacks it: a 403.
+    pub fn require(&self, scope: &str) -> Result<(), MissingScope> {
+        if self.scopes.allows(scope) {
+            return Ok(());
+        }
+        Err(MissingScope(scope.to_owned()))
+    }
+}
+
+/// Scope that a token lacks. The answer is a 403.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingScope(String);
+
+impl MissingScope {
+    /// Returns the scope.
+    #[must_use]
+    pub fn scope(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the value of `WWW-Authenticate` (RFC 6750 section 3.1).
+    #[must_use]
+    pub fn challenge(&self) -> String {
+        let plain = |c: &char| !matches!(c, '"' | '\\') && c.is_ascii_graphic();
+        let scope: String = self.0.chars().filter(plain).collect();
+        format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")
+    }
+}
+
+impl fmt::Display for MissingScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the token lacks the scope {}", self.0)
+    }
+}
+
+impl std::error::Error for MissingScope {}
+
 /// Reason for which a token is refused. Each is a 401.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenRefusal {
     /// No such token, or its record is not consistent.
-    #[error("the bearer token is unknown")]
     Unknown,
     /// The token has expired; the client may get another with a refresh token.
-    #[error("the bearer token has expired; a refresh token may be used to get another")]
     Expired,
     /// The token was revoked.
-    #[error("the bearer token was revoked")]
     Revoked,
     /// The token's account is disabled.
-    #[error("the account of the bearer token is disabled")]
     Disabled,
     /// The token is a refresh token, which is not a bearer token.
-    #[error("a refresh token is not a bearer token")]
     NotBearer,
 }
+
+impl fmt::Display for TokenRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("the bearer token is unknown"),
+            Self::Expired => f.write_str(
+                "the bearer token has expired; a refresh token may be used to get another",
+            ),
+            Self::Revoked => f.write_str("the bearer token was revoked"),
+            Self::Disabled => f.write_str("the account of the bearer token is disabled"),
+            Self::NotBearer => f.write_str("a refresh token is not a bearer token"),
+        }
+    }
+}
+
+impl std::error::Error for TokenRefusal {}
 
 impl TokenRefusal {
     /// Returns the error code for `WWW-Authenticate` (RFC 6750 section 3.1).

@@ -1,161 +1,112 @@
-//! Scopes: the registry of all scopes, and sets of them.
+//! Scopes: the registry of a service, and sets of its scopes.
 use std::fmt;
-use std::str::FromStr;
-
-use thiserror::Error;
+use std::hash::{Hash, Hasher};
+use std::ptr;
 
 /// Word for full permissions. Never part of a list.
 pub const DEFAULT: &str = "default";
 
+/// Words of the consent page for full permissions.
+pub const FULL_ACCESS_DESCRIPTION: &str = "See and change everything you can see and change";
+
 /// Permission that a user can grant to an app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// The name as sent: `<resource>:<action>`, or an OpenID Connect word.
+    /// The name as sent, such as `invoices:read`, or a word of OpenID Connect.
     pub name: &'static str,
     /// The permitted actions, in words for the consent page.
     pub description: &'static str,
 }
 
-const fn scope(name: &'static str, says: &'static str) -> Scope {
-    Scope {
-        name,
-        description: says,
-    }
-}
-
-/// Every scope, in order of name. A set is stored by these names, never by position.
-pub static SCOPES: &[Scope] = &[
-    scope("attachments:delete", "Delete attachments"),
-    scope("attachments:read", "See attachments and their files"),
-    scope("attachments:write", "Add attachments"),
-    scope("custom_fields:read", "See custom fields and their options"),
-    scope("custom_fields:write", "Create and change custom fields"),
-    scope("email", "See your e-mail address"),
-    scope("goals:read", "See goals"),
-    scope("goals:write", "Create and change goals"),
-    scope("jobs:read", "See the progress of jobs it started"),
-    scope("ooo_entries:delete", "Delete out-of-office entries"),
-    scope("ooo_entries:read", "See out-of-office entries"),
-    scope(
-        "ooo_entries:write",
-        "Create and change out-of-office entries",
-    ),
-    scope("openid", "Confirm who you are"),
-    scope("portfolios:read", "See portfolios and what they contain"),
-    scope("portfolios:write", "Create and change portfolios"),
-    scope("profile", "See your name and picture"),
-    scope(
-        "project_portfolio_settings:read",
-        "See the settings of projects in portfolios",
-    ),
-    scope(
-        "project_portfolio_settings:write",
-        "Change the settings of projects in portfolios",
-    ),
-    scope("project_sections:read", "See the sections of projects"),
-    scope("project_templates:read", "See project templates"),
-    scope("projects:delete", "Delete projects"),
-    scope("projects:read", "See projects"),
-    scope("projects:write", "Create and change projects"),
-    scope("roles:delete", "Delete roles"),
-    scope("roles:read", "See roles"),
-    scope("roles:write", "Create and change roles"),
-    scope("stories:delete", "Delete comments"),
-    scope("stories:read", "See comments and the history of tasks"),
-    scope("stories:write", "Write and change comments"),
-    scope("tags:read", "See tags"),
-    scope("tags:write", "Create and change tags"),
-    scope("task_custom_types:read", "See custom types of tasks"),
-    scope("task_templates:read", "See task templates"),
-    scope("tasks:delete", "Delete tasks"),
-    scope("tasks:read", "See tasks"),
-    scope("tasks:write", "Create and change tasks"),
-    scope("team_memberships:read", "See who is a member of which team"),
-    scope("teams:read", "See teams"),
-    scope("time_periods:read", "See time periods"),
-    scope(
-        "time_tracking_categories:delete",
-        "Delete categories of tracked time",
-    ),
-    scope(
-        "time_tracking_categories:read",
-        "See categories of tracked time",
-    ),
-    scope(
-        "time_tracking_categories:write",
-        "Create and change categories of tracked time",
-    ),
-    scope("time_tracking_entries:read", "See tracked time"),
-    scope(
-        "timesheet_approval_statuses:read",
-        "See the approval of timesheets",
-    ),
-    scope(
-        "timesheet_approval_statuses:write",
-        "Submit and approve timesheets",
-    ),
-    scope(
-        "users:read",
-        "See the people you work with, with their e-mail addresses",
-    ),
-    scope("webhooks:delete", "Delete webhooks"),
-    scope("webhooks:read", "See webhooks"),
-    scope("webhooks:write", "Create and change webhooks"),
-    scope(
-        "workspaces.typeahead:read",
-        "Search for objects by the start of their name",
-    ),
-    scope("workspaces:read", "See your workspaces"),
-];
-
-// Bit 127 belongs to no scope, so that full permissions differ from every list.
-const _: () = assert!(SCOPES.len() < 127);
-
-/// Words of the consent page for full permissions.
-pub const FULL_ACCESS_DESCRIPTION: &str = "See and change everything you can see and change";
-
-/// Reason for which a text is not a set of scopes.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ScopeError {
-    /// This name is not a scope.
-    #[error("unknown scope `{0}`")]
-    Unknown(String),
-    /// `default` stood beside other scopes; it only stands alone.
-    #[error("`default` cannot be combined with other scopes")]
-    Mixed,
-}
-
-/// Permissions of a token: a set of scopes, or everything.
+/// Every scope of a service, in order of name. It is a small value that is passed around by copying.
 ///
-/// Full permissions are more than all scopes together, since many operations have no scope and need
-/// full permissions. Actions do not imply each other: `tasks:write` does not let an app read a
-/// task.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct ScopeSet(u128);
+/// ```
+/// use workgraph_auth::ScopeRegistry;
+///
+/// let scopes = ScopeRegistry::new([
+///     ("invoices:read", "See your invoices"),
+///     ("invoices:write", "Change them"),
+/// ]);
+/// let granted = scopes.parse("invoices:read")?;
+/// assert!(granted.allows("invoices:read") && !granted.allows("invoices:write"));
+/// assert_eq!(granted.to_string(), "invoices:read");
+/// # Ok::<(), workgraph_auth::ScopeError>(())
+/// ```
+///
+/// A set is stored by the names of its scopes, so a registry may grow between two starts of a service.
+#[derive(Clone, Copy)]
+pub struct ScopeRegistry(&'static [(&'static str, &'static str)]);
 
-impl ScopeSet {
-    /// Returns full permissions: every endpoint, with or without a scope.
+impl ScopeRegistry {
+    /// Most scopes of a registry.
+    pub const MOST: usize = 126;
+
+    /// Registry without any scope: it reads full permissions and the empty set.
+    pub const EMPTY: Self = Self(&[]);
+
+    /// Makes a registry from scopes in any order, each a name and its description. It is kept until the process ends, so make one at
+    /// start, not one for each request.
+    ///
+    /// # Panics
+    /// Panics if a name is given twice, is `default`, or holds what no scope may have (RFC 6749 section 3.3), and if there are more
+    /// than [`MOST`](Self::MOST).
     #[must_use]
-    pub const fn full() -> Self {
-        Self(u128::MAX)
+    pub fn new<N: Into<String>, D: Into<String>>(scopes: impl IntoIterator<Item = (N, D)>) -> Self {
+        let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let scopes = scopes.into_iter();
+        let mut scopes: Vec<_> = scopes
+            .map(|(name, description)| (kept(name.into()), kept(description.into())))
+            .collect();
+        scopes.sort_unstable();
+        Self::of(Box::leak(scopes.into_boxed_slice()))
     }
 
-    /// Returns the set without any scope.
+    /// Makes a registry from scopes that are in order of name, each a name and its description. In a `static` or `const` its errors are
+    /// those of the compiler.
+    ///
+    /// # Panics
+    /// Panics like [`new`](Self::new), and if the names are not in order.
     #[must_use]
-    pub const fn empty() -> Self {
-        Self(0)
+    pub const fn of(scopes: &'static [(&'static str, &'static str)]) -> Self {
+        assert!(
+            scopes.len() <= Self::MOST,
+            "a registry has at most 126 scopes"
+        );
+        let mut rest = scopes;
+        let mut before: &[u8] = b"";
+        while let [(name, _), after @ ..] = rest {
+            let name = name.as_bytes();
+            assert!(
+                is_scope_name(name),
+                "a name of a scope has a character that none may have"
+            );
+            assert!(
+                is_before(before, name),
+                "names of scopes are in order, each once"
+            );
+            before = name;
+            rest = after;
+        }
+        Self(scopes)
     }
 
-    /// Returns true if these are full permissions.
+    /// Returns the number of scopes.
     #[must_use]
-    pub const fn is_full(self) -> bool {
-        self.0 == u128::MAX
+    pub const fn len(self) -> usize {
+        self.0.len()
     }
 
-    /// Returns true if nothing is allowed.
+    /// Returns true if there is no scope.
     #[must_use]
     pub const fn is_empty(self) -> bool {
-        self.0 == 0
+        self.0.is_empty()
+    }
+
+    /// Returns the scopes in order of name.
+    pub fn iter(self) -> impl Iterator<Item = Scope> {
+        let scope =
+            |(name, description): &(&'static str, &'static str)| Scope { name, description };
+        self.0.iter().map(scope)
     }
 
     /// Reads space-delimited names (RFC 6749 section 3.3): case-sensitive, in any order,
@@ -164,71 +115,220 @@ impl ScopeSet {
     ///
     /// # Errors
     /// Names the first unknown scope, or says that `default` did not stand alone.
-    pub fn parse(text: &str) -> Result<Self, ScopeError> {
-        let mut set = Self::empty();
+    pub fn parse(self, text: &str) -> Result<ScopeSet, ScopeError> {
+        let mut bits = 0;
         let mut default = false;
         for name in text.split(' ').filter(|name| !name.is_empty()) {
             if name == DEFAULT {
                 default = true;
             } else {
-                set.0 |= bit(name).ok_or_else(|| ScopeError::Unknown(name.to_owned()))?;
+                bits |= self
+                    .bit(name)
+                    .ok_or_else(|| ScopeError::Unknown(name.to_owned()))?;
             }
         }
-        match (default, set.is_empty()) {
-            (false, _) => Ok(set),
-            (true, true) => Ok(Self::full()),
-            (true, false) => Err(ScopeError::Mixed),
+        match (default, bits) {
+            (false, _) => Ok(ScopeSet {
+                bits,
+                registry: self,
+            }),
+            (true, 0) => Ok(ScopeSet::full()),
+            (true, _) => Err(ScopeError::Mixed),
         }
+    }
+
+    /// Returns the bit of a scope: its index in the registry.
+    fn bit(self, name: &str) -> Option<u128> {
+        let at = self
+            .0
+            .binary_search_by(|(known, _)| (*known).cmp(name))
+            .ok()?;
+        Some(1 << at)
+    }
+
+    fn is(self, other: Self) -> bool {
+        ptr::eq(self.0, other.0)
+    }
+}
+
+impl fmt::Debug for ScopeRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.iter().map(|(name, _)| name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+/// Returns true if these bytes are a scope of RFC 6749 section 3.3, and not [`DEFAULT`].
+const fn is_scope_name(name: &[u8]) -> bool {
+    let mut rest = name;
+    while let [byte, after @ ..] = rest {
+        if !matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e) {
+            return false;
+        }
+        rest = after;
+    }
+    !matches!(name, b"" | b"default")
+}
+
+/// Returns true if the first bytes are before the second in order.
+const fn is_before(mut first: &[u8], mut second: &[u8]) -> bool {
+    loop {
+        match (first, second) {
+            ([one, first_rest @ ..], [other, second_rest @ ..]) => {
+                if *one != *other {
+                    return *one < *other;
+                }
+                (first, second) = (first_rest, second_rest);
+            }
+            (_, []) => return false,
+            ([], _) => return true,
+        }
+    }
+}
+
+/// Reason for which a text is not a set of scopes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScopeError {
+    /// This name is not a scope.
+    Unknown(String),
+    /// `default` stood beside other scopes; it only stands alone.
+    Mixed,
+}
+
+impl fmt::Display for ScopeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "unknown scope `{name}`"),
+            Self::Mixed => f.write_str("`default` cannot be combined with other scopes"),
+        }
+    }
+}
+
+impl std::error::Error for ScopeError {}
+
+/// Permissions of a token: a set of scopes, or everything.
+///
+/// Full permissions are more than all scopes together, since many operations have no scope and need
+/// full permissions. Actions do not imply each other: `tasks:write` does not let an app read a
+/// task. Sets are equal if their scopes have the same names, whatever the registry.
+#[derive(Clone, Copy)]
+pub struct ScopeSet {
+    /// One bit for each scope of the registry, by its index. Bit 127 belongs to none, so full permissions differ from every list.
+    bits: u128,
+    registry: ScopeRegistry,
+}
+
+impl ScopeSet {
+    /// Returns full permissions: every endpoint, with or without a scope.
+    #[must_use]
+    pub const fn full() -> Self {
+        Self {
+            bits: u128::MAX,
+            registry: ScopeRegistry::EMPTY,
+        }
+    }
+
+    /// Returns the set without any scope.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self {
+            bits: 0,
+            registry: ScopeRegistry::EMPTY,
+        }
+    }
+
+    /// Returns true if these are full permissions.
+    #[must_use]
+    pub const fn is_full(self) -> bool {
+        self.bits == u128::MAX
+    }
+
+    /// Returns true if nothing is allowed.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.bits == 0
     }
 
     /// Returns true if a request that needs `scope` is allowed. An unknown name needs full
     /// permissions, as does an operation without a scope (see [`is_full`](Self::is_full)).
     #[must_use]
     pub fn allows(&self, scope: &str) -> bool {
-        self.is_full() || bit(scope).is_some_and(|bit| self.0 & bit != 0)
+        self.is_full()
+            || self
+                .registry
+                .bit(scope)
+                .is_some_and(|bit| self.bits & bit != 0)
     }
 
     /// Returns true if everything in `other` is in this set too. Only full permissions cover full
     /// ones.
     #[must_use]
-    pub const fn covers(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+    pub fn covers(self, other: Self) -> bool {
+        if self.is_full() || other.is_full() {
+            return self.is_full();
+        }
+        if self.registry.is(other.registry) {
+            return self.bits & other.bits == other.bits;
+        }
+        other.iter().all(|scope| self.allows(scope.name))
     }
 
     /// Returns the scopes that both sets allow. Full permissions leave the other set as it is.
     #[must_use]
-    pub const fn intersect(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+    pub fn intersect(self, other: Self) -> Self {
+        if self.is_full() {
+            return other;
+        }
+        if other.is_full() || self.registry.is(other.registry) {
+            let bits = self.bits & other.bits;
+            return Self { bits, ..self };
+        }
+        let known = other
+            .iter()
+            .filter_map(|scope| self.registry.bit(scope.name));
+        let theirs = known.fold(0, |bits, bit| bits | bit);
+        let bits = self.bits & theirs;
+        Self { bits, ..self }
     }
 
     /// Returns the scopes of the set in order of name; none for full permissions, which are no
     /// list.
-    pub fn iter(self) -> impl Iterator<Item = &'static Scope> {
-        let listed = if self.is_full() { 0 } else { self.0 };
-        SCOPES
-            .iter()
-            .enumerate()
+    pub fn iter(self) -> impl Iterator<Item = Scope> {
+        let listed = if self.is_full() { 0 } else { self.bits };
+        let scopes = self.registry.iter().enumerate();
+        scopes
             .filter(move |(at, _)| listed >> at & 1 == 1)
             .map(|(_, scope)| scope)
     }
 }
 
-/// Returns the bit of a scope: its index in the registry.
-fn bit(name: &str) -> Option<u128> {
-    let at = SCOPES.binary_search_by(|scope| scope.name.cmp(name)).ok()?;
-    Some(1 << at)
+impl Default for ScopeSet {
+    fn default() -> Self {
+        Self::empty()
+    }
 }
 
-impl FromStr for ScopeSet {
-    type Err = ScopeError;
+impl PartialEq for ScopeSet {
+    fn eq(&self, other: &Self) -> bool {
+        let (full, same) = (self.is_full(), self.registry.is(other.registry));
+        if full || other.is_full() || same {
+            return self.bits == other.bits;
+        }
+        self.covers(*other) && other.covers(*self)
+    }
+}
 
-    fn from_str(text: &str) -> Result<Self, ScopeError> {
-        Self::parse(text)
+impl Eq for ScopeSet {}
+
+/// Hashes the number of scopes, which equal sets of any two registries have in common.
+impl Hash for ScopeSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u32(self.bits.count_ones());
     }
 }
 
 /// Writes names in order, with one space between them; `default` for full permissions.
-/// [`ScopeSet::parse`] reads it back.
+/// [`ScopeRegistry::parse`] reads it back.
 impl fmt::Display for ScopeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_full() {

@@ -1,8 +1,7 @@
 //! Stored records of tokens, of the accounts for which they act, and of the accounts' logins.
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
-
-use thiserror::Error;
 
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
@@ -173,9 +172,17 @@ pub fn normalize_email(email: &str) -> String {
 const PASSWORD_BYTES: std::ops::RangeInclusive<usize> = 8..=1024;
 
 /// Error of a password that is too short or too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a password has {} to {} bytes", PASSWORD_BYTES.start(), PASSWORD_BYTES.end())]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PasswordLength;
+
+impl fmt::Display for PasswordLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, most) = (PASSWORD_BYTES.start(), PASSWORD_BYTES.end());
+        write!(f, "a password has {least} to {most} bytes")
+    }
+}
+
+impl std::error::Error for PasswordLength {}
 
 /// Checks that a password has an allowed length.
 ///

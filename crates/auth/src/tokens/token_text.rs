@@ -5,6 +5,7 @@
 //! a look-up. Neither is trusted: a token counts only if the digest of its *whole* text is stored,
 //! and its kind is read from the stored record.
 use std::fmt;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -38,17 +39,6 @@ impl TokenKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Personal, Self::Service, Self::Access, Self::Refresh];
 
-    /// Returns the first characters of a token of this kind.
-    #[must_use]
-    pub const fn prefix(self) -> &'static str {
-        match self {
-            Self::Personal => "wgp_",
-            Self::Service => "wgs_",
-            Self::Access => "wga_",
-            Self::Refresh => "wgr_",
-        }
-    }
-
     /// Returns the kind's name, as stores keep it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -64,6 +54,118 @@ impl TokenKind {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// First characters of the tokens of each kind: four, of letters, digits, `-` and `_`, which tell people and secret scanners what
+/// they found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenPrefixes {
+    personal: &'static str,
+    service: &'static str,
+    access: &'static str,
+    refresh: &'static str,
+}
+
+impl TokenPrefixes {
+    /// Prefixes `wgp_`, `wgs_`, `wga_` and `wgr_`.
+    pub const DEFAULT: Self = Self::new("wgp_", "wgs_", "wga_", "wgr_");
+
+    /// Makes the prefixes of personal, service, access and refresh tokens.
+    ///
+    /// # Panics
+    /// Panics if one of them is not four letters, digits, `-` or `_`. In a `static` or `const` that is an error of the compiler.
+    #[must_use]
+    pub const fn new(
+        personal: &'static str,
+        service: &'static str,
+        access: &'static str,
+        refresh: &'static str,
+    ) -> Self {
+        assert!(
+            is_prefix(personal) && is_prefix(service) && is_prefix(access) && is_prefix(refresh),
+            "a prefix is four letters, digits, - or _"
+        );
+        Self {
+            personal,
+            service,
+            access,
+            refresh,
+        }
+    }
+
+    /// Returns the first characters of a token of a kind.
+    #[must_use]
+    pub const fn of(&self, kind: TokenKind) -> &'static str {
+        match kind {
+            TokenKind::Personal => self.personal,
+            TokenKind::Service => self.service,
+            TokenKind::Access => self.access,
+            TokenKind::Refresh => self.refresh,
+        }
+    }
+
+    /// Makes a token of 256 random bits: the secret for its owner and the digest for the store.
+    ///
+    /// `random` must come from the operating system's generator, fresh for each token.
+    #[must_use]
+    pub fn mint(&self, kind: TokenKind, random: &[u8; 32]) -> (Secret, SecretDigest) {
+        mint_secret_text(self.of(kind), random)
+    }
+
+    /// Returns the digest of a presented token, or `None` for a text that no [`mint`](Self::mint) can have
+    /// made.
+    ///
+    /// `None` reveals only facts that a client can compute from the text alone, so it is no oracle.
+    #[must_use]
+    pub fn digest(&self, text: &str) -> Option<SecretDigest> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() | (b == b'-') | (b == b'_');
+        let known = |kind: &TokenKind| text.starts_with(self.of(*kind));
+        // Checks all bytes without a branch, so that the machine can compare many at a time.
+        let is_plain = || text.bytes().fold(true, |all, b| all & plain(b));
+        let looks_whole = text.len() == TOKEN_CHARS && is_plain();
+        (looks_whole && TokenKind::ALL.iter().any(known) && is_whole(text))
+            .then(|| SecretDigest::of(text))
+    }
+}
+
+impl Default for TokenPrefixes {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+const fn is_prefix(text: &str) -> bool {
+    let [a, b, c, d] = text.as_bytes() else {
+        return false;
+    };
+    is_token_byte(*a) && is_token_byte(*b) && is_token_byte(*c) && is_token_byte(*d)
+}
+
+const fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+}
+
+/// Form and lifetime of the tokens that a service issues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenSettings {
+    /// The first characters of tokens.
+    pub prefixes: TokenPrefixes,
+    /// The lifetime of an OAuth access token, at least a second.
+    pub access_lifetime: Duration,
+}
+
+impl TokenSettings {
+    /// The default prefixes, and access tokens of an hour.
+    pub const DEFAULT: Self = Self {
+        prefixes: TokenPrefixes::DEFAULT,
+        access_lifetime: Duration::from_secs(3600),
+    };
+}
+
+impl Default for TokenSettings {
+    fn default() -> Self {
+        Self::DEFAULT
     }
 }
 
@@ -139,12 +241,10 @@ impl fmt::Debug for SecretDigest {
     }
 }
 
-/// Makes a token of 256 random bits: the secret for its owner and the digest for the store.
-///
-/// `random` must come from the operating system's generator, fresh for each token.
+/// Makes a token with the default prefix of its kind, as [`TokenPrefixes::mint`] does.
 #[must_use]
 pub fn mint_token(kind: TokenKind, random: &[u8; 32]) -> (Secret, SecretDigest) {
-    mint_secret_text(kind.prefix(), random)
+    TokenPrefixes::DEFAULT.mint(kind, random)
 }
 
 /// Makes a secret of 256 random bits that is no token: an authorization code, a client secret, a
@@ -159,19 +259,10 @@ pub(crate) fn mint_secret_text(prefix: &str, random: &[u8; 32]) -> (Secret, Secr
     (Secret(text), digest)
 }
 
-/// Returns the digest of a presented token, or `None` for a text that no `mint_token` can have
-/// made.
-///
-/// `None` reveals only facts that a client can compute from the text alone, so it is no oracle.
+/// Returns the digest of a presented token with one of the default prefixes, as [`TokenPrefixes::digest`] does.
 #[must_use]
 pub fn token_digest(text: &str) -> Option<SecretDigest> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() | (b == b'-') | (b == b'_');
-    let known = |kind: &TokenKind| text.starts_with(kind.prefix());
-    // Checks all bytes without a branch, so that the machine can compare many at a time.
-    let is_plain = || text.bytes().fold(true, |all, b| all & plain(b));
-    let looks_whole = text.len() == TOKEN_CHARS && is_plain();
-    (looks_whole && TokenKind::ALL.iter().any(known) && is_whole(text))
-        .then(|| SecretDigest::of(text))
+    TokenPrefixes::DEFAULT.digest(text)
 }
 
 /// Returns true if the checksum at the end of a token's text is that of the rest.

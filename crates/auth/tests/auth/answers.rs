@@ -1,5 +1,6 @@
 //! The responses of the authorization endpoint, and the pages before them.
 use workgraph_auth::authorization::authorization_request::is_openid;
+use workgraph_auth::conformance::SCOPES;
 use workgraph_auth::{
     App, Authorization, AuthorizationPolicy, AuthorizationRequest, AuthorizationResponse,
     AuthorizationStep, BrowserSession, LoopbackPolicy, RedirectUri, ResponseType, ScopeSet,
@@ -242,7 +243,7 @@ fn what_comes_next() {
         id: 1,
         user,
         app: 40,
-        scopes: scopes.parse().unwrap(),
+        scopes: SCOPES.parse(scopes).unwrap(),
         created_at: at(0),
         revoked_at: None,
     };
@@ -334,7 +335,7 @@ fn the_consent_page_knows_what_is_new() {
         id: 1,
         user: 12,
         app: 40,
-        scopes: "tasks:read".parse().unwrap(),
+        scopes: SCOPES.parse("tasks:read").unwrap(),
         created_at: at(0),
         revoked_at: None,
     };
@@ -344,7 +345,7 @@ fn the_consent_page_knows_what_is_new() {
 
 #[test]
 fn an_openid_request_says_so() {
-    let set = |text: &str| ScopeSet::parse(text).unwrap();
+    let set = |text: &str| SCOPES.parse(text).unwrap();
     assert!(is_openid(set("openid"), None) && is_openid(ScopeSet::full(), Some("n")));
     assert!(!is_openid(set("tasks:read"), Some("n")) && !is_openid(ScopeSet::full(), None));
     let mut params = with(&with(&asks(), "scope", None), "nonce", Some("n"));

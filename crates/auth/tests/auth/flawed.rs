@@ -3,6 +3,7 @@ use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use workgraph_auth::conformance::SCOPES;
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, ConsentRecord,
     IssuedTokens, Login, MemoryTokenStore, OAuthStore, PasswordChange, RedemptionOutcome, ScopeSet,
@@ -137,7 +138,7 @@ impl OAuthStore for Flawed {
             && let Some(before) = self.1.authorization(user, app).await?
         {
             let both = format!("{} {}", before.scopes, allow.authorization.scopes);
-            allow.authorization.scopes = both.parse().unwrap_or(ScopeSet::full());
+            allow.authorization.scopes = SCOPES.parse(&both).unwrap_or(ScopeSet::full());
         }
         if self.is(Flaw::TicketTwice) {
             allow.ticket.0[0] ^= allow.authorization.scopes.to_string().len() as u8;

@@ -1,6 +1,7 @@
 //! The decision on a stored token: every refusal, and the exact instant of expiry.
 use std::time::{Duration, SystemTime};
 
+use workgraph_auth::conformance::SCOPES;
 use workgraph_auth::{
     Account, Grant, ScopeSet, Tier, TokenKind, TokenRecord, TokenRefusal, check_token,
 };
@@ -63,7 +64,7 @@ fn a_check_that_is_one_instant_late_or_early_is_noticed() {
 fn a_grant_says_what_the_record_says() {
     for kind in BEARERS {
         let record = TokenRecord {
-            scopes: ScopeSet::parse("tasks:read").unwrap(),
+            scopes: SCOPES.parse("tasks:read").unwrap(),
             ..record(kind)
         };
         let grant = check_token(&record, &ACCOUNT, at(0)).unwrap();

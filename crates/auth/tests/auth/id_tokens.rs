@@ -5,14 +5,14 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
-use workgraph_auth::conformance::block_on;
+use workgraph_auth::conformance::{SCOPES, block_on};
 use workgraph_auth::endpoints::discovery;
 use workgraph_auth::oidc::ID_TOKEN_LIFETIME;
 use workgraph_auth::oidc::id_token::user_info;
 use workgraph_auth::oidc::signing_keys::{KEY_SET_LIFETIME, SignError};
 use workgraph_auth::{
     AuthorizationPolicy, EndpointRequest, Endpoints, IdToken, IssuerInResponses, JsonWebKey, Rs256,
-    ScopeSet, Secret, SecretDigest, Signer, SigningKeyRing, UserInfo,
+    Secret, SecretDigest, Signer, SigningKeyRing, TokenSettings, UserInfo,
 };
 
 use crate::at;
@@ -65,7 +65,7 @@ fn id_token<'a>(person: &'a UserInfo, scopes: &str) -> IdToken<'a> {
         issuer: ISSUER,
         user: person,
         app: 40,
-        scopes: scopes.parse().unwrap(),
+        scopes: SCOPES.parse(scopes).unwrap(),
         nonce: None,
         auth_time: at(1000),
         access: None,
@@ -107,7 +107,7 @@ fn claims_come_by_scope() {
         ("email profile openid", true, true),
     ] {
         let claims = id_token(&person, scopes).claims(at(0));
-        let info = user_info(&person, scopes.parse().unwrap()).unwrap();
+        let info = user_info(&person, SCOPES.parse(scopes).unwrap()).unwrap();
         for json in [claims, info] {
             assert_eq!(
                 (
@@ -120,14 +120,17 @@ fn claims_come_by_scope() {
             );
         }
     }
-    assert_eq!(user_info(&person, "email profile".parse().unwrap()), None);
+    assert_eq!(
+        user_info(&person, SCOPES.parse("email profile").unwrap()),
+        None
+    );
     assert_eq!(
         user_info(
             &UserInfo {
                 picture: None,
                 ..person
             },
-            "openid profile".parse().unwrap()
+            SCOPES.parse("openid profile").unwrap()
         )
         .unwrap(),
         r#"{"sub":"12","name":"Ada \"L\" é"}"#
@@ -276,6 +279,8 @@ fn an_openid_exchange_brings_an_id_token() {
         store: service.store.as_ref(),
         users: &Town,
         issuer: ISSUER,
+        scopes: SCOPES,
+        tokens: TokenSettings::DEFAULT,
         signer: ring.signer(at(0)),
     };
     let get = |scope: &str, nonce| {
@@ -302,7 +307,7 @@ fn an_openid_exchange_brings_an_id_token() {
     );
     assert!(get("openid", None).body.contains("id_token"));
     assert!(!get("tasks:read", Some("n")).body.contains("id_token"));
-    assert!(ScopeSet::parse("openid").is_ok());
+    assert!(SCOPES.parse("openid").is_ok());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Introspection: four kinds of token in every state.
+use workgraph_auth::conformance::SCOPES;
 use workgraph_auth::endpoints::introspection::UNLIMITED;
-use workgraph_auth::{Account, ScopeSet, Tier, TokenKind, TokenRecord, introspect};
+use workgraph_auth::{Account, Tier, TokenKind, TokenRecord, introspect};
 
 use crate::{at, record};
 
@@ -15,7 +16,7 @@ fn json(record: &TokenRecord, account: &Account, millis: u64) -> String {
 #[test]
 fn a_live_token_is_described() {
     let scoped = |kind| TokenRecord {
-        scopes: ScopeSet::parse("users:read tasks:read").unwrap(),
+        scopes: SCOPES.parse("users:read tasks:read").unwrap(),
         ..record(kind)
     };
     assert_eq!(

@@ -13,12 +13,15 @@ mod id_tokens;
 mod introspection;
 mod laws;
 mod oauth;
+#[cfg(feature = "axum")]
+mod oauth_server;
 mod redirects;
 mod revocation;
 mod scopes;
 mod sessions;
 mod stores;
 mod tokens;
+mod verifier;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -6,14 +6,14 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use workgraph_auth::authorization::pkce::CodeChallenge;
 use workgraph_auth::authorization::registered_app::mint_secret;
-use workgraph_auth::conformance::block_on;
+use workgraph_auth::conformance::{SCOPES, block_on};
 use workgraph_auth::endpoints::token_endpoints::NewTokenMaterial;
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, AuthorizationPolicy,
     AuthorizationRefusal, AuthorizationRequest, ConsentRecord, EndpointReply, EndpointRequest,
     Endpoints, IssuerInResponses, LoopbackPolicy, MemoryTokenStore, OAuthStore, Param, RedirectUri,
-    RegisteredScopes, Secret, SecretDigest, Tier, TokenStore, UserDirectory, UserInfo,
-    VerifiedClient,
+    RegisteredScopes, Secret, SecretDigest, Tier, TokenSettings, TokenStore, UserDirectory,
+    UserInfo, VerifiedClient,
 };
 
 use crate::{at, random};
@@ -24,6 +24,7 @@ pub(crate) const ISSUER: &str = "https://wg.example/api/1.0";
 /// Policy of a server with default settings.
 pub(crate) const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy {
     issuer: ISSUER,
+    scopes: SCOPES,
     issuer_in_responses: IssuerInResponses::Openid,
     oob_without_pkce: false,
 };
@@ -54,7 +55,7 @@ pub(crate) fn app(id: u64, scopes: &str) -> App {
         name: "App".to_owned(),
         secret: Some(mint_secret(&random(id)).1),
         redirects: vec![uri(REDIRECT), uri(OOB)],
-        scopes: RegisteredScopes::from_set(scopes.parse().unwrap()),
+        scopes: RegisteredScopes::from_set(SCOPES.parse(scopes).unwrap()),
         distribution: vec![7],
         disabled_in: Vec::new(),
         owner: 12,
@@ -148,6 +149,8 @@ impl Service {
             store: self.store.as_ref(),
             users: &Town,
             issuer: ISSUER,
+            scopes: SCOPES,
+            tokens: TokenSettings::DEFAULT,
             signer: None,
         }
     }

@@ -1,9 +1,10 @@
 //! The revocation and introspection endpoints.
 use std::sync::Arc;
 
-use workgraph_auth::conformance::block_on;
+use workgraph_auth::conformance::{SCOPES, block_on};
 use workgraph_auth::{
-    EndpointRequest, Endpoints, Param, TokenKind, TokenRecord, TokenStore, mint_token,
+    EndpointRequest, Endpoints, Param, TokenKind, TokenRecord, TokenSettings, TokenStore,
+    mint_token,
 };
 
 use crate::flawed::{Flaw, Flawed};
@@ -130,6 +131,8 @@ fn b45_a_failing_store_is_never_a_success() {
         store: &broken,
         users: &Town,
         issuer: ISSUER,
+        scopes: SCOPES,
+        tokens: TokenSettings::DEFAULT,
         signer: None,
     };
     let pairs = revoking(&refresh);

@@ -2,7 +2,7 @@
 use std::collections::HashSet;
 
 use workgraph_auth::tokens::token_text::TOKEN_CHARS;
-use workgraph_auth::{Secret, SecretDigest, TokenKind, mint_token, token_digest};
+use workgraph_auth::{Secret, SecretDigest, TokenKind, TokenPrefixes, mint_token, token_digest};
 
 use crate::random;
 
@@ -43,7 +43,11 @@ fn neighbours(token: &str) -> Vec<String> {
     near.push(token.to_ascii_lowercase());
     near.push(token.chars().rev().collect());
     for kind in TokenKind::ALL {
-        near.push(format!("{}{}", kind.prefix(), &token[4..]));
+        near.push(format!(
+            "{}{}",
+            TokenPrefixes::DEFAULT.of(kind),
+            &token[4..]
+        ));
     }
     near.retain(|text| text != token);
     near

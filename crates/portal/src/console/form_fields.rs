@@ -1,4 +1,5 @@
 //! Reading the fields of a form.
+use workgraph_api::SCOPES;
 use workgraph_auth::authorization::registered_app::check_name;
 use workgraph_auth::{Param, ScopeSet};
 
@@ -30,7 +31,7 @@ impl<'a> FormFields<'a> {
             )),
         }
         let names: Vec<&str> = self.all("scope").collect();
-        match ScopeSet::parse(&names.join(" ")) {
+        match SCOPES.parse(&names.join(" ")) {
             Ok(set) if set.is_full() => {
                 problems.push(FormProblem::new("scopes", "Choose scopes from the list."));
                 ScopeSet::empty()

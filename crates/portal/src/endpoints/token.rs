@@ -1,9 +1,10 @@
 //! The endpoints that apps' servers post forms to: token, revocation, introspection.
 use std::time::SystemTime;
 
-use workgraph_api::{ApiResponse, Refusal, RequestRefusal};
+use workgraph_api::{ApiResponse, Refusal, RequestRefusal, SCOPES};
 use workgraph_auth::{
     AuthRefusal, EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial, TokenError,
+    TokenSettings,
 };
 
 use crate::common_responses::failure;
@@ -85,6 +86,8 @@ impl Portal {
             store: &*self.store,
             users: &*self.user_directory,
             issuer: &self.settings.base_url,
+            scopes: SCOPES,
+            tokens: TokenSettings::DEFAULT,
             signer: None,
         };
         Ok(match to {

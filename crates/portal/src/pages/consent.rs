@@ -1,7 +1,7 @@
 //! The pages that ask for consent, and that deliver the answer.
 use maud::{Markup, html};
-use workgraph_auth::ScopeSet;
-use workgraph_auth::tokens::scope::{FULL_ACCESS_DESCRIPTION, Scope};
+use workgraph_auth::tokens::scope::FULL_ACCESS_DESCRIPTION;
+use workgraph_auth::{Scope, ScopeSet};
 
 use super::layout::{HtmlPage, hidden, slim};
 
@@ -11,11 +11,11 @@ pub struct ConsentRequest {
     /// True if the app requests full permissions.
     pub full: bool,
     /// Scopes that are new.
-    pub new: Vec<&'static Scope>,
+    pub new: Vec<Scope>,
     /// Scopes that were granted before and stay.
-    pub already_granted: Vec<&'static Scope>,
+    pub already_granted: Vec<Scope>,
     /// Scopes that were granted before and end: the later request replaces the earlier one.
-    pub no_longer_granted: Vec<&'static Scope>,
+    pub no_longer_granted: Vec<Scope>,
     /// True if the app was granted scopes before.
     pub was_granted_before: bool,
 }
@@ -60,7 +60,7 @@ pub struct ConsentPage<'a> {
     pub switch_user_url: Option<&'a str>,
 }
 
-fn list(scopes: &[&'static Scope], class: &str) -> Markup {
+fn list(scopes: &[Scope], class: &str) -> Markup {
     html! {
         ul.can.(class) {
             @for scope in scopes { li { (scope.description) } }

@@ -1,7 +1,8 @@
 //! Parts of forms: fields with labels, hints and problems, and the summary of problems.
 use maud::{Markup, Render, html};
+use workgraph_api::SCOPES;
 use workgraph_auth::ScopeSet;
-use workgraph_auth::tokens::scope::{FULL_ACCESS_DESCRIPTION, SCOPES};
+use workgraph_auth::tokens::scope::FULL_ACCESS_DESCRIPTION;
 
 /// Problem with one field of a form that came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +164,7 @@ pub(super) fn permissions(
                 label for="only" { "Only these scopes" small { (only) } }
             }
             div.grid {
-                @for scope in SCOPES {
+                @for scope in SCOPES.iter() {
                     div.tick {
                         input id={ "s-" (scope.name) } type="checkbox" name="scope" value=(scope.name)
                             checked[!all && scopes.allows(scope.name)];

@@ -1,5 +1,6 @@
 //! Apps and connections.
 use crate::harness::{ADA, BOB, Desk, html, leads, now};
+use workgraph_api::SCOPES;
 use workgraph_auth::authorization::browser_session::csrf;
 use workgraph_auth::authorization::registered_app;
 use workgraph_auth::conformance::block_on;
@@ -27,7 +28,7 @@ fn an_app_is_registered_and_its_secret_reset() {
     assert!(registered_app::authenticate(Some(&app), &first).is_some());
     assert_eq!(
         app.scopes,
-        RegisteredScopes::Only("tasks:read openid".parse().unwrap())
+        RegisteredScopes::Only(SCOPES.parse("tasks:read openid").unwrap())
     );
     assert_eq!(
         (app.distribution.as_slice(), app.redirects.len()),
@@ -275,7 +276,7 @@ fn an_app_is_disconnected_by_its_user() {
         id: 900,
         user: BOB,
         app: app.id,
-        scopes: "tasks:read users:read".parse().unwrap(),
+        scopes: SCOPES.parse("tasks:read users:read").unwrap(),
         created_at: now(),
         revoked_at: None,
     };

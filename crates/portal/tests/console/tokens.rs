@@ -1,6 +1,7 @@
 //! Personal access tokens and service accounts.
 use crate::harness::{ADA, BOB, Desk, html, leads, now};
 use std::time::Duration;
+use workgraph_api::SCOPES;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{ScopeSet, SecretDigest, TokenKind, TokenRefusal, TokenStore, check_token};
 
@@ -27,7 +28,10 @@ fn a_token_is_made_shown_once_and_revoked() {
     );
     assert!(all.starts_with("wgp_"));
     assert!(allowed(&desk, &all).unwrap().is_full());
-    assert_eq!(allowed(&desk, &some), Ok("tasks:read".parse().unwrap()));
+    assert_eq!(
+        allowed(&desk, &some),
+        Ok(SCOPES.parse("tasks:read").unwrap())
+    );
     let records = block_on(desk.store.list(ADA)).unwrap();
     assert_eq!(
         records.iter().map(|r| r.expires_at).collect::<Vec<_>>(),

@@ -8,7 +8,7 @@ mod request_pages;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use self::request_pages::{request, requests, requests_off};
-use workgraph_auth::tokens::scope::SCOPES;
+use workgraph_api::SCOPES;
 use workgraph_auth::{RegisteredScopes, ScopeSet};
 use workgraph_portal::console::InvitationSummary;
 use workgraph_portal::pages::{
@@ -27,7 +27,7 @@ fn now() -> SystemTime {
 }
 
 fn set(text: &str) -> ScopeSet {
-    text.parse().unwrap()
+    SCOPES.parse(text).unwrap()
 }
 
 /// Returns all pages, with names that an app might have.

@@ -1,5 +1,6 @@
 //! Errors of authorization requests, and the users who are sent to the app with them.
 use workgraph_api::ApiResponse;
+use workgraph_api::SCOPES;
 
 use crate::browser::{Browser, authorize, form, header, hidden, leads, text};
 use crate::fixtures::{ADA, BOB, REDIRECT, Town};
@@ -133,7 +134,7 @@ fn a_request_that_is_in_order_again_starts_again() {
         .unwrap()
         .unwrap();
     let wider = App {
-        scopes: RegisteredScopes::Only("projects:write".parse().unwrap()),
+        scopes: RegisteredScopes::Only(SCOPES.parse("projects:write").unwrap()),
         ..App::clone(&app)
     };
     block_on(town.store.put_app(wider.clone(), Some(&app))).unwrap();

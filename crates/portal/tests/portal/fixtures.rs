@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use workgraph_api::SCOPES;
 use workgraph_api::operations::settings::InspectorSettings;
 use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::{Api, ApiResponse, Clock, Entropy};
@@ -260,7 +261,7 @@ impl Town {
             name: "Planner".to_owned(),
             secret: Some(digest),
             redirects: vec![RedirectUri::register(REDIRECT, LoopbackPolicy::Refused).unwrap()],
-            scopes: RegisteredScopes::Only("tasks:read tasks:write openid".parse().unwrap()),
+            scopes: RegisteredScopes::Only(SCOPES.parse("tasks:read tasks:write openid").unwrap()),
             distribution: vec![7],
             disabled_in: vec![],
             owner: ADA,

@@ -1,5 +1,6 @@
 //! Silent answers, which are given without a page.
 use proptest::prelude::*;
+use workgraph_api::SCOPES;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, ScopeSet};
 
@@ -18,7 +19,7 @@ enum Step {
 }
 
 fn set(text: &str) -> ScopeSet {
-    text.parse().unwrap()
+    SCOPES.parse(text).unwrap()
 }
 
 fn scopes() -> impl Strategy<Value = String> {

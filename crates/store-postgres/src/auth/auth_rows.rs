@@ -8,8 +8,12 @@ use workgraph_auth::authorization::pkce::CodeChallenge;
 use workgraph_auth::authorization::user_authorization::{TokenContext, effective_record};
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, Login,
-    RedirectUri, RegisteredScopes, ScopeSet, Secret, SecretDigest, Tier, TokenKind, TokenRecord,
+    RedirectUri, RegisteredScopes, ScopeRegistry, ScopeSet, Secret, SecretDigest, Tier, TokenKind,
+    TokenRecord,
 };
+
+/// Scopes whose names are in the tables.
+const SCOPES: ScopeRegistry = ScopeRegistry::of(&workgraph_core::scopes::SCOPES);
 
 /// First columns of a token's context, and of its account, in the statements that read a token.
 const REFRESH_ID: usize = 13;
@@ -35,7 +39,9 @@ pub(crate) fn maybe_stored(n: Option<u64>) -> Result<Option<i64>, AuthStoreError
 }
 
 fn scopes(row: &Row, at: usize) -> Stored<ScopeSet> {
-    ScopeSet::parse(get(row, at)?).map_err(|_| not_a(at, "set of scopes"))
+    SCOPES
+        .parse(get(row, at)?)
+        .map_err(|_| not_a(at, "set of scopes"))
 }
 
 /// Returns the stored text of a list of numbers.

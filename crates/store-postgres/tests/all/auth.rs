@@ -10,6 +10,7 @@ use workgraph_auth::{
     SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
 };
 use workgraph_store_postgres::PostgresStore;
+use workgraph_testkit::SCOPES;
 
 #[test]
 fn postgres_keeps_tokens_as_the_port_says() {
@@ -83,7 +84,7 @@ pub(crate) fn app(workspaces: &[u64]) -> App {
 
 /// Returns the consent of a user for the app, with a code.
 pub(crate) fn consent(user: u64, seed: &str) -> ConsentRecord {
-    let scopes = ScopeSet::parse("tasks:read openid").unwrap();
+    let scopes = SCOPES.parse("tasks:read openid").unwrap();
     ConsentRecord {
         ticket: digest(&format!("ticket {user} {seed}")),
         time: at(1),

@@ -7,10 +7,13 @@ use workgraph_auth::authorization::pkce::CodeChallenge;
 use workgraph_auth::authorization::user_authorization::{TokenContext, effective_record};
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, RedirectUri,
-    RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
+    RegisteredScopes, ScopeRegistry, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
 };
 use workgraph_core::model::time::Time;
 use workgraph_core::storage;
+
+/// Scopes whose names are in the tables.
+const SCOPES: ScopeRegistry = ScopeRegistry::of(&workgraph_core::scopes::SCOPES);
 
 /// First columns of a token's context, and of its account.
 const REFRESH_ID: usize = 13;
@@ -74,7 +77,9 @@ fn unreadable(at: usize, what: &str) -> rusqlite::Error {
 }
 
 fn scopes(row: &Row<'_>, at: usize) -> rusqlite::Result<ScopeSet> {
-    ScopeSet::parse(row.get_ref(at)?.as_str()?).map_err(|_| unreadable(at, "set of scopes"))
+    SCOPES
+        .parse(row.get_ref(at)?.as_str()?)
+        .map_err(|_| unreadable(at, "set of scopes"))
 }
 
 /// Returns the stored text of a list of numbers.

@@ -1,12 +1,12 @@
 //! Acts outside the graph, each of which has its rows in the audit log.
 use super::{GraphStoreFailure, ensure, same};
-use crate::Fixture;
+use crate::{Fixture, SCOPES};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_auth::authorization::user_authorization::Authorization;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{
     Account, App, AuthStoreError, BrowserSession, ConsentRecord, Login, OAuthStore, PasswordChange,
-    RegisteredScopes, ScopeSet, Secret, SecretDigest, Tier, TokenKind, TokenRecord,
+    RegisteredScopes, Secret, SecretDigest, Tier, TokenKind, TokenRecord,
 };
 use workgraph_core::access::Role;
 use workgraph_core::audit::{ActorContext, AuditActor, AuditChannel, AuditQuery, AuditRow};
@@ -74,8 +74,8 @@ fn login(hash: &str) -> Option<Login> {
 const AUTHORIZATION: u64 = 9_000;
 
 fn consent(user: u64, ticket: u8, scopes: &str) -> Result<ConsentRecord, GraphStoreFailure> {
-    let scopes =
-        ScopeSet::parse(scopes).map_err(|error| GraphStoreFailure(format!("{error:?}")))?;
+    let scopes = SCOPES.parse(scopes);
+    let scopes = scopes.map_err(|error| GraphStoreFailure(format!("{error:?}")))?;
     Ok(ConsentRecord {
         ticket: SecretDigest([ticket; 32]),
         time: at(1),

@@ -13,7 +13,7 @@ impl OAuthModel<'_> {
             (1, _) | (_, RegisteredScopes::Full) => "default".to_owned(),
             (_, RegisteredScopes::Only(only)) => {
                 let some = self.rng.scopes();
-                let some = ScopeSet::parse(&some).unwrap_or(only).intersect(only);
+                let some = SCOPES.parse(&some).unwrap_or(only).intersect(only);
                 if some.is_empty() { only } else { some }.to_string()
             }
         };
@@ -41,7 +41,9 @@ impl OAuthModel<'_> {
         let Ok(verified) = verified else {
             return Ok(());
         };
-        let set = ScopeSet::parse(&asked).map_err(|e| TokenStoreFailure(e.to_string()))?;
+        let set = SCOPES
+            .parse(&asked)
+            .map_err(|e| TokenStoreFailure(e.to_string()))?;
         let may = match app.scopes {
             RegisteredScopes::Full => set.is_full(),
             RegisteredScopes::Only(only) => !set.is_full() && only.covers(set),
@@ -231,7 +233,7 @@ impl OAuthModel<'_> {
         let scopes = self
             .expected(&with)
             .filter(|_| with.refresh && app == with.app);
-        let asked = asked.map(|text| ScopeSet::parse(&text));
+        let asked = asked.map(|text| SCOPES.parse(&text));
         let bought = scopes.and_then(|has| match asked {
             None => Some(has),
             Some(asked) => asked.ok().filter(|asked| has.covers(*asked)),
@@ -337,8 +339,9 @@ impl OAuthModel<'_> {
     /// Changes the registered scopes of an app, as its owner.
     pub(super) async fn register(&mut self) -> Result<(), TokenStoreFailure> {
         let full = self.rng.one_in(3);
-        let set =
-            ScopeSet::parse(&self.rng.scopes()).map_err(|e| TokenStoreFailure(e.to_string()))?;
+        let set = SCOPES
+            .parse(&self.rng.scopes())
+            .map_err(|e| TokenStoreFailure(e.to_string()))?;
         let scopes = if full {
             RegisteredScopes::Full
         } else {

@@ -1,5 +1,5 @@
 //! The token endpoint's two exchanges.
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
@@ -10,7 +10,6 @@ use super::{
 use crate::authorization::authorization_code::{AuthorizationCode, CodeCheck};
 use crate::authorization::authorization_request::is_openid;
 use crate::authorization::registered_app::App;
-use crate::endpoints::introspection::ACCESS_LIFETIME;
 use crate::json::to_json;
 use crate::oidc::id_token::{IdToken, UserInfo};
 use crate::params::Params;
@@ -18,9 +17,8 @@ use crate::ports::oauth_store::{IssuedTokens, RedemptionOutcome};
 use crate::ports::token_store::AuthStoreError;
 use crate::refusal_reason::AuthRefusal;
 use crate::tokens::grant::{TokenRefusal, is_alive};
-use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
-use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_token};
+use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
 
 /// Returns the refusal of a code.
 fn code_refused(refusal: AuthRefusal) -> EndpointStop {
@@ -94,10 +92,13 @@ impl Endpoints<'_> {
         // Every step that can fail comes before the one write, so that a failure does not lose the
         // code.
         let person = self.person(code.user).await?;
-        let (access_text, access) = mint_token(TokenKind::Access, &fresh.access);
-        let (refresh_text, refresh) = mint_token(TokenKind::Refresh, &fresh.refresh);
+        let (access_text, access) = self.tokens.prefixes.mint(TokenKind::Access, &fresh.access);
+        let (refresh_text, refresh) = self
+            .tokens
+            .prefixes
+            .mint(TokenKind::Refresh, &fresh.refresh);
         let id_token = self.id_token(&code, &person, &access_text, now)?;
-        let end = now.checked_add(ACCESS_LIFETIME).unwrap_or(now);
+        let end = now.checked_add(self.tokens.access_lifetime).unwrap_or(now);
         let tokens = IssuedTokens {
             access: code.token(TokenKind::Access, fresh.access_id, access, Some(end), now),
             refresh: code.token(TokenKind::Refresh, fresh.refresh_id, refresh, None, now),
@@ -108,7 +109,7 @@ impl Endpoints<'_> {
                 refresh_token: Some(refresh_text.expose()),
                 scope: (left.scopes != code.scopes).then(|| left.scopes.to_string()),
                 id_token: id_token.as_deref(),
-                ..TokenResponse::new(&access_text, &person)
+                ..TokenResponse::new(&access_text, self.tokens.access_lifetime, &person)
             }
             .reply()),
             RedemptionOutcome::Spent => Err(code_refused(AuthRefusal::GrantEnded)),
@@ -149,7 +150,7 @@ impl Endpoints<'_> {
             None => refresh.scopes,
             Some(text) => {
                 let unknown = |_| TokenError::InvalidScope(AuthRefusal::ScopeUnknown);
-                let asked = ScopeSet::parse(text).map_err(unknown)?;
+                let asked = self.scopes.parse(text).map_err(unknown)?;
                 if asked.is_empty() || !refresh.scopes.covers(asked) {
                     return Err(TokenError::InvalidScope(AuthRefusal::ScopeTooWide).into());
                 }
@@ -157,7 +158,7 @@ impl Endpoints<'_> {
             }
         };
         let person = self.person(refresh.user).await?;
-        let (access_text, access) = mint_token(TokenKind::Access, &fresh.access);
+        let (access_text, access) = self.tokens.prefixes.mint(TokenKind::Access, &fresh.access);
         let record = TokenRecord {
             id: fresh.access_id,
             digest: access,
@@ -165,7 +166,7 @@ impl Endpoints<'_> {
             scopes: asked,
             description: String::new(),
             created_at: now,
-            expires_at: Some(now.checked_add(ACCESS_LIFETIME).unwrap_or(now)),
+            expires_at: Some(now.checked_add(self.tokens.access_lifetime).unwrap_or(now)),
             last_used_at: None,
             ..refresh
         };
@@ -175,7 +176,7 @@ impl Endpoints<'_> {
         };
         Ok(TokenResponse {
             scope: (left.scopes != asked).then(|| left.scopes.to_string()),
-            ..TokenResponse::new(&access_text, &person)
+            ..TokenResponse::new(&access_text, self.tokens.access_lifetime, &person)
         }
         .reply())
     }
@@ -244,10 +245,10 @@ struct TokenUser<'a> {
 }
 
 impl<'a> TokenResponse<'a> {
-    fn new(access: &'a Secret, user: &'a UserInfo) -> Self {
+    fn new(access: &'a Secret, lifetime: Duration, user: &'a UserInfo) -> Self {
         Self {
             access_token: access.expose(),
-            expires_in: ACCESS_LIFETIME.as_secs(),
+            expires_in: lifetime.as_secs(),
             token_type: "bearer",
             refresh_token: None,
             data: TokenUser {

@@ -1,0 +1,67 @@
+//! Extractor of grants and responses to their errors, for axum.
+use axum_core::extract::{FromRef, FromRequestParts};
+use axum_core::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+
+use crate::json::to_json;
+use crate::token_verifier::{GrantError, TokenVerifier};
+use crate::tokens::grant::{Grant, MissingScope};
+
+/// Verifies the bearer token of a request by the [`TokenVerifier`] in the state of the router. A handler with an error form of its own
+/// takes `Result<Grant, GrantError>`.
+impl<S> FromRequestParts<S> for Grant
+where
+    S: Send + Sync,
+    TokenVerifier: FromRef<S>,
+{
+    type Rejection = GrantError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, GrantError> {
+        let headers = parts.headers.get_all(header::AUTHORIZATION).iter();
+        let headers: Vec<_> = headers
+            .map(|value| String::from_utf8_lossy(value.as_bytes()))
+            .collect();
+        TokenVerifier::from_ref(state).verify(&headers).await
+    }
+}
+
+/// Body of the response: the form of RFC 6749 section 5.2.
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: &'a str,
+    error_description: String,
+}
+
+/// Sends the challenge and a JSON body. The error stands in the extensions of the response, for the log or another body.
+impl IntoResponse for GrantError {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status());
+        let body = ErrorBody {
+            error: match &self {
+                Self::Header(error) => error.code().unwrap_or("invalid_request"),
+                Self::Token(refusal) => refusal.code(),
+                Self::Scope(_) => "insufficient_scope",
+                Self::Store(_) => "temporarily_unavailable",
+            },
+            error_description: self.to_string(),
+        };
+        let kind = [(header::CONTENT_TYPE, "application/json;charset=UTF-8")];
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, kind, to_json(&body)).into_response();
+        let challenge = self.challenge().map(HeaderValue::try_from);
+        if let Some(Ok(challenge)) = challenge {
+            let headers = response.headers_mut();
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl IntoResponse for MissingScope {
+    fn into_response(self) -> Response {
+        GrantError::from(self).into_response()
+    }
+}

@@ -1,0 +1,327 @@
+//! OAuth server for axum: the endpoints of this crate as a router, with sessions of browsers and a page that asks for consent.
+//!
+//! The service brings a store, a directory of its users and a sign-in page. What its apps get are tokens that a
+//! [`Grant`](crate::Grant) is extracted from.
+mod authorize;
+mod consent_page;
+mod endpoint_routes;
+mod http_forms;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::Router;
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{StatusCode, header};
+
+use crate::authorization::authorization_policy::{AuthorizationPolicy, IssuerInResponses};
+use crate::authorization::browser_session::BrowserSession;
+use crate::authorization::redirect_uri::RedirectUri;
+use crate::authorization::registered_app::{App, RegisteredScopes, mint_secret};
+use crate::endpoints::token_endpoints::{Endpoints, UserDirectory};
+use crate::oidc::id_token::UserInfo;
+use crate::oidc::signing_keys::SigningKeyRing;
+use crate::ports::oauth_store::OAuthStore;
+use crate::ports::token_store::AuthStoreError;
+use crate::token_verifier::{TokenLookup, TokenVerifier};
+use crate::tokens::scope::{ScopeRegistry, ScopeSet};
+use crate::tokens::token_record::{Account, TokenRecord};
+use crate::tokens::token_text::{Secret, SecretDigest, TokenSettings};
+pub use consent_page::ConsentView;
+use http_forms::{is_authorize_path, no_store, page_headers, see_other, set_cookie};
+
+/// Path of the authorization endpoint. A sign-in page goes on to it with the query that it was given as `next`.
+pub const AUTHORIZE: &str = "/-/oauth_authorize";
+/// Workspace in which apps of this server work: that of all users.
+const EVERYONE: u64 = 1;
+/// Identifiers that a JSON number of any client holds.
+const ID_BITS: u32 = 53;
+
+/// Source of 32 random bytes.
+pub type Random = fn() -> Result<[u8; 32], String>;
+
+/// OAuth server, to be cloned for each router that needs it.
+#[derive(Clone)]
+pub struct OAuthServer(Arc<ServerParts>);
+
+struct ServerParts {
+    issuer: String,
+    store: Arc<dyn OAuthStore>,
+    users: Arc<dyn UserDirectory>,
+    scopes: ScopeRegistry,
+    tokens: TokenSettings,
+    signing_keys: SigningKeyRing,
+    sign_in_page: String,
+    consent_page: fn(&ConsentView<'_>) -> String,
+    clock: fn() -> SystemTime,
+    random: Random,
+}
+
+/// Builder of an [`OAuthServer`].
+pub struct OAuthServerBuilder(ServerParts);
+
+/// Directory without users, until the service names its own.
+struct NoUsers;
+
+#[async_trait::async_trait]
+impl UserDirectory for NoUsers {
+    async fn user_info(&self, _: u64) -> Result<Option<UserInfo>, AuthStoreError> {
+        Ok(None)
+    }
+}
+
+impl OAuthServerBuilder {
+    /// Sets the scopes that apps may ask for. Without them there are full permissions alone.
+    #[must_use]
+    pub const fn scopes(mut self, scopes: ScopeRegistry) -> Self {
+        self.0.scopes = scopes;
+        self
+    }
+
+    /// Sets the directory of names and addresses of users. Without it no user is known, and no token is issued.
+    #[must_use]
+    pub fn users(mut self, users: impl UserDirectory + 'static) -> Self {
+        self.0.users = Arc::new(users);
+        self
+    }
+
+    /// Sets the form and lifetime of tokens.
+    #[must_use]
+    pub const fn tokens(mut self, tokens: TokenSettings) -> Self {
+        self.0.tokens = tokens;
+        self
+    }
+
+    /// Sets the keys that sign id_tokens. Without them there are none.
+    #[must_use]
+    pub fn signing_keys(mut self, keys: SigningKeyRing) -> Self {
+        self.0.signing_keys = keys;
+        self
+    }
+
+    /// Sets the path of the page where users sign in, `/sign-in` if it is not set. It gets the parameter `next`, and ends with
+    /// [`OAuthServer::sign_in`].
+    #[must_use]
+    pub fn sign_in_page(mut self, path: impl Into<String>) -> Self {
+        self.0.sign_in_page = path.into();
+        self
+    }
+
+    /// Sets the function that writes the page that asks for consent.
+    #[must_use]
+    pub fn consent_page(mut self, page: fn(&ConsentView<'_>) -> String) -> Self {
+        self.0.consent_page = page;
+        self
+    }
+
+    /// Sets the clock; the system's is the default.
+    #[must_use]
+    pub const fn clock(mut self, clock: fn() -> SystemTime) -> Self {
+        self.0.clock = clock;
+        self
+    }
+
+    /// Sets the source of random bytes; the system's is the default.
+    #[must_use]
+    pub const fn random(mut self, random: Random) -> Self {
+        self.0.random = random;
+        self
+    }
+
+    /// Returns the server.
+    #[must_use]
+    pub fn build(self) -> OAuthServer {
+        OAuthServer(Arc::new(self.0))
+    }
+}
+
+impl fmt::Debug for OAuthServerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OAuthServerBuilder")
+            .field(&self.0.issuer)
+            .finish()
+    }
+}
+
+impl fmt::Debug for OAuthServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OAuthServer").field(&self.0.issuer).finish()
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an embedded server reads the system's clock unless its builder names another"
+)]
+fn system_clock() -> SystemTime {
+    SystemTime::now()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an embedded server takes the system's random bytes unless its builder names others"
+)]
+fn system_random() -> Result<[u8; 32], String> {
+    let bytes = ring::rand::generate(&ring::rand::SystemRandom::new());
+    let bytes = bytes.map_err(|_| "the system has no random bytes")?;
+    Ok(bytes.expose())
+}
+
+impl OAuthServer {
+    /// Starts a server whose issuer is this URL: the address under which the router is reached, without a `/` at its end.
+    #[must_use]
+    pub fn builder(issuer: impl Into<String>, store: Arc<dyn OAuthStore>) -> OAuthServerBuilder {
+        OAuthServerBuilder(ServerParts {
+            issuer: issuer.into(),
+            store,
+            users: Arc::new(NoUsers),
+            scopes: ScopeRegistry::EMPTY,
+            tokens: TokenSettings::DEFAULT,
+            signing_keys: SigningKeyRing::default(),
+            sign_in_page: "/sign-in".to_owned(),
+            consent_page: |view| view.page(),
+            clock: system_clock,
+            random: system_random,
+        })
+    }
+
+    /// Returns the routes: authorization, token, revocation, introspection, user info, key set and discovery.
+    pub fn axum_router(&self) -> Router {
+        use endpoint_routes as routes;
+        Router::new()
+            .route(AUTHORIZE, get(authorize::show).post(authorize::decide))
+            .route("/-/oauth_token", post(routes::token))
+            .route("/-/oauth_revoke", post(routes::revoke))
+            .route("/-/token_info", post(routes::token_info))
+            .route(
+                "/openid_connect/userinfo",
+                get(routes::user_info).post(routes::user_info),
+            )
+            .route("/openid_connect/jwks", get(routes::key_set))
+            .route("/.well-known/openid-configuration", get(routes::discovery))
+            .route(
+                "/.well-known/oauth-authorization-server",
+                get(routes::discovery),
+            )
+            .with_state(self.clone())
+    }
+
+    /// Returns the verifier of the tokens that the server issues, for the state of a router whose handlers take a
+    /// [`Grant`](crate::Grant).
+    #[must_use]
+    pub fn verifier(&self) -> TokenVerifier {
+        let store = Arc::new(StoreLookup(self.0.store.clone()));
+        TokenVerifier::new(store, self.0.clock).with_prefixes(self.0.tokens.prefixes)
+    }
+
+    /// Registers an app that may ask users for these scopes, and returns it with its secret, which nobody can read again.
+    ///
+    /// # Errors
+    /// Fails if the store does. Check the name with [`check_name`](crate::authorization::registered_app::check_name) before.
+    pub async fn register_app(
+        &self,
+        name: &str,
+        redirect: RedirectUri,
+        scopes: ScopeSet,
+        owner: u64,
+    ) -> Result<(App, Secret), AuthStoreError> {
+        let (secret, digest) = mint_secret(&self.random()?);
+        let app = App {
+            id: self.new_id()?,
+            name: name.to_owned(),
+            secret: Some(digest),
+            redirects: vec![redirect],
+            scopes: RegisteredScopes::from_set(scopes),
+            distribution: vec![EVERYONE],
+            disabled_in: Vec::new(),
+            owner,
+            created_at: self.now(),
+            disabled_at: None,
+        };
+        self.0.store.put_app(app.clone(), None).await?;
+        Ok((app, secret))
+    }
+
+    /// Starts a session of a user whose password, or what the service asks for instead, was right, and returns the response that
+    /// sets its cookie and goes on: to `next` if that is a path of the authorization endpoint, otherwise to `/`.
+    ///
+    /// # Errors
+    /// Fails if the store does, or the user has no account.
+    pub async fn sign_in(&self, user: u64, next: &str) -> Result<Response, AuthStoreError> {
+        let (secret, session) = BrowserSession::start(user, &self.random()?, self.now());
+        self.0.store.start_session(session, None).await?;
+        let next = if is_authorize_path(next) { next } else { "/" };
+        let mut response = see_other(next);
+        set_cookie(&mut response, &self.0.issuer, &secret);
+        Ok(response)
+    }
+
+    fn now(&self) -> SystemTime {
+        (self.0.clock)()
+    }
+
+    fn random(&self) -> Result<[u8; 32], AuthStoreError> {
+        (self.0.random)().map_err(|reason| unavailable(&reason))
+    }
+
+    /// Returns a random number for a new record.
+    fn new_id(&self) -> Result<u64, AuthStoreError> {
+        let [a, b, c, d, e, f, g, h, ..] = self.random()?;
+        Ok((u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> (u64::BITS - ID_BITS)).max(1))
+    }
+
+    fn policy(&self) -> AuthorizationPolicy<'_> {
+        AuthorizationPolicy {
+            issuer: &self.0.issuer,
+            scopes: self.0.scopes,
+            issuer_in_responses: IssuerInResponses::Always,
+            oob_without_pkce: false,
+        }
+    }
+
+    fn endpoints(&self, now: SystemTime) -> Endpoints<'_> {
+        Endpoints {
+            store: &*self.0.store,
+            users: &*self.0.users,
+            issuer: &self.0.issuer,
+            scopes: self.0.scopes,
+            tokens: self.0.tokens,
+            signer: self.0.signing_keys.signer(now),
+        }
+    }
+}
+
+/// Store as a look-up of tokens.
+struct StoreLookup(Arc<dyn OAuthStore>);
+
+#[async_trait::async_trait]
+impl TokenLookup for StoreLookup {
+    async fn look_up(
+        &self,
+        digest: &SecretDigest,
+    ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError> {
+        self.0.find_token(digest).await
+    }
+}
+
+fn unavailable(reason: &str) -> AuthStoreError {
+    AuthStoreError::Unavailable(reason.to_owned())
+}
+
+/// Returns the response to a failure of the store, whose reason stands in the extensions for the log.
+fn failed(error: AuthStoreError) -> Response {
+    let text = "Something broke here; try again in a few seconds.";
+    let mut response = page_headers(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "text/plain;charset=UTF-8",
+        text,
+    );
+    no_store(&mut response);
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, http::HeaderValue::from_static("5"));
+    response.extensions_mut().insert(error);
+    response
+}
