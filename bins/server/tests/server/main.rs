@@ -7,6 +7,7 @@
 mod common;
 mod database_commands;
 mod database_refusals;
+mod docs;
 mod edge;
 mod exposure;
 mod guides;

@@ -168,7 +168,7 @@ fn an_answer_that_came_before_the_token_holds_for_this_token_alone() {
     assert_eq!(running, 0, "no permit is left over");
 }
 
-/// S10. A token that is not valid, or no longer, uses nothing up.
+/// A token that is not valid, or no longer, uses nothing up.
 #[test]
 fn a_token_that_is_not_valid_is_asked_for_at_most_once() {
     let world = limited();
