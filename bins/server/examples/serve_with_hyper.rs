@@ -117,7 +117,7 @@ async fn answer(api: Arc<Api>, request: Request<Incoming>) -> http::Result<Respo
         }
         Err(_) => ApiResponse::refusal(RequestRefusal::BodyTooLarge, 413, messages::BODY_TOO_LARGE),
     };
-    reply.complete(api.settings());
+    reply.complete(api.settings(), None);
     let mut response = Response::builder()
         .status(reply.status)
         .header(CONTENT_TYPE, "application/json; charset=UTF-8")

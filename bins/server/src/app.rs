@@ -17,6 +17,7 @@ use crate::http::byte_budgets::ByteBudgets;
 use crate::http::connections::ConnectionTracker;
 use crate::http::listener::{self, Signals};
 use crate::http::openapi::ApiDescription;
+use crate::http::own_address::OwnAddress;
 use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
@@ -97,13 +98,21 @@ pub(crate) async fn serve(
     if let Some(warning) = data_dir::warning(config.folder())? {
         tracing::warn!(folder = config.server.data, "{warning}");
     }
-    let far = config.server.public_url.0.is_empty() && !address.ip().to_canonical().is_loopback();
+    let has_name = !config.server.public_url.0.is_empty();
+    let far = !has_name && !address.ip().to_canonical().is_loopback();
+    if far {
+        tracing::warn!(
+            address = address.to_string(),
+            "other machines reach this server, and public_url is not set: links in replies begin with the host that each request names; set public_url to the address that people use, such as https://work.example"
+        );
+    }
     if far || exposure::is_plain(&root) {
         tracing::warn!(
             root,
             "the address of this server is neither https nor this machine's: passwords, cookies and tokens cross the network readable; set public_url to an https address"
         );
     }
+    let own_address = OwnAddress::new(root.clone(), has_name);
     config.api.base_url = format!("{root}{}", crate::http::routes::BASE);
 
     // The first start calls the API often; those calls have no client and count against no limit.
@@ -183,7 +192,8 @@ pub(crate) async fn serve(
     let edge = Arc::new(AppState {
         connections: ConnectionTracker::new(&config.http, Arc::clone(&metrics)),
         byte_budgets: ByteBudgets::new(&config.http),
-        description: ApiDescription::new(&root),
+        description: ApiDescription::new(own_address.shared_root()),
+        own_address,
         api,
         portal,
         storage: Arc::clone(&base.storage),

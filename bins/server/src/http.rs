@@ -9,6 +9,7 @@ pub(crate) mod download_slots;
 pub(crate) mod instrumented_socket;
 pub(crate) mod listener;
 pub(crate) mod openapi;
+pub(crate) mod own_address;
 pub(crate) mod request_body;
 pub(crate) mod request_service;
 pub(crate) mod response_body;

@@ -75,6 +75,7 @@ pub(crate) async fn run_batch(
     // The outcomes are sent together, so they have one budget.
     let budget = ResponseBudget::new(api.settings.reply_max);
     let outcomes = join_all(actions.iter().map(|action| run(api, action, by, &budget))).await;
+    let base_url = api.settings.base_url_for(by.1.base_url);
     let (mut list, mut cost) = (vec![b'['], 0u32);
     for answered in outcomes {
         if list.len() > 1 {
@@ -86,7 +87,7 @@ pub(crate) async fn run_batch(
             .headers
             .iter()
             .map(|(name, value)| {
-                let below = value.strip_prefix(&api.settings.base_url).unwrap_or(value);
+                let below = value.strip_prefix(base_url).unwrap_or(value);
                 (name.to_ascii_lowercase(), below.to_owned())
             })
             .collect();
@@ -136,7 +137,11 @@ async fn run(
         Err(failure) => failure,
     };
     CostedResponse {
-        reply: error::error_response(failure, &*api.entropy, &api.settings.error_help()),
+        reply: error::error_response(
+            failure,
+            &*api.entropy,
+            &api.settings.error_help(by.1.base_url),
+        ),
         cost: failure.cost(api.settings.reply_max),
     }
 }

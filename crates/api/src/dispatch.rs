@@ -37,7 +37,11 @@ impl Api {
         let cacheable_version = (matches!(operation.handler, Handler::Get(_))
             && !operation.time_dependent)
             .then(|| self.graph.version().or(authorized.last_commit()));
-        let key = response_cache_key(authorized.grant(), sent.path(), sent.query())?;
+        let key = response_cache_key(
+            authorized.grant(),
+            (sent.path(), sent.query()),
+            caller.base_url,
+        )?;
         if let Some(Some(version)) = cacheable_version
             && let Some(again) = self.caches.responses.get(&key, version)
         {
@@ -111,8 +115,8 @@ impl Api {
 /// Fails when the grant names no user.
 pub(crate) fn response_cache_key<'r>(
     grant: &'r Grant,
-    path: &'r str,
-    query: &'r str,
+    (path, query): (&'r str, &'r str),
+    base_url: Option<&'r str>,
 ) -> Result<ResponseCacheKey<'r>, ApiError> {
     Ok(ResponseCacheKey {
         viewer: viewer_key(grant)?,
@@ -121,6 +125,7 @@ pub(crate) fn response_cache_key<'r>(
         allowed_workspaces: grant.allowed_workspaces.as_deref(),
         path,
         query,
+        base_url,
     })
 }
 

@@ -18,6 +18,8 @@ pub struct FastPathRequest<'r> {
     pub query: &'r str,
     /// The value of its only `Authorization` header.
     pub authorization: &'r str,
+    /// The address at which the client reached the API, if that is not the one of the settings.
+    pub base_url: Option<&'r str>,
 }
 
 impl Api {
@@ -38,7 +40,12 @@ impl Api {
         let authentication = self.authenticate_from_cache(request.authorization, token_cache)?;
         // The version is read before the entry that is compared with it.
         let version = self.graph.version()?;
-        let key = response_cache_key(&authentication.grant, request.path, request.query).ok()?;
+        let key = response_cache_key(
+            &authentication.grant,
+            (request.path, request.query),
+            request.base_url,
+        )
+        .ok()?;
         let cached = self.caches.responses.get(&key, version)?;
         self.note_token_use(&authentication);
         let (row, mut admission) = (cached.row, AdmissionState::default());
@@ -52,7 +59,11 @@ impl Api {
             content_type: None,
             body: &[],
         };
-        Some(self.finish_request(row.0.id, outcome, admission, line).0)
+        let base_url = request.base_url;
+        Some(
+            self.finish_request(row.0.id, outcome, admission, line, base_url)
+                .0,
+        )
     }
 }
 

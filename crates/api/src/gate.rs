@@ -269,11 +269,15 @@ impl Api {
     }
 
     /// Admits a bearer token where no operation is asked for: the same tokens, the same limits. The operation number is
-    /// 0.
+    /// 0. `base_url` is the address at which the client reached the API, if that is not the one of the settings.
     ///
     /// # Errors
     /// Fails with the response: 401 or 429, as for an operation.
-    pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), ApiResponse> {
+    pub async fn admit_bearer(
+        &self,
+        headers: &[String],
+        base_url: Option<&str>,
+    ) -> Result<(Grant, Permit), ApiResponse> {
         let admitted = async {
             let authentication = self.authenticate(headers, None).await?;
             let mut terms = None;
@@ -283,7 +287,8 @@ impl Api {
         };
         let admitted: Result<_, ApiError> = admitted.await;
         admitted.map_err(|failure| {
-            error::error_response(&failure, &*self.entropy, &self.settings.error_help())
+            let help = self.settings.error_help(base_url);
+            error::error_response(&failure, &*self.entropy, &help)
         })
     }
 
@@ -317,6 +322,7 @@ impl Api {
         outcome: Result<CostedResponse, ApiError>,
         admission: AdmissionState,
         line: InspectedLine<'_>,
+        base_url: Option<&str>,
     ) -> (ApiResponse, u32) {
         let AdmissionState {
             terms,
@@ -326,11 +332,9 @@ impl Api {
         let (mut reply, cost) = match outcome {
             Ok(answered) => (answered.reply, answered.cost),
             Err(failure) => {
-                let cost = failure.cost(self.settings.reply_max);
-                (
-                    error::error_response(&failure, &*self.entropy, &self.settings.error_help()),
-                    cost,
-                )
+                let help = self.settings.error_help(base_url);
+                let reply = error::error_response(&failure, &*self.entropy, &help);
+                (reply, failure.cost(self.settings.reply_max))
             }
         };
         if let Some(permit) = permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {

@@ -71,7 +71,8 @@ impl Api {
         let explained = admission.terms.filter(|_| request.explain);
         let line = line_of(request, body.bytes());
         let terms = admission.terms;
-        let (mut reply, cost) = self.finish_request(operation, outcome, admission, line);
+        let (mut reply, cost) =
+            self.finish_request(operation, outcome, admission, line, origin.caller.base_url);
         if reply.record.is_some() && self.shared_limiter.get().is_some() {
             Box::pin(self.complete_record(&mut reply, terms.as_ref())).await;
         }

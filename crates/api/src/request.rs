@@ -107,10 +107,10 @@ impl ApiResponse {
         self.refusal = Some(refusal.into());
         self
     }
-    /// Writes the body of a refusal, with this `help`.
-    pub fn complete(&mut self, settings: &ApiSettings) {
+    /// Writes the body of a refusal, for a client that reached the API at `base_url`, if that is not the address of the settings.
+    pub fn complete(&mut self, settings: &ApiSettings, base_url: Option<&str>) {
         if let Some(message) = self.message.take() {
-            self.body = error_envelope::error(&message, &*settings.error_help()).into();
+            self.body = error_envelope::error(&message, &*settings.error_help(base_url)).into();
         }
     }
     /// Adds a header.

@@ -14,12 +14,13 @@ use workgraph_operations::{Caller, Method};
 
 impl Api {
     /// Answers a GET as the user of a browser session: the operation, the limits, the rules of access and the record are
-    /// those of a request with a token of that user with full permissions. It is not in the request inspector.
+    /// those of a request with a token of that user with full permissions, at the address `base_url` if that is not the one of
+    /// the settings. It is not in the request inspector.
     pub async fn read_in_session(
         &self,
         (session, account): (&BrowserSession, &Account),
-        path: &str,
-        query: &str,
+        (path, query): (&str, &str),
+        base_url: Option<&str>,
     ) -> ApiResponse {
         let request = ApiRequest {
             method: Some(Method::Get),
@@ -32,7 +33,11 @@ impl Api {
             Err(none) => ("", Err(none)),
             Ok(found) => {
                 let by = (session, account);
-                let read = self.admit_and_read(&request, &found, by, &mut admission);
+                let caller = Caller {
+                    base_url,
+                    ..Caller::default()
+                };
+                let read = self.admit_and_read((&request, caller), &found, by, &mut admission);
                 (found.operation.id, Box::pin(read).await)
             }
         };
@@ -43,12 +48,13 @@ impl Api {
             content_type: None,
             body: &[],
         };
-        self.finish_request(operation, outcome, admission, line).0
+        self.finish_request(operation, outcome, admission, line, base_url)
+            .0
     }
 
     async fn admit_and_read(
         &self,
-        request: &ApiRequest,
+        (request, caller): (&ApiRequest, Caller<'_>),
         found: &RouteMatch,
         (session, account): (&BrowserSession, &Account),
         admission: &mut AdmissionState,
@@ -62,7 +68,6 @@ impl Api {
         let authorized = authorize(found.row(), &authentication)?;
         let budget = ResponseBudget::new(self.settings.reply_max);
         let input = OperationInput::Request(request, &[]);
-        let caller = Caller::default();
         self.dispatch(input, &found.parameters, authorized, caller, &budget)
             .await
     }

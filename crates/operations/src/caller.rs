@@ -14,6 +14,8 @@ pub struct Caller<'a> {
     pub user_agent: Option<&'a str>,
     /// The interrupt that stops the work on the request.
     pub interrupt: Option<&'a Arc<dyn Interrupt>>,
+    /// The address of the API as the client reached it, in the form of the one in the settings; `None` if it is that one.
+    pub base_url: Option<&'a str>,
 }
 
 impl Caller<'_> {

@@ -57,6 +57,12 @@ impl<'a> RequestContext<'a> {
         self.caller.actor_context(self.grant)
     }
 
+    /// Returns the address of the API that links in the reply begin with.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        self.settings.base_url_for(self.caller.base_url)
+    }
+
     /// Returns an empty change builder with the caller as its actor.
     #[must_use]
     pub fn change_builder(&self) -> ChangeBuilder<'a> {

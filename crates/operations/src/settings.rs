@@ -7,7 +7,8 @@ use workgraph_core::rules::stored_files::FileQuotas;
 /// Settings of the API; the defaults are those of the contract.
 #[derive(Clone, Debug)]
 pub struct ApiSettings {
-    /// The address of the API as clients reach it, without a trailing slash, ending in `/api/1.0`.
+    /// The address of the API as clients reach it, without a trailing slash, ending in `/api/1.0`. Links in a reply begin with
+    /// it, unless the transport says at which other address the client reached the API (`Caller::base_url`).
     pub base_url: String,
     /// The `help` of every error; an empty one leads to the page of errors of this server.
     pub help: String,
@@ -100,14 +101,20 @@ impl Default for InspectorSettings {
 }
 
 impl ApiSettings {
-    /// Returns the `help` of every error.
+    /// Returns the address of the API for a client that reached it at `base_url`, if that is another one than here.
     #[must_use]
-    pub fn error_help(&self) -> Cow<'_, str> {
+    pub fn base_url_for<'s>(&'s self, base_url: Option<&'s str>) -> &'s str {
+        base_url.unwrap_or(&self.base_url)
+    }
+
+    /// Returns the `help` of every error, for a client that reached the API at `base_url`, if that is another one than here.
+    #[must_use]
+    pub fn error_help(&self, base_url: Option<&str>) -> Cow<'_, str> {
         match &self.help {
             text if !text.is_empty() => Cow::Borrowed(text),
             _ => Cow::Owned(format!(
                 "For more information on API status codes and how to handle them, read the docs on errors: {}/-/errors",
-                pages_url(&self.base_url)
+                pages_url(self.base_url_for(base_url))
             )),
         }
     }

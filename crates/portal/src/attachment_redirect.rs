@@ -25,7 +25,8 @@ impl Portal {
         let attachment = named.strip_prefix('/').and_then(Gid::parse);
         let found = match (Gid::new(visit.session.user), attachment) {
             (Some(user), Some(attachment)) => {
-                let address = self.api.attachment_address(user, attachment).await;
+                let at = request.base_url.as_deref();
+                let address = self.api.attachment_address(user, attachment, at).await;
                 address.map_err(|error| PortalError(error.to_string()))?
             }
             _ => None,

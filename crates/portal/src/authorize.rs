@@ -48,7 +48,7 @@ impl Portal {
     ) -> Result<ApiResponse, PortalError> {
         let visit = self.authenticated_session(request, now).await?;
         let (query, fresh) = Self::split_signed_in(request, visit.as_ref(), now);
-        let (asked, pairs) = match self.read(query).await? {
+        let (asked, pairs) = match self.read(request, query).await? {
             Ok(read) => read,
             Err(RejectedAuthorization::Plain(reply)) => return Ok(reply),
             Err(RejectedAuthorization::Refused(app, refused)) => {
@@ -117,7 +117,7 @@ impl Portal {
         let Some(visit) = self.authenticated_session(request, now).await? else {
             return Ok(invalid_form(AuthRefusal::SessionMissing));
         };
-        let (asked, pairs) = match self.read(query).await? {
+        let (asked, pairs) = match self.read(request, query).await? {
             Ok(read) => read,
             Err(RejectedAuthorization::Plain(reply)) => return Ok(reply),
             Err(RejectedAuthorization::Refused(app, refused)) => {
@@ -192,7 +192,7 @@ impl Portal {
         ) {
             return Ok(invalid_form(AuthRefusal::FormForged));
         }
-        Ok(match self.read(query).await? {
+        Ok(match self.read(request, query).await? {
             Err(RejectedAuthorization::Plain(reply)) => reply,
             Err(RejectedAuthorization::Refused(app, refused)) => {
                 deliver(&app, refused.response()).refused_for(refusal_of(&refused))
@@ -208,6 +208,7 @@ impl Portal {
     /// Reads a request. Until app and redirect URL are verified, errors are plain text.
     pub(crate) async fn read(
         &self,
+        request: &PortalRequest,
         query: &str,
     ) -> Result<Result<(AuthorizationRequest, Vec<Param>), RejectedAuthorization>, PortalError>
     {
@@ -229,7 +230,11 @@ impl Portal {
             Err(reason) => return stop(reason.refusal(), Some(named), &reason.to_string()),
         };
         let name = verified.app().name.clone();
-        let read = AuthorizationRequest::read(verified, &pairs, &self.settings.policy());
+        let read = AuthorizationRequest::read(
+            verified,
+            &pairs,
+            &self.settings.policy(self.base_url(request)),
+        );
         Ok(match read {
             Ok(asked) => Ok((asked, pairs)),
             Err(refused) => Err(RejectedAuthorization::Refused(name, refused)),
@@ -307,7 +312,10 @@ impl Portal {
             None
         };
         let (secret, code) = minted.unzip();
-        let id_token = match self.id_token(asked, visit, secret.as_ref(), now).await {
+        let id_token = match self
+            .id_token((request, asked), visit, secret.as_ref(), now)
+            .await
+        {
             Ok(id_token) => id_token,
             Err(broken) => return Ok(self.lost(asked, &broken)),
         };
@@ -358,12 +366,12 @@ impl Portal {
     /// Returns the id_token of the answer, if one was requested.
     async fn id_token(
         &self,
-        asked: &AuthorizationRequest,
+        (request, asked): (&PortalRequest, &AuthorizationRequest),
         visit: &AuthenticatedSession,
         code: Option<&Secret>,
         now: SystemTime,
     ) -> Result<Option<String>, PortalError> {
-        let issuer = &self.settings.base_url;
+        let issuer = self.base_url(request);
         let signed_in = visit.session.created_at;
         let Some(token) = asked.id_token(issuer, &visit.user, signed_in, code) else {
             return Ok(None);

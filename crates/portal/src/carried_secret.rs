@@ -31,7 +31,7 @@ impl Portal {
     /// Moves a new secret of a session, if there is one, into a cookie of the reply.
     pub(crate) fn carry_secret(
         &self,
-        reply: ApiResponse,
+        (request, reply): (&PortalRequest, ApiResponse),
         session: &SecretDigest,
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
@@ -59,7 +59,7 @@ impl Portal {
             .and_then(|nonce| sealed_secret::seal(self.api.keys(), *nonce, &owner(session), &text));
         let sealed =
             sealed.ok_or_else(|| PortalError("a new secret is too long to be sealed".into()))?;
-        Ok(self.set_cookie(reply, CookieKind::NewSecret, Some(&sealed)))
+        Ok(self.set_cookie((request, reply), CookieKind::NewSecret, Some(&sealed)))
     }
 
     /// Takes the secret that the browser of a session carries, to be shown. Returns true if there is a cookie.

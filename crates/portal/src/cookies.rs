@@ -30,8 +30,8 @@ pub(crate) enum CookieKind {
 }
 
 impl Portal {
-    fn secure(&self) -> bool {
-        self.settings.auth_url.starts_with("https://")
+    fn secure(&self, request: &PortalRequest) -> bool {
+        self.auth_url(request).starts_with("https://")
     }
 
     /// Returns the name of a cookie. `__Host-` binds it to this very host and to `https`; over plain `http`, on this
@@ -50,7 +50,7 @@ impl Portal {
     }
 
     pub(crate) fn cookie(&self, request: &PortalRequest, cookie: CookieKind) -> Option<Secret> {
-        let name = Self::cookie_name(cookie, self.secure());
+        let name = Self::cookie_name(cookie, self.secure(request));
         let each = request.cookies.iter().flat_map(|line| line.split(';'));
         let mut found = each.filter_map(|part| part.trim().split_once('='));
         let (_, value) = found.find(|(n, _)| *n == name)?;
@@ -62,15 +62,16 @@ impl Portal {
         sound.then(|| Secret::new(value.to_owned()))
     }
 
-    /// Adds a `Set-Cookie` header; without a value the cookie is deleted.
+    /// Adds a `Set-Cookie` header to the reply to a request; without a value the cookie is deleted.
     pub(crate) fn set_cookie(
         &self,
-        reply: ApiResponse,
+        (request, reply): (&PortalRequest, ApiResponse),
         cookie: CookieKind,
         value: Option<&str>,
     ) -> ApiResponse {
-        let name = Self::cookie_name(cookie, self.secure());
-        let secure = if self.secure() { "; Secure" } else { "" };
+        let secure = self.secure(request);
+        let name = Self::cookie_name(cookie, secure);
+        let secure = if secure { "; Secure" } else { "" };
         let age = match (cookie, value) {
             (_, None) => "; Max-Age=0".to_owned(),
             (CookieKind::Session, _) => format!("; Max-Age={}", SESSION_LIFETIME.as_secs()),

@@ -73,6 +73,7 @@ mod tests {
             fetch_dest: None,
             address: IpAddr::from([127, 0, 0, 1]),
             user_agent: None,
+            base_url: None,
             body: Bytes::new(),
         }
     }

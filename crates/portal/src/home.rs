@@ -19,14 +19,14 @@ impl Portal {
         let mut projects = Vec::new();
         if let Some(visit) = &visit {
             let query = "limit=20&archived=false&opt_fields=name,resource_type";
-            let reply = self.read_as(visit, "/projects", query).await;
+            let reply = self.read_as(visit, request, ("/projects", query)).await;
             let found = data(&reply).unwrap_or_default();
             projects.extend(found.as_array().into_iter().flatten().map(line));
         }
         let shown = HomePage {
             user: visit.as_ref().map(SiteUser::of),
             projects: &projects,
-            base_url: &self.settings.base_url,
+            base_url: self.base_url(request),
         };
         Ok(page(200, shown.page()))
     }

@@ -163,7 +163,7 @@ impl Portal {
         }
         let end = now.checked_add(KNOWN_LIFETIME).unwrap_or(now);
         let ticket = self.api.issue_ticket(&browser_ticket_purpose(email), end);
-        self.set_cookie(reply, CookieKind::Known, Some(&ticket))
+        self.set_cookie((request, reply), CookieKind::Known, Some(&ticket))
     }
 }
 

@@ -119,7 +119,7 @@ impl Portal {
         now: SystemTime,
     ) -> Result<ApiResponse, PortalError> {
         let acting = request.actor_context(Some(visit.session.user));
-        let console = self.console(&*self.store, &acting);
+        let console = self.console(&*self.store, &acting, request);
         let shown = console
             .account_again(&visitor(visit), problems, now)
             .await?;

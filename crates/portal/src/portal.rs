@@ -1,4 +1,5 @@
 //! The portal: its dependencies, and the handling of a request.
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -6,10 +7,13 @@ use workgraph_api::request_inspector::{RequestOwner, RequestRecord};
 use workgraph_api::{
     Api, ApiResponse, Clock, Entropy, Refusal, RequestRefusal, SCOPES, error as fault,
 };
+use workgraph_auth::endpoints::discovery;
 use workgraph_auth::{
     AuthStoreError, AuthorizationPolicy, IssuerInResponses, LoopbackPolicy, OAuthStore,
     SigningKeyRing, UserDirectory,
 };
+
+use workgraph_core::model::permalink::pages_url;
 
 use crate::common_responses::{failure, page, see_other};
 use crate::csrf::origin;
@@ -61,10 +65,10 @@ impl Default for PortalSettings {
 }
 
 impl PortalSettings {
-    /// Returns the policy by which authorization requests are read.
-    pub(crate) fn policy(&self) -> AuthorizationPolicy<'_> {
+    /// Returns the policy by which authorization requests are read at an issuer.
+    pub(crate) fn policy<'s>(&self, issuer: &'s str) -> AuthorizationPolicy<'s> {
         AuthorizationPolicy {
-            issuer: &self.base_url,
+            issuer,
             scopes: SCOPES,
             issuer_in_responses: self.issuer_in_responses,
             oob_without_pkce: self.oob_without_pkce,
@@ -108,7 +112,7 @@ pub struct Portal {
     pub(crate) settings: PortalSettings,
     pub(crate) throttle: Throttle,
     pub(crate) one_time_secrets: OneTimeSecrets,
-    /// Discovery document, which only the settings change.
+    /// Discovery document at the address of the settings.
     pub(crate) discovery_document: String,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -139,10 +143,10 @@ impl Portal {
         let PortalSettings {
             base_url, auth_url, ..
         } = &parts.settings;
-        let policy = parts.settings.policy();
+        let policy = parts.settings.policy(base_url);
         let start = origin(base_url).len();
         Self {
-            discovery_document: workgraph_auth::endpoints::discovery::document(&policy, auth_url),
+            discovery_document: discovery::document(&policy, auth_url),
             issuer: base_url.get(start..).unwrap_or_default().to_owned(),
             throttle: Throttle::new(),
             one_time_secrets: OneTimeSecrets::default(),
@@ -173,8 +177,8 @@ impl Portal {
             Endpoint::Token | Endpoint::Revoke | Endpoint::TokenInfo => {
                 Ok(self.endpoint(route.endpoint, request, now).await)
             }
-            Endpoint::Discovery => Ok(self.discovery()),
-            Endpoint::KeySet => Ok(self.key_set(now).await),
+            Endpoint::Discovery => Ok(self.discovery(request)),
+            Endpoint::KeySet => Ok(self.key_set(request, now).await),
             Endpoint::UserInfo => Ok(self.user_info(request).await),
             Endpoint::Authorize => Box::pin(self.authorize(request, now)).await,
             Endpoint::Decide => Box::pin(self.decide(request, now)).await,
@@ -188,7 +192,7 @@ impl Portal {
             Endpoint::Home => Box::pin(self.home(request, now)).await,
             Endpoint::HomeRedirect => Ok(see_other(paths::HOME)),
             Endpoint::Record => Box::pin(self.record(request, now)).await,
-            Endpoint::Errors => Ok(page(200, errors_page(&self.settings.base_url))),
+            Endpoint::Errors => Ok(page(200, errors_page(self.base_url(request)))),
             Endpoint::Icon => Ok(icon::reply()),
         };
         let mut reply = outcome.unwrap_or_else(|broken| self.error_page(&broken));
@@ -250,9 +254,31 @@ impl Portal {
         fault::log_error(&broken.0, &*self.entropy)
     }
 
-    pub(crate) fn fault(&self, broken: PortalError) -> ApiResponse {
-        let help = self.api.settings().error_help();
+    pub(crate) fn fault(&self, broken: PortalError, request: &PortalRequest) -> ApiResponse {
+        let help = self.error_help(request);
         fault::error_response(&fault::ApiError::Server(broken.0), &*self.entropy, &help)
+    }
+
+    /// Returns the `help` of errors that have the form of the API's.
+    pub(crate) fn error_help(&self, request: &PortalRequest) -> Cow<'_, str> {
+        let settings = self.api.settings();
+        settings.error_help(request.base_url.as_deref())
+    }
+
+    /// Returns the address of the API as the client of a request reached it: the issuer, byte for byte.
+    pub(crate) fn base_url<'r>(&'r self, request: &'r PortalRequest) -> &'r str {
+        request
+            .base_url
+            .as_deref()
+            .unwrap_or(&self.settings.base_url)
+    }
+
+    /// Returns the address of pages and endpoints as the client of a request reached it.
+    pub(crate) fn auth_url<'r>(&'r self, request: &'r PortalRequest) -> &'r str {
+        match &request.base_url {
+            Some(base_url) => pages_url(base_url),
+            None => &self.settings.auth_url,
+        }
     }
 
     /// Returns 256 random bits.

@@ -32,6 +32,8 @@ pub struct PortalRequest {
     pub address: IpAddr,
     /// Name that the browser or app gives itself (`User-Agent`).
     pub user_agent: Option<String>,
+    /// Address of the API as the client reached it; `None` if it is that of the settings.
+    pub base_url: Option<String>,
     /// Bytes of the body.
     pub body: Bytes,
 }

@@ -36,13 +36,18 @@ impl Portal {
         };
         let definition = content::definition(address.ty);
         let path = definition.path(address.gid);
-        let reply = self.read_as(&visit, &path, definition.fields).await;
+        let reply = self
+            .read_as(&visit, request, (&path, definition.fields))
+            .await;
         let Some(record) = data(&reply) else {
             return Ok(refused(&reply));
         };
         let mut lists = Vec::new();
         for list in definition.lists {
-            lists.push(self.list(&visit, definition, list, address.gid).await);
+            lists.push(
+                self.list((&visit, request), definition, list, address.gid)
+                    .await,
+            );
         }
         let shown = RecordPage {
             user: SiteUser::of(&visit),
@@ -51,7 +56,7 @@ impl Portal {
             facts: definition.facts(&record),
             text: content::rich_text(&record, definition.text),
             lists,
-            api_address: format!("{}{path}", self.settings.base_url),
+            api_address: format!("{}{path}", self.base_url(request)),
         };
         Ok(page(200, shown.page()))
     }
@@ -60,23 +65,24 @@ impl Portal {
     pub(crate) async fn read_as(
         &self,
         visit: &AuthenticatedSession,
-        path: &str,
-        query: &str,
+        request: &PortalRequest,
+        target: (&str, &str),
     ) -> ApiResponse {
         let by = (&visit.session, &visit.account);
-        self.api.read_in_session(by, path, query).await
+        let at = request.base_url.as_deref();
+        self.api.read_in_session(by, target, at).await
     }
 
     /// Returns a list of what belongs to a record. One that can't be read says why.
     async fn list(
         &self,
-        visit: &AuthenticatedSession,
+        (visit, request): (&AuthenticatedSession, &PortalRequest),
         of: &RecordDefinition,
         list: &ListDefinition,
         gid: workgraph_core::Gid,
     ) -> RecordList {
         let (path, query) = list.request(of, gid);
-        let reply = self.read_as(visit, &path, &query).await;
+        let reply = self.read_as(visit, request, (&path, &query)).await;
         let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         list.content(&body)
     }

@@ -83,7 +83,7 @@ impl Portal {
 
     /// Returns true if a form came from a page of this server.
     pub(crate) fn is_own(&self, request: &PortalRequest) -> bool {
-        is_same_origin(request, origin(&self.settings.auth_url))
+        is_same_origin(request, origin(self.auth_url(request)))
     }
 
     /// Returns the query of a request without its proof of a fresh sign-in, and true if the proof is valid.
@@ -147,7 +147,7 @@ impl Portal {
         };
         let reply = show(&csrf(&secret, purpose));
         Ok(if new {
-            self.set_cookie(reply, CookieKind::Form, Some(secret.expose()))
+            self.set_cookie((request, reply), CookieKind::Form, Some(secret.expose()))
         } else {
             reply
         })
@@ -161,12 +161,16 @@ impl Portal {
 
     /// Returns the name of the app for which a user signs in, and its redirect URL, to which signing in may lead at
     /// once.
-    async fn waiting(&self, next: &str) -> Result<Option<(String, String)>, PortalError> {
+    async fn waiting(
+        &self,
+        request: &PortalRequest,
+        next: &str,
+    ) -> Result<Option<(String, String)>, PortalError> {
         let query = next
             .strip_prefix(AUTHORIZE)
             .and_then(|rest| rest.strip_prefix('?'));
         let Some(query) = query else { return Ok(None) };
-        let read = self.read(query).await?.ok();
+        let read = self.read(request, query).await?.ok();
         Ok(read.map(|(asked, _)| {
             let to = asked.redirect().as_str().to_owned();
             (asked.client().name.clone(), to)
@@ -179,7 +183,7 @@ impl Portal {
     ) -> Result<ApiResponse, PortalError> {
         let query = form_decoding::decode(&request.query).unwrap_or_default();
         let next = safe_redirect_path(form_decoding::one(&query, NEXT)).to_owned();
-        let (app, to) = self.waiting(&next).await?.unzip();
+        let (app, to) = self.waiting(request, &next).await?.unzip();
         let fields = [(NEXT.to_owned(), next)];
         let notice =
             (form_decoding::one(&query, "done") == "signed_out").then_some("You are signed out.");
@@ -210,7 +214,7 @@ impl Portal {
         let next = safe_redirect_path(form_decoding::one(&form, NEXT));
         let email = form_decoding::one(&form, "email");
         let password = form_decoding::one(&form, "password");
-        let (app, to) = self.waiting(next).await?.unzip();
+        let (app, to) = self.waiting(request, next).await?.unzip();
         let again = |refusal: Refusal, status: u16, problem: &str| {
             let fields = [(NEXT.to_owned(), next.to_owned())];
             let form = SignInPage {
@@ -282,8 +286,12 @@ impl Portal {
             }
             None => next.to_owned(),
         };
-        let reply = self.set_cookie(see_other(to), CookieKind::Session, Some(secret.expose()));
-        let reply = self.set_cookie(reply, CookieKind::Form, None);
+        let reply = self.set_cookie(
+            (request, see_other(to)),
+            CookieKind::Session,
+            Some(secret.expose()),
+        );
+        let reply = self.set_cookie((request, reply), CookieKind::Form, None);
         Ok(self.remember_browser(reply, request, email, now))
     }
 
@@ -321,7 +329,7 @@ impl Portal {
             .as_actor(request.actor_context(Some(visit.session.user)), now);
         revoke_try_tokens(&*store, visit.session.user, now).await?;
         store.end_session(&visit.session.digest).await?;
-        Ok(self.set_cookie(gone, CookieKind::Session, None))
+        Ok(self.set_cookie((request, gone), CookieKind::Session, None))
     }
 }
 

@@ -119,7 +119,8 @@ settings! {
         data: String = "./workgraph-data".to_owned();
         /// Address to listen on; port 0 takes a free one.
         listen: String = "127.0.0.1:8080".to_owned();
-        /// Address that clients reach the server at, if it is another. All links come from it.
+        /// Address that people and programs use for this server, such as `https://work.example`. All links begin with it; without it,
+        /// with the host that a request names.
         public_url: WebUrl = WebUrl::default();
         /// Address of a listener of its own for `/-/metrics`.
         metrics_listen: String = String::new();

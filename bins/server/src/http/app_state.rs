@@ -10,6 +10,7 @@ use crate::http::byte_budgets::{ByteBudgets, ByteHolder};
 use crate::http::connections::{ClientConnection, ConnectionTracker, network};
 use crate::http::download_slots::DownloadSlots;
 use crate::http::openapi::ApiDescription;
+use crate::http::own_address::OwnAddress;
 use crate::http::request_body::StreamedBody;
 use crate::log::request_scope::{RequestId, in_current_request};
 use crate::metrics::Metrics;
@@ -70,6 +71,8 @@ pub(crate) struct AppState {
     pub(crate) request_id_prefix: &'static str,
     /// The OpenAPI document and the reference pages.
     pub(crate) description: ApiDescription,
+    /// Address that links begin with.
+    pub(crate) own_address: OwnAddress,
     /// Open connections.
     pub(crate) connections: Arc<ConnectionTracker>,
     /// Bytes that are kept for clients.
@@ -98,6 +101,15 @@ fn no_room(reply: ApiResponse) -> ApiResponse {
 
 /// Bytes that a reply takes beside its body, about: its headers, and the state of its stream.
 const REPLY_OVERHEAD: usize = 2 << 10;
+
+/// Client of a request of the API, as the transport knows it.
+pub(crate) struct RequestClient {
+    pub(crate) address: IpAddr,
+    /// `User-Agent`.
+    pub(crate) agent: Option<HeaderValue>,
+    /// Address of the API as the client reached it; `None` if it is that of the settings.
+    pub(crate) base_url: Option<String>,
+}
 
 /// Outcome of a call of the API.
 #[expect(
@@ -138,14 +150,15 @@ impl ConnectionContext {
     }
 
     /// Gives a reply room in memory until it is sent. A read for which there is none becomes a 503; what is made already
-    /// must not be answered with a refusal.
+    /// must not be answered with a refusal. `base_url` is the address of the API as the client reached it.
     pub(crate) fn with_room(
         &self,
         mut reply: ApiResponse,
         is_read: bool,
         network: IpAddr,
+        base_url: Option<&str>,
     ) -> ApiResponse {
-        reply.complete(self.edge.api.settings());
+        reply.complete(self.edge.api.settings(), base_url);
         if reply.body.is_empty() {
             return reply;
         }
@@ -160,7 +173,7 @@ impl ConnectionContext {
         if !lease.grow(body + REPLY_OVERHEAD) {
             if is_read && reply.status < 400 {
                 reply = no_room(reply);
-                reply.complete(self.edge.api.settings());
+                reply.complete(self.edge.api.settings(), base_url);
             }
             lease.grow_regardless(reply.body.len() + REPLY_OVERHEAD);
         }
@@ -179,18 +192,18 @@ impl ConnectionContext {
         catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked()))
     }
 
-    /// Runs a request of the API, with the address and user agent of its client. Its body, and the time that this may take,
+    /// Runs a request of the API for its client. Its body, and the time that this may take,
     /// come beside it.
     /// If requests are recorded, the record of one that does not end in time is in `pending_record` then.
     pub(crate) async fn run(
         self: &Arc<Self>,
         request: ApiRequest,
         body: Option<(StreamedBody, Duration)>,
-        (address, agent): (IpAddr, Option<HeaderValue>),
+        client: RequestClient,
         pending_record: Option<Arc<PendingRecord>>,
     ) -> CallOutcome {
         let read = request.method == Some(Method::Get);
-        let (peer, network) = (Arc::clone(self), network(address.to_canonical()));
+        let (peer, network) = (Arc::clone(self), network(client.address.to_canonical()));
         let request_timeout = self.edge.http.request_timeout;
         let timeout = match &body {
             Some((_, time)) => request_timeout.saturating_add(*time),
@@ -205,9 +218,10 @@ impl ConnectionContext {
                 Box::pin(in_current_request(async move {
                     let interrupt: Arc<dyn Interrupt> = watch;
                     let caller = Caller {
-                        address: Some(address),
-                        user_agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
+                        address: Some(client.address),
+                        user_agent: client.agent.as_ref().and_then(|agent| agent.to_str().ok()),
                         interrupt: Some(&interrupt),
+                        base_url: client.base_url.as_deref(),
                     };
                     let origin = RequestOrigin {
                         caller,
@@ -219,10 +233,10 @@ impl ConnectionContext {
                     let Some((mut body, _)) = body else {
                         // The reply counts from here on: it may wait for the thread of its connection.
                         let reply = api.handle_from(&request, origin).await;
-                        return peer.with_room(reply, read, network);
+                        return peer.with_room(reply, read, network, caller.base_url);
                     };
                     let reply = Box::pin(api.handle_streamed(&request, origin, &mut body)).await;
-                    let reply = peer.with_room(reply, read, network);
+                    let reply = peer.with_room(reply, read, network, caller.base_url);
                     body.drain().await;
                     reply
                 }))
@@ -295,7 +309,7 @@ impl AppState {
     fn panicked(&self) -> ApiResponse {
         self.metrics.faults.fetch_add(1, Relaxed);
         let reason = "a handler panicked".to_owned();
-        let help = self.api.settings().error_help();
+        let help = self.api.settings().error_help(None);
         error::error_response(&ApiError::Server(reason), &*self.entropy, &help)
     }
 

@@ -49,12 +49,17 @@ pub(crate) fn handle_request(
 ) -> ResponseFuture {
     let (mut head, body) = request.into_parts();
     let client = client(&peer, &head);
-    let refusal = check(&head).or_else(|| client.is_err().then(crowded));
-    let begun = RequestMeta::new(&peer, &head, client.unwrap_or_default());
+    let is_proxied = peer.connection.is_proxied();
+    let address = peer.edge.own_address.base_url_of(&head, is_proxied);
+    let refusal = check(&head)
+        .or_else(|| client.is_err().then(crowded))
+        .or_else(|| address.is_err().then(no_host));
+    let base_url = address.unwrap_or_default();
+    let begun = RequestMeta::new(&peer, &head, client.unwrap_or_default(), base_url);
     let _scope = RequestScope::enter(Some(begun.id));
     if refusal.is_none()
         && body.is_end_stream()
-        && let Some(reply) = fast_path_response(&peer, &head)
+        && let Some(reply) = fast_path_response(&peer, &head, begun.base_url.as_deref())
     {
         return ResponseFuture::Ready(Some(begun.finish(&peer, RoutedResponse::of(reply))));
     }
@@ -62,7 +67,7 @@ pub(crate) fn handle_request(
     ResponseFuture::Pending(Box::pin(in_request(id, span, async move {
         let answer = match refusal {
             Some(refusal) => refusal,
-            None => route(&peer, &mut head, body).await,
+            None => route(&peer, &mut head, body, begun.base_url.as_deref()).await,
         };
         begun.finish(&peer, answer)
     })))
@@ -107,10 +112,17 @@ struct RequestMeta {
     is_http1: bool,
     /// Network of the client, which keeps the reply if the token is not known.
     network: IpAddr,
+    /// Address of the API as the client reached it; `None` if it is that of the settings.
+    base_url: Option<String>,
 }
 
 impl RequestMeta {
-    fn new(peer: &ConnectionContext, head: &Parts, client: Option<ProxiedRequestGuard>) -> Self {
+    fn new(
+        peer: &ConnectionContext,
+        head: &Parts,
+        client: Option<ProxiedRequestGuard>,
+        base_url: Option<String>,
+    ) -> Self {
         let ConnectionContext {
             edge, connection, ..
         } = peer;
@@ -145,6 +157,7 @@ impl RequestMeta {
             closes_connection: last,
             is_http1: old,
             network: peer.client_network(head),
+            base_url,
         }
     }
 
@@ -159,7 +172,8 @@ impl RequestMeta {
             media_type: kind,
             file,
         } = answer;
-        reply.complete(edge.api.settings());
+        let base_url = self.base_url.as_deref();
+        reply.complete(edge.api.settings(), base_url);
         if reply.status >= 400 && reply.refusal.is_none() {
             reply.refusal = Some(RequestRefusal::Other.into());
         }
@@ -181,7 +195,7 @@ impl RequestMeta {
             self.log_outcome(&reply, took, bytes, edge.log_requests || failed);
         }
         if reply.room.is_none() {
-            reply = peer.with_room(reply, read, self.network);
+            reply = peer.with_room(reply, read, self.network, base_url);
         }
         let room = reply.room.take();
         if let Some(record) = reply.record.take() {
@@ -297,7 +311,7 @@ pub(crate) async fn serve_metrics(
     } = answer.unwrap_or_else(|| {
         RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE)
     });
-    reply.complete(edge.api.settings());
+    reply.complete(edge.api.settings(), None);
     let bytes = std::mem::take(&mut reply.body);
     let content = BodyContent::Bytes(BodyBytes::new(bytes, None, None, true));
     let mut response = Response::new(ResponseBody::new(content, None));
@@ -344,6 +358,15 @@ fn crowded() -> RoutedResponse {
     answer.close_connection = false;
     answer.reply.headers.push(("Retry-After", "1".to_owned()));
     answer
+}
+
+/// Returns the refusal of a request whose host is none.
+fn no_host() -> RoutedResponse {
+    RoutedResponse::refuse(
+        RequestRefusal::HostInvalid,
+        400,
+        "Host: it must be a name or an address, with or without a port",
+    )
 }
 
 /// Returns the refusal of a request whose head is wrong, before any route looks at it.

@@ -1,7 +1,7 @@
 //! The routes of requests: to the API, to the authorization server, and to the server's own pages.
 use crate::adapters::blob_folder::FileReader;
 use crate::config::schema::HttpConfig;
-use crate::http::app_state::{AppState, CallOutcome, ConnectionContext};
+use crate::http::app_state::{AppState, CallOutcome, ConnectionContext, RequestClient};
 use crate::http::attachment_download;
 use crate::http::byte_budgets::ByteHolder;
 use crate::http::byte_budgets::NO_ROOM;
@@ -36,7 +36,11 @@ pub(crate) const BASE: &str = "/api/1.0";
 static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN_HEADER);
 
 /// Returns the reply of a read from the response cache, if it is still valid.
-pub(crate) fn fast_path_response(peer: &ConnectionContext, head: &Parts) -> Option<ApiResponse> {
+pub(crate) fn fast_path_response(
+    peer: &ConnectionContext,
+    head: &Parts,
+    base_url: Option<&str>,
+) -> Option<ApiResponse> {
     if head.method != hyper::Method::GET || head.headers.contains_key(&EXPLAIN) {
         return None;
     }
@@ -48,14 +52,16 @@ pub(crate) fn fast_path_response(peer: &ConnectionContext, head: &Parts) -> Opti
         path: head.uri.path().strip_prefix(BASE)?,
         query: head.uri.query().unwrap_or_default(),
         authorization: token.to_str().ok()?,
+        base_url,
     })
 }
 
-/// Routes a request, and returns the response.
+/// Routes a request, and returns the response. `base_url` is the address of the API as the client reached it.
 pub(crate) async fn route(
     peer: &Arc<ConnectionContext>,
     head: &mut Parts,
     body: Incoming,
+    base_url: Option<&str>,
 ) -> RoutedResponse {
     let ConnectionContext {
         edge, connection, ..
@@ -73,7 +79,7 @@ pub(crate) async fn route(
         return Box::pin(attachment_download::respond(edge, connection, head)).await;
     }
     if ours && let Some(route) = edge.portal.route(head.method.as_str(), path) {
-        return Box::pin(portal(peer, route, head, body)).await;
+        return Box::pin(portal(peer, (route, base_url), head, body)).await;
     }
     if let Some(below) = below {
         if head.method == hyper::Method::OPTIONS && edge.http.cors {
@@ -84,7 +90,7 @@ pub(crate) async fn route(
         }
         let start = path.len() - below.len();
         // On the heap, like the portal's, so that a request of one kind is not moved with the room for the other.
-        return Box::pin(api(peer, head, body, start)).await;
+        return Box::pin(api(peer, head, body, (start, base_url))).await;
     }
     if let Some(name) = path.strip_prefix("/-/exports/")
         && head.method == hyper::Method::GET
@@ -95,7 +101,7 @@ pub(crate) async fn route(
         return described(edge, Box::pin(edge.description.reference(head)).await);
     }
     if path == "/-/limits" && head.method == hyper::Method::GET {
-        return Box::pin(limits(edge, head)).await;
+        return Box::pin(limits(edge, head, base_url)).await;
     }
     let metrics = edge.metrics_public || has_metrics_token(edge, head);
     let own = Box::pin(health(edge, head, metrics)).await;
@@ -105,7 +111,7 @@ pub(crate) async fn route(
 /// Returns the response of the API's description, or the failure to make it.
 fn described(edge: &AppState, made: Result<ApiResponse, JoinError>) -> RoutedResponse {
     let mut reply = made.unwrap_or_else(|panicked| {
-        let help = edge.api.settings().error_help();
+        let help = edge.api.settings().error_help(None);
         error_response(
             &ApiError::Server(panicked.to_string()),
             &*edge.entropy,
@@ -136,10 +142,10 @@ fn has_metrics_token(edge: &AppState, head: &Parts) -> bool {
 }
 
 /// Returns the counts of the limits for a token.
-async fn limits(edge: &AppState, head: &Parts) -> RoutedResponse {
+async fn limits(edge: &AppState, head: &Parts, base_url: Option<&str>) -> RoutedResponse {
     let token = texts(&head.headers, header::AUTHORIZATION);
-    let api = Arc::clone(&edge.api);
-    let limits = async move { api.limits_response(&token).await };
+    let (api, base_url) = (Arc::clone(&edge.api), base_url.map(str::to_owned));
+    let limits = async move { api.limits_response(&token, base_url.as_deref()).await };
     let limits = Box::pin(in_current_request(limits));
     match edge
         .guard(true, edge.http.request_timeout, None, limits)
@@ -270,7 +276,7 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
 /// Answers a request of the authorization server or for its pages.
 async fn portal(
     peer: &ConnectionContext,
-    route: Route,
+    (route, base_url): (Route, Option<&str>),
     head: &Parts,
     body: Incoming,
 ) -> RoutedResponse {
@@ -330,6 +336,7 @@ async fn portal(
             .trusted_proxies
             .client_ip(connection.ip(), headers),
         user_agent: text(headers, header::USER_AGENT),
+        base_url: base_url.map(str::to_owned),
         body: bytes.into(),
     };
     match edge.run_portal(route, request).await {
@@ -352,7 +359,7 @@ async fn api(
     peer: &Arc<ConnectionContext>,
     head: &mut Parts,
     body: Incoming,
-    start: usize,
+    (start, base_url): (usize, Option<&str>),
 ) -> RoutedResponse {
     let ConnectionContext {
         edge, connection, ..
@@ -389,7 +396,11 @@ async fn api(
     let agent = head.headers.remove(header::USER_AGENT);
     let is_recorded = edge.api.inspector().is_on();
     let pending = is_recorded.then(|| Arc::new(PendingRecord::default()));
-    let client = (address, agent);
+    let client = RequestClient {
+        address,
+        agent,
+        base_url: base_url.map(str::to_owned),
+    };
     match peer.run(request, streamed, client, pending.clone()).await {
         CallOutcome::Replied(reply) => RoutedResponse {
             close_connection: has_ended.is_some_and(|ended| !ended.load(Relaxed))

@@ -240,8 +240,8 @@ fn requests_on_one_connection_are_answered_in_order() {
 }
 
 #[test]
-fn links_come_from_the_configuration_and_never_from_the_request() {
-    let (_folder, server) = server("hosts", &[]);
+fn links_come_from_the_configured_address_and_never_from_the_request() {
+    let (_folder, server) = server("hosts", &[("public_url", "https://work.example")]);
     let project = server.project("Hosts");
     let make = |name: &str| json!({"data": {"name": name, "projects": [project]}});
     for name in ["One", "Two"] {
@@ -266,7 +266,7 @@ fn links_come_from_the_configuration_and_never_from_the_request() {
         [400],
         "96: two equal Hosts"
     );
-    let base = server.demo("/base_url");
+    let base = "https://work.example/api/1.0";
     let more = "Host: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nForwarded: host=evil.example\r\n";
     let reply = server.raw_connection().ask(&get(more)).unwrap();
     let next = reply.json()["next_page"].clone();

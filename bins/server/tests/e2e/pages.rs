@@ -365,11 +365,12 @@ fn forwarded_addresses_are_believed_from_proxies_only() {
     browser.sign_in();
 }
 
-/// B58. Documents and answers name the configured addresses, whatever the Host of a request is.
+/// B58. Documents and answers name the configured address, whatever the Host of a request is.
 #[test]
 fn a_foreign_host_changes_no_address() {
     let folder = Folder::new("host");
-    let server = Server::start(&folder, WIDE);
+    let named = [WIDE, &[("public_url", "https://work.example")]].concat();
+    let server = Server::start(&folder, &named);
     let ask = |path: &str, headers: &str| {
         let text = format!("GET {path} HTTP/1.1\r\n{headers}\r\n");
         server.raw_connection().ask(text.as_bytes()).unwrap()

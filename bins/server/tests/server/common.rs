@@ -55,15 +55,12 @@ impl Server {
         let mut command = command();
         command
             .arg("serve")
-            .args([
-                "--data",
-                &folder.data(),
-                "--listen",
-                "127.0.0.1:0",
-                "--port-file",
-            ])
+            .args(["--data", &folder.data(), "--port-file"])
             .arg(&port_file)
             .args(more);
+        if !more.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
         if demo {
             command.arg("--demo");
         }

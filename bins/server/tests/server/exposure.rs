@@ -131,3 +131,117 @@ fn plain_addresses_and_open_folders_are_warned_of() {
     assert_eq!(status(&get(&server, "/-/sign_in", "")), 200);
     server.stop();
 }
+
+/// Sends a GET to a host with a token, and more headers. Returns the status and the whole reply.
+fn ask(server: &Server, host: &str, path: &str, token: &str, more: &str) -> (u16, String) {
+    let text = format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n{more}\r\n"
+    );
+    let reply = server.raw(text.as_bytes());
+    (status(&reply), reply)
+}
+
+/// Without `public_url` no reply to a request for another host names the address of the listener: what each kind of reply has
+/// for links follows the host. The replies of all operations are compared with the transcripts, in the tests of the API.
+#[test]
+fn links_follow_the_host_that_a_client_used() {
+    let folder = Folder::new("own-address");
+    let server = Server::demo(&folder, &[]);
+    let boot = folder.bootstrap();
+    let token = boot["personal_access_token"].as_str().unwrap();
+    let workspace = boot["workspaces"][0]["gid"].as_str().unwrap();
+    let own = format!("127.0.0.1:{}", server.port);
+    let host = "tasks.lan:8443";
+    let root = format!("http://{host}");
+    let projects =
+        format!("/api/1.0/projects?workspace={workspace}&limit=1&opt_fields=permalink_url");
+    for (path, expected, has_link) in [
+        (&*projects, 200, true),
+        ("/api/1.0/tasks/1", 404, true),
+        ("/api/1.0/nothing", 404, true),
+        ("/api/1.0/.well-known/openid-configuration", 200, true),
+        ("/.well-known/oauth-authorization-server/api/1.0", 200, true),
+        ("/api/1.0/openapi.json", 200, false),
+        ("/", 200, true),
+        ("/-/errors", 200, true),
+        ("/-/docs", 200, false),
+        ("/-/limits", 200, false),
+        ("/-/sign_in", 200, false),
+        ("/-/console/requests", 303, false),
+    ] {
+        let (status, reply) = ask(&server, host, path, token, "");
+        assert_eq!(status, expected, "{path}: {reply}");
+        assert!(!reply.contains("127.0.0.1"), "{path}: {reply}");
+        assert_eq!(reply.contains(&root), has_link, "{path}: {reply}");
+        // The same request, again and under the server's own address, has links of its own.
+        let (_, reply) = ask(&server, &own, path, token, "");
+        assert_eq!(
+            reply.contains(&format!("http://{own}")),
+            has_link,
+            "{path}: {reply}"
+        );
+        assert!(!reply.contains(host), "{path}: {reply}");
+    }
+    let me = "/api/1.0/users/me";
+    for wrong in [
+        "a b",
+        "evil.example/x",
+        "u@evil.example",
+        "evil.example:0",
+        "[::1",
+    ] {
+        let (status, reply) = ask(&server, wrong, me, token, "");
+        assert_eq!(status, 400, "{wrong}");
+        assert!(
+            reply.contains("Host: it must be a name or an address"),
+            "{reply}"
+        );
+    }
+    // A proxy that is not named is not believed.
+    let forged = "X-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\n";
+    let (_, reply) = ask(&server, host, &projects, token, forged);
+    assert!(reply.contains(&root) && !reply.contains("evil"), "{reply}");
+    server.stop();
+
+    let folder = Folder::new("own-address-proxied");
+    let server = Server::demo(&folder, &["--set", "http.trusted_proxies=127.0.0.1"]);
+    let token = folder.bootstrap()["personal_access_token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let told = "X-Forwarded-Host: evil.example, work.example\r\nX-Forwarded-Proto: https\r\n";
+    let (_, reply) = ask(&server, &own, "/api/1.0/tasks/1", &token, told);
+    assert!(reply.contains("https://work.example/-/errors"), "{reply}");
+    let (_, reply) = ask(&server, &own, "/-/sign_in", &token, told);
+    assert!(
+        reply.contains("__Host-workgraph-form=") && reply.contains("; Secure"),
+        "{reply}"
+    );
+    server.stop();
+}
+
+/// A server that other machines reach says what to set; with `public_url` no request changes a link.
+#[test]
+fn the_start_says_what_to_set_for_links() {
+    let folder = Folder::new("far-address");
+    let open = ["--listen", "0.0.0.0:0"];
+    let server = Server::demo(&folder, &open);
+    let log = server.stop();
+    assert!(
+        log.contains("set public_url to the address that people use"),
+        "{log}"
+    );
+    let named = [&open[..], &["--public-url", "https://work.example"]].concat();
+    let server = Server::demo(&folder, &named);
+    let token = folder.bootstrap()["personal_access_token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let (_, reply) = ask(&server, "evil.example", "/api/1.0/tasks/1", &token, "");
+    assert!(
+        reply.contains("https://work.example/-/errors") && !reply.contains("evil"),
+        "{reply}"
+    );
+    let log = server.stop();
+    assert!(!log.contains("set public_url"), "{log}");
+}

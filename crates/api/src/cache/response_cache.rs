@@ -33,6 +33,8 @@ pub(crate) struct ResponseCacheKey<'r> {
     pub(crate) allowed_workspaces: Option<&'r [u64]>,
     pub(crate) path: &'r str,
     pub(crate) query: &'r str,
+    /// The address that links begin with, if it is not the one of the settings.
+    pub(crate) base_url: Option<&'r str>,
 }
 
 /// The cached replies.
@@ -115,6 +117,7 @@ struct ResponseCacheEntry {
     app: Option<u64>,
     scopes: ScopeSet,
     allowed_workspaces: Option<Box<[u64]>>,
+    base_url: Option<Box<str>>,
     version: u64,
     cost: u32,
     /// Body, path and query, one after the other. The part that is compared at each use is then in the middle of an
@@ -138,6 +141,7 @@ impl ResponseCacheEntry {
             app: asked.app,
             scopes: asked.scopes,
             allowed_workspaces: asked.allowed_workspaces.map(Box::from),
+            base_url: asked.base_url.map(Box::from),
             version,
             cost,
             text: [body, asked.path.as_bytes(), asked.query.as_bytes()]
@@ -149,7 +153,11 @@ impl ResponseCacheEntry {
     }
 
     const fn bytes(&self) -> usize {
-        ENTRY_BYTES + self.text.len()
+        let address = match &self.base_url {
+            Some(address) => address.len(),
+            None => 0,
+        };
+        ENTRY_BYTES + self.text.len() + address
     }
 
     /// Returns the body, if this is the reply to the request.
@@ -161,6 +169,7 @@ impl ResponseCacheEntry {
             && self.app == asked.app
             && self.scopes == asked.scopes
             && self.allowed_workspaces.as_deref() == asked.allowed_workspaces
+            && self.base_url.as_deref() == asked.base_url
             && path == asked.path.as_bytes()
             && query == asked.query.as_bytes();
         same.then_some(body)

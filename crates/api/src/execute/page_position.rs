@@ -208,7 +208,7 @@ pub(crate) fn write_next_page(
     let offset = cursor.seal(&api.keys, nonce);
     let query = call.raw.query.next_page_query(limit, &offset);
     let path = format!("{}?{query}", bounds.path);
-    let uri = format!("{}{path}", call.settings.base_url);
+    let uri = format!("{}{path}", call.base_url());
     Ok(envelope::close(
         json,
         NextPage::Page {

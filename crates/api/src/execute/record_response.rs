@@ -118,12 +118,11 @@ pub(crate) async fn record_response(
     asked: &ResponsePlan<'_>,
     room: Option<usize>,
 ) -> Result<CostedResponse, ApiError> {
-    let addresses = api.download_urls(&view.viewer);
+    let addresses = api.download_urls(&view.viewer, asked.base_url);
     let project = || {
         // Other actions of the batch may have used a part of the budget since.
         let room = room.unwrap_or_else(|| asked.budget.remaining());
-        let mut projector =
-            Projector::appending(open_envelope(2048), view, &api.settings.base_url, room);
+        let mut projector = Projector::appending(open_envelope(2048), view, asked.base_url, room);
         if asked.with_download_urls {
             projector = projector.with_downloads(&addresses);
         }
@@ -151,11 +150,11 @@ pub(crate) async fn write_records(
     asked: &ResponsePlan<'_>,
     room: usize,
 ) -> Result<(Vec<u8>, ProjectionCounts), DomainError> {
-    let addresses = api.download_urls(&view.viewer);
+    let addresses = api.download_urls(&view.viewer, asked.base_url);
     let project = || {
         let budget = asked.budget.remaining();
         let start = open_envelope(room.min(budget));
-        let mut projector = Projector::appending(start, view, &api.settings.base_url, budget);
+        let mut projector = Projector::appending(start, view, asked.base_url, budget);
         if asked.with_download_urls {
             projector = projector.with_downloads(&addresses);
         }

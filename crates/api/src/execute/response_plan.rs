@@ -21,6 +21,8 @@ pub(crate) struct ResponsePlan<'b> {
     pub(crate) with_download_urls: bool,
     /// Bytes that the response may still have.
     pub(crate) budget: &'b ResponseBudget,
+    /// The address of the API that links begin with.
+    pub(crate) base_url: &'b str,
 }
 
 impl<'b> ResponsePlan<'b> {
@@ -37,13 +39,14 @@ impl<'b> ResponsePlan<'b> {
             named_fields: 0,
             with_download_urls: self.with_download_urls,
             budget: self.budget,
+            base_url: self.base_url,
         })
     }
 }
 
 /// Returns the plan of the response, if the token may have it.
 pub(crate) fn response_plan<'b>(
-    call: &RequestContext<'_>,
+    call: &'b RequestContext<'_>,
     budget: &'b ResponseBudget,
 ) -> Result<ResponsePlan<'b>, ApiError> {
     response_plan_for(call, budget, call.operation.named_fields_type())
@@ -51,7 +54,7 @@ pub(crate) fn response_plan<'b>(
 
 /// Returns the plan of a response with records of a type, if the token may have it.
 pub(crate) fn response_plan_for<'b>(
-    call: &RequestContext<'_>,
+    call: &'b RequestContext<'_>,
     budget: &'b ResponseBudget,
     ty: Type,
 ) -> Result<ResponsePlan<'b>, ApiError> {
@@ -91,6 +94,7 @@ pub(crate) fn response_plan_for<'b>(
             named_fields: asked.cost,
             with_download_urls: files,
             budget,
+            base_url: call.base_url(),
         });
     }
     let plan = match call.operation.response {
@@ -106,5 +110,6 @@ pub(crate) fn response_plan_for<'b>(
         named_fields: 0,
         with_download_urls: files,
         budget,
+        base_url: call.base_url(),
     })
 }

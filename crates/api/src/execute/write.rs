@@ -134,7 +134,7 @@ pub(crate) async fn write_response(
     answered.reply.headers.extend(change_header(call));
     if let ResponseKind::Created(ty) = call.operation.response {
         answered.reply.status = 201;
-        let location = format!("{}/{}/{gid}", call.settings.base_url, resource(ty).path);
+        let location = format!("{}/{}/{gid}", call.base_url(), resource(ty).path);
         answered.reply.headers.push(("Location", location));
     }
     Ok(answered)
@@ -152,7 +152,7 @@ fn change_header(call: &RequestContext<'_>) -> Option<(&'static str, String)> {
         let Some(given) = given.filter(|given| !given.is_null()) else {
             continue;
         };
-        let (name, base, instead) = (change.name, &call.settings.base_url, change.instead);
+        let (name, base, instead) = (change.name, call.base_url(), change.instead);
         let line = format!("name={name};info={base}{instead};affected=true");
         if change.affects(given.as_str()) && !changes_header.contains(&line) {
             changes_header.push(line);

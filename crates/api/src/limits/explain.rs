@@ -80,14 +80,19 @@ impl Api {
 
     /// Responds with the limits of a token: for each its count, the operations that used it lately, and the time when
     /// it recovers. The request counts against none of them.
-    pub async fn limits_response(&self, authorization: &[String]) -> ApiResponse {
+    pub async fn limits_response(
+        &self,
+        authorization: &[String],
+        base_url: Option<&str>,
+    ) -> ApiResponse {
         match self.authenticate(authorization, None).await {
             Ok(authentication) => {
                 let shown = json!({ "data": self.limits_json(&authentication.grant).await });
                 ApiResponse::json(200, shown.to_string().into_bytes())
             }
             Err(failure) => {
-                crate::error::error_response(&failure, &*self.entropy, &self.settings.error_help())
+                let help = self.settings.error_help(base_url);
+                crate::error::error_response(&failure, &*self.entropy, &help)
             }
         }
     }

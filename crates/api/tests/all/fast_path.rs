@@ -24,6 +24,7 @@ impl Client {
             path,
             query,
             authorization: &format!("Bearer {}", self.world.text(token)),
+            base_url: None,
         };
         self.world.api.try_fast_path(&glance, &self.last)
     }
@@ -48,7 +49,9 @@ impl Client {
     /// Returns the number of requests of a token that were counted.
     fn counted(&self, token: &str) -> u64 {
         let bearer = vec![format!("Bearer {}", self.world.text(token))];
-        let reply = self.world.run(self.world.api.limits_response(&bearer));
+        let reply = self
+            .world
+            .run(self.world.api.limits_response(&bearer, None));
         let json: Value = serde_json::from_slice(&reply.body).unwrap();
         json["data"]["limits"]["standard"]["used"].as_u64().unwrap()
     }

@@ -59,7 +59,7 @@ fn header(answer: &Answer, name: &str) -> Option<String> {
 /// Returns the reply of `/-/limits`.
 fn state(world: &World, token: &str) -> Value {
     let bearer = vec![format!("Bearer {}", world.text(token))];
-    let reply = world.run(world.api.limits_response(&bearer));
+    let reply = world.run(world.api.limits_response(&bearer, None));
     assert_eq!(reply.status, 200);
     serde_json::from_slice::<Value>(&reply.body).unwrap()["data"].take()
 }
@@ -372,7 +372,7 @@ fn the_state_of_a_token_tells_what_used_its_limits_and_asking_changes_nothing() 
     assert_eq!(recent[2]["at"], "2026-01-15T09:30:00.000Z");
     assert_eq!(first, state(&world, "bob"), "asking changes nothing");
     drop(held);
-    assert_eq!(world.run(world.api.limits_response(&[])).status, 401);
+    assert_eq!(world.run(world.api.limits_response(&[], None)).status, 401);
 }
 
 #[test]

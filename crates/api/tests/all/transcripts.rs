@@ -2,7 +2,7 @@
 //!
 //! The format is explained in the first transcript. `BLESS=1` rewrites the replies.
 use crate::golden;
-use crate::world::{KINDS, Kind, World};
+use crate::world::{BASE, KINDS, Kind, World};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -436,6 +436,31 @@ fn difference(expected: &str, said: &str) -> String {
     first.map_or("one is longer".to_owned(), |(at, (expected, said))| {
         format!("line {}: expected {expected}, got {said}", at + 1)
     })
+}
+
+/// Every link in the replies of all operations begins with the address at which the client reached the API: the replies are those
+/// at the address of the settings, but for the address.
+#[test]
+fn links_follow_the_address_at_which_a_client_reached_the_api() {
+    const REACHED: &str = "http://tasks.lan:8443/api/1.0";
+    let [own, reached] = [BASE, REACHED].map(workgraph_core::model::permalink::pages_url);
+    let folder = golden::root("fixtures/transcripts");
+    let mut links = 0;
+    for name in FILES {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.http"))).unwrap();
+        let mut world = World::new(Kind::Memory);
+        world.reached_at = Some(REACHED);
+        let expected = text.replace(own, reached);
+        let said = replay_in(world, name, &expected, &mut BTreeSet::new());
+        assert!(said == expected, "{name}: {}", difference(&expected, &said));
+        links += said.matches(reached).count();
+    }
+    assert!(links > 100, "{links}");
+    let mut world = World::new(Kind::Memory);
+    let help = |world: &World| world.get("ada", "/tasks/1").json["errors"][0]["help"].to_string();
+    assert!(help(&world).contains(own), "{}", help(&world));
+    world.reached_at = Some(REACHED);
+    assert!(help(&world).contains(reached), "{}", help(&world));
 }
 
 /// Checks that rows without a successful exchange are listed. The list may only shrink.

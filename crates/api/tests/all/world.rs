@@ -32,7 +32,8 @@ use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::request::Method;
 use workgraph_api::{
-    Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Clock, Entropy, RequestOrigin,
+    Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Caller, Clock, Entropy,
+    RequestOrigin,
 };
 use workgraph_auth::{
     Account, OAuthStore, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore, mint_token,
@@ -140,6 +141,8 @@ pub(crate) struct World {
     sqlite: Option<Arc<SqliteStore>>,
     nodes: Option<nodes::Nodes>,
     _scratch: Option<ScratchFolder>,
+    /// Address at which all clients reach the API, if it is another than that of the settings.
+    pub(crate) reached_at: Option<&'static str>,
 }
 
 /// The users with a token; true if they own a paid workspace.
@@ -376,12 +379,16 @@ impl World {
     /// Sends a request.
     pub(crate) fn send(&self, request: ApiRequest) -> Answer {
         let api = self.next_node();
+        let caller = Caller {
+            base_url: self.reached_at,
+            ..Caller::default()
+        };
+        let origin = RequestOrigin::from(caller);
         let reply = if api.is_upload(&request) {
             let mut body = Pieces::of(&request.body);
-            let origin = RequestOrigin::default();
             self.run(api.handle_streamed(&request, origin, &mut body))
         } else {
-            self.run(api.handle(&request))
+            self.run(api.handle_from(&request, origin))
         };
         let text = String::from_utf8(reply.body.to_vec()).expect("replies are UTF-8");
         let json: Value = serde_json::from_str(&text).expect("replies are JSON");

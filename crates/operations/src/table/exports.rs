@@ -121,7 +121,7 @@ fn export_graph(
         return Ok(Decision::about(work.changes, gid));
     }
     let new = create_export_node(call, &mut work, Type::GraphExport, workspace);
-    let plot = TreeExport::new(parent.gid, parent.ty, new, &call.settings.base_url);
+    let plot = TreeExport::new(parent.gid, parent.ty, new, call.base_url());
     let gid = jobs::start(
         &mut work,
         view,
@@ -188,7 +188,7 @@ fn export_organization(
     work.add_audit_entry(WORKSPACE_EXPORT_STARTED, workspace, workspace);
     let mut draft = work.draft(Type::OrganizationExport, Some(workspace));
     draft.set(export::CREATED_AT, call.now);
-    let base_url = &call.settings.base_url;
+    let base_url = call.base_url();
     let plot = TreeExport::new(workspace, Type::Workspace, draft.gid, base_url);
     let gid = jobs::start_from_draft(
         &mut work,

@@ -382,7 +382,7 @@ fn write(
         project::HTML_NOTES,
         &project::PROJECT,
         view,
-        &call.settings.base_url,
+        call.base_url(),
     )?;
     if inputs.get("privacy_setting").is_none() {
         match inputs.get("public") {

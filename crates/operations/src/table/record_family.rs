@@ -405,7 +405,7 @@ impl<'c> RecordChange<'c> {
         let of = resource(R::TYPE);
         fields.fill(of, &mut self.draft);
         if let Some(text) = R::TEXTS {
-            let base_url = &self.call.settings.base_url;
+            let base_url = self.call.base_url();
             let (plain, html) = (text.plain, text.html);
             rich_texts::write(
                 &mut self.draft,

@@ -112,7 +112,7 @@ pub(super) fn export(
     let plot = ResourceExport {
         workspace,
         file_node: new,
-        base_url: call.settings.base_url.clone(),
+        base_url: call.base_url().to_owned(),
         file_end: FileEnd::default(),
         parts: input.parts.clone(),
         after: None,

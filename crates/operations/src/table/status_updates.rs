@@ -273,7 +273,7 @@ pub(super) fn draft_status(
         status_update::HTML_TEXT,
         &status_update::STATUS_UPDATE,
         view,
-        &call.settings.base_url,
+        call.base_url(),
     )?;
     status_rules::set_current(parent, Some(&draft.finish()), work.now);
     Ok(draft)

@@ -161,7 +161,7 @@ fn comment<P: PathNode>(
         story::HTML_TEXT,
         &story::STORY,
         view,
-        &call.settings.base_url,
+        call.base_url(),
     )?;
     // A link is content, although its name is not stored.
     let links = |html: Cow<'_, str>| !rich_text::links(&html).is_empty();
@@ -261,7 +261,7 @@ fn update_story(
         story::HTML_TEXT,
         &story::STORY,
         view,
-        &call.settings.base_url,
+        call.base_url(),
     )?;
     if draft.changed(story::TEXT) || draft.changed(story::HTML_TEXT) {
         draft.set(story::IS_EDITED, true);

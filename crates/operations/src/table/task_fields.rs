@@ -30,7 +30,7 @@ pub(super) fn write(
         task::HTML_NOTES,
         &task::TASK,
         view,
-        &call.settings.base_url,
+        call.base_url(),
     )?;
     task_custom_type::write(call, view, draft, inputs)?;
     let is = |d: &Draft, subtype: &str| d.get(task::SUBTYPE).as_deref() == Some(subtype);

@@ -144,7 +144,7 @@ fn write(
         team::HTML_DESCRIPTION,
         &team::TEAM,
         view,
-        &call.settings.base_url,
+        call.base_url(),
     )?;
     if draft.get(team::NAME).is_none_or(|n| n.trim().is_empty()) {
         return Err(DomainError::field("name", "Cannot be empty"));

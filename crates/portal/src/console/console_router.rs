@@ -20,6 +20,7 @@ impl Portal {
         &'c self,
         store: &'c dyn OAuthStore,
         acting: &'c ActorContext,
+        request: &'c PortalRequest,
     ) -> Console<'c> {
         Console {
             store,
@@ -28,7 +29,7 @@ impl Portal {
             one_time_secrets: &self.one_time_secrets,
             loopback: self.settings.loopback,
             inspector: self.api.inspector(),
-            base_url: &self.settings.base_url,
+            base_url: self.base_url(request),
         }
     }
 
@@ -46,14 +47,14 @@ impl Portal {
         let is_carried =
             request.path == paths::SECRET && self.take_in_secret(request, session, now);
         let answer = self
-            .console(&*self.store, &acting)
+            .console(&*self.store, &acting, request)
             .get(&visitor(&visit), &request.path, &query, now)
             .await?;
         let reply = send(answer);
         // What was not shown stays with the browser.
         let is_left = is_carried && self.one_time_secrets.take(session, now).is_some();
         Ok(if is_carried && !is_left {
-            self.set_cookie(reply, CookieKind::NewSecret, None)
+            self.set_cookie((request, reply), CookieKind::NewSecret, None)
         } else {
             reply
         })
@@ -87,10 +88,10 @@ impl Portal {
         let acting = request.actor_context(Some(visit.session.user));
         let store = self.audited_store.as_actor(acting.clone(), now);
         let answer = self
-            .console(&*store, &acting)
+            .console(&*store, &acting, request)
             .post(&visitor(&visit), &request.path, &body, &fresh)
             .await?;
-        self.carry_secret(send(answer), &visit.session.digest, now)
+        self.carry_secret((request, send(answer)), &visit.session.digest, now)
     }
 }
 

@@ -85,7 +85,7 @@ impl Portal {
         let mut endpoints = Endpoints {
             store: &*self.store,
             users: &*self.user_directory,
-            issuer: &self.settings.base_url,
+            issuer: self.base_url(request),
             scopes: SCOPES,
             tokens: TokenSettings::DEFAULT,
             signer: None,

@@ -8,6 +8,8 @@
   // Under this name the tab keeps the token over the pages.
   const KEPT = "workgraph-token";
   const main = document.getElementById("main");
+  // The document may name the API by a path alone.
+  const server = new URL(main.dataset.server, location.href).href;
   const find = document.getElementById("find");
   const token = document.getElementById("token");
 
@@ -139,14 +141,14 @@
   const samples = {
     curl({ method, path, body, file }) {
       const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-      const parts = ["curl", "-X", method, quote(main.dataset.server + path), "-H", '"Authorization: Bearer $TOKEN"'];
+      const parts = ["curl", "-X", method, quote(server + path), "-H", '"Authorization: Bearer $TOKEN"'];
       if (file) parts.push("-F", quote(`${file[0]}=@${file[1].name}`));
       else if (body !== null) parts.push("-H", quote("Content-Type: application/json"), "-d", quote(body));
       return parts.join(" ");
     },
     Python({ method, path, body, file }) {
       const lines = ["import os, requests", "", "response = requests.request("];
-      lines.push(`    ${JSON.stringify(method)}, ${JSON.stringify(main.dataset.server + path)},`);
+      lines.push(`    ${JSON.stringify(method)}, ${JSON.stringify(server + path)},`);
       lines.push('    headers={"Authorization": f"Bearer {os.environ[\'TOKEN\']}"' + (body !== null && !file ? ', "Content-Type": "application/json"},' : "},"));
       if (file) lines.push(`    files={${JSON.stringify(file[0])}: open(${JSON.stringify(file[1].name)}, "rb")},`);
       else if (body !== null) lines.push(`    data=${JSON.stringify(body)}.encode(),`);
@@ -156,7 +158,7 @@
     Node({ method, path, body, file }) {
       const lines = [];
       if (file) lines.push('import { openAsBlob } from "node:fs";', "const form = new FormData();", `form.append(${JSON.stringify(file[0])}, await openAsBlob(${JSON.stringify(file[1].name)}), ${JSON.stringify(file[1].name)});`);
-      lines.push(`const response = await fetch(${JSON.stringify(main.dataset.server + path)}, {`, `  method: ${JSON.stringify(method)},`);
+      lines.push(`const response = await fetch(${JSON.stringify(server + path)}, {`, `  method: ${JSON.stringify(method)},`);
       const json = body !== null && !file ? ', "Content-Type": "application/json"' : "";
       lines.push(`  headers: { Authorization: \`Bearer \${process.env.TOKEN}\`${json} },`);
       if (file) lines.push("  body: form,");

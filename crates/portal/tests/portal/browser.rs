@@ -29,6 +29,7 @@ pub(crate) fn request(method: &str, path: &str, from: impl Into<IpAddr>) -> Port
         fetch_dest: None,
         address: from.into(),
         user_agent: None,
+        base_url: None,
         body: Bytes::new(),
     }
 }

@@ -106,9 +106,17 @@ impl RawConnection {
         })
     }
 
-    /// Sends bytes. A server that has closed its end may be met here already.
+    /// Sends bytes. A server that has closed its end may be met here already. Links follow the host of a request, so one to
+    /// `localhost` is sent with the address of the server.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.stream.write_all(bytes)
+        const LOCAL: &[u8] = b"Host: localhost\r\n";
+        let head = &bytes[..bytes.len().min(4 << 10)];
+        let Some(at) = head.windows(LOCAL.len()).position(|part| part == LOCAL) else {
+            return self.stream.write_all(bytes);
+        };
+        let host = format!("Host: {}\r\n", self.stream.peer_addr()?);
+        let sent = [&bytes[..at], host.as_bytes(), &bytes[at + LOCAL.len()..]];
+        self.stream.write_all(&sent.concat())
     }
 
     /// Sends a request and reads its reply.

@@ -5,6 +5,7 @@ use crate::storage_error::StorageError;
 use std::time::{Duration, SystemTime};
 use workgraph_core::Gid;
 use workgraph_core::model::node::Node;
+use workgraph_core::model::permalink::pages_url;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::attachment;
 use workgraph_core::storage::{GraphStoreError, ReadQuery, ViewerKey};
@@ -84,13 +85,13 @@ fn action(disposition: Disposition, holder: AddressHolder, file: Gid, name: &str
 }
 
 impl Api {
-    /// Returns the address of the file of an attachment for a viewer, valid from now on.
+    /// Returns the address of the file of an attachment for a viewer who reached the API at an address, valid from now on.
     pub(crate) fn attachment_url(
         &self,
         of: &Node,
         viewer: ViewerKey,
         disposition: Disposition,
-        now: SystemTime,
+        (base_url, now): (&str, SystemTime),
     ) -> Option<String> {
         let holder = AddressHolder {
             attachment: of.gid,
@@ -103,8 +104,7 @@ impl Api {
         let file = of.get(attachment::FILE)?;
         let ticket = self.issue_ticket(&action(disposition, holder, file, &name), now + LIFETIME);
         let holder = holder.text();
-        let base = &self.settings.base_url;
-        let root = base.strip_suffix("/api/1.0").unwrap_or(base);
+        let root = pages_url(base_url);
         let (parameter, path) = (disposition.parameter(), percent::encode_component(&name));
         Some(format!(
             "{root}/-/attachments/{file}/{path}?{parameter}={holder}.{ticket}"
@@ -120,6 +120,7 @@ impl Api {
         &self,
         user: Gid,
         attachment: Gid,
+        base_url: Option<&str>,
     ) -> Result<Option<String>, GraphStoreError> {
         let viewer = ViewerKey {
             user,
@@ -128,12 +129,12 @@ impl Api {
         let query = ReadQuery::of(viewer).node(attachment);
         let view = self.graph.load(&query).await?;
         let node = view.visible(attachment);
-        let now = self.clock.now();
+        let at = (self.settings.base_url_for(base_url), self.clock.now());
         let address = node
             .filter(|node| node.ty == Type::Attachment)
             .and_then(|node| {
-                let shown = self.attachment_url(node, viewer, Disposition::View, now);
-                shown.or_else(|| self.attachment_url(node, viewer, Disposition::Download, now))
+                let shown = self.attachment_url(node, viewer, Disposition::View, at);
+                shown.or_else(|| self.attachment_url(node, viewer, Disposition::Download, at))
             });
         Ok(address)
     }

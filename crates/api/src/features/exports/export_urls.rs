@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use workgraph_core::Gid;
 use workgraph_core::access::Viewer;
 use workgraph_core::model::node::Node;
+use workgraph_core::model::permalink::pages_url;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Time;
 use workgraph_core::projection::projector;
@@ -21,6 +22,8 @@ use workgraph_wire::TicketError;
 pub(crate) struct SignedDownloadUrls<'a> {
     api: &'a Api,
     viewer: ViewerKey,
+    /// The address of the API as the viewer reached it.
+    base_url: &'a str,
 }
 
 impl fmt::Debug for SignedDownloadUrls<'_> {
@@ -33,21 +36,24 @@ impl projector::DownloadUrls for SignedDownloadUrls<'_> {
     fn address(&self, of: &Node, made: Time) -> Option<String> {
         let now = self.api.clock.now();
         if of.ty == Type::Attachment {
-            return self
-                .api
-                .attachment_url(of, self.viewer, Disposition::Download, now);
+            return self.api.attachment_url(
+                of,
+                self.viewer,
+                Disposition::Download,
+                (self.base_url, now),
+            );
         }
         let offered = match of.ty {
             Type::ResourceExport => RESOURCE_DOWNLOAD_OFFER_PERIOD,
             _ => DOWNLOAD_OFFER_PERIOD,
         };
         let age = now.duration_since(made.to_system()).unwrap_or_default();
-        (age < offered).then(|| self.api.address(of.gid, now))
+        (age < offered).then(|| self.api.address(of.gid, self.base_url, now))
     }
     fn view_address(&self, of: &Node) -> Option<String> {
         let now = self.api.clock.now();
         self.api
-            .attachment_url(of, self.viewer, Disposition::View, now)
+            .attachment_url(of, self.viewer, Disposition::View, (self.base_url, now))
     }
 }
 
@@ -58,19 +64,26 @@ impl Api {
         let _second = self.export_files.set(files);
     }
 
-    /// Returns the generator of addresses for a viewer.
-    pub(crate) fn download_urls(&self, viewer: &Viewer) -> SignedDownloadUrls<'_> {
+    /// Returns the generator of addresses for a viewer who reached the API at `base_url`.
+    pub(crate) fn download_urls<'a>(
+        &'a self,
+        viewer: &Viewer,
+        base_url: &'a str,
+    ) -> SignedDownloadUrls<'a> {
         let viewer = ViewerKey {
             user: viewer.user,
             service: viewer.service_workspace,
         };
-        SignedDownloadUrls { api: self, viewer }
+        SignedDownloadUrls {
+            api: self,
+            viewer,
+            base_url,
+        }
     }
 
     /// Returns an address of a file that is valid from now on.
-    fn address(&self, of: Gid, now: SystemTime) -> String {
-        let base = &self.settings.base_url;
-        let root = base.strip_suffix("/api/1.0").unwrap_or(base);
+    fn address(&self, of: Gid, base_url: &str, now: SystemTime) -> String {
+        let root = pages_url(base_url);
         let name = file_name(of);
         let ticket = self.issue_ticket(&name, now + DOWNLOAD_URL_LIFETIME);
         format!("{root}/-/exports/{name}?ticket={ticket}")

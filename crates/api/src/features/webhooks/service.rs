@@ -301,7 +301,7 @@ async fn create(
     }
     let answered = answer(api, call, &webhook, asked, 201).await;
     let mut answered = answered.map_err(ApiError::after_changes)?;
-    let location = format!("{}/webhooks/{}", call.settings.base_url, webhook.id);
+    let location = format!("{}/webhooks/{}", call.base_url(), webhook.id);
     answered.reply.headers.push(("Location", location));
     Ok(answered)
 }
@@ -422,6 +422,7 @@ async fn list(
         named_fields: asked.named_fields,
         with_download_urls: false,
         budget: asked.budget,
+        base_url: asked.base_url,
     };
     let view = scene(api, call.read_query(), &found, &asked).await?;
     let gids: Vec<Gid> = found.iter().filter_map(|h| Gid::new(h.id)).collect();

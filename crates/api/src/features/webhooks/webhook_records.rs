@@ -127,7 +127,7 @@ async fn show(
     let project = || {
         let room = room.unwrap_or_else(|| asked.budget.remaining());
         let start = answer::open_envelope(1024);
-        let mut projector = Projector::appending(start, &view, &api.settings.base_url, room);
+        let mut projector = Projector::appending(start, &view, asked.base_url, room);
         projector.record(gid, &asked.plan);
         projector.finish()
     };

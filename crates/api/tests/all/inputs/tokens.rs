@@ -88,6 +88,7 @@ fn a_token_of_a_query_is_kept_by_nothing() {
             path: "/users/me",
             query,
             authorization: &header,
+            base_url: None,
         };
         world.api.try_fast_path(&glance, &last).is_some()
     };

@@ -75,6 +75,7 @@ impl World {
             sqlite: None,
             nodes: None,
             _scratch: None,
+            reached_at: None,
         }
     }
 
