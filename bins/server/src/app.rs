@@ -281,17 +281,21 @@ const BUCKET_WAIT: Duration = Duration::from_secs(5);
 /// Refuses a database that nodes share without a folder for the files that they share, and a folder in which others can
 /// change them.
 fn check_shared_files(config: &Config) -> Result<()> {
-    let folder = Path::new(&config.database.shared_files);
+    let folder = config.database.shared_files.as_str();
     if config.database.url.is_empty() {
         return Ok(());
     }
-    if folder.is_dir() {
+    if Path::new(folder).is_dir() {
+        let folder = Path::new(folder);
         return data_dir::require_unwritable_by_others(folder, data_dir::SHARED_FILES, "o-w");
     }
-    bail!(
-        "--shared-files `{}`: this must be a folder that all nodes of the database share; files of exports are kept there, and those of attachments if no bucket is set",
-        config.database.shared_files
-    )
+    let use_of_it = "all nodes of the database share it, for files of exports, and for those of attachments if no bucket is set";
+    if folder.is_empty() {
+        bail!(
+            "the store is a database, and --shared-files (store.shared_files) names no folder: {use_of_it}"
+        );
+    }
+    bail!("--shared-files {folder}: there is no such folder; make it, or mount it ({use_of_it})")
 }
 
 /// Returns the store of the files of attachments: the bucket, if one is set, else a folder.

@@ -62,6 +62,13 @@ pub(crate) fn load(
         set(&mut config, key, value).map_err(|error| anyhow!("--set {error:#}"))?;
     }
     for (key, value) in flags.settings() {
+        // Mostly a variable of a shell that is not set.
+        if value.is_empty() {
+            let flag = key.rsplit('.').next().unwrap_or(key).replace('_', "-");
+            anyhow::bail!(
+                "the flag for {key} (--{flag}) is empty: give it a value, or leave it out"
+            );
+        }
         set(&mut config, key, value)?;
     }
     config.limits.deadline = config.http.request_timeout;

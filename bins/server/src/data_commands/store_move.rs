@@ -57,6 +57,11 @@ impl Side {
             }
             return Ok(Self::Database(config.database.url.clone()));
         };
+        if text.is_empty() {
+            bail!(
+                "{name} is empty: name a data folder, or the address of a database (postgres://...)"
+            );
+        }
         let is_address = ["postgres://", "postgresql://"]
             .iter()
             .any(|scheme| text.starts_with(scheme));
@@ -129,9 +134,17 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
     let moved = match (from, to) {
         (Side::Folder(from), Side::Database(url)) => {
             // As long as this is there, no server opens the folder.
+            let of_server =
+                "name the data folder of the server that is moved, which its setting `data` names";
+            if !from.is_dir() {
+                bail!(
+                    "--from {}: there is no such folder; {of_server}",
+                    from.display()
+                );
+            }
             if !from.join("workgraph.db").is_file() {
                 bail!(
-                    "--from {}: there is no data folder with a database (workgraph.db)",
+                    "--from {}: this folder has no database (workgraph.db); {of_server}, or put its database back first: docs/BACKUPS.md",
                     from.display()
                 );
             }
@@ -217,7 +230,7 @@ fn shared_files(config: &Config) -> Result<Option<&Path>> {
     }
     if !folder.is_dir() {
         bail!(
-            "--shared-files {}: there is no such folder",
+            "--shared-files {}: there is no such folder; make it, or mount it, if its files are to be moved",
             folder.display()
         );
     }

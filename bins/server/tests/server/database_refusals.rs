@@ -1,5 +1,5 @@
 //! Databases that cannot be used, and what is said about them at the start.
-use crate::common::{Folder, run};
+use crate::common::{Folder, Server, run};
 use crate::shared_database::{address, refused};
 use std::path::Path;
 use std::time::Duration;
@@ -104,6 +104,86 @@ fn a_folder_of_shared_files_that_others_can_write_to_is_refused_with_what_to_do(
 
 /// Makes the server of a database show another setting or time. What it shows is a function, which the database finds
 /// before its own.
+/// A database with another program's tables is left as it is, by the server and by every command, and each says what was found
+/// and what to do; so do the texts for a folder that is none.
+#[test]
+fn what_is_no_store_is_refused_with_what_was_found_and_what_to_do() {
+    let Some(cluster) = PostgresCluster::shared() else {
+        return;
+    };
+    let database = cluster.database();
+    let url = database.url();
+    let [folder, shared] = ["other-tables", "other-tables-files"].map(Folder::new);
+    let files = shared.0.to_str().unwrap();
+    let data = folder.data();
+    let say = |args: &[&str]| {
+        let settings = ["--allow-unsafe-store", "--store", &url, "--data", &data];
+        let (done, says) = run(&[args, &settings].concat());
+        assert!(!done, "{args:?}: {says}");
+        says
+    };
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let says = say(&serve);
+    assert!(
+        says.contains("--shared-files (store.shared_files) names no folder"),
+        "{says}"
+    );
+    let says = say(&[&serve[..], &["--shared-files", ""]].concat());
+    assert!(says.contains("--shared-files) is empty"), "{says}");
+    let says = say(&[&serve[..], &["--shared-files", "/no/such"]].concat());
+    assert!(
+        says.contains("/no/such: there is no such folder; make it, or mount it"),
+        "{says}"
+    );
+    for command in [&["check"][..], &["digest"]] {
+        let says = say(command);
+        assert!(says.contains("it has no tables of Workgraph"), "{says}");
+    }
+    let empty = shared.0.join("empty").display().to_string();
+    std::fs::create_dir_all(&empty).unwrap();
+    for (from, expected) in [
+        (
+            "NOTHING",
+            "--from NOTHING: there is no such folder; name the data folder",
+        ),
+        (
+            &*empty,
+            "this folder has no database (workgraph.db); name the data folder",
+        ),
+        ("", "--from is empty: name a data folder"),
+    ] {
+        let says = say(&["move", "--unsafe-database", "--from", from]);
+        assert!(says.contains(expected), "{says}");
+    }
+    database.sql("CREATE TABLE node (id integer); CREATE TABLE orders (id integer); CREATE VIEW open_orders AS SELECT * FROM orders");
+    let source = Folder::new("other-tables-source");
+    Server::demo(&source, &[]).stop();
+    let from = source.data();
+    let moving = [
+        "move",
+        "--unsafe-database",
+        "--from",
+        &from,
+        "--shared-files",
+        files,
+    ];
+    for command in [
+        &[&serve[..], &["--shared-files", files]].concat()[..],
+        &["check"],
+        &["digest"],
+        &["migrate"],
+        &moving,
+    ] {
+        let says = say(command);
+        assert!(
+            says.contains(
+                "tables of another program (node, open_orders, orders) and none of Workgraph"
+            ) && says.contains("createdb workgraph"),
+            "{command:?}: {says}"
+        );
+    }
+}
+
 fn show(database: &TestDatabase, setting: &str, value: &str, clock_ahead: &str) {
     let name = database.name();
     database.sql(&format!(

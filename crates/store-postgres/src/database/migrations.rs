@@ -106,7 +106,10 @@ pub(crate) async fn migrate(database: &Database) -> Result<(), DatabaseError> {
         return Ok(());
     }
     lock(&connection).await?;
-    let done = apply(&connection).await;
+    let done = match refuse_tables_of_others(&connection).await {
+        Ok(()) => apply(&connection).await,
+        refused => refused,
+    };
     // The lock ends with the connection, too; a failure to release it is no failure of the migration.
     let released = connection
         .execute("SELECT pg_advisory_unlock($1)", &[&LOCK])
@@ -136,9 +139,44 @@ pub async fn plan(database: &Database) -> Result<Vec<PlannedMigration>, Database
     database.run(planned).await
 }
 
+/// Tables and views of the schema in which this program makes its own, unless an extension has brought them.
+const TABLES: &str = "SELECT c.relname::text FROM pg_class c \
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') \
+    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') ORDER BY 1 LIMIT 6";
+
+/// Names at most so many tables in a text.
+const NAMED: usize = 5;
+
+/// Refuses a database that has tables and none of this program's: they are another program's, beside which ours would be mixed
+/// with them.
+async fn refuse_tables_of_others(connection: &Connection) -> Result<(), DatabaseError> {
+    if remaining(connection).await?.len() < newest() {
+        return Ok(());
+    }
+    let rows = connection.query(TABLES, &[]).await?;
+    let names = rows.iter().map(|row| row.try_get(0));
+    let mut names = names.collect::<Result<Vec<String>, _>>()?;
+    // It is empty where the first migration did not come to its end.
+    names.retain(|name| name != "schema_version");
+    if names.is_empty() {
+        return Ok(());
+    }
+    let more = if names.len() > NAMED { ", ..." } else { "" };
+    names.truncate(NAMED);
+    let found = names.join(", ");
+    Err(DatabaseError::Unsuitable(format!(
+        "it has tables of another program ({found}{more}) and none of Workgraph: name a database of its own, such as one that `createdb workgraph` makes"
+    )))
+}
+
 /// Refuses a database with which this program cannot work: one that lacks something, or something was removed.
 pub(crate) async fn check(connection: &Connection) -> Result<(), DatabaseError> {
     let rest = remaining(connection).await?;
+    if rest.len() == newest() {
+        refuse_tables_of_others(connection).await?;
+        let text = "it has no tables of Workgraph: a server makes them when it starts, `workgraph move` fills them, and `workgraph migrate` makes them without data";
+        return Err(DatabaseError::Unsuitable(text.into()));
+    }
     match rest.iter().find(|(version, _)| *version <= oldest()) {
         None => Ok(()),
         Some((_, missing)) => Err(DatabaseError::Unsuitable(format!(
