@@ -6,6 +6,7 @@
 //!
 //! [`FieldDef`]: workgraph_core::model::registry::FieldDef
 //! [`InputDef`]: crate::operation::inputs::InputDef
+mod examples;
 mod operations;
 mod responses;
 mod schemas;
@@ -32,12 +33,14 @@ pub fn document(tables: &[&'static [Operation]], info: DocumentInfo<'_>) -> Valu
     let mut paths: Map<String, Value> = Map::new();
     let mut tags = BTreeSet::new();
     let mut schemas = schemas::Schemas::default();
+    let examples = examples::Examples::read();
     for operation in tables.iter().copied().flatten() {
         tags.insert(operations::tag(operation));
         let method = operation.method.name().to_ascii_lowercase();
         let all = std::iter::once(&operation.path).chain(operation.alias_paths);
         for (number, path) in all.enumerate() {
-            let described = operations::describe(operation, path, number, &mut schemas);
+            let mut described = operations::describe(operation, path, number, &mut schemas);
+            examples.add_to(operation.id, &mut described);
             let item = paths.entry((*path).to_owned()).or_insert_with(|| json!({}));
             if let Value::Object(item) = item {
                 item.insert(method.clone(), described);

@@ -25,6 +25,7 @@ mod custom_types;
 mod dependencies;
 mod escalation;
 mod events;
+mod examples;
 mod exports;
 mod external;
 mod fast_path;

@@ -82,6 +82,32 @@ fn rebase(schema: &mut Value) {
     }
 }
 
+/// Returns the examples of a document, as exchanges.
+fn examples(document: &Value) -> Vec<Exchange> {
+    let mut out = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, described) in item.as_object().unwrap() {
+            let responses = described["responses"].as_object().unwrap();
+            for (status, response) in responses {
+                let Some(body) = response.pointer("/content/application~1json/example") else {
+                    continue;
+                };
+                let steps = path
+                    .split('/')
+                    .map(|step| if step.starts_with('{') { "1" } else { step });
+                out.push(Exchange {
+                    at: "example".to_owned(),
+                    method: method.to_uppercase(),
+                    path: steps.collect::<Vec<_>>().join("/"),
+                    status: status.clone(),
+                    body: body.clone(),
+                });
+            }
+        }
+    }
+    out
+}
+
 /// Returns the faults of the replies that the document does not allow.
 fn faults(document: &Value) -> (usize, BTreeSet<String>) {
     let router = Router::new(TABLES);
@@ -91,10 +117,13 @@ fn faults(document: &Value) -> (usize, BTreeSet<String>) {
     let mut validators: BTreeMap<String, Validator> = BTreeMap::new();
     let (mut checked, mut faults) = (0, BTreeSet::new());
     let folder = golden::root("fixtures/transcripts");
-    for entry in std::fs::read_dir(folder).unwrap() {
+    let recorded = std::fs::read_dir(folder).unwrap().map(|entry| {
         let path = entry.unwrap().path();
         let file = path.file_name().unwrap().to_string_lossy().into_owned();
-        for exchange in exchanges(&file, &std::fs::read_to_string(&path).unwrap()) {
+        exchanges(&file, &std::fs::read_to_string(&path).unwrap())
+    });
+    for all in recorded.chain([examples(document)]) {
+        for exchange in all {
             let method = Method::parse(&exchange.method);
             let Some(found) = method.and_then(|m| router.find(m, &exchange.path)) else {
                 continue;
@@ -131,6 +160,24 @@ fn faults(document: &Value) -> (usize, BTreeSet<String>) {
         }
     }
     (checked, faults)
+}
+
+/// Every operation of the document has an example of its reply, and of its body if it takes one.
+#[test]
+fn every_operation_of_the_document_has_examples() {
+    let document = whole();
+    let shown = examples(&document).len();
+    let (mut operations, mut lacking) = (0, Vec::new());
+    for item in document["paths"].as_object().unwrap().values() {
+        for described in item.as_object().unwrap().values() {
+            operations += 1;
+            let body = &described["requestBody"]["content"]["application/json"];
+            if body.is_object() && body["example"].is_null() {
+                lacking.push(described["operationId"].to_string());
+            }
+        }
+    }
+    assert_eq!((shown, lacking), (operations, vec![]));
 }
 
 /// The document says no more and no less than the server does.

@@ -154,9 +154,9 @@ pub(super) fn parameters(row: &Operation) -> Vec<&'static str> {
 /// A request that fits a row: path, query, body.
 #[derive(Clone)]
 pub(crate) struct Sample {
-    pub(super) path: Vec<(&'static str, String)>,
+    pub(crate) path: Vec<(&'static str, String)>,
     pub(crate) query: Vec<(&'static str, String)>,
-    pub(super) body: Map<String, Value>,
+    pub(crate) body: Map<String, Value>,
 }
 
 impl Sample {
