@@ -6,7 +6,6 @@ use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::shared_limits;
 use crate::adapters::signing_key_store::SigningKeyStore;
 use crate::adapters::stores::Storage;
-use crate::adapters::system_clock::hex;
 use crate::adapters::system_clock::random;
 use crate::admin::bootstrap_file::BootstrapFile;
 use crate::admin::{commands as admin, demo, socket};
@@ -18,6 +17,7 @@ use crate::http::connections::ConnectionTracker;
 use crate::http::listener::{self, Signals};
 use crate::http::openapi::ApiDescription;
 use crate::http::own_address::OwnAddress;
+use crate::log::request_id::RequestIdSeed;
 use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
@@ -209,7 +209,7 @@ pub(crate) async fn serve(
         draining: AtomicBool::new(false),
         exports,
         downloads: Arc::default(),
-        request_id_prefix: hex(&random::<6>(&*base.entropy)?).leak(),
+        request_id_seed: RequestIdSeed(random(&*base.entropy)?),
     });
     // Signals are handled before the server says that it is ready, since it may be stopped from then on.
     let signals = Signals::watch()?;

@@ -1,6 +1,7 @@
 //! Logging: one line an event, as text on a terminal and as JSON elsewhere.
 mod line_format;
 pub(crate) mod lossy_writer;
+pub(crate) mod request_id;
 pub(crate) mod request_scope;
 
 use crate::config::schema::LogConfig;

@@ -74,6 +74,7 @@ mod tests {
             address: IpAddr::from([127, 0, 0, 1]),
             user_agent: None,
             base_url: None,
+            request_id: None,
             body: Bytes::new(),
         }
     }

@@ -195,7 +195,7 @@ impl Portal {
             Endpoint::Errors => Ok(page(200, errors_page(self.base_url(request)))),
             Endpoint::Icon => Ok(icon::reply()),
         };
-        let mut reply = outcome.unwrap_or_else(|broken| self.error_page(&broken));
+        let mut reply = outcome.unwrap_or_else(|broken| self.error_page(&broken, request));
         reply.operation = route.name;
         if let Some(refusal) = reply.refusal {
             reply.record = Box::pin(self.refusal_record(route, &reply, refusal, now)).await;
@@ -241,10 +241,12 @@ impl Portal {
     }
 
     /// Returns the page for a failure of the server.
-    fn error_page(&self, broken: &PortalError) -> ApiResponse {
+    fn error_page(&self, broken: &PortalError, request: &PortalRequest) -> ApiResponse {
         let phrase = self.log(broken);
+        let id = request.request_id.as_deref();
+        let id = id.map_or_else(String::new, |id| format!(" The id of the request is {id}."));
         let text = format!(
-            "Please try again later. If it keeps happening, give the administrator of this server these words, which find the error in its log: {phrase}."
+            "Please try again later. If it keeps happening, give the administrator of this server these words, which find the error in its log: {phrase}.{id}"
         );
         failure(RequestRefusal::Failed, 500, "Something went wrong", &text)
     }

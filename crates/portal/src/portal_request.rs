@@ -34,6 +34,8 @@ pub struct PortalRequest {
     pub user_agent: Option<String>,
     /// Address of the API as the client reached it; `None` if it is that of the settings.
     pub base_url: Option<String>,
+    /// Id of the request in the log of the server, if it has one.
+    pub request_id: Option<String>,
     /// Bytes of the body.
     pub body: Bytes,
 }

@@ -12,7 +12,9 @@ use crate::http::download_slots::DownloadSlots;
 use crate::http::openapi::ApiDescription;
 use crate::http::own_address::OwnAddress;
 use crate::http::request_body::StreamedBody;
-use crate::log::request_scope::{RequestId, in_current_request};
+use crate::http::request_service::REQUEST_ID;
+use crate::log::request_id::{RequestId, RequestIdSeed};
+use crate::log::request_scope::in_current_request;
 use crate::metrics::Metrics;
 use crate::workers::offload::{BoxFuture, Offload, OffloadFlow, WorkInterrupt};
 use hyper::header::HeaderValue;
@@ -67,8 +69,8 @@ pub(crate) struct AppState {
     pub(crate) exports: Arc<ExportFolder>,
     /// Permits for files that may still be sent at the same time.
     pub(crate) downloads: Arc<DownloadSlots>,
-    /// Start of every request id of this process.
-    pub(crate) request_id_prefix: &'static str,
+    /// Random part of the request ids of this process.
+    pub(crate) request_id_seed: RequestIdSeed,
     /// The OpenAPI document and the reference pages.
     pub(crate) description: ApiDescription,
     /// Address that links begin with.
@@ -140,13 +142,22 @@ fn read_queue_full() -> ApiResponse {
 }
 
 impl ConnectionContext {
-    /// Returns a fresh request id.
-    pub(crate) fn next_id(&self) -> RequestId {
-        RequestId {
-            process: self.edge.request_id_prefix,
-            connection: self.connection.number(),
-            number: self.connection.next_request_number(),
-        }
+    /// Returns the id of a request: that of a trusted proxy, if it gave one, or a fresh one.
+    pub(crate) fn request_id(&self, head: &Parts) -> RequestId {
+        let connection = &self.connection;
+        let number = connection.next_request_number();
+        let given = match connection.is_proxied() {
+            true => head
+                .headers
+                .get(&REQUEST_ID)
+                .and_then(|id| id.to_str().ok()),
+            false => None,
+        };
+        given.and_then(RequestId::given).unwrap_or_else(|| {
+            let now = workgraph_api::Clock::now(&*self.edge.clock);
+            let seed = self.edge.request_id_seed;
+            seed.id(now, connection.number(), number)
+        })
     }
 
     /// Gives a reply room in memory until it is sent. A read for which there is none becomes a 503; what is made already

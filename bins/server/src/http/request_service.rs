@@ -4,7 +4,8 @@ use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
 use crate::http::routed_response::{JSON, RoutedResponse};
 use crate::http::routes::{fast_path_response, health, route};
-use crate::log::request_scope::{RequestId, RequestScope, in_request};
+use crate::log::request_id::RequestId;
+use crate::log::request_scope::{RequestScope, in_request};
 use crate::workers::offload::BoxFuture;
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -27,7 +28,8 @@ const URI_MAX: usize = 8 << 10;
 /// address of the sign-in page that leads back to it.
 const PAGE_MORE: usize = 24 << 10;
 
-static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Header with the id of a request.
+pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Headers of every reply; copying them is less work than putting them together.
 static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
@@ -130,7 +132,7 @@ impl RequestMeta {
         // After a chunked body of HTTP/1, or a head with bare line feeds, nothing is read from the connection any more,
         // lest a proxy saw its end elsewhere.
         let last = connection.is_loose() || head.headers.contains_key(header::TRANSFER_ENCODING);
-        let id = peer.next_id();
+        let id = peer.request_id(head);
         let span = tracing::debug_span!(
             "request",
             request_id = %id,

@@ -9,7 +9,8 @@ use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
 use crate::http::request_body::{BodyPace, CollectError, StreamedBody};
 use crate::http::routed_response::RoutedResponse;
-use crate::log::request_scope::in_current_request;
+use crate::log::request_id::RequestId;
+use crate::log::request_scope::{current_request, in_current_request};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -337,6 +338,7 @@ async fn portal(
             .client_ip(connection.ip(), headers),
         user_agent: text(headers, header::USER_AGENT),
         base_url: base_url.map(str::to_owned),
+        request_id: current_request().map(RequestId::to_text),
         body: bytes.into(),
     };
     match edge.run_portal(route, request).await {

@@ -41,10 +41,13 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::request_scope::{RequestId, RequestScope};
+    use crate::log::request_id::RequestId;
+    use crate::log::request_scope::RequestScope;
     use std::io;
     use std::sync::{Arc, Mutex};
     use tracing_subscriber::fmt::format::{JsonFields, format};
+
+    const ID: &str = "01234567-89ab-7cde-8f01-23456789abcd";
 
     /// Log in memory.
     #[derive(Clone, Default)]
@@ -62,11 +65,7 @@ mod tests {
 
     fn write_lines() {
         tracing::error!(phrase = "a {\"b\"", "request failed");
-        let _scope = RequestScope::enter(Some(RequestId {
-            process: "ab",
-            connection: 1,
-            number: 2,
-        }));
+        let _scope = RequestScope::enter(RequestId::given(ID));
         tracing::error!(phrase = "a {\"b\"", "request failed");
     }
 
@@ -89,7 +88,7 @@ mod tests {
             .collect();
         assert_eq!(lines.len(), 2, "{text}");
         assert_eq!(lines[0].get("request_id"), None);
-        assert_eq!(lines[1]["request_id"], "ab-1-2");
+        assert_eq!(lines[1]["request_id"], ID);
         assert_eq!(lines[1]["phrase"], lines[0]["phrase"]);
         assert_eq!(lines[1]["message"], "request failed");
 
@@ -106,6 +105,6 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");
         assert!(!lines[0].contains("request_id"), "{text}");
-        assert!(lines[1].ends_with(" request_id=ab-1-2"), "{text}");
+        assert!(lines[1].ends_with(&format!(" request_id={ID}")), "{text}");
     }
 }

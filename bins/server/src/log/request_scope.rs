@@ -3,45 +3,12 @@
 //! A span for each request would cost more than the rest of a short one, and nearly all requests write no line. So the
 //! id is kept in a variable of the thread while a request is worked on, and read only when a line is written. At the
 //! level `debug` there is a span as well, with the details of the request.
+use crate::log::request_id::RequestId;
 use std::cell::Cell;
-use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tracing::{Level, Span};
-
-/// Id of a request: the process, the connection, and the number of the request on it. It stands in the header
-/// `X-Request-Id` of the reply.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RequestId {
-    pub(crate) process: &'static str,
-    pub(crate) connection: u64,
-    pub(crate) number: u64,
-}
-
-impl RequestId {
-    /// Returns the id as text, with room for just this, so that it becomes the value of a header as it is.
-    pub(crate) fn to_text(self) -> String {
-        let parts = [self.connection, self.number];
-        let digits = |number: u64| (number.max(1).ilog2() / 4 + 1) as usize;
-        let room = parts.map(|number| 1 + digits(number)).iter().sum::<usize>();
-        let mut id = String::with_capacity(self.process.len() + room);
-        id.push_str(self.process);
-        for number in parts {
-            id.push('-');
-            for digit in (0..digits(number)).rev() {
-                id.extend(char::from_digit((number >> (4 * digit) & 0xf) as u32, 16));
-            }
-        }
-        id
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_text())
-    }
-}
 
 thread_local! {
     static CURRENT: Cell<Option<RequestId>> = const { Cell::new(None) };
@@ -123,8 +90,10 @@ pub(crate) fn in_current_request<F: Future>(future: F) -> InRequest<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::request_id::RequestIdSeed;
     use std::sync::Arc;
     use std::task::{Wake, Waker};
+    use std::time::SystemTime;
 
     struct Nobody;
 
@@ -133,18 +102,7 @@ mod tests {
     }
 
     fn request(number: u64) -> Option<RequestId> {
-        Some(RequestId {
-            process: "0a1b",
-            connection: 0x1f,
-            number,
-        })
-    }
-
-    #[test]
-    fn an_id_has_the_process_the_connection_and_the_number() {
-        let id = request(0x10).unwrap().to_text();
-        assert_eq!((&*id, id.capacity()), ("0a1b-1f-10", id.len()));
-        assert_eq!(request(1).unwrap().to_string(), "0a1b-1f-1");
+        Some(RequestIdSeed([0; 10]).id(SystemTime::UNIX_EPOCH, 1, number))
     }
 
     #[test]

@@ -245,3 +245,44 @@ fn the_start_says_what_to_set_for_links() {
     let log = server.stop();
     assert!(!log.contains("set public_url"), "{log}");
 }
+
+/// Returns the id of the request that a reply has.
+fn request_id(reply: &str) -> &str {
+    let line = reply
+        .lines()
+        .find_map(|line| line.strip_prefix("x-request-id: "));
+    line.unwrap_or_else(|| panic!("{reply}"))
+}
+
+/// The id of a request is a UUID of version 7, or the one that a trusted proxy gave; it is in the log and in the inspector too.
+#[test]
+fn a_request_has_the_id_that_a_trusted_proxy_gave_it_or_one_with_its_time() {
+    const GIVEN: &str = "7c1d5f3e2ab94d0c8e6f102938475645";
+    let sent = format!("X-Request-Id: {GIVEN}\r\n");
+    let folder = Folder::new("request-ids");
+    let server = Server::demo(&folder, &[]);
+    let [first, second] = [(); 2].map(|()| get(&server, "/-/livez", &sent));
+    for reply in [&first, &second] {
+        let id = request_id(reply);
+        let parts: Vec<usize> = id.split('-').map(str::len).collect();
+        assert_eq!(parts, [8, 4, 4, 4, 12], "{id}");
+        assert_eq!(id.as_bytes()[14], b'7', "{id}");
+    }
+    assert_ne!(request_id(&first), request_id(&second));
+    server.stop();
+    let trusting = [
+        "--set",
+        "http.trusted_proxies=127.0.0.1",
+        "--set",
+        "log.requests=true",
+    ];
+    let server = Server::demo(&folder, &trusting);
+    assert_eq!(request_id(&get(&server, "/-/livez", &sent)), GIVEN);
+    let forged = get(&server, "/-/livez", "X-Request-Id: a\"b\r\n");
+    assert_eq!(request_id(&forged).len(), 36, "{forged}");
+    let log = server.stop();
+    assert!(
+        log.contains(&format!("\"request_id\":\"{GIVEN}\"")),
+        "{log}"
+    );
+}

@@ -60,12 +60,14 @@ impl BrowserSession {
         self
     }
 
-    /// Returns a short text that identifies the session among those of its user, and reveals nothing
-    /// of its secret.
+    /// Returns the id of the session: a UUID of version 8 (RFC 9562, section 5.8) made from its digest, so that nothing needs to be kept for it.
+    /// It reveals nothing of the secret.
     #[must_use]
     pub fn id(&self) -> String {
-        let start = self.digest.0.iter().take(8);
-        start.map(|byte| format!("{byte:02x}")).collect()
+        let first = self.digest.0.first_chunk().copied().unwrap_or_default();
+        uuid::Builder::from_custom_bytes(first)
+            .into_uuid()
+            .to_string()
     }
 
     /// Returns true if the stored last use is so long ago at `now` that it should be updated.

@@ -30,6 +30,7 @@ pub(crate) fn request(method: &str, path: &str, from: impl Into<IpAddr>) -> Port
         address: from.into(),
         user_agent: None,
         base_url: None,
+        request_id: None,
         body: Bytes::new(),
     }
 }

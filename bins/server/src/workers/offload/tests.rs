@@ -64,13 +64,10 @@ async fn short_work_stays_where_it_is_and_long_work_goes_on_elsewhere_and_comes_
 
 #[tokio::test]
 async fn long_work_of_a_request_is_known_by_its_id_wherever_it_goes_on() {
-    use crate::log::request_scope::{RequestId, RequestScope, current_request, in_current_request};
+    use crate::log::request_id::RequestId;
+    use crate::log::request_scope::{RequestScope, current_request, in_current_request};
     let offload = Offload::start(1, LONG).unwrap();
-    let request = Some(RequestId {
-        process: "p",
-        connection: 1,
-        number: 2,
-    });
+    let request = RequestId::given("01234567-89ab-7cde-8f01-23456789abcd");
     let long = offload.offloaded(OffloadFlow::Token(1), None, |watch| {
         let _scope = RequestScope::enter(request);
         Box::pin(in_current_request(async move {
