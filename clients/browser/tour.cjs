@@ -322,10 +322,10 @@ class Tour {
     this.step("an invitation to another workspace is declined, and the next one accepted");
     await invite(USER_EMAIL);
     await this.open("/-/connected_apps");
-    await this.says(/These workspaces ask you in/);
+    await this.says(/You are invited to these workspaces/);
     await this.audit("invitation", ["dark", "phone"]);
     await page.go(`form[action$="/${scripted ? "decline" : "accept"}"] button`);
-    await this.says(scripted ? /The invitation is declined/ : /You belong to the workspace now/);
+    await this.says(scripted ? /You declined the invitation/ : /You belong to the workspace now/);
     await this.audit("invitation-after");
   }
 

@@ -98,7 +98,7 @@ impl Portal {
             .audited_store
             .as_actor(request.actor_context(Some(user)), now);
         if account.user != user || !store.change_password(change).await? {
-            let words = "Your password was changed meanwhile. Nothing else was.";
+            let words = "Your password was changed in the meantime, and nothing else.";
             let problems = [FormProblem::new("current", words)];
             return self.again(request, visit, 409, &problems, now).await;
         }

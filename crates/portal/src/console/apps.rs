@@ -303,7 +303,7 @@ impl Console<'_> {
             Err(AuthStoreError::Conflict) => {
                 let problem = FormProblem::new(
                     "name",
-                    "The app was changed elsewhere meanwhile. Look at it is now and try again.",
+                    "Somebody else changed the app in the meantime. Check how it is now, and try again.",
                 );
                 let now = self.store.app(was.id).await?;
                 let app = now.as_deref().unwrap_or(was);

@@ -113,7 +113,7 @@ impl ConsoleNotice {
             Self::SignedOut => "Signed out there.",
             Self::AllRevoked => "All access is revoked: no token and no app works any more.",
             Self::Accepted => "You belong to the workspace now.",
-            Self::Declined => "The invitation is declined. Nothing of it is left.",
+            Self::Declined => "You declined the invitation.",
             Self::RecordingOn => "Bodies are recorded for an hour.",
             Self::RecordingOff => "Bodies are no longer recorded.",
         }

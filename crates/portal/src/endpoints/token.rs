@@ -70,7 +70,7 @@ impl Portal {
             Ok(TokenError::InvalidRequest(refusal, reason).reply())
         };
         if !request.query.is_empty() {
-            let reason = "Parameters belong into the body, not into the query.";
+            let reason = "Parameters belong in the body, not in the query.";
             return invalid(AuthRefusal::QueryGiven, reason.to_owned());
         }
         let pairs = match form_decoding::read(request) {
@@ -152,7 +152,7 @@ impl Portal {
                 into_api_response(&EndpointReply::error(status, "invalid_request", reason))
                     .refused_for(refusal)
             }
-            _ => failure(refusal, status, "This form was not taken", reason),
+            _ => failure(refusal, status, "This form could not be used", reason),
         };
         reply.operation = route.name;
         reply

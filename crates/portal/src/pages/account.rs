@@ -121,7 +121,7 @@ impl AccountPage<'_> {
         let current = FormField::new("current", "Current password", self.problems);
         let new =
             FormField::new("new", "New password", self.problems).hint("At least 8 characters.");
-        let again = FormField::new("again", "New password, once more", self.problems);
+        let again = FormField::new("again", "New password again", self.problems);
         let guard = self.frame.user.csrf;
         console(
             "Account",

@@ -200,7 +200,7 @@ impl AppPage<'_> {
                     dl {
                         dt { "Client ID" } dd { code { (app.id) } }
                         dt { "Client secret" }
-                        dd { @if self.has_secret { "Set. It was shown once and can only be replaced." } @else { "None yet." } }
+                        dd { @if self.has_secret { "The app has one. It was shown once, and can only be replaced." } @else { "None yet." } }
                     }
                     form method="post" action={ (path) "/secret" } {
                         (csrf(token))
@@ -209,7 +209,7 @@ impl AppPage<'_> {
                     }
                 }))
                 (card("settings", "Settings", &html! {
-                    p.hint { "Taking away scopes or workspaces takes them from tokens at once." }
+                    p.hint { "If you remove scopes or workspaces, tokens lose them at once." }
                     (self.form.form(&path, token, "Save changes"))
                 }))
                 (card("switch", if app.off { "Switch on" } else { "Switch off" }, &html! {

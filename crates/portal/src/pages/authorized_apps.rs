@@ -52,7 +52,7 @@ impl AuthorizedAppsPage<'_> {
                 @if !self.invitations.is_empty() {
                     (card("invitations", "Invitations", &html! {
                         p.soft {
-                            "These workspaces ask you in. Until you accept, they know your e-mail address and nothing else of you."
+                            "You are invited to these workspaces. Until you accept, they know your e-mail address and nothing else about you."
                         }
                         (list(self.invitations, "", |invite| self.invitation(invite)))
                     }))

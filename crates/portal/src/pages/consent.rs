@@ -106,7 +106,7 @@ impl ConsentPage<'_> {
                         Some(host) => { "The answer goes to " strong { (host) } ". " }
                         None => { "You will be shown a code to copy into the app. " }
                     }
-                    "You can take this back at any time under connected apps."
+                    "You can undo this at any time, under connected apps."
                 }
                 form method="post" action=(self.action) {
                     (hidden(self.fields))
@@ -150,7 +150,7 @@ impl OutOfBandPage<'_> {
                     h1 { "Copy this code" }
                     p { "Paste it into " bdi { strong { (app) } } ". It works once, for one minute." }
                     code #code .secret { (code) }
-                    p.soft { "Give it to nobody who asks you for it. You can close this page afterwards." }
+                    p.soft { "Don't give it to anybody who asks you for it. You can close this page afterwards." }
                 },
             ),
             Self::Error { error, description } => slim(

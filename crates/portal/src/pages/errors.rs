@@ -52,7 +52,7 @@ const STATUSES: &[(&str, &str, &str, &str)] = &[
         "413",
         "Payload too large",
         "The body, or the file, is larger than this server accepts.",
-        "Send less. Split a large batch, or attach a link in place of the file.",
+        "Send less. Split a large batch, or attach a link instead of the file.",
     ),
     (
         "414",
@@ -105,8 +105,8 @@ const STATUSES: &[(&str, &str, &str, &str)] = &[
     (
         "507",
         "Insufficient storage",
-        "There is no room for the file: a quota is used up, or the disk is nearly full.",
-        "Delete attachments that nobody needs, or ask the administrator for room.",
+        "There is no space for the file: a quota is used up, or the disk is nearly full.",
+        "Delete attachments that nobody needs, or ask the administrator for more space.",
     ),
 ];
 

@@ -54,7 +54,7 @@ impl HomePage<'_> {
                     li { a href=(paths::TOKENS) { "Create an access token" } p.soft { "For scripts that act as you." } }
                     li { a href=(paths::NEW_APP) { "Register an app" } p.soft { "For programs that other people connect." } }
                     li { a href=(paths::CONNECTED) { "Connected apps" } p.soft { "See who has access, and end it." } }
-                    li { a href=(paths::REQUESTS) { "Requests" } p.soft { "What your tokens and apps asked for lately." } }
+                    li { a href=(paths::REQUESTS) { "Requests" } p.soft { "The latest requests of your tokens and apps." } }
                     li { a href=(paths::ACCOUNT) { "Account" } p.soft { "Your password and your sessions." } }
                 }
             }))

@@ -261,7 +261,7 @@ impl RequestPage<'_> {
             h1 { (request.method) " " (operation(request)) }
             (card("facts", "The request", &self.facts()))
             @if request.token != 0 && self.row.is_own { (card("curl", "As curl", &html! {
-                p.hint #curl-hint { "Put a token of yours in the place of $TOKEN." }
+                p.hint #curl-hint { "Replace $TOKEN by a token of yours." }
                 code.secret aria-describedby="curl-hint" { (self.curl()) }
             })) }
             (card("bodies", "Bodies", &html! {

@@ -56,7 +56,7 @@ impl ServiceAccountsPage<'_> {
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let name = FormField::new("name", "Name", self.problems)
-            .hint("The work it does, for instance: Nightly export.");
+            .hint("What it does, for example: Nightly export.");
         let workspace = FormField::new("workspace", "Workspace", self.problems);
         let choices = self
             .workspaces
@@ -72,7 +72,7 @@ impl ServiceAccountsPage<'_> {
                 p.lead { "A service account belongs to a workspace instead of a person. Its token reaches everything in that workspace, and nothing else." }
                 @for workspace in self.workspaces {
                     (card(&format!("w-{}", workspace.id), &workspace.name,
-                        &list(&workspace.accounts, "No service account.", |account| self.account(workspace, account))))
+                        &list(&workspace.accounts, "No service accounts yet.", |account| self.account(workspace, account))))
                 }
                 (card("new", "Create a service account", &html! {
                     form method="post" action=(paths::SERVICES) {

@@ -108,7 +108,7 @@ impl TokensPage<'_> {
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let description = FormField::new("description", "Description", self.problems)
-            .hint("What it is for, so that you know it again.");
+            .hint("What you use it for, so that you recognize it later.");
         let days = FormField::new("days", "Expires after", self.problems);
         let choices = LIFETIMES.map(|(n, words)| (n.into(), words, n == self.form.days));
         let guard = self.frame.user.csrf;
@@ -120,7 +120,7 @@ impl TokensPage<'_> {
                 (summary(self.problems))
                 h1 { "Personal access tokens" }
                 p.lead { "A token lets a script of yours use the API as you. Treat it like a password." }
-                (card("yours", "Your tokens", &list(self.tokens, "You have no access token.", |token| {
+                (card("yours", "Your tokens", &list(self.tokens, "You have no access tokens.", |token| {
                     row(token, &format!("{}/{}/revoke", paths::TOKENS, token.id), guard)
                 })))
                 (card("new", "Create a token", &html! {

@@ -49,10 +49,10 @@ impl InstalledAppsPage<'_> {
             Some(NavigationSection::Installed),
             &html! {
                 h1 { "Workspace apps" }
-                p.lead { "Members of your workspaces can authorize these apps. One that you switch off reaches nothing in the workspace from then on, whoever authorized it." }
+                p.lead { "Members of your workspaces can authorize these apps. If you switch one off, it can no longer reach the workspace, whoever authorized it." }
                 @for workspace in self.workspaces {
                     (card(&format!("w-{}", workspace.id), &workspace.name,
-                        &list(&workspace.apps, "No app is available here.", |app| self.row(workspace, app))))
+                        &list(&workspace.apps, "No apps can be used here.", |app| self.row(workspace, app))))
                 }
             },
         )

@@ -103,7 +103,7 @@ fn parameters(view: &DocumentView<'_>, object: &Value) -> Markup {
             }
         }
         p.soft {
-            "Of those that many operations share: "
+            "Shared parameters: "
             @for (number, parameter) in shared.iter().enumerate() {
                 @let name = text(parameter, "name");
                 @if number > 0 { ", " }

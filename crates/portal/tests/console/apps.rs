@@ -374,7 +374,7 @@ fn an_invitation_is_answered_by_whom_it_is_for() {
     let to = leads(&desk.post(&bob, &at(31, "accept"), ""));
     assert!(html(&desk.get(&bob, &to), 200).contains("You belong to the workspace now"));
     let to = leads(&desk.post(&bob, &at(32, "decline"), ""));
-    assert!(html(&desk.get(&bob, &to), 200).contains("is declined"));
+    assert!(html(&desk.get(&bob, &to), 200).contains("You declined the invitation"));
     html(&desk.post(&bob, &at(32, "accept"), ""), 404);
     let answers = desk.answers.lock().unwrap().clone();
     assert_eq!(answers, [(BOB, 31, true), (BOB, 32, false)]);
