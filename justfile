@@ -23,8 +23,9 @@ caches-off:
 serve *flags:
     cargo run --release -- serve --demo {{flags}}
 
-# Accept the recorded answers of the API tests, the tables of docs/CONTRACT.md and docs/OAUTH.md, and that of the settings
+# Accept the recorded answers of the API tests, the examples of the OpenAPI document, the tables of docs/CONTRACT.md and docs/OAUTH.md, and that of the settings
 bless:
+    BLESS=1 cargo test -p workgraph-api --test all -- examples::
     BLESS=1 cargo test -p workgraph-api
     BLESS=1 cargo test -p workgraph-testkit --test matrix
     BLESS=1 cargo test -p workgraph-server --bin workgraph -- config::

@@ -10,8 +10,14 @@ use workgraph_operations::all;
 /// Texts of these tests, and those that examples have in their place.
 const SHOWN: &[(&str, &str)] = &[
     ("https://work.test", "https://work.example"),
-    ("https://hooks.test/echo/probe", "https://hooks.example/garden"),
-    ("https://files.test/probe", "https://files.example/border.pdf"),
+    (
+        "https://hooks.test/echo/probe",
+        "https://hooks.example/garden",
+    ),
+    (
+        "https://files.test/probe",
+        "https://files.example/border.pdf",
+    ),
     ("orchid.test", "orchid.example"),
     ("Probe", "Plant the border"),
 ];
@@ -23,7 +29,9 @@ struct Gids(BTreeMap<String, String>);
 impl Gids {
     /// Returns a text with its gids replaced, and the addresses of these tests.
     fn shown(&mut self, text: &str) -> String {
-        let text = SHOWN.iter().fold(text.to_owned(), |text, (own, shown)| text.replace(own, shown));
+        let text = SHOWN.iter().fold(text.to_owned(), |text, (own, shown)| {
+            text.replace(own, shown)
+        });
         let mut out = String::new();
         let mut rest = text.as_str();
         while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
