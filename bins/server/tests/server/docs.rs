@@ -13,7 +13,7 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Names of other programs, which are nowhere in our sources.
-const OF_OTHERS: &[&str] = &["commit_delay", "arbitrary_precision"];
+const OF_OTHERS: &[&str] = &["commit_delay", "arbitrary_precision", "incompatible_msrv"];
 
 /// Placeholders that stand for any file of a rule.
 const ANY_FILE: &[&str] = &["x.rs", "x/mod.rs", "demo.txt"];

@@ -38,8 +38,8 @@ struct DiscoveryDocument<'a> {
     authorization_response_iss_parameter_supported: Option<bool>,
 }
 
-/// Returns the document, from the configuration only: nothing in a request can change it. The
-/// issuer is the policy's, byte for byte; the OAuth endpoints are under `auth_url`.
+/// Returns the document, from the policy alone. The issuer is the policy's, byte for byte; the OAuth endpoints are under
+/// `auth_url`.
 #[must_use]
 pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
     let base_url = policy.issuer;
