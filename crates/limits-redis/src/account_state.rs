@@ -4,12 +4,6 @@ use redis::Value;
 use workgraph_limits::shared_limiter::AdmissionFigures;
 use workgraph_limits::{CostState, LimiterState, SlotState, WindowState};
 
-/// Length of the windows, in milliseconds.
-const WINDOW_MS: u64 = 60_000;
-
-/// Units of the balance in one credit.
-const CREDIT: u64 = 60_000;
-
 /// Puts the counts of the server into the state that this process has: all but the list of recent requests, of which
 /// the server keeps none. A reply of another form leaves the state as it is.
 pub(crate) fn read(
@@ -23,25 +17,22 @@ pub(crate) fn read(
         _ => None,
     };
     let Some(account) = account else { return own };
-    let now = account.last;
-    let windows = [
-        (&account.admitted, &account.refused),
-        (&account.searches, &Vec::new()),
-    ];
-    for (state, (admitted, refused)) in own.windows.iter_mut().zip(windows) {
-        *state = rate(*state, admitted, refused, now);
+    let (now, none) = (account.last, Window::default());
+    for (at, state) in own.windows.iter_mut().enumerate() {
+        *state = window(*state, account.windows.get(at).unwrap_or(&none), now);
     }
-    let classes = [&account.reads, &account.writes];
-    for (state, deadlines) in own.concurrent.iter_mut().zip(classes) {
+    for (at, state) in own.concurrent.iter_mut().enumerate() {
+        let deadlines = account.classes.get(at).map_or(&[][..], Vec::as_slice);
         *state = slots(*state, deadlines, now);
     }
+    let length = figures.cost_length_ms;
     own.cost = own.cost.zip(figures.credits).map(|(cost, limit)| {
         let (rate, spent) = (u64::from(limit), account.spent);
-        let left = i128::from(rate * CREDIT) - i128::from(spent);
+        let left = i128::from(rate * length) - i128::from(spent);
         CostState {
-            balance: i64::try_from(left.div_euclid(CREDIT.into())).unwrap_or(i64::MIN),
+            balance: i64::try_from(left.div_euclid(length.into())).unwrap_or(i64::MIN),
             next_ms: spent
-                .checked_sub(rate * CREDIT)
+                .checked_sub(rate * length)
                 .map_or(0, |debt| debt / rate + 1),
             full_ms: spent.div_ceil(rate),
             ..cost
@@ -50,18 +41,22 @@ pub(crate) fn read(
     own
 }
 
-fn rate(own: WindowState, admitted: &[u32], refused: &[u32], now: u64) -> WindowState {
+fn window(own: WindowState, of: &Window, now: u64) -> WindowState {
+    let tick = now >> of.shift;
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a stamp is the low half of the time"
+        reason = "a stamp is the low half of the tick"
     )]
-    let low = now as u32;
-    let left = |stamp: &u32| WINDOW_MS.saturating_sub(low.wrapping_sub(*stamp).into());
-    let waits = || admitted.iter().chain(refused).map(left);
-    let used = u32::try_from(admitted.len() + refused.len()).unwrap_or(u32::MAX);
+    let low = tick as u32;
+    let left = |stamp: &u32| {
+        let ticks = of.ticks.saturating_sub(low.wrapping_sub(*stamp));
+        ((tick + u64::from(ticks)) << of.shift).saturating_sub(now)
+    };
+    let waits = || of.admitted.iter().chain(&of.refused).map(left);
+    let used = u32::try_from(of.admitted.len() + of.refused.len()).unwrap_or(u32::MAX);
     WindowState {
         used,
-        refused: u32::try_from(refused.len()).unwrap_or(u32::MAX),
+        refused: u32::try_from(of.refused.len()).unwrap_or(u32::MAX),
         remaining: own.limit.saturating_sub(used),
         next_ms: waits().min().unwrap_or(0),
         full_ms: waits().max().unwrap_or(0),
@@ -82,34 +77,58 @@ fn slots(own: SlotState, deadlines: &[u64], now: u64) -> SlotState {
 struct Account {
     last: u64,
     spent: u64,
+    windows: Vec<Window>,
+    /// Deadlines of each class.
+    classes: Vec<Vec<u64>>,
+}
+
+/// Window of an account.
+#[derive(Debug, Default)]
+struct Window {
+    ticks: u32,
+    /// Binary logarithm of the milliseconds of a tick, below 64.
+    shift: u8,
     admitted: Vec<u32>,
     refused: Vec<u32>,
-    searches: Vec<u32>,
-    reads: Vec<u64>,
-    writes: Vec<u64>,
 }
 
 impl Account {
     fn parse(packed: &[u8]) -> Option<Self> {
         let mut reader = Reader(packed);
-        let [1] = reader.take()? else { return None };
-        let (last, spent) = (reader.number()?, reader.number()?);
-        let [_rate, _remembered, _held] = [reader.count()?, reader.count()?, reader.count()?];
-        let _held_since = reader.number()?;
-        let mut counts = [0; 5];
-        for count in &mut counts {
-            *count = reader.count()?;
+        let [2] = reader.take()? else { return None };
+        let [last, spent, _length] = [reader.number()?, reader.number()?, reader.number()?];
+        let _rate = reader.count()?;
+        let [windows, classes] = reader.take()?;
+        let mut heads = Vec::new();
+        for _ in 0..windows {
+            let ticks = reader.count()?;
+            let [shift @ ..64] = reader.take()? else {
+                return None;
+            };
+            let _remembered_and_held = [reader.count()?, reader.count()?];
+            let _held_since = reader.number()?;
+            heads.push((ticks, shift, reader.count()?, reader.count()?));
         }
-        let [admitted, refused, searches, reads, writes] = counts;
-        let account = Self {
+        let mut running = Vec::new();
+        for _ in 0..classes {
+            running.push(reader.count()?);
+        }
+        let mut account = Self {
             last,
             spent,
-            admitted: reader.list(admitted, Reader::count)?,
-            refused: reader.list(refused, Reader::count)?,
-            searches: reader.list(searches, Reader::count)?,
-            reads: reader.list(reads, Reader::number)?,
-            writes: reader.list(writes, Reader::number)?,
+            ..Self::default()
         };
+        for (ticks, shift, admitted, refused) in heads {
+            account.windows.push(Window {
+                ticks,
+                shift,
+                admitted: reader.list(admitted, Reader::count)?,
+                refused: reader.list(refused, Reader::count)?,
+            });
+        }
+        for running in running {
+            account.classes.push(reader.list(running, Reader::number)?);
+        }
         reader.0.is_empty().then_some(account)
     }
 }
@@ -151,25 +170,27 @@ mod tests {
 
     #[test]
     fn what_is_cut_or_too_long_is_no_account() {
-        let mut packed = vec![1];
-        packed.extend(5_000_f64.to_be_bytes());
-        packed.extend(120_000_f64.to_be_bytes());
-        packed.extend([0; 20]);
-        for count in [1_u32, 0, 0, 1, 0] {
+        let mut packed = vec![2];
+        for time in [5_000_f64, 120_000_f64, 60_000_f64] {
+            packed.extend(time.to_be_bytes());
+        }
+        packed.extend(100_u32.to_be_bytes());
+        packed.extend([1, 2]);
+        packed.extend(60_000_u32.to_be_bytes());
+        packed.extend([0; 17]);
+        for count in [1_u32, 0, 0, 1] {
             packed.extend(count.to_be_bytes());
         }
         packed.extend(4_000_u32.to_be_bytes());
         packed.extend(35_000_f64.to_be_bytes());
         let account = Account::parse(&packed).unwrap();
         assert_eq!((account.last, account.spent), (5_000, 120_000));
-        assert_eq!(
-            (account.admitted, account.reads),
-            (vec![4_000], vec![35_000])
-        );
+        assert_eq!(account.windows[0].admitted, [4_000]);
+        assert_eq!(account.classes, [vec![], vec![35_000]]);
         assert!(Account::parse(&packed[..packed.len() - 1]).is_none());
         packed.push(0);
         assert!(Account::parse(&packed).is_none());
-        packed[0] = 2;
+        packed[0] = 1;
         assert!(Account::parse(&packed).is_none());
     }
 }

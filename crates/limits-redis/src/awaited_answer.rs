@@ -55,7 +55,7 @@ impl Drop for AwaitedAnswer {
         else {
             return;
         };
-        let (mut ended, queue) = (self.ended, self.queue.clone());
+        let (mut ended, queue) = (std::mem::take(&mut self.ended), self.queue.clone());
         runtime.spawn(async move {
             let answer = tokio::time::timeout(LATE_ANSWER, call).await;
             if let Ok(Ok(reply)) = answer

@@ -80,8 +80,7 @@ impl LimiterCore {
         let ended = Settlement {
             key: *request.request.key(),
             deadline: deadline(&figures),
-            reads: places.reads.0,
-            writes: places.writes.0,
+            slots: places.slots(),
             ..Settlement::default()
         };
         let asked = AwaitedAnswer::new(self.link.call(call), ended, self.queue.clone());
@@ -169,13 +168,13 @@ impl LimiterCore {
             queue: self.queue.clone(),
             key: *request.request.key(),
             deadline: at.saturating_add(deadline(places.all)),
-            reads: places.reads.0,
-            writes: places.writes.0,
+            slots: places.slots(),
             cost: 0,
             rate: places.all.credits.unwrap_or(0),
+            length_ms: places.all.cost_length_ms,
             owner: request
                 .owner
-                .map(|(owner, shares)| (*owner, places.cost_share(shares))),
+                .map(|(owner, shares)| places.owner_cost(*owner, shares)),
         }
     }
 

@@ -12,8 +12,6 @@ use workgraph_limits::{
 
 use crate::functions::Functions;
 
-/// Number of limits of the functions.
-const LIMITS: u8 = 5;
 /// Flag of a request that wants to know the wait of its repetition.
 const WANT_NEXT: u8 = 1;
 /// Longest deadline, in milliseconds; a number of the functions is exact up to four times this.
@@ -30,7 +28,7 @@ pub(crate) enum AdmissionReply {
         /// Time of the decision.
         at: u64,
         /// Limits in shadow mode that would have refused, as bits.
-        shadowed: u8,
+        shadowed: u32,
         /// Wait of the same request, were it made again; 0 unless it was asked for.
         next_wait_ms: u64,
     },
@@ -39,25 +37,37 @@ pub(crate) enum AdmissionReply {
         /// Number of the limit, from 0.
         limit: u8,
         wait_ms: u64,
-        shadowed: u8,
+        shadowed: u32,
     },
 }
 
 /// End of a request, or an attempt that is taken back.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settlement {
     pub(crate) key: LimitKey,
     pub(crate) cost: u32,
-    /// Credits regained per minute, if the server knows of none.
+    /// Credits regained in each length, if the server knows of none.
     pub(crate) rate: u32,
+    /// Milliseconds of that length.
+    pub(crate) length_ms: u64,
     pub(crate) deadline: u64,
-    pub(crate) reads: u32,
-    pub(crate) writes: u32,
-    /// Weight that is taken back, and the time at which it was counted.
+    /// Slots of each class that are freed.
+    pub(crate) slots: Vec<u32>,
+    /// Weight that is taken back from the first window, and the time at which it was counted.
     pub(crate) undone: u32,
     pub(crate) undone_at: u64,
-    /// Owner, and the nanoseconds that its total of costs takes to drain what was used.
-    pub(crate) owner: Option<(u64, u64)>,
+    /// Totals of the owner.
+    pub(crate) owner: Option<OwnerEnd>,
+}
+
+/// Use of an owner's total of costs by a request that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OwnerEnd {
+    pub(crate) owner: u64,
+    /// Nanoseconds that the total takes to drain what was used.
+    pub(crate) used: u64,
+    /// Number of totals that the owner has.
+    pub(crate) totals: u8,
 }
 
 /// Names of keys and functions, from which calls are made.
@@ -83,24 +93,12 @@ impl Protocol {
         want_next: bool,
         time: CallTime,
     ) -> Cmd {
-        let mut packed = RequestForm {
-            time,
-            flags: if want_next { WANT_NEXT } else { 0 },
-            shadow: figures.shadow(),
-            standard: figures.standard,
-            weight: figures.weight,
-            search: figures.search,
-            reads: figures.reads,
-            writes: figures.writes,
-            cost: figures.all.credits.unwrap_or(0),
-            deadline: deadline(figures.all),
-        }
-        .bytes();
+        let mut packed = figures.bytes(time, if want_next { WANT_NEXT } else { 0 });
         let key = self.key(request.request.key());
         let Some((owner, shares)) = request.owner else {
             return call(&self.functions.admit, &[&key], &packed);
         };
-        for (share, is_cost) in figures.totals(shares) {
+        for (share, length, is_cost) in figures.totals(shares) {
             let kind = match share.quota {
                 None => 0,
                 Some(_) if share.weight == 0 && !is_cost => 0,
@@ -108,7 +106,8 @@ impl Protocol {
                 Some(_) => 1,
             };
             packed.push(kind);
-            packed.extend(number(share.drain_ns(MINUTE)));
+            packed.extend(number(share.drain_ns(length)));
+            packed.extend(number(nanoseconds(length)));
         }
         call(
             &self.functions.admit,
@@ -119,12 +118,8 @@ impl Protocol {
 
     /// Returns the call that counts an attempt.
     pub(crate) fn attempt(&self, attempt: &SharedAttempt, time: CallTime) -> Cmd {
-        let packed = RequestForm::attempt(time, attempt.terms, 1);
-        call(
-            &self.functions.admit,
-            &[&self.key(&attempt.key)],
-            &packed.bytes(),
-        )
+        let packed = attempt_bytes(time, attempt.terms, 1);
+        call(&self.functions.admit, &[&self.key(&attempt.key)], &packed)
     }
 
     /// Returns a call that decides about nothing, but does all that a decision does.
@@ -134,11 +129,11 @@ impl Protocol {
             remembered: 0,
             length: WindowLength::MINUTE,
         };
-        let nothing = RequestForm::attempt(None, terms, 0);
+        let nothing = attempt_bytes(None, terms, 0);
         call(
             &self.functions.admit,
             &[&format!("{}:trial", self.prefix)],
-            &nothing.bytes(),
+            &nothing,
         )
     }
 
@@ -149,19 +144,25 @@ impl Protocol {
 
     /// Returns the call that ends a request.
     pub(crate) fn settle(&self, ended: &Settlement, time: CallTime) -> Cmd {
-        let mut packed = Vec::with_capacity(64);
+        let mut packed = Vec::with_capacity(96);
         packed.extend(moment(time));
         packed.extend(ended.cost.to_be_bytes());
         packed.extend(ended.rate.to_be_bytes());
+        packed.extend(number(ended.length_ms.max(1)));
         packed.extend(number(ended.deadline));
-        for count in [ended.reads, ended.writes, ended.undone] {
-            packed.extend(count.to_be_bytes());
-        }
+        packed.extend(ended.undone.to_be_bytes());
         packed.extend(number(ended.undone_at));
-        packed.extend(number(ended.owner.map_or(0, |(_, used)| used)));
+        packed.push(u8::try_from(ended.slots.len()).unwrap_or(0));
+        packed.extend(number(ended.owner.map_or(0, |owner| owner.used)));
+        for slots in &ended.slots {
+            packed.extend(slots.to_be_bytes());
+        }
+        packed.push(ended.owner.map_or(0, |owner| owner.totals));
         let key = self.key(&ended.key);
         match ended.owner {
-            Some((owner, 1..)) => call(
+            Some(OwnerEnd {
+                owner, used: 1.., ..
+            }) => call(
                 &self.functions.settle,
                 &[&key, &self.owner_key(owner)],
                 &packed,
@@ -197,189 +198,208 @@ pub(crate) fn deadline(figures: &AdmissionFigures) -> u64 {
     figures.deadline_ms.min(LONGEST_DEADLINE)
 }
 
-/// Time in which the totals and the credits of the functions are regained.
-const MINUTE: Duration = Duration::from_secs(60);
+/// Most limits that the functions number.
+const LIMITS_MAX: usize = 32;
+/// Longest window of the functions: the nanoseconds of a total are exact for as long.
+const LENGTH_MAX: Duration = Duration::from_secs(100 * 86_400);
 
-/// Returns what a limiter has that the functions have no place for, as a sentence; `None` if they know all of it.
-#[must_use]
-pub fn unsupported_limits(settings: &LimiterSettings) -> Option<&'static str> {
-    let limiter = DigestLimiter::new(settings.clone());
-    let figures = limiter.figures(&AdmissionRequest::new(&[0; 16]));
-    if FunctionFigures::of(&figures).is_some() {
-        None
-    } else if figures.windows.len() > 2 {
-        Some("the functions have no more than two windows")
-    } else if figures.slots.len() > 2 {
-        Some("the functions have no more than two numbers of concurrent requests")
-    } else if figures
-        .windows
-        .get(1)
-        .is_some_and(|second| second.terms.remembered > 0)
-    {
-        Some("the second window must not count refused attempts (floor_percent 100)")
-    } else {
-        Some("windows and the cost must have a length of a minute")
-    }
-}
-
-/// Figures of a request in the places that the functions have for them.
+/// Figures of a request as the functions take them.
 pub(crate) struct FunctionFigures<'a> {
     pub(crate) all: &'a AdmissionFigures,
-    standard: WindowTerms,
-    weight: u32,
-    /// Quota and weight.
-    search: (u32, u32),
-    /// Slots and the most.
-    pub(crate) reads: (u32, u32),
-    pub(crate) writes: (u32, u32),
 }
 
 impl<'a> FunctionFigures<'a> {
-    /// Puts the figures in their places; `None` if the functions have none for a limit: they know two windows of a
-    /// minute, of which the second remembers nothing that it refused, two numbers of concurrent requests, and a cost
-    /// quota of a minute.
+    /// Returns the figures, if the functions know all limits in them.
     pub(crate) fn of(all: &'a AdmissionFigures) -> Option<Self> {
-        let minute = |terms: &WindowTerms| terms.length == WindowLength::MINUTE;
-        let unused = WindowTerms {
-            quota: 0,
-            remembered: 0,
-            length: WindowLength::MINUTE,
-        };
-        let (first, second) = match &all.windows[..] {
-            [] => ((unused, 0), (unused, 0)),
-            [first] => ((first.terms, first.weight), (unused, 0)),
-            [first, second] => ((first.terms, first.weight), (second.terms, second.weight)),
-            _ => return None,
-        };
-        let slots = match &all.slots[..] {
-            [] => [(0, 0); 2],
-            [reads] => [(reads.slots, reads.most), (0, 0)],
-            [reads, writes] => [(reads.slots, reads.most), (writes.slots, writes.most)],
-            _ => return None,
-        };
-        let is_known = minute(&first.0)
-            && minute(&second.0)
-            && second.0.remembered == 0
-            && (all.credits.is_none() || u128::from(all.cost_length_ms) == MINUTE.as_millis());
-        let [reads, writes] = slots;
-        is_known.then_some(Self {
-            all,
-            standard: first.0,
-            weight: first.1,
-            search: (second.0.quota, second.1),
-            reads,
-            writes,
-        })
+        unsupported(all).is_none().then_some(Self { all })
     }
 
-    /// Returns the limits in the order of their numbers, those that the limiter does not have left out.
-    fn limits(&self) -> [Option<(Limit, bool)>; 5] {
-        let window = |at: usize| {
-            let window = self.all.windows.get(at)?;
-            Some((window.window, window.shadow))
-        };
-        let slots = |at: usize| {
-            let class = self.all.slots.get(at)?;
-            Some((class.class, class.shadow))
-        };
-        let cost = Some((self.all.cost, self.all.cost_shadow));
-        [window(0), window(1), slots(0), slots(1), cost]
+    /// Returns the slots of each class.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        self.all.slots.iter().map(|class| class.slots).collect()
     }
 
-    /// Returns the limits in shadow mode, as bits.
-    fn shadow(&self) -> u8 {
-        let limits = self.limits().into_iter().enumerate();
-        limits.fold(0, |bits, (at, limit)| {
-            bits | u8::from(limit.is_some_and(|(_, shadow)| shadow)) << at
-        })
+    /// Returns the limits in the order of their numbers; true is with those in shadow mode.
+    fn limits(&self) -> impl Iterator<Item = (Limit, bool)> {
+        let windows = self.all.windows.iter();
+        let slots = self.all.slots.iter();
+        windows
+            .map(|of| (of.window, of.shadow))
+            .chain(slots.map(|of| (of.class, of.shadow)))
+            .chain([(self.all.cost, self.all.cost_shadow)])
     }
 
-    /// Returns the limit with a number.
+    /// Returns the limit with a number, from 0.
     pub(crate) fn limit(&self, number: u8) -> Option<Limit> {
-        let found = self.limits().get(usize::from(number)).copied().flatten();
-        found.map(|(limit, _)| limit)
+        self.limits().nth(number.into()).map(|(limit, _)| limit)
     }
 
     /// Returns the limits whose bits are set.
-    pub(crate) fn limits_of(&self, bits: u8) -> Vec<Limit> {
-        let numbers = (0..8).filter(|at| bits >> at & 1 == 1);
-        numbers.filter_map(|at| self.limit(at)).collect()
+    pub(crate) fn limits_of(&self, bits: u32) -> Vec<Limit> {
+        let numbered = self.limits().enumerate();
+        let set = numbered.filter(|(at, _)| bits >> at & 1 == 1);
+        set.map(|(_, (limit, _))| limit).collect()
     }
 
-    /// Returns the shares in the three totals of the functions; true is with that of the cost.
-    fn totals(&self, shares: &[TotalShare]) -> [(TotalShare, bool); 3] {
+    /// Returns the share in each total and its length; true is with that of the cost.
+    fn totals(&self, shares: &[TotalShare]) -> impl Iterator<Item = (TotalShare, Duration, bool)> {
+        let share = |at| shares.get(at).copied().unwrap_or_default();
+        let windows = self.all.windows.iter().enumerate();
+        let cost = (
+            share(self.all.windows.len()),
+            Duration::from_millis(self.all.cost_length_ms),
+            true,
+        );
+        windows
+            .map(move |(at, of)| {
+                let length = Duration::from_millis(of.terms.length.millis());
+                (share(at), length, false)
+            })
+            .chain([cost])
+    }
+
+    /// Returns the share in the total of the cost, and what the request adds to it by costing so much.
+    pub(crate) fn owner_cost(&self, owner: u64, shares: &[TotalShare]) -> OwnerCost {
         let windows = self.all.windows.len();
-        let share = |at: Option<usize>| {
-            let share = at.and_then(|at| shares.get(at));
-            share.copied().unwrap_or_default()
-        };
-        let window = |at| share((at < windows).then_some(at));
-        [
-            (window(0), false),
-            (window(1), false),
-            (share(Some(windows)), true),
-        ]
+        OwnerCost {
+            owner,
+            share: shares.get(windows).copied().unwrap_or_default(),
+            length: Duration::from_millis(self.all.cost_length_ms),
+            totals: u8::try_from(windows + 1).unwrap_or(0),
+        }
     }
 
-    /// Returns the share in the total of the cost.
-    pub(crate) fn cost_share(&self, shares: &[TotalShare]) -> TotalShare {
-        let [.., (cost, _)] = self.totals(shares);
-        cost
+    /// Returns the request as the functions read it.
+    fn bytes(&self, time: CallTime, flags: u8) -> Vec<u8> {
+        let all = self.all;
+        let shadow = self.limits().enumerate();
+        let shadow = shadow.fold(0, |bits, (at, (_, shadow))| bits | u32::from(shadow) << at);
+        let mut packed = request_bytes(&RequestHead {
+            time,
+            flags,
+            shadow,
+            windows: all.windows.len(),
+            classes: all.slots.len(),
+            credits: all.credits.unwrap_or(0),
+            length_ms: all.cost_length_ms,
+            deadline: deadline(all),
+        });
+        for window in &all.windows {
+            push_window(&mut packed, window.terms, window.weight);
+        }
+        for class in &all.slots {
+            packed.extend(class.slots.to_be_bytes());
+            packed.extend(class.most.to_be_bytes());
+        }
+        packed
     }
 }
 
-/// Request in the order in which the functions read it.
-struct RequestForm {
+/// Share of a request in the total of costs of its owner.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnerCost {
+    owner: u64,
+    share: TotalShare,
+    length: Duration,
+    totals: u8,
+}
+
+impl OwnerCost {
+    /// Returns the end of a request that has cost so much.
+    pub(crate) fn end(&self, cost: u32) -> OwnerEnd {
+        let share = TotalShare {
+            weight: cost,
+            ..self.share
+        };
+        OwnerEnd {
+            owner: self.owner,
+            used: share.drain_ns(self.length),
+            totals: self.totals,
+        }
+    }
+}
+
+/// Returns what a limiter has that the functions do not know, as a sentence; `None` if they know all of it. Requests to
+/// such a limiter are decided by each process alone.
+#[must_use]
+pub fn unsupported_limits(settings: &LimiterSettings) -> Option<&'static str> {
+    let limiter = DigestLimiter::new(settings.clone());
+    unsupported(&limiter.figures(&AdmissionRequest::new(&[0; 16])))
+}
+
+fn unsupported(figures: &AdmissionFigures) -> Option<&'static str> {
+    let AdmissionFigures { windows, slots, .. } = figures;
+    let is_long = |ms: u64| Duration::from_millis(ms) > LENGTH_MAX;
+    let credits = figures.credits.unwrap_or(0);
+    if windows.len() + slots.len() + 1 > LIMITS_MAX {
+        Some("there are more than 32 limits")
+    } else if windows.iter().any(|of| is_long(of.terms.length.millis()))
+        || is_long(figures.cost_length_ms)
+    {
+        Some("a window or the cost has a length of more than 100 days")
+    } else if u64::from(credits).saturating_mul(figures.cost_length_ms) > EXACT_MAX {
+        Some("the cost quota is too large for its length")
+    } else {
+        None
+    }
+}
+
+/// Largest cost quota, in units of the functions: debts of the same size are exact, too.
+const EXACT_MAX: u64 = 1 << 52;
+
+/// Beginning of a request in the order in which the functions read it.
+struct RequestHead {
     time: CallTime,
     flags: u8,
-    shadow: u8,
-    standard: WindowTerms,
-    weight: u32,
-    search: (u32, u32),
-    reads: (u32, u32),
-    writes: (u32, u32),
-    cost: u32,
+    shadow: u32,
+    windows: usize,
+    classes: usize,
+    credits: u32,
+    length_ms: u64,
     deadline: u64,
 }
 
-impl RequestForm {
-    /// Returns the form of an attempt that needs no slot.
-    fn attempt(time: CallTime, standard: WindowTerms, weight: u32) -> Self {
-        Self {
-            time,
-            flags: 0,
-            shadow: 0,
-            standard,
-            weight,
-            search: (0, 0),
-            reads: (0, 0),
-            writes: (0, 0),
-            cost: 0,
-            deadline: 0,
-        }
+fn request_bytes(head: &RequestHead) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(128);
+    packed.extend(moment(head.time));
+    packed.push(head.flags);
+    packed.extend(head.shadow.to_be_bytes());
+    for count in [head.windows, head.classes] {
+        packed.push(u8::try_from(count).unwrap_or(0));
     }
+    packed.extend(head.credits.to_be_bytes());
+    packed.extend(number(head.length_ms));
+    packed.extend(number(head.deadline));
+    packed
+}
 
-    fn bytes(&self) -> Vec<u8> {
-        let mut packed = Vec::with_capacity(96);
-        packed.extend(moment(self.time));
-        packed.extend([self.flags, self.shadow]);
-        for figure in [
-            self.standard.quota,
-            self.weight,
-            self.standard.remembered,
-            self.search.0,
-            self.search.1,
-            self.reads.0,
-            self.reads.1,
-            self.writes.0,
-            self.writes.1,
-            self.cost,
-        ] {
-            packed.extend(figure.to_be_bytes());
-        }
-        packed.extend(number(self.deadline));
-        packed
+fn push_window(packed: &mut Vec<u8>, terms: WindowTerms, weight: u32) {
+    let figures = [terms.quota, weight, terms.remembered, terms.length.ticks()];
+    for figure in figures {
+        packed.extend(figure.to_be_bytes());
     }
+    packed.push(terms.length.shift());
+}
+
+/// Returns an attempt that needs no slot as the functions read it.
+fn attempt_bytes(time: CallTime, terms: WindowTerms, weight: u32) -> Vec<u8> {
+    let mut packed = request_bytes(&RequestHead {
+        time,
+        flags: 0,
+        shadow: 0,
+        windows: 1,
+        classes: 0,
+        credits: 0,
+        length_ms: terms.length.millis(),
+        deadline: 0,
+    });
+    push_window(&mut packed, terms, weight);
+    packed
+}
+
+/// Returns the nanoseconds of a length of the functions.
+fn nanoseconds(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn call(function: &str, keys: &[&str], packed: &[u8]) -> Cmd {
@@ -415,7 +435,7 @@ pub(crate) fn read_admission(reply: &Value) -> Option<AdmissionReply> {
     else {
         return None;
     };
-    let shadowed = u8::try_from(*shadowed).ok()?;
+    let shadowed = u32::try_from(*shadowed).ok()?;
     let first = u64::try_from(*first).ok()?;
     let Some(limit) = limit.checked_sub(1).and_then(|at| u8::try_from(at).ok()) else {
         return Some(AdmissionReply::Admitted {
@@ -425,19 +445,10 @@ pub(crate) fn read_admission(reply: &Value) -> Option<AdmissionReply> {
         });
     };
     Some(AdmissionReply::Refused {
-        limit: (limit < LIMITS).then_some(limit)?,
+        limit: (usize::from(limit) < LIMITS_MAX).then_some(limit)?,
         wait_ms: first,
         shadowed,
     })
-}
-
-/// Returns the nanoseconds that a total of costs takes to drain a cost.
-pub(crate) fn cost_time(share: &TotalShare, cost: u32) -> u64 {
-    TotalShare {
-        weight: cost,
-        quota: share.quota,
-    }
-    .drain_ns(MINUTE)
 }
 
 #[cfg(test)]
@@ -445,10 +456,10 @@ mod tests {
     use super::unsupported_limits;
     use std::time::Duration;
     use workgraph_limits::laws::LawSettings;
-    use workgraph_limits::{ConcurrentSettings, LimiterSettings, PerTime, WindowSettings};
+    use workgraph_limits::{LimiterSettings, PerTime, WindowSettings};
 
     #[test]
-    fn limits_without_a_place_in_the_functions_are_named() {
+    fn limits_that_the_functions_do_not_know_are_named() {
         let known = LimiterSettings::from(&LawSettings::default());
         assert_eq!(unsupported_limits(&known), None);
         assert_eq!(unsupported_limits(&LimiterSettings::default()), None);
@@ -457,18 +468,21 @@ mod tests {
             change(&mut settings);
             unsupported_limits(&settings).unwrap()
         };
-        let third = |of: &mut LimiterSettings| {
-            of.windows
-                .push(WindowSettings::new("third", 1.per_minute()));
+        let many = |of: &mut LimiterSettings| {
+            let windows = (0..30).map(|_| WindowSettings::new("one", 1.per_minute()));
+            of.windows = windows.collect();
         };
-        assert!(unknown(third).contains("two windows"));
-        let class = |of: &mut LimiterSettings| {
-            of.concurrent.push(ConcurrentSettings::new("exports", 1));
+        assert!(unknown(many).contains("32 limits"));
+        let year = Duration::from_secs(365 * 86_400);
+        assert!(
+            unknown(|of| of.cost.length = Duration::from_secs(101 * 86_400)).contains("100 days")
+        );
+        let mut yearly = known.clone();
+        yearly.windows[0].rate = 10.per(year);
+        assert!(unsupported_limits(&yearly).unwrap().contains("100 days"));
+        let large = |of: &mut LimiterSettings| {
+            (of.cost.quota, of.cost.length) = (Some(u32::MAX), Duration::from_secs(86_400));
         };
-        assert!(unknown(class).contains("two numbers"));
-        assert!(unknown(|of| of.windows[1].floor_percent = 10).contains("second window"));
-        let day = |of: &mut LimiterSettings| of.windows[0].rate = 10.per_day();
-        assert!(unknown(day).contains("a minute"));
-        assert!(unknown(|of| of.cost.length = Duration::from_secs(1)).contains("a minute"));
+        assert!(unknown(large).contains("too large"));
     }
 }

@@ -1,10 +1,10 @@
 //! Ends of requests, which nobody waits for: they are sent together.
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use workgraph_limits::LimitKey;
 use workgraph_limits::shared_limiter::SharedPermit;
-use workgraph_limits::{LimitKey, TotalShare};
 
-use crate::protocol::{Settlement, cost_time};
+use crate::protocol::{OwnerCost, Settlement};
 
 /// Most ends that wait to be sent. Those beyond are not sent: a slot is free at its deadline.
 const WAITING_MAX: usize = 65_536;
@@ -36,12 +36,12 @@ pub(crate) struct RedisPermit {
     pub(crate) queue: SettlementQueue,
     pub(crate) key: LimitKey,
     pub(crate) deadline: u64,
-    pub(crate) reads: u32,
-    pub(crate) writes: u32,
+    pub(crate) slots: Vec<u32>,
     pub(crate) cost: u32,
     pub(crate) rate: u32,
-    /// Owner, and the share of its total of costs.
-    pub(crate) owner: Option<(u64, TotalShare)>,
+    pub(crate) length_ms: u64,
+    /// Share in the total of costs of the owner.
+    pub(crate) owner: Option<OwnerCost>,
 }
 
 impl SharedPermit for RedisPermit {
@@ -52,15 +52,14 @@ impl SharedPermit for RedisPermit {
 
 impl Drop for RedisPermit {
     fn drop(&mut self) {
-        let owner = self.owner.as_ref();
         self.queue.push(Settlement {
             key: self.key,
             cost: self.cost,
             rate: self.rate,
             deadline: self.deadline,
-            reads: self.reads,
-            writes: self.writes,
-            owner: owner.map(|(owner, share)| (*owner, cost_time(share, self.cost))),
+            length_ms: self.length_ms,
+            slots: std::mem::take(&mut self.slots),
+            owner: self.owner.map(|owner| owner.end(self.cost)),
             ..Settlement::default()
         });
     }

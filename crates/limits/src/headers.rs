@@ -66,7 +66,7 @@ impl RateLimitHeaders {
         // Writing to a String cannot fail.
         let _ = write!(self.policy, "{comma}{name};q={quota}");
         if let Some(length) = length {
-            // A window of part of a second is told as one of a second: the draft has whole seconds.
+            // A window of part of a second is given as one of a second: the draft has whole seconds.
             let _ = write!(self.policy, ";w={}", length.div_ceil(1_000));
         }
         let unit = match limit.kind() {

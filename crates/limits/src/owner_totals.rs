@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime};
 use crate::limit::{Limit, LimitKind};
 use crate::limit_exceeded::{LimitExceeded, LimitUsage};
 use crate::limiter_settings::LimiterSettings;
+use crate::rate::WindowLength;
 use crate::sync::{Mutex, SHARDS, lock};
 use crate::time_units::{length_ms, millis};
 
@@ -139,16 +140,19 @@ impl<O: Hash + Eq + Clone, S: BuildHasher + Clone + Default> OwnerTotals<O, S> {
     pub fn new(settings: &LimiterSettings) -> Self {
         let hasher = S::default();
         let windows = settings.windows.iter().enumerate();
-        let windows = windows.map(|(at, of)| (Limit::window(of.name, at), of.rate.length));
+        let windows = windows.map(|(at, of)| {
+            let length = WindowLength::of(of.rate.length);
+            (Limit::window(of.name, at), length.millis())
+        });
         let cost = &settings.cost;
-        let limits = windows.chain([(Limit::cost(cost.name), cost.length)]);
-        let rule = |(limit, length)| TotalRule {
+        let cost = (Limit::cost(cost.name), length_ms(cost.length).max(1));
+        let rule = |(limit, length): (Limit, u64)| TotalRule {
             limit,
-            full: length_ms(length).max(1).saturating_mul(MILLISECOND),
+            full: length.saturating_mul(MILLISECOND),
         };
         let shard = |_| Mutex::new(HashMap::with_hasher(hasher.clone()));
         Self {
-            rules: limits.map(rule).collect(),
+            rules: windows.chain([cost]).map(rule).collect(),
             shards: (0..SHARDS).map(shard).collect(),
             hasher,
         }

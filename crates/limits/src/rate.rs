@@ -102,8 +102,16 @@ impl WindowLength {
         u64::from(self.ticks).saturating_mul(1 << self.shift)
     }
 
-    pub(crate) fn ticks(self) -> u32 {
+    /// Returns the length in ticks.
+    #[must_use]
+    pub fn ticks(self) -> u32 {
         self.ticks
+    }
+
+    /// Returns the binary logarithm of the milliseconds of a tick.
+    #[must_use]
+    pub fn shift(self) -> u8 {
+        self.shift
     }
 
     /// Returns the tick of a time in milliseconds.

@@ -14,7 +14,7 @@ use super::number;
 use super::test_request::TestRequest;
 use crate::account_state;
 use crate::functions::{self, Functions};
-use crate::protocol::{AdmissionReply, Settlement, cost_time};
+use crate::protocol::{AdmissionReply, OwnerEnd, Settlement};
 use crate::test_server::TestAddress;
 
 /// Multiple of a token's quotas that all tokens of an owner have together.
@@ -145,7 +145,11 @@ impl History {
                     ..share
                 };
                 self.totals.charge(&owner, &[none, none, used], now);
-                flight.ended.owner = Some((owner, cost_time(&share, cost)));
+                flight.ended.owner = Some(OwnerEnd {
+                    owner,
+                    used: used.drain_ns(Duration::from_secs(60)),
+                    totals: 3,
+                });
             }
         }
         drop(flight.permit);
@@ -288,32 +292,32 @@ fn the_functions_give_the_answers_of_the_in_process_limiter() {
 /// A mistake: a text of the functions, and what stands there instead.
 const TWINS: [(&str, &str); 16] = [
     (
-        "age < WINDOW and WINDOW - age or 0",
-        "age <= WINDOW and WINDOW - age + 1 or 0",
+        "age < ticks and ticks - age or 0",
+        "age <= ticks and ticks - age + 1 or 0",
     ),
     (
         "math.max(0, used + weight - quota)",
         "math.max(0, used + weight - quota - 1)",
     ),
     (
-        "account.refused = string.sub(account.refused, surplus * 4 + 1) .. string.rep(stamp(now), weight)",
-        "account.refused = account.refused",
+        "window.refused = string.sub(window.refused, surplus * 4 + 1) .. string.rep(stamp(tick), weight)",
+        "window.refused = window.refused",
     ),
     (
-        "account.refused = string.sub(account.refused, surplus * 4 + 1) .. string.rep(stamp(now), weight)",
-        "account.refused = account.refused .. string.rep(stamp(now), math.max(0, weight - surplus))",
+        "window.refused = string.sub(window.refused, surplus * 4 + 1) .. string.rep(stamp(tick), weight)",
+        "window.refused = window.refused .. string.rep(stamp(tick), math.max(0, weight - surplus))",
     ),
     (
-        "account.held, account.held_since = refused, now",
-        "account.held = 0",
+        "window.held, window.held_since = refused, tick",
+        "window.held = 0",
     ),
     (
-        "        return WINDOW\n    elseif n == 0",
-        "        return WINDOW - 1\n    elseif n == 0",
+        "tick_of(window, now), window.ticks\n    if n then",
+        "tick_of(window, now), window.ticks - 1\n    if n then",
     ),
     (
-        "deadline_at(deadlines, running) - now",
-        "deadline_at(deadlines, 1) - now",
+        "running > 0 and deadline_at(deadlines, running) - now",
+        "running > 0 and deadline_at(deadlines, 1) - now",
     ),
     ("math.floor(debt / cost) + 1", "math.floor(debt / cost)"),
     ("        account.rate = request.cost\n", ""),
@@ -326,20 +330,20 @@ const TWINS: [(&str, &str); 16] = [
         "        else\n            first = limit",
     ),
     (
-        "account.reads = without_deadlines(account.reads, deadline, reads)",
-        "account.reads = account.reads",
+        "account.classes[i] = without_deadlines(account.classes[i], deadline, slots)",
+        "account.classes[i] = account.classes[i]",
     ),
     (
-        "wait = math.max(wait, left(second, n - from, low))",
-        "wait = left(second, n - from, low)",
+        "wait = math.max(wait, left(second, n - from, low, ticks))",
+        "wait = left(second, n - from, low, ticks)",
     ),
     (
-        "owner[i] + math.min(math.max(share.time, 1), MINUTE_NS) - MINUTE_NS",
-        "owner[i] + share.time - MINUTE_NS",
+        "owner[i] + math.min(math.max(share.time, 1), share.full) - share.full",
+        "owner[i] + share.time - share.full",
     ),
     (
-        "account.searches = trimmed(account.searches, low)",
-        "account.searches = account.searches",
+        "window.admitted = trimmed(window.admitted, tick % WORD, window.ticks)",
+        "window.admitted = window.admitted",
     ),
     (
         "ttl = math.max(ttl, math.ceil(account.spent / account.rate))",

@@ -105,8 +105,8 @@ impl FunctionLimiter {
         self.touch(key, now);
         let mut ended = Settlement {
             key,
-            reads: places.reads.0,
-            writes: places.writes.0,
+            slots: places.slots(),
+            length_ms: figures.cost_length_ms,
             rate: figures.credits.unwrap_or(0),
             ..Settlement::default()
         };
@@ -159,6 +159,7 @@ impl TestedLimiter for FunctionLimiter {
             key: open.key,
             cost: cost.min(settings.cost_ceiling),
             rate: open.rate,
+            length_ms: open.length_ms,
             ..Settlement::default()
         };
         self.end(&ended, now);

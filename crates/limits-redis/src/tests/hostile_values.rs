@@ -82,9 +82,10 @@ impl Subject {
         let ended = Settlement {
             key: self.request().batch.key,
             deadline: NOW + 30_000,
-            reads: 1,
+            slots: vec![1, 0],
             cost: 3,
             rate: 100,
+            length_ms: 60_000,
             ..Settlement::default()
         };
         let call = self.protocol.settle(&ended, Some(NOW));
@@ -185,7 +186,7 @@ fn a_value_that_is_no_account_is_a_new_one() {
 #[test]
 fn functions_that_trust_the_counts_are_noticed() {
     let template = include_str!("../functions.lua");
-    let check = "#packed ~= bytes";
+    let check = "#packed ~= writes_at + writes * 8 - 1";
     assert_eq!(template.matches(check).count(), 1);
     let trusting = Functions::new(&template.replace(check, "false"));
     let Some(mut subject) = Subject::start(Box::leak(Box::new(trusting))) else {

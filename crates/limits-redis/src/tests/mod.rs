@@ -14,6 +14,7 @@ mod laws;
 mod nodes;
 mod outages;
 mod parts;
+mod shapes;
 mod test_request;
 mod tls;
 
