@@ -209,10 +209,10 @@ fn uploads_at_the_same_time_do_not_pass_a_quota_together() {
     };
     for (kind, quota) in KINDS
         .into_iter()
-        .flat_map(|kind| [(kind, of_user(1_000)), (kind, of_workspace.clone())])
+        .flat_map(|kind| [(kind, of_user(1_000)), (kind, of_workspace)])
     {
         for piece in [50, 9_000] {
-            let world = world(kind, quota.clone());
+            let world = world(kind, quota);
             let statuses = at_the_same_time(&world, &[400; 6], piece);
             let stored = statuses.iter().filter(|status| **status == 200).count();
             let refused = statuses.iter().filter(|status| **status == 413).count();
