@@ -31,7 +31,8 @@ fn ask(limiter: &LawLimiter, batch: &LawBatch, now: u64) -> Result<Permit, LawRe
 
 fn running(limiter: &LawLimiter, now: u64) -> (u32, u32) {
     let state = limiter.state(&[1; 16], 150, at(now));
-    (state.concurrent[0].running, state.concurrent[1].running)
+    let mut running = state.concurrent.iter().map(|class| class.running);
+    (running.next().unwrap_or(0), running.next().unwrap_or(0))
 }
 
 #[test]
