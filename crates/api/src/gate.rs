@@ -122,7 +122,8 @@ impl Api {
         token_cache: Option<&ConnectionTokenCache>,
     ) -> Result<Authentication, RefusedToken> {
         let (found, last_commit) = self.find_token(headers, token_cache).await?;
-        let authentication = self.check_found_token(found, last_commit)?;
+        let checked = self.check_found_token(found, last_commit);
+        let authentication = checked.map_err(|refused| *refused)?;
         self.note_token_use(&authentication);
         Ok(authentication)
     }
@@ -183,10 +184,10 @@ impl Api {
         &self,
         found: TokenLookup,
         last_commit: Option<Seq>,
-    ) -> Result<Authentication, RefusedToken> {
+    ) -> Result<Authentication, Box<RefusedToken>> {
         let (record, account) = &*found;
         let checked_at = self.clock.now();
-        let grant = check_token(record, account, checked_at).map_err(|refusal| RefusedToken {
+        let refused = |refusal: TokenRefusal| RefusedToken {
             error: match refusal {
                 TokenRefusal::Expired if record.kind == TokenKind::Access => {
                     let text = messages::EXPIRED_BEARER;
@@ -195,7 +196,9 @@ impl Api {
                 _ => invalid_token(refusal.into()),
             },
             identity: Some(TokenIdentity::of_record(record, checked_at)),
-        })?;
+        };
+        let checked = check_token(record, account, checked_at);
+        let grant = checked.map_err(|refusal| Box::new(refused(refusal)))?;
         Ok(Authentication {
             grant,
             checked_at,
