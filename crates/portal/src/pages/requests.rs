@@ -306,7 +306,7 @@ impl RequestPage<'_> {
                 dt { "Of" } dd { bdi { (self.row.owner) }
                     @if request.token != 0 { ", token " code { (request.token) } }
                 }
-                dt { "Request id" } dd { code { (request.id) } }
+                dt { "Request ID" } dd { code { (request.id) } }
             }
         }
     }
