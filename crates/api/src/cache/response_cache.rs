@@ -251,6 +251,7 @@ mod tests {
             allowed_workspaces: None,
             path,
             query: "",
+            base_url: None,
         }
     }
 
