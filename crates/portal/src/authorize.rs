@@ -34,7 +34,7 @@ const CONTINUE: &str = "continue";
 /// Reason for which a request goes no further.
 pub(crate) enum RejectedAuthorization {
     /// App or redirect URL are not known: the response in plain text.
-    Plain(ApiResponse),
+    Plain(Box<ApiResponse>),
     /// The request is refused: the app's name, and the error to be delivered to it.
     Refused(String, Box<AuthorizationRefusal>),
 }
@@ -50,7 +50,7 @@ impl Portal {
         let (query, fresh) = Self::split_signed_in(request, visit.as_ref(), now);
         let (asked, pairs) = match self.read(request, query).await? {
             Ok(read) => read,
-            Err(RejectedAuthorization::Plain(reply)) => return Ok(reply),
+            Err(RejectedAuthorization::Plain(reply)) => return Ok(*reply),
             Err(RejectedAuthorization::Refused(app, refused)) => {
                 let visitor = visit.as_ref();
                 return self.respond_with_error(request, query, visitor, &app, &refused);
@@ -119,7 +119,7 @@ impl Portal {
         };
         let (asked, pairs) = match self.read(request, query).await? {
             Ok(read) => read,
-            Err(RejectedAuthorization::Plain(reply)) => return Ok(reply),
+            Err(RejectedAuthorization::Plain(reply)) => return Ok(*reply),
             Err(RejectedAuthorization::Refused(app, refused)) => {
                 let delivered = deliver(&app, refused.response());
                 return Ok(delivered.refused_for(refusal_of(&refused)));
@@ -193,7 +193,7 @@ impl Portal {
             return Ok(invalid_form(AuthRefusal::FormForged));
         }
         Ok(match self.read(request, query).await? {
-            Err(RejectedAuthorization::Plain(reply)) => reply,
+            Err(RejectedAuthorization::Plain(reply)) => *reply,
             Err(RejectedAuthorization::Refused(app, refused)) => {
                 deliver(&app, refused.response()).refused_for(refusal_of(&refused))
             }
@@ -214,7 +214,8 @@ impl Portal {
     {
         let stop = |refusal: AuthRefusal, named: Option<u64>, text: &str| {
             let refusal = Refusal::from(refusal).of_client(named);
-            Ok(Err(RejectedAuthorization::Plain(plain(refusal, 400, text))))
+            let reply = Box::new(plain(refusal, 400, text));
+            Ok(Err(RejectedAuthorization::Plain(reply)))
         };
         let Ok(pairs) = form_decoding::decode(query) else {
             let text = "invalid_request: The query cannot be decoded.";
