@@ -220,7 +220,8 @@ impl Metrics {
         line("refusals_total", &rows);
         let counts = limiter.counts();
         line("limiter_admitted_total", &one(&counts.admitted));
-        let each: [(&str, fn(&LimitCounts) -> u64); 3] = [
+        type Count = fn(&LimitCounts) -> u64;
+        let each: [(&str, Count); 3] = [
             ("limiter_passed_total", |counts| counts.passed),
             ("limiter_refused_total", |counts| counts.refused),
             ("limiter_shadowed_total", |counts| counts.shadowed),
