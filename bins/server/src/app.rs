@@ -113,7 +113,7 @@ pub(crate) async fn serve(
         );
     }
     let own_address = OwnAddress::new(root.clone(), has_name);
-    config.api.base_url = format!("{root}{}", crate::http::routes::BASE);
+    config.api.base_url = format!("{root}{}", crate::http::own_address::BASE);
 
     // The first start calls the API often; those calls have no client and count against no limit.
     let limits = Arc::new(RuntimeLimits::open(&config, base.values.clone()).await?);

@@ -1,9 +1,9 @@
 //! Errors of the API, and the only place that maps them to status codes.
 use crate::budget;
-use crate::limits::cost_inputs::least_cost;
 use crate::ports::Entropy;
 use crate::ports::body_source::BodyReadError;
 use crate::refusal_reason::{RefusalReason, RequestRefusal};
+use crate::reply_cost::least_cost;
 use crate::request::ApiResponse;
 use crate::storage_error::StorageError;
 use workgraph_auth::{AuthRefusal, AuthStoreError};

@@ -1,8 +1,6 @@
 //! The rate limits of requests: their weights and figures, and the replies that explain them.
 pub(crate) mod admission;
-pub mod cost_inputs;
 pub mod explain;
 pub mod limit_overrides;
 pub(crate) mod recent_tokens;
 pub(crate) mod request_weight;
-pub mod token_limits;

@@ -1,5 +1,5 @@
 //! Reasons for refusals: those of the authorization server, and those of all other requests.
-use crate::limits::token_limits::{CONCURRENT_READS, CONCURRENT_WRITES, SEARCH, STANDARD};
+use crate::token_limits::{CONCURRENT_READS, CONCURRENT_WRITES, SEARCH, STANDARD};
 use workgraph_auth::{AuthRefusal, refusal_reasons};
 use workgraph_limits::Limit;
 

@@ -31,6 +31,13 @@ pub struct LimiterBuilder<K, S = RandomState> {
     key: PhantomData<fn(K)>,
 }
 
+impl<K: Hash + Eq + Clone> Limiter<K> {
+    /// Returns a builder, which has no limits yet.
+    pub fn builder() -> LimiterBuilder<K> {
+        LimiterBuilder::new()
+    }
+}
+
 impl<K> LimiterBuilder<K> {
     pub(crate) fn new() -> Self {
         Self {

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use crate::account_table::AccountTable;
 use crate::admission_request::{AdmissionRequest, LimitKey};
-use crate::builder::LimiterBuilder;
 use crate::concurrency::Permit;
 use crate::limit_exceeded::{AdmissionCounts, LimitCounts, LimitExceeded};
 use crate::limiter_account::LimiterAccount;
@@ -32,13 +31,6 @@ pub struct Limiter<K, S = RandomState> {
 
 /// Limiter whose keys are halves of digests: the kind that takes part in a [`SharedLimiter`](crate::SharedLimiter).
 pub type DigestLimiter = Limiter<LimitKey, UniformState>;
-
-impl<K: Hash + Eq + Clone> Limiter<K> {
-    /// Returns a builder, which has no limits yet.
-    pub fn builder() -> LimiterBuilder<K> {
-        LimiterBuilder::new()
-    }
-}
 
 impl<K: Hash + Eq + Clone, S: BuildHasher + Default> Limiter<K, S> {
     /// Makes a limiter that has seen no request.

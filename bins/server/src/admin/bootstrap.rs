@@ -127,7 +127,7 @@ pub(crate) async fn prepare(
     let mark = StartMark::of(config, values);
     mark.check().await?;
     let (base_url, auth_url) = (
-        format!("{root}{}", crate::http::routes::BASE),
+        format!("{root}{}", crate::http::own_address::BASE),
         root.to_owned(),
     );
     if service.workspaces().await?.is_empty() {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
-use workgraph_api::limits::token_limits::{LIMITS, ShadowLimits};
+use workgraph_api::token_limits::{LIMITS, ShadowLimits};
 use workgraph_auth::{IssuerInResponses, LoopbackPolicy};
 use workgraph_limits::Limit;
 use workgraph_webhooks::target_policy::{IpNet, parse_network};

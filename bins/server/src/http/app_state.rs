@@ -12,7 +12,7 @@ use crate::http::download_slots::DownloadSlots;
 use crate::http::openapi::ApiDescription;
 use crate::http::own_address::OwnAddress;
 use crate::http::request_body::StreamedBody;
-use crate::http::request_service::REQUEST_ID;
+use crate::log::request_id::REQUEST_ID;
 use crate::log::request_id::{RequestId, RequestIdSeed};
 use crate::log::request_scope::in_current_request;
 use crate::metrics::Metrics;

@@ -1,8 +1,10 @@
 //! The address at which a client reached this server: links in its replies begin with it.
-use crate::http::routes::BASE;
 use hyper::header::{self, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
+
+/// Path of the API's base.
+pub(crate) const BASE: &str = "/api/1.0";
 
 /// Most bytes of a host: a name, and a port beside it.
 const HOST_MAX: usize = 253 + ":65535".len();

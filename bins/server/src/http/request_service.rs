@@ -4,7 +4,7 @@ use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
 use crate::http::routed_response::{JSON, RoutedResponse};
 use crate::http::routes::{fast_path_response, health, route};
-use crate::log::request_id::RequestId;
+use crate::log::request_id::{REQUEST_ID, RequestId};
 use crate::log::request_scope::{RequestScope, in_request};
 use crate::workers::offload::BoxFuture;
 use hyper::body::{Body, Incoming};
@@ -27,9 +27,6 @@ const URI_MAX: usize = 8 << 10;
 /// Bytes that the address of a page may have beyond that: room for an authorization request with a `state` of 8 KiB in the
 /// address of the sign-in page that leads back to it.
 const PAGE_MORE: usize = 24 << 10;
-
-/// Header with the id of a request.
-pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Headers of every reply; copying them is less work than putting them together.
 static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {

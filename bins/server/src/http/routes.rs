@@ -7,6 +7,7 @@ use crate::http::byte_budgets::ByteHolder;
 use crate::http::byte_budgets::NO_ROOM;
 use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
+use crate::http::own_address::BASE;
 use crate::http::request_body::{BodyPace, CollectError, StreamedBody};
 use crate::http::routed_response::RoutedResponse;
 use crate::log::request_id::RequestId;
@@ -29,9 +30,6 @@ use workgraph_portal::Route;
 use workgraph_portal::reference::ReferenceSite;
 use workgraph_wire::form_body::FORM_BYTES;
 use workgraph_wire::messages;
-
-/// Path of the API's base.
-pub(crate) const BASE: &str = "/api/1.0";
 
 /// Header of a request for an explanation of the limits.
 static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN_HEADER);

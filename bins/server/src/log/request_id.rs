@@ -1,7 +1,11 @@
 //! Ids of requests.
+use hyper::header::HeaderName;
 use std::fmt;
 use std::time::SystemTime;
 use uuid::{Builder, Uuid};
+
+/// Header with the id of a request.
+pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Id of a request: a UUID (RFC 9562), in the header `X-Request-Id` of the reply. A trusted proxy may have given it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

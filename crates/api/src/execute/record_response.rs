@@ -5,7 +5,7 @@ use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::execute::load_view::load;
 use crate::execute::response_plan::ResponsePlan;
-use crate::limits::cost_inputs::{CostInputs, least_cost};
+use crate::reply_cost::{CostInputs, least_cost};
 use crate::request::{ApiResponse, Method};
 use crate::state::Api;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use crate::execute::page_position;
 use crate::execute::page_position::PageBinding;
 use crate::execute::record_response;
 use crate::execute::record_response::CostedResponse;
-use crate::limits::cost_inputs::CostInputs;
+use crate::reply_cost::CostInputs;
 use crate::state::Api;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;

@@ -2,8 +2,8 @@
 use crate::error::ApiError;
 use crate::limits::limit_overrides::{LimitOverride, LimitOverrides};
 use crate::limits::request_weight::RequestWeight;
-use crate::limits::token_limits::{COST, RemainingLimits, SEARCH, STANDARD, TokenLimits};
 use crate::state::Api;
+use crate::token_limits::{COST, RemainingLimits, SEARCH, STANDARD, TokenLimits};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 use workgraph_auth::{Grant, Tier};

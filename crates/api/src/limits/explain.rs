@@ -3,9 +3,9 @@
 //! Neither is part of the contract, so only clients that ask for them get them. Both read the counts of the limiter, in
 //! memory, and change nothing.
 use crate::limits::admission::EffectiveLimits;
-use crate::limits::token_limits::COST;
 use crate::request::ApiResponse;
 use crate::state::Api;
+use crate::token_limits::COST;
 use serde_json::{Map, Value, json};
 use workgraph_auth::Grant;
 use workgraph_core::model::time::Time;

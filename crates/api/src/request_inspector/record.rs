@@ -1,7 +1,7 @@
 //! The record of a request: bounded in size, with its secrets masked.
 use super::masking::{cut, masked_body, masked_path, masked_query, masked_text};
-use crate::limits::token_limits::RemainingLimits;
 use crate::refusal_reason::RefusalReason;
+use crate::token_limits::RemainingLimits;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{Grant, TokenKind, TokenRecord};

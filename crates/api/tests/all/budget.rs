@@ -6,7 +6,7 @@ pub(crate) use exports::{ask_for_export, reason};
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_api::ApiSettings;
-use workgraph_api::limits::cost_inputs::BYTES_PER_CREDIT;
+use workgraph_api::reply_cost::BYTES_PER_CREDIT;
 use workgraph_api::request::Method;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{resource, task};

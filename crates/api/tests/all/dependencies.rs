@@ -129,7 +129,9 @@ fn leaves_need_at_most_the_testkit_for_their_tests() {
     for leaf in LEAVES {
         let package = &packages[leaf];
         for name in package.dev.iter().filter(|d| d.starts_with("workgraph-")) {
-            assert_eq!(name, "workgraph-testkit", "{leaf} tests with {name}");
+            // A leaf that needs itself tests with more of its features.
+            let is_right = [leaf, "workgraph-testkit"].contains(&name.as_str());
+            assert!(is_right, "{leaf} tests with {name}");
         }
     }
 }

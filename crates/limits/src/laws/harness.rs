@@ -1,7 +1,8 @@
 //! Harness of a law: a limiter, a virtual clock and the record of the operations.
 
+use super::law_class::RequestClass;
 use super::law_limit::LawRefusal;
-use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_request::{LawRequest, RateQuota};
 use super::law_settings::LawSettings;
 use crate::admission_request::LimitKey;
 use std::collections::VecDeque;

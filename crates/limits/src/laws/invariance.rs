@@ -2,8 +2,9 @@
 //! (L14) or changes (L20).
 
 use super::WINDOW_MS;
+use super::law_class::RequestClass;
 use super::law_limit::PerLimit;
-use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_request::{LawRequest, RateQuota};
 use super::law_settings::{LawSettings, Quota};
 use crate::window::MAX_WEIGHT;
 use std::time::Duration;

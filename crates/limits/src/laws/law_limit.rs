@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::law_request::{RequestClass, select_by_class};
+use super::law_class::{RequestClass, select_by_class};
 use crate::limit::Limit;
 use crate::limit_exceeded::{AdmissionCounts, LimitCounts, LimitExceeded};
 

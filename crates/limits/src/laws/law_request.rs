@@ -1,24 +1,8 @@
 //! Request of the laws: one of a client that reads, writes or searches.
 
+use super::law_class::{RequestClass, select_by_class};
 use super::law_settings::{LawOverrides, LawSettings};
 use crate::admission_request::{AdmissionRequest, LimitKey, SlotRequest, WindowCharge};
-
-/// Class of a request: it reads or writes. Each class has its own number of concurrent requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestClass {
-    /// Request that reads.
-    Read,
-    /// Request that writes.
-    Write,
-}
-
-/// Returns the value for a class.
-pub(crate) fn select_by_class<T>(class: RequestClass, read: T, write: T) -> T {
-    match class {
-        RequestClass::Read => read,
-        RequestClass::Write => write,
-    }
-}
 
 /// Quota that a request is counted against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@
 mod differential;
 mod harness;
 mod invariance;
+mod law_class;
 mod law_limit;
 mod law_limiter;
 mod law_request;
@@ -28,9 +29,10 @@ mod tests;
 
 pub use crate::admission_request::LimitKey;
 pub use harness::{HarnessEvent, LimiterHarness};
+pub use law_class::RequestClass;
 pub use law_limit::{LawCounts, LawLimit, LawRefusal, PerLimit};
 pub use law_limiter::LawLimiter;
-pub use law_request::{LawBatch, LawCharges, LawRequest, RateQuota, RequestClass};
+pub use law_request::{LawBatch, LawCharges, LawRequest, RateQuota};
 pub use law_settings::{LawOverrides, LawSettings, Quota};
 pub use mutants::MutantLimiter;
 pub use reference::ReferenceLimiter;

@@ -1,7 +1,8 @@
 //! Mutants, one for each law: the reference limiter with a single mistake.
 
+use super::law_class::RequestClass;
 use super::law_limit::LawRefusal;
-use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_request::{LawRequest, RateQuota};
 use super::law_settings::LawSettings;
 use std::collections::BTreeSet;
 

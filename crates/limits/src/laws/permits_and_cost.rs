@@ -1,7 +1,8 @@
 //! Laws of all limits together (L0, L19), of permits (L15, L16) and of cost (L17).
 
+use super::law_class::RequestClass;
 use super::law_limit::LawLimit;
-use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_request::{LawRequest, RateQuota};
 use super::law_settings::LawSettings;
 use std::collections::BTreeMap;
 

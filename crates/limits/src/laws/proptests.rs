@@ -1,7 +1,8 @@
 //! Comparison of the limiter with the reference limiter, on traffic that shrinks to the shortest counterexample.
 
+use super::law_class::RequestClass;
 use super::law_limit::PerLimit;
-use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_request::{LawRequest, RateQuota};
 use super::law_settings::{LawSettings, Quota};
 use proptest::prelude::*;
 

@@ -1,8 +1,9 @@
 //! Reference limiter: lists of everything, searched from end to end.
 
 use super::WINDOW_MS;
+use super::law_class::RequestClass;
 use super::law_limit::{LawLimit, LawRefusal};
-use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_request::{LawRequest, RateQuota};
 use super::law_settings::LawSettings;
 use crate::admission_request::LimitKey;
 use crate::window::MAX_WEIGHT;

@@ -1,8 +1,9 @@
 //! Reproducible randomness for made-up traffic (splitmix64).
 
 use super::WINDOW_MS;
+use super::law_class::RequestClass;
 use super::law_limit::{LawLimit, PerLimit};
-use super::law_request::{LawRequest, RateQuota, RequestClass};
+use super::law_request::{LawRequest, RateQuota};
 use super::law_settings::{LawSettings, Quota};
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 use workgraph_api::TokenLimits;
-use workgraph_api::limits::token_limits::STANDARD;
+use workgraph_api::token_limits::STANDARD;
 use workgraph_auth::{Account, Tier};
 use workgraph_limits::shared_limiter::{
     AttemptOutcome, AttemptReceipt, SharedAnswer, SharedAttempt, SharedCounts, SharedMode,

@@ -27,7 +27,7 @@ fn recorded(text: &str, n: u16) -> RequestRow {
             operation: "createTask",
             status: 200 + 100 * n,
             cost: 3,
-            limits: Some(workgraph_api::limits::token_limits::RemainingLimits {
+            limits: Some(workgraph_api::token_limits::RemainingLimits {
                 standard: 149,
                 standard_limit: 150,
                 search: 60,

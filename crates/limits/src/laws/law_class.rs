@@ -1,0 +1,18 @@
+//! Classes of requests of the laws.
+
+/// Class of a request: it reads or writes. Each class has its own number of concurrent requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestClass {
+    /// Request that reads.
+    Read,
+    /// Request that writes.
+    Write,
+}
+
+/// Returns the value for a class.
+pub(crate) fn select_by_class<T>(class: RequestClass, read: T, write: T) -> T {
+    match class {
+        RequestClass::Read => read,
+        RequestClass::Write => write,
+    }
+}
