@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_costs_worked_out_are_those_of_the_formula() {
         let mut rows = 0;
-        for line in include_str!("../../../../docs/LIMITS.md").lines() {
+        for line in include_str!("../../../docs/LIMITS.md").lines() {
             let figures: Vec<u32> = line
                 .split('|')
                 .filter_map(|cell| cell.trim().replace(',', "").parse().ok())

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn document() -> &'static str {
-        include_str!("../../../../docs/LIMITS.md")
+        include_str!("../../../docs/LIMITS.md")
     }
 
     #[test]
