@@ -22,8 +22,10 @@ const TRACES: [&str; 10] = [
     "exports",
     "workgraph.db-wal",
     "workgraph.db-shm",
-    "workgraph.db-journal",
+    JOURNAL,
 ];
+/// Journal of the one transaction that is made before the write-ahead log: the first.
+const JOURNAL: &str = "workgraph.db-journal";
 
 /// Losses that an operator accepts at a start.
 #[derive(Clone, Copy, Default, Debug)]
@@ -87,6 +89,10 @@ pub(crate) fn check(folder: &Path, accepted: AcceptedLosses) -> Result<()> {
     let has_database = std::fs::metadata(&database).is_ok_and(|file: Metadata| file.len() > 0);
     if !has_database {
         let left = traces(folder)?;
+        // A first start that was killed has come no further.
+        if left == [JOURNAL] && database.exists() {
+            return Ok(());
+        }
         return match (left.is_empty(), accepted.database) {
             (true, _) => Ok(()),
             (false, true) => move_aside(folder, &left),
@@ -141,6 +147,18 @@ mod tests {
     fn checked(folder: &Path, database: bool, keys: bool) -> String {
         let accepted = AcceptedLosses { database, keys };
         check(folder, accepted).map_or_else(|error| format!("{error:#}"), |()| String::new())
+    }
+
+    #[test]
+    fn a_folder_whose_first_transaction_was_broken_off_is_a_new_one() {
+        let folder = folder("first");
+        for name in [DATABASE, JOURNAL] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        assert_eq!(checked(&folder, false, false), "");
+        std::fs::write(folder.join("bootstrap.json"), "{}").unwrap();
+        assert!(checked(&folder, false, false).contains("was in use"));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -62,8 +62,8 @@ pub(crate) fn load(
         set(&mut config, key, value).map_err(|error| anyhow!("--set {error:#}"))?;
     }
     for (key, value) in flags.settings() {
-        // Mostly a variable of a shell that is not set.
-        if value.is_empty() {
+        // Mostly a variable of a shell that is not set. No address of a store means the folder, beside a variable with one.
+        if value.is_empty() && key != "store.url" {
             let flag = key.rsplit('.').next().unwrap_or(key).replace('_', "-");
             anyhow::bail!(
                 "the flag for {key} (--{flag}) is empty: give it a value, or leave it out"

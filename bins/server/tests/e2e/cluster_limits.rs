@@ -49,12 +49,20 @@ impl Cluster {
 
     /// Charges a key as if requests had been made at an earlier time.
     fn charge(&self, key: &str, at: f64, weight: u32) {
+        // No flags, no limit in shadow mode, two windows, two classes, no credits.
         let mut form = at.to_be_bytes().to_vec();
-        form.extend([0, 0]);
-        for figure in [QUOTA, weight, 0, 0, 0, 0, 0, 0, 0, 0] {
+        form.extend([0, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0]);
+        for figure in [60_000_f64, 0.0] {
             form.extend(figure.to_be_bytes());
         }
-        form.extend(0_f64.to_be_bytes());
+        for (quota, weight) in [(QUOTA, weight), (0, 0)] {
+            for figure in [quota, weight, 0, 60_000] {
+                form.extend(figure.to_be_bytes());
+            }
+            form.push(0);
+        }
+        // Neither class needs a slot.
+        form.extend([0; 16]);
         let function = format!("{}_admit", library_name());
         let call: [&[u8]; 5] = [b"FCALL", function.as_bytes(), b"1", key.as_bytes(), &form];
         let reply = self.limits.command(&call).unwrap();
