@@ -181,6 +181,10 @@ mod tests {
                 std::fs::write(folder.join(trace), "x").unwrap();
             }
             for empty in [false, true] {
+                // A journal alone beside an empty database is of a first start.
+                if empty && trace == JOURNAL {
+                    continue;
+                }
                 if empty {
                     std::fs::write(folder.join(DATABASE), "").unwrap();
                 }
