@@ -12,7 +12,7 @@ async fn invoices(grant: Grant) -> Result<String, MissingScope> {
 }
 
 fn clock() -> SystemTime {
-    SystemTime::UNIX_EPOCH // `SystemTime::now()` in earnest
+    SystemTime::UNIX_EPOCH // a clock of yours
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     store.put_account(Account::new(7, Tier::Free), None).await?;
     let mut tokens = Vec::new();
     for (id, names) in [(1, "invoices:read"), (2, "")] {
-        let (secret, digest) = mint_token(TokenKind::Personal, &[id as u8; 32]); // random in earnest
+        let (secret, digest) = mint_token(TokenKind::Personal, &[id as u8; 32]); // random bytes of yours
         let mut record = TokenRecord::personal(id, digest, 7, clock());
         record.scopes = scopes.parse(names)?;
         store.insert_token(record).await?;

@@ -1,6 +1,6 @@
 //! A service with an OAuth server inside it: `cargo run -p workgraph-auth --example oauth_server --features axum`
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use axum::{Router, body::Body, http::Request, routing::get};
 use tower::ServiceExt as _;
@@ -24,8 +24,9 @@ async fn invoices(grant: Grant) -> Result<String, MissingScope> {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scopes = ScopeRegistry::new([("invoices:read", "See your invoices")]);
     let store = Arc::new(MemoryTokenStore::new());
-    let oauth = OAuthServer::builder("https://id.example", store).scopes(scopes);
-    let oauth = oauth.users(Directory).build();
+    let (clock, random): (fn() -> SystemTime, Random) = (|| SystemTime::UNIX_EPOCH, || Ok([7; 32])); // yours
+    let oauth = OAuthServer::builder("https://id.example", store, clock, random);
+    let oauth = oauth.scopes(scopes).users(Directory).build();
     let app = Router::new().route("/invoices", get(invoices));
     // A page `/sign-in` of yours checks the password and ends with `oauth.sign_in(user, next)`.
     let app = app.with_state(oauth.verifier()).merge(oauth.axum_router());

@@ -34,7 +34,7 @@ struct ErrorBody<'a> {
     error_description: String,
 }
 
-/// Sends the challenge and a JSON body. The error stands in the extensions of the response, for the log or another body.
+/// Sends the challenge and a JSON body. The extensions of the response have the error, for the log or for another body.
 impl IntoResponse for GrantError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status());

@@ -38,7 +38,7 @@ pub use endpoints::token_endpoints::{
 };
 pub use memory_token_store::MemoryTokenStore;
 #[cfg(feature = "axum")]
-pub use oauth_server::{OAuthServer, OAuthServerBuilder};
+pub use oauth_server::{OAuthServer, OAuthServerBuilder, Random};
 pub use oidc::id_token::{IdToken, UserInfo};
 pub use oidc::signing_keys::{JsonWebKey, Rs256, Signer, SigningKeyRing};
 pub use params::Param;

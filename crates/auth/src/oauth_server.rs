@@ -39,7 +39,7 @@ const EVERYONE: u64 = 1;
 /// Identifiers that a JSON number of any client holds.
 const ID_BITS: u32 = 53;
 
-/// Source of 32 random bytes.
+/// Source of 32 random bytes, which nobody can guess, or the reason why it has none.
 pub type Random = fn() -> Result<[u8; 32], String>;
 
 /// OAuth server, to be cloned for each router that needs it.
@@ -116,20 +116,6 @@ impl OAuthServerBuilder {
         self
     }
 
-    /// Sets the clock; the system's is the default.
-    #[must_use]
-    pub const fn clock(mut self, clock: fn() -> SystemTime) -> Self {
-        self.0.clock = clock;
-        self
-    }
-
-    /// Sets the source of random bytes; the system's is the default.
-    #[must_use]
-    pub const fn random(mut self, random: Random) -> Self {
-        self.0.random = random;
-        self
-    }
-
     /// Returns the server.
     #[must_use]
     pub fn build(self) -> OAuthServer {
@@ -151,28 +137,16 @@ impl fmt::Debug for OAuthServer {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an embedded server reads the system's clock unless its builder names another"
-)]
-fn system_clock() -> SystemTime {
-    SystemTime::now()
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an embedded server takes the system's random bytes unless its builder names others"
-)]
-fn system_random() -> Result<[u8; 32], String> {
-    let bytes = ring::rand::generate(&ring::rand::SystemRandom::new());
-    let bytes = bytes.map_err(|_| "the system has no random bytes")?;
-    Ok(bytes.expose())
-}
-
 impl OAuthServer {
-    /// Starts a server whose issuer is this URL: the address under which the router is reached, without a `/` at its end.
+    /// Starts a server whose issuer is this URL: the address under which the router is reached, without a `/` at its end. The
+    /// server takes time and random bytes from the service.
     #[must_use]
-    pub fn builder(issuer: impl Into<String>, store: Arc<dyn OAuthStore>) -> OAuthServerBuilder {
+    pub fn builder(
+        issuer: impl Into<String>,
+        store: Arc<dyn OAuthStore>,
+        clock: fn() -> SystemTime,
+        random: Random,
+    ) -> OAuthServerBuilder {
         OAuthServerBuilder(ServerParts {
             issuer: issuer.into(),
             store,
@@ -182,8 +156,8 @@ impl OAuthServer {
             signing_keys: SigningKeyRing::default(),
             sign_in_page: "/sign-in".to_owned(),
             consent_page: |view| view.page(),
-            clock: system_clock,
-            random: system_random,
+            clock,
+            random,
         })
     }
 
@@ -310,7 +284,7 @@ fn unavailable(reason: &str) -> AuthStoreError {
     AuthStoreError::Unavailable(reason.to_owned())
 }
 
-/// Returns the response to a failure of the store, whose reason stands in the extensions for the log.
+/// Returns the response to a failure of the store. Its extensions have the error, for the log.
 fn failed(error: AuthStoreError) -> Response {
     let text = "Something broke here; try again in a few seconds.";
     let mut response = page_headers(

@@ -3,15 +3,15 @@
 //! `cargo run -p workgraph-limits-redis --example embed -- redis://127.0.0.1`
 #![expect(
     clippy::disallowed_methods,
-    reason = "an example has no clock but that of the machine"
+    reason = "the example ends, and waits for its last message before"
 )]
 
 use std::error::Error;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use workgraph_limits::{
     AdmissionRequest, CostSettings, DigestLimiter, LimiterSettings, LocalLimits, OwnerTotals,
-    PerTime, SharedLimiter, SharedRequest, UniformState, WindowSettings,
+    PerTime, SharedLimiter, SharedRequest, SteadyClock, UniformState, WindowSettings,
 };
 use workgraph_limits_redis::{RedisLimiter, RedisLimiterSettings};
 
@@ -43,11 +43,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         request: AdmissionRequest::new(b"a customer's key"),
         owner: None,
     };
+    let clock = SteadyClock::new();
     for n in 1..=7 {
-        match shared.admit(&request, local, SystemTime::now()).await {
+        match shared.admit(&request, local, clock.now()).await {
             Ok(mut permit) => {
                 println!("{n}: admitted");
-                permit.settle(12, SystemTime::now());
+                permit.settle(12, clock.now());
             }
             Err(refusal) => println!("{n}: {refusal}"),
         }

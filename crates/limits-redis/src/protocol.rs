@@ -319,8 +319,8 @@ impl OwnerCost {
     }
 }
 
-/// Returns what a limiter has that the functions do not know, as a sentence; `None` if they know all of it. Requests to
-/// such a limiter are decided by each process alone.
+/// Returns what a limiter has that the functions do not know, as a sentence; `None` if they know all of it. Each
+/// process decides alone about requests to such a limiter.
 #[must_use]
 pub fn unsupported_limits(settings: &LimiterSettings) -> Option<&'static str> {
     let limiter = DigestLimiter::new(settings.clone());

@@ -21,7 +21,7 @@ use crate::uniform_hash::UniformState;
 /// anything but a short lock.
 ///
 /// Time is read to the millisecond. It should never step back: an account that has seen a later time stays there until
-/// the clock has caught up, so that stepping back gains nothing. [`SteadyClock`](crate::SteadyClock) is such a clock.
+/// the clock has caught up, so that stepping back gains nothing. [`SteadyClock`](crate::SteadyClock) never steps back.
 #[derive(Debug)]
 pub struct Limiter<K, S = RandomState> {
     accounts: AccountTable<K>,
@@ -91,7 +91,7 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         Ok(Permit::new(Arc::clone(shard), position, request, admitted))
     }
 
-    /// Returns the milliseconds that a request would wait, if nothing else happens meanwhile; 0 if there is room now.
+    /// Returns the milliseconds that a request would wait if no other came before it; 0 if there is room now.
     ///
     /// It charges nothing. It is for a request that was admitted, and is then refused for a reason outside the limiter:
     /// drop its permit first, and the wait is that of its next attempt.

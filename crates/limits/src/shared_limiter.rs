@@ -225,7 +225,7 @@ where
         }
     }
 
-    /// Returns the milliseconds that a request would wait, if nothing else happens meanwhile; 0 if there is room now. It
+    /// Returns the milliseconds that a request would wait if no other came before it; 0 if there is room now. It
     /// charges nothing.
     #[must_use]
     pub fn wait(&self, request: &SharedRequest<'_, K, O>, now: SystemTime) -> u64 {

@@ -1,4 +1,4 @@
-//! What documents name exists: files, headings, names in code, tests and commands.
+//! Files, headings, names in code, tests and commands that documents name: all of them exist.
 use crate::common::BINARY;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;

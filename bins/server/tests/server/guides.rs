@@ -268,7 +268,7 @@ fn every_block_of_commands_in_readme_and_guides_can_be_pasted() {
     });
 }
 
-/// What is not pasted is marked with one of a few reasons, and counted.
+/// Blocks that are not pasted are marked with one of a few reasons, and counted.
 #[test]
 fn blocks_that_are_not_pasted_are_counted_by_reason() {
     let pages = pages();

@@ -171,7 +171,7 @@ fn finish(reply: Result<EndpointReply, AuthStoreError>) -> Response {
     }
 }
 
-/// Returns the reply to a failure of the store, whose reason stands in the extensions for the log.
+/// Returns the reply to a failure of the store. Its extensions have the error, for the log.
 fn broken(error: AuthStoreError) -> Response {
     let text = "Something broke here; try again in a few seconds.";
     let mut response = response(&EndpointReply::error(500, "server_error", text));
@@ -179,7 +179,7 @@ fn broken(error: AuthStoreError) -> Response {
     response
 }
 
-/// Returns a reply as a response. The reason of a refusal stands in the extensions for the log.
+/// Returns a reply as a response. Its extensions have the reason of a refusal, for the log.
 fn response(reply: &EndpointReply) -> Response {
     let status = StatusCode::from_u16(reply.status);
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -90,10 +90,10 @@ impl Site {
             ("invoices:read", "See <your> invoices"),
             ("invoices:write", "Change them"),
         ]);
-        let builder = OAuthServer::builder(issuer, store)
+        let oauth = OAuthServer::builder(issuer, store, clock, bytes)
             .scopes(scopes)
-            .users(Town);
-        let oauth = builder.clock(clock).random(bytes).build();
+            .users(Town)
+            .build();
         let back = RedirectUri::register(BACK, LoopbackPolicy::Refused).unwrap();
         let may = scopes.parse("invoices:read").unwrap();
         let (app, secret) = block_on(oauth.register_app("Books & Co", back, may, 12)).unwrap();

@@ -55,7 +55,7 @@ fn what_a_viewer_does_not_see_neither_blocks_nor_is_blocked() {
     }
 }
 
-/// Who follows a subtask alone sees a task without a parent.
+/// A follower of a subtask alone sees a task without a parent.
 #[test]
 fn a_parent_that_a_viewer_does_not_see_makes_no_subtask() {
     for kind in KINDS {

@@ -2,7 +2,7 @@
 use super::*;
 use workgraph_webhooks::event_filter::ACTIONS;
 
-/// What a webhook is on, a type, and the actions of it that come about in the test.
+/// Resource of a webhook, a type, and the actions on that type that the test brings about.
 const HEARD: &[(&str, &str, &[&str])] = &[
     ("garden", "project", &["changed", "deleted"]),
     (
