@@ -98,7 +98,7 @@ impl Garden {
         };
         match kind {
             "text" => json!(seed.text),
-            "number" => json!(seed.number),
+            "number" => shown(seed.number),
             "enum" => json!(pick(&self.options["enum"])[0]),
             "multi_enum" => json!(pick(&self.options["multi_enum"])),
             "date" if seed.picks.len().is_multiple_of(2) => {
@@ -216,6 +216,14 @@ fn what_is_written_is_read(garden: &Garden, steps: &[Step], flaw: Flaw) -> Resul
     match garden.world.problems() {
         none if none.is_empty() => Ok(()),
         problems => Err(problems.join("; ")),
+    }
+}
+
+/// Returns a number as replies show it: a whole one has no decimals.
+fn shown(number: f64) -> Value {
+    match number as i64 {
+        whole if whole as f64 == number && whole.abs() < 1 << 53 => json!(whole),
+        _ => json!(number),
     }
 }
 
