@@ -42,7 +42,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let workspace = fixture.workspace("Orchard");
     let user = fixture.member(workspace, "Ada", Role::Member);
     store.commit(fixture.take()).await?;
-    let account = Account::new(user.get(), Tier::Paid);
+    let account = Account::new(user.get(), Tier::new(1));
     store.put_account(account, None).await?;
     let mut random = [0; 32];
     Machine.fill(&mut random)?;

@@ -59,7 +59,7 @@ impl World {
         let project = fixture.project(workspace, "Apples", user);
         let store = Arc::new(MemoryStore::new());
         store.commit(fixture.take()).await.unwrap();
-        let account = Account::new(user.get(), Tier::Paid);
+        let account = Account::new(user.get(), Tier::new(1));
         store.put_account(account, None).await.unwrap();
         let (secret, digest) = mint_token(TokenKind::Personal, &[7; 32]);
         let record = TokenRecord::personal(1, digest, user.get(), clock.now());

@@ -5,6 +5,11 @@ use workgraph_auth::Tier;
 use workgraph_core::Gid;
 use workgraph_core::storage::{ReadQuery, ViewerKey};
 
+/// Tier of users without a paid workspace, whose tokens have the smaller quota.
+pub const FREE_TIER: Tier = Tier::DEFAULT;
+/// Tier of users with a paid workspace, whose tokens have the larger quota.
+pub const PAID_TIER: Tier = Tier::new(1);
+
 impl Api {
     /// Computes a user's tier again from their memberships. The rest of the account stays as it is.
     ///
@@ -33,6 +38,6 @@ impl Api {
         };
         let view = self.graph.load(&ReadQuery::of(key)).await?;
         let paid = view.viewer.memberships.iter().any(|s| s.paid);
-        Ok(if paid { Tier::Paid } else { Tier::Free })
+        Ok(if paid { PAID_TIER } else { FREE_TIER })
     }
 }

@@ -11,6 +11,8 @@ mod external_ids;
 mod fast_path;
 pub mod features;
 mod gate;
+#[cfg(feature = "tower")]
+pub mod http_service;
 mod input;
 pub mod job_runner;
 pub mod limits;
@@ -30,8 +32,11 @@ mod tickets;
 pub mod token_limits;
 mod token_usage;
 
+pub use account_tier::{FREE_TIER, PAID_TIER};
 pub use cache::token_cache::ConnectionTokenCache;
 pub use fast_path::FastPathRequest;
+#[cfg(feature = "tower")]
+pub use http_service::service;
 pub use ports::{Clock, Entropy};
 pub use refusal_reason::{Refusal, RefusalReason, RequestRefusal};
 pub use request::{ApiRequest, ApiResponse, RequestOrigin};

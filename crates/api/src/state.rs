@@ -75,6 +75,32 @@ pub struct ApiDependencies {
     pub gid_generator: Arc<GidGenerator>,
 }
 
+impl ApiDependencies {
+    /// Returns the parts of an API over a store that keeps the graph and the tokens, with default settings and limits.
+    ///
+    /// The generator continues above the highest gid of the store ([`GidGenerator::new`]); the keys are kept as long as the
+    /// data, since clients keep page tokens.
+    #[must_use]
+    pub fn new<S: GraphStore + TokenStore + 'static>(
+        store: Arc<S>,
+        gid_generator: Arc<GidGenerator>,
+        clock: impl Clock + 'static,
+        entropy: impl Entropy + 'static,
+        keys: KeyRing,
+    ) -> Self {
+        Self {
+            graph: store.clone(),
+            tokens: store,
+            clock: Arc::new(clock),
+            entropy: Arc::new(entropy),
+            settings: ApiSettings::default(),
+            limits: TokenLimits::default(),
+            keys,
+            gid_generator,
+        }
+    }
+}
+
 impl Api {
     /// Builds the API from its parts.
     #[must_use]

@@ -1,5 +1,4 @@
 //! An axum service that checks tokens and scopes: `cargo run -p workgraph-auth --example axum_grant --features axum`
-
 use std::{sync::Arc, time::SystemTime};
 
 use axum::{Router, body::Body, http::Request, routing::get};
@@ -19,7 +18,8 @@ fn clock() -> SystemTime {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scopes = ScopeRegistry::new([("invoices:read", "See your invoices")]);
     let store = MemoryTokenStore::new();
-    store.put_account(Account::new(7, Tier::Free), None).await?;
+    let account = Account::new(7, Tier::DEFAULT);
+    store.put_account(account, None).await?;
     let mut tokens = Vec::new();
     for (id, names) in [(1, "invoices:read"), (2, "")] {
         let (secret, digest) = mint_token(TokenKind::Personal, &[id as u8; 32]); // random bytes of yours

@@ -19,12 +19,7 @@ const SCOPES: ScopeRegistry = ScopeRegistry::of(&[
     ("tasks:read", "See tasks"),
     ("tasks:write", "Create and change tasks"),
 ]);
-const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy {
-    issuer: "https://work.example",
-    scopes: SCOPES,
-    issuer_in_responses: IssuerInResponses::Openid,
-    oob_without_pkce: false,
-};
+const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy::new("https://work.example", SCOPES);
 
 /// Users of the service; in earnest a table of yours.
 struct Directory;
@@ -71,7 +66,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let mut now = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
     let store = MemoryTokenStore::new();
     store
-        .put_account(Account::new(USER, Tier::Paid), None)
+        .put_account(Account::new(USER, Tier::new(1)), None)
         .await?;
 
     // A developer registers an app, and sees its secret this once.
@@ -101,7 +96,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         ("code_challenge", &CodeChallenge::of(VERIFIER).to_string()),
         ("code_challenge_method", "S256"),
     ]);
-    let verified = VerifiedClient::check(&query, store.app(client(&query)?).await?)?;
+    let verified = VerifiedClient::check(&query, store.app(client(&query)?).await?, &POLICY)?;
     let end = |refusal: Box<AuthorizationRefusal>| refusal.error().clone();
     let request = AuthorizationRequest::read(verified, &query, &POLICY).map_err(end)?;
 
@@ -144,6 +139,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         issuer: POLICY.issuer,
         scopes: SCOPES,
         tokens: TokenSettings::DEFAULT,
+        public_clients: PublicClients::Refused,
         signer: None,
     };
     let new_tokens = |id| NewTokenMaterial {

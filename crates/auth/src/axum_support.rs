@@ -1,8 +1,8 @@
 //! Extractor of grants and responses to their errors, for axum.
 use axum_core::extract::{FromRef, FromRequestParts};
 use axum_core::response::{IntoResponse, Response};
+use http::header;
 use http::request::Parts;
-use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 
 use crate::json::to_json;
@@ -19,11 +19,8 @@ where
     type Rejection = GrantError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, GrantError> {
-        let headers = parts.headers.get_all(header::AUTHORIZATION).iter();
-        let headers: Vec<_> = headers
-            .map(|value| String::from_utf8_lossy(value.as_bytes()))
-            .collect();
-        TokenVerifier::from_ref(state).verify(&headers).await
+        let verifier = TokenVerifier::from_ref(state);
+        verifier.verify_headers(&parts.headers).await
     }
 }
 
@@ -37,7 +34,6 @@ struct ErrorBody<'a> {
 /// Sends the challenge and a JSON body. The extensions of the response have the error, for the log or for another body.
 impl IntoResponse for GrantError {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status());
         let body = ErrorBody {
             error: match &self {
                 Self::Header(error) => error.code().unwrap_or("invalid_request"),
@@ -48,14 +44,8 @@ impl IntoResponse for GrantError {
             error_description: self.to_string(),
         };
         let kind = [(header::CONTENT_TYPE, "application/json;charset=UTF-8")];
-        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, kind, to_json(&body)).into_response();
-        let challenge = self.challenge().map(HeaderValue::try_from);
-        if let Some(Ok(challenge)) = challenge {
-            let headers = response.headers_mut();
-            headers.insert(header::WWW_AUTHENTICATE, challenge);
-        }
-        response.extensions_mut().insert(self);
+        let mut response = (kind, to_json(&body)).into_response();
+        self.write_to(&mut response);
         response
     }
 }

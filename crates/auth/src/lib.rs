@@ -8,6 +8,8 @@ mod axum_support;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod endpoints;
+#[cfg(feature = "tower")]
+pub mod grant_layer;
 mod json;
 pub mod memory_token_store;
 #[cfg(feature = "axum")]
@@ -20,7 +22,9 @@ pub mod token_verifier;
 pub mod tokens;
 
 pub use authorization::authorization_code::AuthorizationCode;
-pub use authorization::authorization_policy::{AuthorizationPolicy, IssuerInResponses};
+pub use authorization::authorization_policy::{
+    AuthorizationPolicy, IssuerInResponses, PublicClients,
+};
 pub use authorization::authorization_request::{
     AuthorizationRefusal, AuthorizationRequest, AuthorizationStep, UnverifiedClientError,
     VerifiedClient,
@@ -36,6 +40,8 @@ pub use endpoints::introspection::{Introspection, introspect};
 pub use endpoints::token_endpoints::{
     EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial, TokenError, UserDirectory,
 };
+#[cfg(feature = "tower")]
+pub use grant_layer::GrantLayer;
 pub use memory_token_store::MemoryTokenStore;
 #[cfg(feature = "axum")]
 pub use oauth_server::{OAuthServer, OAuthServerBuilder, Random};

@@ -96,7 +96,7 @@ impl MemoryTokens {
 
     /// Returns the account of a user, made if there is none.
     fn account(&mut self, user: u64) -> &mut Account {
-        let new = || Account::new(user, Tier::Free);
+        let new = || Account::new(user, Tier::DEFAULT);
         self.accounts.entry(user).or_insert_with(new)
     }
 

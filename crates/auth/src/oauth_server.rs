@@ -9,15 +9,18 @@ mod http_forms;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::{StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 
-use crate::authorization::authorization_policy::{AuthorizationPolicy, IssuerInResponses};
-use crate::authorization::browser_session::BrowserSession;
+use crate::authorization::authorization_code::CODE_LIFETIME;
+use crate::authorization::authorization_policy::{
+    AuthorizationPolicy, IssuerInResponses, PublicClients,
+};
+use crate::authorization::browser_session::{BrowserSession, SESSION_LIFETIME};
 use crate::authorization::redirect_uri::RedirectUri;
 use crate::authorization::registered_app::{App, RegisteredScopes, mint_secret};
 use crate::endpoints::token_endpoints::{Endpoints, UserDirectory};
@@ -30,7 +33,9 @@ use crate::tokens::scope::{ScopeRegistry, ScopeSet};
 use crate::tokens::token_record::{Account, TokenRecord};
 use crate::tokens::token_text::{Secret, SecretDigest, TokenSettings};
 pub use consent_page::ConsentView;
-use http_forms::{is_authorize_path, no_store, page_headers, see_other, set_cookie};
+use http_forms::{
+    clear_cookie, is_authorize_path, no_store, page_headers, see_other, session_cookie, set_cookie,
+};
 
 /// Path of the authorization endpoint. A sign-in page goes on to it with the query that it was given as `next`.
 pub const AUTHORIZE: &str = "/-/oauth_authorize";
@@ -52,6 +57,9 @@ struct ServerParts {
     users: Arc<dyn UserDirectory>,
     scopes: ScopeRegistry,
     tokens: TokenSettings,
+    public_clients: PublicClients,
+    code_lifetime: Duration,
+    session_lifetime: Duration,
     signing_keys: SigningKeyRing,
     sign_in_page: String,
     consent_page: fn(&ConsentView<'_>) -> String,
@@ -91,6 +99,27 @@ impl OAuthServerBuilder {
     #[must_use]
     pub const fn tokens(mut self, tokens: TokenSettings) -> Self {
         self.0.tokens = tokens;
+        self
+    }
+
+    /// Lets apps without a secret get tokens, as [`PublicClients::Allowed`] says. Without it they get none.
+    #[must_use]
+    pub const fn public_clients(mut self) -> Self {
+        self.0.public_clients = PublicClients::Allowed;
+        self
+    }
+
+    /// Sets the time within which a code may be redeemed: a minute if it is not set, and ten at most (RFC 6749 section 4.1.2).
+    #[must_use]
+    pub const fn code_lifetime(mut self, lifetime: Duration) -> Self {
+        self.0.code_lifetime = lifetime;
+        self
+    }
+
+    /// Sets the time for which a user stays signed in: 14 days if it is not set.
+    #[must_use]
+    pub const fn session_lifetime(mut self, lifetime: Duration) -> Self {
+        self.0.session_lifetime = lifetime;
         self
     }
 
@@ -153,6 +182,9 @@ impl OAuthServer {
             users: Arc::new(NoUsers),
             scopes: ScopeRegistry::EMPTY,
             tokens: TokenSettings::DEFAULT,
+            public_clients: PublicClients::Refused,
+            code_lifetime: CODE_LIFETIME,
+            session_lifetime: SESSION_LIFETIME,
             signing_keys: SigningKeyRing::default(),
             sign_in_page: "/sign-in".to_owned(),
             consent_page: |view| view.page(),
@@ -202,10 +234,43 @@ impl OAuthServer {
         owner: u64,
     ) -> Result<(App, Secret), AuthStoreError> {
         let (secret, digest) = mint_secret(&self.random()?);
+        let app = self
+            .put_app(name, Some(digest), redirect, scopes, owner)
+            .await?;
+        Ok((app, secret))
+    }
+
+    /// Registers an app that runs on its users' devices and has no secret: it gets tokens by PKCE, where the server allows
+    /// [public clients](OAuthServerBuilder::public_clients). Its redirect URL may be `http` on `127.0.0.1` or `[::1]`
+    /// ([`LoopbackPolicy::Allowed`](crate::LoopbackPolicy)); a request may then name any port.
+    ///
+    /// # Errors
+    /// Fails if the store does, or the server refuses public clients.
+    pub async fn register_public_app(
+        &self,
+        name: &str,
+        redirect: RedirectUri,
+        scopes: ScopeSet,
+        owner: u64,
+    ) -> Result<App, AuthStoreError> {
+        if self.0.public_clients == PublicClients::Refused {
+            return Err(unavailable("the server is built without public_clients()"));
+        }
+        self.put_app(name, None, redirect, scopes, owner).await
+    }
+
+    async fn put_app(
+        &self,
+        name: &str,
+        secret: Option<SecretDigest>,
+        redirect: RedirectUri,
+        scopes: ScopeSet,
+        owner: u64,
+    ) -> Result<App, AuthStoreError> {
         let app = App {
             id: self.new_id()?,
             name: name.to_owned(),
-            secret: Some(digest),
+            secret,
             redirects: vec![redirect],
             scopes: RegisteredScopes::from_set(scopes),
             distribution: vec![EVERYONE],
@@ -215,7 +280,7 @@ impl OAuthServer {
             disabled_at: None,
         };
         self.0.store.put_app(app.clone(), None).await?;
-        Ok((app, secret))
+        Ok(app)
     }
 
     /// Starts a session of a user whose password, or what the service asks for instead, was right, and returns the response that
@@ -225,10 +290,27 @@ impl OAuthServer {
     /// Fails if the store does, or the user has no account.
     pub async fn sign_in(&self, user: u64, next: &str) -> Result<Response, AuthStoreError> {
         let (secret, session) = BrowserSession::start(user, &self.random()?, self.now());
+        let session = session.lasting(self.0.session_lifetime);
         self.0.store.start_session(session, None).await?;
         let next = if is_authorize_path(next) { next } else { "/" };
         let mut response = see_other(next);
         set_cookie(&mut response, &self.0.issuer, &secret);
+        Ok(response)
+    }
+
+    /// Ends the session of a request with these headers, if it has one, and returns the response that removes its cookie and
+    /// goes on to `/`. Call it for a POST alone: the cookie does not come with that of another site. Tokens of apps go on;
+    /// [`TokenStore::revoke_all`](crate::TokenStore::revoke_all) ends them.
+    ///
+    /// # Errors
+    /// Fails if the store does; then the session goes on.
+    pub async fn sign_out(&self, headers: &HeaderMap) -> Result<Response, AuthStoreError> {
+        if let Some(secret) = session_cookie(headers, &self.0.issuer) {
+            let digest = SecretDigest::of(secret.expose());
+            self.0.store.end_session(&digest).await?;
+        }
+        let mut response = see_other("/");
+        clear_cookie(&mut response, &self.0.issuer);
         Ok(response)
     }
 
@@ -248,10 +330,10 @@ impl OAuthServer {
 
     fn policy(&self) -> AuthorizationPolicy<'_> {
         AuthorizationPolicy {
-            issuer: &self.0.issuer,
-            scopes: self.0.scopes,
             issuer_in_responses: IssuerInResponses::Always,
-            oob_without_pkce: false,
+            public_clients: self.0.public_clients,
+            code_lifetime: self.0.code_lifetime,
+            ..AuthorizationPolicy::new(&self.0.issuer, self.0.scopes)
         }
     }
 
@@ -262,6 +344,7 @@ impl OAuthServer {
             issuer: &self.0.issuer,
             scopes: self.0.scopes,
             tokens: self.0.tokens,
+            public_clients: self.0.public_clients,
             signer: self.0.signing_keys.signer(now),
         }
     }

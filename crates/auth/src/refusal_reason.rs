@@ -61,7 +61,7 @@ refusal_reasons! {
         // Codes.
         CodeUnknown, "code_unknown", "No such code was issued, or it is long gone.";
         CodeOfOtherClient, "code_of_other_client", "The code was issued to another app.";
-        CodeExpired, "code_expired", "The code is older than a minute.";
+        CodeExpired, "code_expired", "The code has expired.";
         CodeRepeated, "code_repeated", "The code was redeemed a moment ago by the same client.";
         CodeReplayed, "code_replayed", "The code was redeemed before; its tokens are revoked.";
         CodeVerifierMissing, "code_verifier_missing", "The code has a challenge, and there is no code_verifier.";

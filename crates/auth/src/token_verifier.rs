@@ -147,6 +147,36 @@ impl TokenVerifier {
     }
 }
 
+#[cfg(any(feature = "axum", feature = "tower"))]
+impl TokenVerifier {
+    /// Checks the headers of a request as [`verify`](Self::verify) does.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn verify_headers(&self, headers: &http::HeaderMap) -> Result<Grant, GrantError> {
+        let values = headers.get_all(http::header::AUTHORIZATION).iter();
+        let values: Vec<_> = values
+            .map(|value| String::from_utf8_lossy(value.as_bytes()))
+            .collect();
+        self.verify(&values).await
+    }
+}
+
+#[cfg(any(feature = "axum", feature = "tower"))]
+impl GrantError {
+    /// Puts status and challenge into a response, and the error into its extensions, for the log or for another body.
+    pub(crate) fn write_to<B>(self, response: &mut http::Response<B>) {
+        let status = http::StatusCode::from_u16(self.status());
+        *response.status_mut() = status.unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+        let challenge = self.challenge().map(http::HeaderValue::try_from);
+        if let Some(Ok(challenge)) = challenge {
+            let headers = response.headers_mut();
+            headers.insert(http::header::WWW_AUTHENTICATE, challenge);
+        }
+        response.extensions_mut().insert(self);
+    }
+}
+
 impl fmt::Debug for TokenVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("TokenVerifier");

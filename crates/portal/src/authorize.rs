@@ -226,16 +226,13 @@ impl Portal {
             Err(reason) => return stop(reason.refusal(), None, &reason.to_string()),
         };
         let found = self.store.app(named).await?;
-        let verified = match VerifiedClient::check(&pairs, found) {
+        let policy = self.settings.policy(self.base_url(request));
+        let verified = match VerifiedClient::check(&pairs, found, &policy) {
             Ok(verified) => verified,
             Err(reason) => return stop(reason.refusal(), Some(named), &reason.to_string()),
         };
         let name = verified.app().name.clone();
-        let read = AuthorizationRequest::read(
-            verified,
-            &pairs,
-            &self.settings.policy(self.base_url(request)),
-        );
+        let read = AuthorizationRequest::read(verified, &pairs, &policy);
         Ok(match read {
             Ok(asked) => Ok((asked, pairs)),
             Err(refused) => Err(RejectedAuthorization::Refused(name, refused)),

@@ -68,10 +68,9 @@ impl PortalSettings {
     /// Returns the policy by which authorization requests are read at an issuer.
     pub(crate) fn policy<'s>(&self, issuer: &'s str) -> AuthorizationPolicy<'s> {
         AuthorizationPolicy {
-            issuer,
-            scopes: SCOPES,
             issuer_in_responses: self.issuer_in_responses,
             oob_without_pkce: self.oob_without_pkce,
+            ..AuthorizationPolicy::new(issuer, SCOPES)
         }
     }
 }

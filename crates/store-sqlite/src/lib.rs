@@ -3,6 +3,7 @@
 mod archive;
 mod archive_error;
 mod backup;
+mod build_flags;
 mod cache;
 mod connection_setup;
 mod folder_lock;
@@ -23,6 +24,7 @@ mod writer;
 
 pub use archive::{ArchiveClock, ArchiveDirectory, ArchiveError, ArchiveFolder, ArchiveOptions};
 pub use backup::ReadOnlyStore;
+pub use build_flags::{build_flags, missing_build_flags};
 pub use connection_setup::StoreOptions;
 pub use folder_lock::FolderLock;
 pub use open_error::StoreOpenError;

@@ -13,7 +13,7 @@ use crate::transaction::graph_writes::FLOOR;
 use crate::transaction::{SqliteTransaction, maybe_gid, maybe_seq, seq};
 use crate::wal_checkpoint::{WalCheckpointer, WalMonitor};
 use crate::writer::Writer;
-use crate::{connection_setup, secret_resealing};
+use crate::{build_flags, connection_setup, secret_resealing};
 use async_trait::async_trait;
 use rusqlite::Row;
 use std::ops::Deref;
@@ -158,6 +158,7 @@ impl SqliteStore {
         let lock = files.lock()?;
         // First the connection that makes the tables, if they are new; the writer opens its own.
         let mut first = connection_setup::open_writer(&files, &options)?;
+        build_flags::log_missing(&first)?;
         search_index::rebuild(&first).map_err(StoreOpenError::SearchIndex)?;
         secret_resealing::reseal_with(&mut first, keys)?;
         drop(first);

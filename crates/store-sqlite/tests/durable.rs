@@ -54,7 +54,7 @@ fn what_was_acknowledged_is_there_after_a_crash() {
     let (folder, image) = (ScratchFolder::new("live"), ScratchFolder::new("image"));
     let store = open(folder.path());
     fill(&store, 40);
-    block_on(store.put_account(Account::new(7, Tier::Paid), None)).unwrap();
+    block_on(store.put_account(Account::new(7, Tier::new(1)), None)).unwrap();
     crash_image(folder.path(), image.path());
     let again = open(image.path());
     assert_eq!(again.stats().unwrap().seq, 40);
@@ -65,7 +65,7 @@ fn what_was_acknowledged_is_there_after_a_crash() {
     );
     assert_eq!(
         block_on(again.account(7)),
-        Ok(Some(Account::new(7, Tier::Paid)))
+        Ok(Some(Account::new(7, Tier::new(1))))
     );
     assert_eq!(again.check().unwrap(), Vec::<String>::new());
 }
@@ -364,7 +364,7 @@ fn an_authorization_and_its_webhooks_end_together_whenever_a_crash_comes() {
             ..StoreOptions::default()
         };
         let store = SqliteStore::open(folder.path(), options).unwrap();
-        block_on(store.put_account(Account::new(7, Tier::Paid), None)).unwrap();
+        block_on(store.put_account(Account::new(7, Tier::new(1)), None)).unwrap();
         let ask = AppConnection {
             user: 7,
             app: 9,

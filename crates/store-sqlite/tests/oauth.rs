@@ -7,9 +7,9 @@ use workgraph_auth::authorization::user_authorization::Authorization;
 use workgraph_auth::conformance::{OAUTH_CASES, block_on, oauth_laws};
 use workgraph_auth::{
     Account, App, AuthStoreError, AuthorizationCode, BrowserSession, ConsentRecord,
-    EndpointRequest, Endpoints, IssuedTokens, NewTokenMaterial, OAuthStore, RedemptionOutcome,
-    RedirectUri, RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
-    TokenSettings, TokenStore, UserDirectory, UserInfo,
+    EndpointRequest, Endpoints, IssuedTokens, NewTokenMaterial, OAuthStore, PublicClients,
+    RedemptionOutcome, RedirectUri, RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind,
+    TokenRecord, TokenSettings, TokenStore, UserDirectory, UserInfo,
 };
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::{SCOPES, ScratchFolder};
@@ -88,7 +88,7 @@ fn tokens(id: u8, grant: u64) -> IssuedTokens {
 /// Returns a store where user 1 has allowed the app, with code 50 and authorization 9050.
 fn allowed(folder: &ScratchFolder) -> SqliteStore {
     let store = open(folder);
-    block_on(store.put_account(Account::new(1, Tier::Paid), None)).unwrap();
+    block_on(store.put_account(Account::new(1, Tier::new(1)), None)).unwrap();
     block_on(store.put_app(app(), None)).unwrap();
     block_on(store.keep_consent(allow(50))).unwrap();
     store
@@ -164,7 +164,7 @@ fn a_thousand_codes_are_redeemed_once_each() {
         secret: Some(digest),
         ..app()
     };
-    block_on(store.put_account(Account::new(1, Tier::Paid), None)).unwrap();
+    block_on(store.put_account(Account::new(1, Tier::new(1)), None)).unwrap();
     block_on(store.put_app(known, None)).unwrap();
     let seed = |number: u64| SecretDigest::of(&number.to_string()).0;
     let text = |round: u64| format!("code {round}");
@@ -183,6 +183,7 @@ fn a_thousand_codes_are_redeemed_once_each() {
             issuer: "https://work.example/api/1.0",
             scopes: SCOPES,
             tokens: TokenSettings::DEFAULT,
+            public_clients: PublicClients::Refused,
             signer: None,
         };
         let pairs = [
@@ -260,7 +261,7 @@ fn what_was_kept_is_there_when_the_store_is_opened_again() {
     assert_eq!(before, after);
     assert_eq!(after.3.len(), 2);
     assert_eq!(block_on(store.app(40)), Ok(Some(app().into())));
-    let account = Account::new(1, Tier::Paid);
+    let account = Account::new(1, Tier::new(1));
     assert_eq!(
         block_on(store.session(&session.digest)),
         Ok(Some((session, account)))

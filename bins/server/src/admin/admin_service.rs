@@ -4,7 +4,7 @@ use crate::admin::bootstrap_file::FirstPasswords;
 use crate::runtime_limits::RuntimeLimits;
 use anyhow::{Context, Result, anyhow, bail};
 use std::sync::Arc;
-use workgraph_api::{Api, Clock, Entropy};
+use workgraph_api::{Api, Clock, Entropy, FREE_TIER, PAID_TIER};
 use workgraph_auth::{LoopbackPolicy, OAuthStore, Tier};
 use workgraph_core::audit::{ActorContext, AuditActor};
 use workgraph_core::engine::has_audit_rows;
@@ -332,5 +332,5 @@ pub(crate) fn service_prefix(workspace: Gid) -> String {
 }
 
 pub(crate) fn tier(paid: bool) -> Tier {
-    if paid { Tier::Paid } else { Tier::Free }
+    if paid { PAID_TIER } else { FREE_TIER }
 }

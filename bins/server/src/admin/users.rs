@@ -8,8 +8,9 @@ use crate::admin::admin_service::tier;
 use crate::workers::password_pool;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use std::time::Duration;
+use workgraph_api::FREE_TIER;
 use workgraph_api::features::invitations::PendingInvitation;
-use workgraph_auth::{Account, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, mint_token};
+use workgraph_auth::{Account, Login, ScopeSet, Secret, TokenKind, TokenRecord, mint_token};
 use workgraph_core::access::Role;
 use workgraph_core::audit::{ActorContext, AuditActor, event_kinds};
 use workgraph_core::model::draft::Draft;
@@ -72,7 +73,7 @@ impl AdminService {
             other => Error::new(other).context(format!("{email}: the user can't be made")),
         })?;
         self.put_account(
-            Account::new(gid.get(), Tier::Free),
+            Account::new(gid.get(), FREE_TIER),
             Some(Login::new(email.as_str(), hash)),
         )
         .await?;
@@ -112,7 +113,7 @@ impl AdminService {
         }
         let account = self.as_operator().account(gid.get()).await;
         let account = account.with_context(|| format!("{gid}: the account can't be read"))?;
-        let account = account.unwrap_or(Account::new(gid.get(), Tier::Free));
+        let account = account.unwrap_or(Account::new(gid.get(), FREE_TIER));
         self.put_account(account, Some(Login::new(email.as_str(), hash)))
             .await?;
         self.refresh_account(gid).await
@@ -190,7 +191,7 @@ impl AdminService {
         let hash = self.hash(password).await?;
         let account = self.storage.tokens.account(number).await;
         let account = account.with_context(|| format!("{number}: the account can't be read"))?;
-        let account = account.unwrap_or_else(|| Account::new(number, Tier::Free));
+        let account = account.unwrap_or_else(|| Account::new(number, FREE_TIER));
         self.put_account(account, Some(Login::new(&email, hash)))
             .await?;
         self.first_passwords.changed(number);

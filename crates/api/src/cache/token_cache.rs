@@ -69,7 +69,7 @@ mod tests {
         let found = |id| {
             let record =
                 TokenRecord::personal(id, SecretDigest([0; 32]), 1, SystemTime::UNIX_EPOCH);
-            Arc::new((record, Account::new(1, Tier::Paid)))
+            Arc::new((record, Account::new(1, Tier::new(1))))
         };
         let last = ConnectionTokenCache::default();
         assert!(last.get("abc", 4).is_none());

@@ -1,4 +1,5 @@
 //! Admission of requests by the limits of their token and their user.
+use crate::account_tier::PAID_TIER;
 use crate::error::ApiError;
 use crate::limits::limit_overrides::{LimitOverride, LimitOverrides};
 use crate::limits::request_weight::RequestWeight;
@@ -6,7 +7,7 @@ use crate::state::Api;
 use crate::token_limits::{COST, RemainingLimits, SEARCH, STANDARD, TokenLimits};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
-use workgraph_auth::{Grant, Tier};
+use workgraph_auth::Grant;
 use workgraph_limits::{
     AdmissionRequest, LimitKey, LimiterState, LocalLimits, Permit, SharedLimiter, SharedRequest,
     SlotRequest, TotalShare, WindowCharge,
@@ -37,7 +38,7 @@ impl LimitedToken {
             user: grant.user,
             app: grant.app,
             token: grant.token,
-            is_paid: grant.tier == Tier::Paid,
+            is_paid: grant.tier == PAID_TIER,
         }
     }
 }

@@ -91,12 +91,13 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
             "workgraph-audit",
             "workgraph-rows",
         ],
+        "workgraph-store-memory" => vec!["workgraph-core", "workgraph-auth", "workgraph-webhooks"],
         "workgraph-rows" => vec!["workgraph-core"],
         "workgraph-limits-redis" => vec!["workgraph-limits"],
         "workgraph-laws" => vec!["workgraph-webhooks"],
         "workgraph-testkit" => LEAVES
             .into_iter()
-            .chain(["workgraph-api", "workgraph-store-sqlite"])
+            .chain(["workgraph-store-memory"])
             .collect(),
         _ => return None,
     })
@@ -202,6 +203,53 @@ fn operations_are_built_without_async_http_or_a_store() {
             "the walk does not find {name}"
         );
     }
+}
+
+/// Returns the number of crates that a library of this workspace is built with, without features.
+fn crates_of(library: &str) -> usize {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = std::process::Command::new(cargo)
+        .args([
+            "tree",
+            "--offline",
+            "--locked",
+            "-e",
+            "normal",
+            "--prefix",
+            "none",
+        ])
+        .args(["-p", library])
+        .current_dir(golden::root(""))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(tree.stdout).unwrap();
+    let lines = text.lines().map(|line| line.trim_end_matches(" (*)"));
+    let crates: BTreeSet<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let why = String::from_utf8_lossy(&tree.stderr);
+    assert!(crates.iter().any(|line| line.starts_with(library)), "{why}");
+    crates.len() - 1
+}
+
+#[test]
+fn leaves_bring_few_crates_without_features() {
+    assert_eq!(crates_of("workgraph-limits"), 0);
+    for (leaf, most) in [("workgraph-wire", 12), ("workgraph-auth", 20)] {
+        let crates = crates_of(leaf);
+        assert!(
+            (2..=most).contains(&crates),
+            "{leaf} brings {crates} crates"
+        );
+    }
+}
+
+/// A program that embeds the store gets the flags from the store, and this repository has the same.
+#[test]
+fn sqlite_is_built_here_with_the_flags_that_the_store_wants() {
+    let config = std::fs::read_to_string(golden::root(".cargo/config.toml")).unwrap();
+    let flags = workgraph_store_sqlite::build_flags();
+    assert!(config.contains(&format!("LIBSQLITE3_FLAGS = \"{flags}\"")));
+    let missing = workgraph_store_sqlite::missing_build_flags().unwrap();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]

@@ -136,16 +136,16 @@ const FOLDERS: &[(&str, &str)] = &[
         "the generations and parts of the cache share the types of what it keeps",
     ),
     (
+        "store-memory::memory_store",
+        "the store holds the webhooks, whose port it implements there",
+    ),
+    (
         "testkit::conformance",
         "the list of all cases is in the file of the folder, and the cases use its harness",
     ),
     (
         "testkit::conformance::webhook_cases",
         "the cases of late results are the last of the store's cases, and use their webhook",
-    ),
-    (
-        "testkit::memory_store",
-        "the store holds the webhooks, whose port it implements there",
     ),
     (
         "testkit::random_histories",

@@ -272,7 +272,7 @@ fn a_tier_from_seats_of_yesterday_does_not_stay() {
         });
         let expected = Account {
             disabled: true,
-            ..Account::new(mel.get(), Tier::Free)
+            ..Account::new(mel.get(), Tier::DEFAULT)
         };
         assert_eq!(account, Some(expected));
     }

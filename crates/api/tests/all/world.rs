@@ -228,13 +228,13 @@ impl World {
         world.run(world.graph.commit(changes)).unwrap();
         world.rig();
         for (name, paid) in PEOPLE {
-            let tier = if *paid { Tier::Paid } else { Tier::Free };
+            let tier = if *paid { Tier::new(1) } else { Tier::DEFAULT };
             world.account(name, tier);
             world.token(name, |id, digest, user| {
                 TokenRecord::personal(id, digest, user, now)
             });
         }
-        world.account("robot", Tier::Paid);
+        world.account("robot", Tier::new(1));
         let orchid = world.gid("orchid").get();
         world.token("robot", |id, digest, user| {
             TokenRecord::service(id, digest, user, orchid, now)

@@ -1,4 +1,4 @@
-//! Authorization codes: made when a user allows an app, redeemed once, within a minute.
+//! Authorization codes: made when a user allows an app, redeemed once, within a minute or what the policy says.
 use std::time::{Duration, SystemTime};
 
 use crate::authorization::authorization_request::AuthorizationRequest;
@@ -8,7 +8,7 @@ use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_secret_text};
 
-/// Time within which a code may be redeemed.
+/// Time within which a code may be redeemed, unless the policy has another.
 pub const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Time after the redemption of a code within which another request with its verifier is taken for
@@ -87,7 +87,7 @@ impl AuthorizationCode {
             nonce: request.nonce().map(str::to_owned),
             auth_time,
             created_at: now,
-            expires_at: now.checked_add(CODE_LIFETIME).unwrap_or(now),
+            expires_at: now.checked_add(request.code_lifetime()).unwrap_or(now),
             used_at: None,
             refresh: None,
         };

@@ -1,6 +1,27 @@
 //! Decisions of the operator about authorization requests and the responses to them.
+use std::time::Duration;
 
+use crate::authorization::authorization_code::CODE_LIFETIME;
+use crate::authorization::registered_app::App;
 use crate::tokens::scope::ScopeRegistry;
+
+/// Treatment of public clients (RFC 6749 section 2.1): apps without a secret, such as programs on their users' devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PublicClients {
+    /// An app without a secret gets no tokens.
+    #[default]
+    Refused,
+    /// An app without a secret gets tokens by PKCE (RFC 8252). Its requests for a code must have a challenge, it is never
+    /// answered without a page, its redirect URLs on a loopback address match with any port, and it gets no refresh token.
+    Allowed,
+}
+
+impl PublicClients {
+    /// Returns true if an app is a client without a secret that may get tokens.
+    pub(crate) const fn include(self, app: &App) -> bool {
+        matches!(self, Self::Allowed) && app.secret.is_none()
+    }
+}
 
 /// Requests whose responses name the issuer (`iss`, RFC 9207).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,9 +74,27 @@ pub struct AuthorizationPolicy<'a> {
     /// True if apps that also have an `https` URL may ask for a code on a page without a challenge.
     /// Native apps never may.
     pub oob_without_pkce: bool,
+    /// The treatment of apps without a secret.
+    pub public_clients: PublicClients,
+    /// The time within which a code may be redeemed; at most ten minutes are recommended (RFC 6749 section 4.1.2).
+    pub code_lifetime: Duration,
 }
 
-impl AuthorizationPolicy<'_> {
+impl<'a> AuthorizationPolicy<'a> {
+    /// Makes a policy of an issuer and the scopes that an app may ask for: codes live for a minute, public clients are
+    /// refused, and a code is shown on a page for requests with a challenge alone.
+    #[must_use]
+    pub const fn new(issuer: &'a str, scopes: ScopeRegistry) -> Self {
+        Self {
+            issuer,
+            scopes,
+            issuer_in_responses: IssuerInResponses::Openid,
+            oob_without_pkce: false,
+            public_clients: PublicClients::Refused,
+            code_lifetime: CODE_LIFETIME,
+        }
+    }
+
     /// Returns the issuer that a response names, or `None` if it names none; `scope` is the
     /// request's parameter.
     pub(crate) fn named_issuer(&self, scope: Option<&str>) -> Option<String> {

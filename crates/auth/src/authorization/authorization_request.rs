@@ -89,6 +89,8 @@ pub struct AuthorizationRequest {
     prompt: Prompt,
     max_age: Option<Duration>,
     login_hint: Option<String>,
+    is_public: bool,
+    code_lifetime: Duration,
 }
 
 fn invalid(refusal: AuthRefusal, text: &str) -> AuthorizeError {
@@ -182,6 +184,13 @@ impl AuthorizationRequest {
                 "The `code_challenge` parameter is missing; a request for a code on a page must have one.",
             ));
         }
+        let is_public = policy.public_clients.include(app);
+        if challenge.is_none() && is_public && kind.code {
+            return Err(invalid(
+                AuthRefusal::CodeChallengeMissing,
+                "The `code_challenge` parameter is missing; an app without a secret must send one.",
+            ));
+        }
         let scopes = scopes(policy.scopes, app.scopes, params.one("scope")?)?;
         let nonce = params.one("nonce")?;
         if nonce.is_some_and(|nonce| nonce.len() > MAX_ECHO_BYTES) {
@@ -213,6 +222,8 @@ impl AuthorizationRequest {
             prompt: prompt(params.one("prompt")?)?,
             max_age,
             login_hint: params.one("login_hint")?.map(str::to_owned),
+            is_public,
+            code_lifetime: policy.code_lifetime,
         })
     }
 
@@ -244,6 +255,12 @@ impl AuthorizationRequest {
     #[must_use]
     pub const fn challenge(&self) -> Option<CodeChallenge> {
         self.challenge
+    }
+
+    /// Returns the time within which a code for this request may be redeemed.
+    #[must_use]
+    pub const fn code_lifetime(&self) -> Duration {
+        self.code_lifetime
     }
 
     /// Returns the scopes that the user is asked for.
@@ -302,8 +319,11 @@ impl AuthorizationRequest {
         };
         let session = session.filter(|session| session.is_live(now));
         let known = session.is_some_and(|session| fresh || !(self.prompt.login || old(session)));
+        // Any program can pretend to be an app without a secret, so what its user agreed to before says nothing of this
+        // request (RFC 8252 section 8.6).
         let agreed = standing.is_some_and(|before| {
-            before.revoked_at.is_none()
+            !self.is_public
+                && before.revoked_at.is_none()
                 && before.app == self.app.id
                 && session.is_some_and(|session| session.user == before.user)
                 && before.scopes.covers(self.scopes)

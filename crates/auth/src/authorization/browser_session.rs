@@ -9,7 +9,7 @@ use ring::hmac;
 use crate::params::Param;
 use crate::tokens::token_text::{Secret, SecretDigest, mint_secret_text};
 
-/// Lifetime of a session.
+/// Lifetime of a session, unless the service has another.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(14 * 86_400);
 /// Shortest time between two updates of a session's last use.
 pub const SESSION_TOUCH_INTERVAL: Duration = Duration::from_secs(300);
@@ -51,6 +51,16 @@ impl BrowserSession {
             address: None,
         };
         (secret, session)
+    }
+
+    /// Returns the same session with another lifetime than [`SESSION_LIFETIME`].
+    #[must_use]
+    pub fn lasting(mut self, lifetime: Duration) -> Self {
+        self.expires_at = self
+            .created_at
+            .checked_add(lifetime)
+            .unwrap_or(self.created_at);
+        self
     }
 
     /// Returns the same session, used from this address.

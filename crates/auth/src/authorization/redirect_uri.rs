@@ -174,12 +174,33 @@ impl RedirectUri {
         self.0 == OUT_OF_BAND
     }
 
+    /// Returns the URL that a request of a native app sent, if it is this one on whatever port: this one must be `http` on
+    /// `127.0.0.1` or `[::1]`, and everything but the port the same to the byte (RFC 8252 sections 7.3 and 8.4). The name
+    /// `localhost` can lead elsewhere and matches with its registered port alone (section 8.3).
+    #[must_use]
+    pub fn on_any_port(&self, sent: &str) -> Option<Self> {
+        let same = loopback_parts(&self.0)? == loopback_parts(sent)?;
+        let sent = Self::checked(sent, LoopbackPolicy::Allowed).ok()?;
+        same.then_some(sent)
+    }
+
     /// Returns the host, for the consent page; `None` for native apps.
     #[must_use]
     pub fn host(&self) -> Option<&str> {
         let (_, rest) = self.0.split_once("://")?;
         host(rest.split(['/', '?']).next()?)
     }
+}
+
+/// Returns the address and what follows the port in an `http` URL on a loopback address; `None` for every other URL. The form
+/// of the port is not checked.
+fn loopback_parts(url: &str) -> Option<(&str, &str)> {
+    let rest = url.strip_prefix("http://")?;
+    let (authority, path) = rest.split_at_checked(rest.find(['/', '?']).unwrap_or(rest.len()))?;
+    let is_port = |text: &str| text.is_empty() || text.starts_with(':');
+    let mut addresses = ["127.0.0.1", "[::1]"].into_iter();
+    let address = addresses.find(|address| authority.strip_prefix(address).is_some_and(is_port))?;
+    Some((address, path))
 }
 
 /// Returns the host of `host` or `host:port`, if both have a possible form.

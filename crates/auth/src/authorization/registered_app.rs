@@ -50,7 +50,8 @@ pub struct App {
     pub id: u64,
     /// Its name, shown to users (see [`check_name`]).
     pub name: String,
-    /// The digest of its secret; `None` for an app without a secret, which cannot get tokens.
+    /// The digest of its secret; `None` for an app without a secret, which gets tokens only where
+    /// [public clients](crate::PublicClients) are allowed.
     pub secret: Option<SecretDigest>,
     /// The URLs to which a user's browser may be redirected.
     pub redirects: Vec<RedirectUri>,

@@ -2,6 +2,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::authorization::authorization_policy::AuthorizationPolicy;
 use crate::authorization::redirect_uri::RedirectUri;
 use crate::authorization::registered_app::App;
 use crate::params::{Param, Params, number};
@@ -52,8 +53,8 @@ pub fn client(params: &[Param]) -> Result<u64, UnverifiedClientError> {
     }
 }
 
-/// App, and one of its redirect URLs that a request repeated byte for byte. It can be made in no
-/// other way, and every response to an app starts from one.
+/// App, and one of its redirect URLs that a request repeated byte for byte; a public client may name another port of a
+/// loopback address. It can be made in no other way, and every response to an app starts from one.
 ///
 /// ```compile_fail,E0451
 /// use std::sync::Arc;
@@ -77,6 +78,7 @@ impl VerifiedClient {
     pub fn check(
         params: &[Param],
         found: Option<impl Into<Arc<App>>>,
+        policy: &AuthorizationPolicy<'_>,
     ) -> Result<Self, UnverifiedClientError> {
         let id = client(params)?;
         let client = UnverifiedClientError::Client;
@@ -90,8 +92,14 @@ impl VerifiedClient {
         let redirect = UnverifiedClientError::Redirect;
         let sent = Params(params).one("redirect_uri").ok().flatten();
         let sent = sent.ok_or(redirect(AuthRefusal::RedirectUriMissing))?;
-        let same = |uri: &&RedirectUri| uri.as_str() == sent;
-        let found = app.redirects.iter().find(same).cloned();
+        let is_public = policy.public_clients.include(&app);
+        let same = |uri: &RedirectUri| {
+            let any_port = || uri.on_any_port(sent).filter(|_| is_public);
+            (uri.as_str() == sent)
+                .then(|| uri.clone())
+                .or_else(any_port)
+        };
+        let found = app.redirects.iter().find_map(same);
         Ok(Self {
             redirect: found.ok_or(redirect(AuthRefusal::RedirectUriUnregistered))?,
             app,

@@ -22,8 +22,8 @@ pub(super) async fn last_put(store: &dyn TokenStore) -> Result<(), TokenStoreFai
         store.account(1).await?.is_none(),
         "an unknown user has no account",
     )?;
-    let first = Account::new(1, Tier::Free);
-    for account in [first, Account::new(1, Tier::Paid), first] {
+    let first = Account::new(1, Tier::DEFAULT);
+    for account in [first, Account::new(1, Tier::new(1)), first] {
         store.put_account(account, None).await?;
         ensure(
             store.account(1).await? == Some(account),
@@ -36,14 +36,16 @@ pub(super) async fn last_put(store: &dyn TokenStore) -> Result<(), TokenStoreFai
     )?;
     let off = Account {
         disabled: true,
-        ..Account::new(2, Tier::Free)
+        ..Account::new(2, Tier::DEFAULT)
     };
     store.put_account(off, None).await?;
     ensure(
         store.account(2).await? == Some(off),
         "an account can be off from the start",
     )?;
-    store.put_account(Account::new(2, Tier::Paid), None).await?;
+    store
+        .put_account(Account::new(2, Tier::new(1)), None)
+        .await?;
     store
         .put_account(
             Account {
@@ -53,7 +55,7 @@ pub(super) async fn last_put(store: &dyn TokenStore) -> Result<(), TokenStoreFai
             None,
         )
         .await?;
-    let tier = Tier::Paid;
+    let tier = Tier::new(1);
     ensure(
         (store.account(1).await?, store.account(2).await?)
             == (Some(first), Some(Account { tier, ..off })),
@@ -62,20 +64,26 @@ pub(super) async fn last_put(store: &dyn TokenStore) -> Result<(), TokenStoreFai
 }
 
 pub(super) async fn reaches_tokens(store: &dyn TokenStore) -> Result<(), TokenStoreFailure> {
-    let account = Account::new(1, Tier::Free);
+    let account = Account::new(1, Tier::DEFAULT);
     store.put_account(account, None).await?;
-    store.put_account(Account::new(2, Tier::Free), None).await?;
+    store
+        .put_account(Account::new(2, Tier::DEFAULT), None)
+        .await?;
     store.insert_token(personal(1, 1)).await?;
     store.insert_token(personal(2, 1)).await?;
     store.insert_token(personal(3, 2)).await?;
     let changed = Account {
-        tier: Tier::Paid,
+        tier: Tier::new(1),
         disabled: true,
         ..account
     };
     store.put_account(changed, None).await?;
     store.set_disabled(1, true, at(1)).await?;
-    for (id, expected) in [(1, changed), (2, changed), (3, Account::new(2, Tier::Free))] {
+    for (id, expected) in [
+        (1, changed),
+        (2, changed),
+        (3, Account::new(2, Tier::DEFAULT)),
+    ] {
         let found = store
             .find_token(&personal(id, 0).digest)
             .await?
@@ -89,12 +97,12 @@ pub(super) async fn reaches_tokens(store: &dyn TokenStore) -> Result<(), TokenSt
 }
 
 pub(super) async fn set_apart(store: &dyn TokenStore) -> Result<(), TokenStoreFailure> {
-    store.set_tier(1, Tier::Paid).await?;
+    store.set_tier(1, Tier::new(1)).await?;
     store.set_disabled(2, true, at(1)).await?;
-    let mut paid = Account::new(1, Tier::Paid);
+    let mut paid = Account::new(1, Tier::new(1));
     let off = Account {
         disabled: true,
-        ..Account::new(2, Tier::Free)
+        ..Account::new(2, Tier::DEFAULT)
     };
     ensure(
         (store.account(1).await?, store.account(2).await?) == (Some(paid), Some(off)),
@@ -106,10 +114,10 @@ pub(super) async fn set_apart(store: &dyn TokenStore) -> Result<(), TokenStoreFa
     store.insert_token(personal(1, 1)).await?;
     let digest = personal(1, 0).digest;
     for (tier, disabled) in [
-        (Tier::Paid, true),
-        (Tier::Free, true),
-        (Tier::Paid, true),
-        (Tier::Paid, false),
+        (Tier::new(1), true),
+        (Tier::DEFAULT, true),
+        (Tier::new(1), true),
+        (Tier::new(1), false),
     ] {
         // Each round makes one of the two changes.
         if tier == paid.tier {
@@ -133,11 +141,13 @@ pub(super) async fn set_apart(store: &dyn TokenStore) -> Result<(), TokenStoreFa
 pub(super) async fn login_folds_case(store: &dyn TokenStore) -> Result<(), TokenStoreFailure> {
     store
         .put_account(
-            Account::new(1, Tier::Free),
+            Account::new(1, Tier::DEFAULT),
             login("Ada@Example.com", "hash-1"),
         )
         .await?;
-    store.put_account(Account::new(2, Tier::Free), None).await?;
+    store
+        .put_account(Account::new(2, Tier::DEFAULT), None)
+        .await?;
     let ada = Some((1, "hash-1".to_owned()));
     for email in [
         "Ada@Example.com",
@@ -172,8 +182,8 @@ pub(super) async fn login_folds_case(store: &dyn TokenStore) -> Result<(), Token
 }
 
 pub(super) async fn address_is_unique(store: &dyn TokenStore) -> Result<(), TokenStoreFailure> {
-    let first = Account::new(1, Tier::Free);
-    let second = Account::new(2, Tier::Free);
+    let first = Account::new(1, Tier::DEFAULT);
+    let second = Account::new(2, Tier::DEFAULT);
     store
         .put_account(first, login("ada@example.com", "hash-1"))
         .await?;
@@ -204,14 +214,14 @@ pub(super) async fn address_is_unique(store: &dyn TokenStore) -> Result<(), Toke
 }
 
 pub(super) async fn login_is_kept(store: &dyn TokenStore) -> Result<(), TokenStoreFailure> {
-    let account = Account::new(1, Tier::Free);
+    let account = Account::new(1, Tier::DEFAULT);
     store
         .put_account(account, login("ada@example.com", "hash-1"))
         .await?;
     store
         .put_account(
             Account {
-                tier: Tier::Paid,
+                tier: Tier::new(1),
                 ..account
             },
             None,
@@ -234,7 +244,7 @@ pub(super) async fn login_is_kept(store: &dyn TokenStore) -> Result<(), TokenSto
         behind(store, "countess@example.com").await? == new,
         "the new address is found",
     )?;
-    let second = Account::new(2, Tier::Free);
+    let second = Account::new(2, Tier::DEFAULT);
     store
         .put_account(second, login("ada@example.com", "hash-3"))
         .await?;
@@ -248,7 +258,7 @@ pub(super) async fn login_is_kept(store: &dyn TokenStore) -> Result<(), TokenSto
 pub(super) async fn revoked_at_once(store: &dyn TokenStore) -> Result<(), TokenStoreFailure> {
     for user in [1, 2] {
         store
-            .put_account(Account::new(user, Tier::Free), None)
+            .put_account(Account::new(user, Tier::DEFAULT), None)
             .await?;
     }
     for (id, user) in [(1, 1), (2, 1), (3, 2)] {
@@ -272,7 +282,7 @@ pub(super) async fn revoked_at_once(store: &dyn TokenStore) -> Result<(), TokenS
 pub(super) async fn off_for_good(store: &dyn TokenStore) -> Result<(), TokenStoreFailure> {
     for user in [1, 2] {
         store
-            .put_account(Account::new(user, Tier::Free), None)
+            .put_account(Account::new(user, Tier::DEFAULT), None)
             .await?;
     }
     store.insert_token(personal(1, 1)).await?;

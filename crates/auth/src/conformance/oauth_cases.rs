@@ -113,7 +113,7 @@ fn tokens(id: u8, code: &AuthorizationCode) -> IssuedTokens {
 /// Stores users 1 and 2, and app 40.
 async fn people(store: &dyn OAuthStore) -> CaseResult {
     for user in [1, 2] {
-        let account = Account::new(user, Tier::Free);
+        let account = Account::new(user, Tier::DEFAULT);
         store.put_account(account, None).await?;
     }
     store.put_app(app(40)?, None).await?;

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 
 use super::{SCOPES, TokenStoreFailure, at, ensure};
 use crate::authorization::authorization_code::{AuthorizationCode, REPEAT_GRACE};
-use crate::authorization::authorization_policy::{AuthorizationPolicy, IssuerInResponses};
+use crate::authorization::authorization_policy::AuthorizationPolicy;
 use crate::authorization::authorization_request::{AuthorizationRequest, VerifiedClient};
 use crate::authorization::pkce::CodeChallenge;
 use crate::authorization::redirect_uri::{LoopbackPolicy, RedirectUri};
@@ -33,12 +33,8 @@ use crate::tokens::token_text::{SecretDigest, TokenSettings, token_digest};
 const USERS: [u64; 3] = [1, 2, 3];
 const APPS: [u64; 3] = [40, 41, 42];
 const REDIRECT: &str = "https://app.example/cb";
-const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy {
-    issuer: "https://wg.example/api/1.0",
-    scopes: SCOPES,
-    issuer_in_responses: IssuerInResponses::Openid,
-    oob_without_pkce: false,
-};
+const POLICY: AuthorizationPolicy<'_> =
+    AuthorizationPolicy::new("https://wg.example/api/1.0", SCOPES);
 const NAMES: [&str; 4] = ["tasks:read", "tasks:write", "users:read", "openid"];
 /// Number of codes, refresh tokens and access tokens that are watched; older ones are dropped.
 const WATCHED: usize = 24;
@@ -220,7 +216,7 @@ impl<'a> OAuthModel<'a> {
         };
         for user in USERS {
             store
-                .put_account(Account::new(user, Tier::Paid), None)
+                .put_account(Account::new(user, Tier::new(1)), None)
                 .await?;
         }
         for id in APPS {
@@ -250,8 +246,9 @@ impl<'a> OAuthModel<'a> {
             store: self.store,
             users: &AnyUser,
             issuer: POLICY.issuer,
-            scopes: SCOPES,
+            scopes: POLICY.scopes,
             tokens: TokenSettings::DEFAULT,
+            public_clients: POLICY.public_clients,
             signer: None,
         }
     }

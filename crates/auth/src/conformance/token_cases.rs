@@ -10,7 +10,7 @@ const LARGEST: u64 = (1 << 53) - 1;
 
 async fn user(store: &dyn TokenStore, user: u64) -> Result<(), AuthStoreError> {
     store
-        .put_account(Account::new(user, Tier::Free), None)
+        .put_account(Account::new(user, Tier::DEFAULT), None)
         .await
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn record_comes_back(store: &dyn TokenStore) -> Result<(), Toke
     for record in [full, service, access, refresh] {
         store.insert_token(record.clone()).await?;
         let found = store.find_token(&record.digest).await?;
-        let account = Account::new(record.user, Tier::Free);
+        let account = Account::new(record.user, Tier::DEFAULT);
         let promise = format!(
             "the {} record is found with every field as inserted",
             record.kind.name()
@@ -275,7 +275,7 @@ pub(super) async fn version_says(store: &dyn TokenStore) -> Result<(), TokenStor
         match round {
             0 => user(store, 1).await?,
             1 => store.insert_token(personal(1, 1)).await?,
-            2 => store.set_tier(1, Tier::Paid).await?,
+            2 => store.set_tier(1, Tier::new(1)).await?,
             3 => store.set_disabled(1, true, at(9)).await?,
             4 => store.record_token_uses(&[(1, at(5))]).await?,
             5 => user(store, 1).await?,

@@ -1,14 +1,16 @@
 //! The discovery document (OpenID Connect Discovery section 3, RFC 8414 section 2).
 use serde::Serialize;
 
-use crate::authorization::authorization_policy::{AuthorizationPolicy, IssuerInResponses};
+use crate::authorization::authorization_policy::{
+    AuthorizationPolicy, IssuerInResponses, PublicClients,
+};
 use crate::authorization::pkce::METHOD;
 use crate::json::to_json;
 use crate::oidc::signing_keys::ALGORITHM;
 use crate::tokens::scope::DEFAULT;
 
-/// Ways in which a client may authenticate.
-const METHODS: [&str; 2] = ["client_secret_post", "client_secret_basic"];
+/// Ways in which a client may authenticate; the last one is that of clients without a secret.
+const METHODS: [&str; 3] = ["client_secret_post", "client_secret_basic", "none"];
 
 /// Members of the document, in their order.
 #[derive(Serialize)]
@@ -44,6 +46,10 @@ struct DiscoveryDocument<'a> {
 pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
     let base_url = policy.issuer;
     let auth = |path: &str| format!("{auth_url}/-/{path}");
+    let methods = match policy.public_clients {
+        PublicClients::Allowed => &METHODS[..],
+        PublicClients::Refused => METHODS.split_last().map_or(&METHODS[..], |(_, rest)| rest),
+    };
     let scopes: Vec<&str> = [DEFAULT]
         .into_iter()
         .chain(policy.scopes.iter().map(|scope| scope.name))
@@ -61,8 +67,8 @@ pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
         grant_types_supported: &["authorization_code", "refresh_token"],
         subject_types_supported: &["public"],
         id_token_signing_alg_values_supported: &[ALGORITHM],
-        token_endpoint_auth_methods_supported: &METHODS,
-        revocation_endpoint_auth_methods_supported: &METHODS,
+        token_endpoint_auth_methods_supported: methods,
+        revocation_endpoint_auth_methods_supported: methods,
         introspection_endpoint_auth_methods_supported: &["none"],
         code_challenge_methods_supported: &[METHOD],
         scopes_supported: scopes,

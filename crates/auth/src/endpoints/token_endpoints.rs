@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use serde::Serialize;
 
+use crate::authorization::authorization_policy::PublicClients;
 use crate::authorization::registered_app::{App, authenticate};
 use crate::endpoints::introspection::introspect;
 use crate::json::to_json;
@@ -257,6 +258,8 @@ pub struct Endpoints<'a> {
     pub scopes: ScopeRegistry,
     /// The form and lifetime of the tokens.
     pub tokens: TokenSettings,
+    /// The treatment of apps without a secret.
+    pub public_clients: PublicClients,
     /// The key that signs now. Without it there are no id_tokens.
     pub signer: Option<&'a dyn Signer>,
 }
@@ -281,8 +284,8 @@ impl Endpoints<'_> {
         finish(form, self.exchange(form, fresh, now).await)
     }
 
-    /// Revokes a refresh token and all access tokens that depend on it: `POST /-/oauth_revoke`
-    /// (RFC 7009).
+    /// Revokes a refresh token and all access tokens that depend on it, or the access token of a client without a secret:
+    /// `POST /-/oauth_revoke` (RFC 7009).
     ///
     /// # Errors
     /// The store failed. That must never look like a success.
@@ -315,14 +318,19 @@ impl Endpoints<'_> {
         let text = token_parameter(params)?;
         let claim = claim(form, params)?;
         let claim = claim.ok_or_else(|| missing("client_id", AuthRefusal::ClientIdMissing))?;
-        let claim = claim.complete()?;
-        let app = self.client(claim).await?;
+        let app = self.client(claim.complete(self.public_clients)?).await?;
         let done = || EndpointReply::ok("{}".to_owned());
         // For an unknown token the purpose of the request is reached (section 2.2).
         let Some((record, _)) = self.find_token(text).await? else {
             return Ok(done());
         };
-        if record.kind != TokenKind::Refresh {
+        // A client without a secret has no refresh token: it gives its access token back.
+        let is_revocable = match record.kind {
+            TokenKind::Refresh => true,
+            TokenKind::Access => self.public_clients.include(&app),
+            TokenKind::Personal | TokenKind::Service => false,
+        };
+        if !is_revocable {
             return Err(TokenError::UnsupportedTokenType.into());
         }
         if record.app != Some(app.id) {
@@ -367,7 +375,11 @@ impl Endpoints<'_> {
                 .map_err(EndpointStop::ServerError)?,
             None => None,
         };
-        let proved = authenticate(found.as_deref(), &claim.secret).is_some();
+        let is_public = |app: &App| {
+            self.public_clients.include(app) && claim.secret.is_empty() && app.disabled_at.is_none()
+        };
+        let proved = authenticate(found.as_deref(), &claim.secret).is_some()
+            || found.as_deref().is_some_and(is_public);
         let refusal = match &found {
             None if claim.id.is_none() => AuthRefusal::ClientIdMalformed,
             None => AuthRefusal::ClientUnknown,
@@ -382,10 +394,10 @@ impl Endpoints<'_> {
 }
 
 impl ClientCredentials {
-    /// Checks that the secret is present. Revocation needs this, since its spec calls every missing
-    /// field a bad request.
-    fn complete(self) -> Result<Self, TokenError> {
-        if self.secret.is_empty() {
+    /// Checks that the secret is present, where every client has one. Revocation needs this, since its spec calls every
+    /// missing field a bad request.
+    fn complete(self, public_clients: PublicClients) -> Result<Self, TokenError> {
+        if self.secret.is_empty() && public_clients == PublicClients::Refused {
             return Err(missing("client_secret", AuthRefusal::ClientSecretMissing));
         }
         Ok(self)

@@ -171,10 +171,11 @@ impl OAuthServer {
         let pairs = pairs.ok_or_else(|| plain("invalid_request: The query cannot be decoded."))?;
         let id = client(&pairs).map_err(|reason| plain(&reason.to_string()))?;
         let found = self.0.store.app(id).await.map_err(broken)?;
-        let verified = VerifiedClient::check(&pairs, found);
+        let policy = self.policy();
+        let verified = VerifiedClient::check(&pairs, found, &policy);
         let verified = verified.map_err(|reason| plain(&reason.to_string()))?;
         let name = verified.app().name.clone();
-        let asked = AuthorizationRequest::read(verified, &pairs, &self.policy());
+        let asked = AuthorizationRequest::read(verified, &pairs, &policy);
         let asked = asked.map_err(|refused| refuse(&name, &refused, known))?;
         Ok((asked, pairs))
     }

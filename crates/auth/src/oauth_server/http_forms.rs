@@ -84,13 +84,21 @@ pub(super) fn session_cookie(headers: &HeaderMap, issuer: &str) -> Option<Secret
 
 /// Sets the cookie of a session.
 pub(super) fn set_cookie(response: &mut Response, issuer: &str, secret: &Secret) {
+    write_cookie(response, issuer, secret.expose(), "");
+}
+
+/// Removes the cookie of a session from its browser.
+pub(super) fn clear_cookie(response: &mut Response, issuer: &str) {
+    write_cookie(response, issuer, "", "; Max-Age=0");
+}
+
+fn write_cookie(response: &mut Response, issuer: &str, value: &str, age: &str) {
     let (name, secure) = if is_https(issuer) {
         (HOST_COOKIE, "; Secure")
     } else {
         (COOKIE, "")
     };
-    let secret = secret.expose();
-    let cookie = format!("{name}={secret}; Path=/; HttpOnly; SameSite=Lax{secure}");
+    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax{age}{secure}");
     if let Ok(mut cookie) = HeaderValue::try_from(cookie) {
         cookie.set_sensitive(true);
         response.headers_mut().insert(header::SET_COOKIE, cookie);

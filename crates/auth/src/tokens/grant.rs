@@ -25,7 +25,7 @@ pub struct Grant {
     pub kind: TokenKind,
     /// The key under which the token's limits are counted: one per token.
     pub limit_key: [u8; 16],
-    /// The quota.
+    /// The plan of the user.
     pub tier: Tier,
     /// The only workspaces that the request reaches, if the token is an app's: those where the app
     /// works.

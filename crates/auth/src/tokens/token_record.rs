@@ -98,14 +98,26 @@ impl TokenRecord {
     }
 }
 
-/// Quota of a token: that of the best plan among its user's workspaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Tier {
-    /// The smaller quota.
-    #[default]
-    Free,
-    /// The larger quota.
-    Paid,
+/// Plan of an account, by which a service chooses the limits of its tokens: a number whose meaning is the service's, such as 0
+/// for free and 1 for paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Tier(u8);
+
+impl Tier {
+    /// Plan 0, that of an account for which nothing was said.
+    pub const DEFAULT: Self = Self(0);
+
+    /// Makes the plan with this number.
+    #[must_use]
+    pub const fn new(number: u8) -> Self {
+        Self(number)
+    }
+
+    /// Returns the number, as stores keep it.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
 }
 
 /// Account of a user or service account, as far as authentication needs it.
@@ -113,7 +125,7 @@ pub enum Tier {
 pub struct Account {
     /// The user's gid.
     pub user: u64,
-    /// The quota of the user's tokens.
+    /// The plan.
     pub tier: Tier,
     /// True if the account is switched off; none of its tokens works then.
     pub disabled: bool,

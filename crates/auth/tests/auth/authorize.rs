@@ -88,7 +88,7 @@ fn b01_an_unknown_client_is_told_in_plain_text() {
         (Some(disabled), AuthRefusal::ClientDisabled),
     ] {
         assert_eq!(
-            VerifiedClient::check(&asks(), found),
+            VerifiedClient::check(&asks(), found, &POLICY),
             Err(UnverifiedClientError::Client(refusal))
         );
     }
@@ -110,7 +110,7 @@ fn b03_a_missing_redirect_uri_is_told_in_plain_text() {
     for value in [None, Some("")] {
         let params = with(&asks(), "redirect_uri", value);
         assert_eq!(
-            VerifiedClient::check(&params, Some(one.clone())),
+            VerifiedClient::check(&params, Some(one.clone()), &POLICY),
             Err(UnverifiedClientError::Redirect(
                 AuthRefusal::RedirectUriMissing
             ))
@@ -272,7 +272,7 @@ fn b06_a_repeated_parameter_is_an_error() {
         let twin = params.iter().find(|(n, _)| n == name).unwrap().clone();
         params.push(twin);
         assert!(
-            VerifiedClient::check(&params, Some(app(40, SCOPES_40))).is_err(),
+            VerifiedClient::check(&params, Some(app(40, SCOPES_40)), &POLICY).is_err(),
             "{name}"
         );
     }
@@ -454,7 +454,8 @@ fn client_and_url_come_before_everything_else_that_is_wrong() {
         for (a, value_a) in wrong {
             for (b, value_b) in wrong {
                 let params = with(&with(base, a, value_a), b, value_b);
-                let error = VerifiedClient::check(&params, Some(app(40, SCOPES_40))).unwrap_err();
+                let error =
+                    VerifiedClient::check(&params, Some(app(40, SCOPES_40)), &POLICY).unwrap_err();
                 assert_eq!(error, *expected, "{params:?}");
                 let text = error.to_string();
                 assert!(!text.contains("zzz") && !text.contains("://"), "{text}");

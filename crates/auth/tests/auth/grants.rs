@@ -8,7 +8,7 @@ use workgraph_auth::{
 
 use crate::{at, record};
 
-const ACCOUNT: Account = Account::new(12, Tier::Paid);
+const ACCOUNT: Account = Account::new(12, Tier::new(1));
 const BEARERS: [TokenKind; 3] = [TokenKind::Personal, TokenKind::Service, TokenKind::Access];
 
 type Check = fn(&TokenRecord, &Account, SystemTime) -> Result<Grant, TokenRefusal>;
@@ -76,18 +76,18 @@ fn a_grant_says_what_the_record_says() {
             scopes: record.scopes,
             kind,
             limit_key: record.digest.key(),
-            tier: Tier::Paid,
+            tier: Tier::new(1),
             allowed_workspaces: None,
         };
         assert_eq!(grant, expected);
     }
     let free = check_token(
         &record(TokenKind::Personal),
-        &Account::new(12, Tier::Free),
+        &Account::new(12, Tier::DEFAULT),
         at(0),
     )
     .unwrap();
-    assert_eq!((free.tier, free.scopes), (Tier::Free, ScopeSet::full()));
+    assert_eq!((free.tier, free.scopes), (Tier::DEFAULT, ScopeSet::full()));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use workgraph_auth::oidc::ID_TOKEN_LIFETIME;
 use workgraph_auth::oidc::id_token::user_info;
 use workgraph_auth::oidc::signing_keys::{KEY_SET_LIFETIME, SignError};
 use workgraph_auth::{
-    AuthorizationPolicy, EndpointRequest, Endpoints, IdToken, IssuerInResponses, JsonWebKey, Rs256,
-    Secret, SecretDigest, Signer, SigningKeyRing, TokenSettings, UserInfo,
+    AuthorizationPolicy, EndpointRequest, Endpoints, IdToken, IssuerInResponses, JsonWebKey,
+    PublicClients, Rs256, Secret, SecretDigest, Signer, SigningKeyRing, TokenSettings, UserInfo,
 };
 
 use crate::at;
@@ -281,6 +281,7 @@ fn an_openid_exchange_brings_an_id_token() {
         issuer: ISSUER,
         scopes: SCOPES,
         tokens: TokenSettings::DEFAULT,
+        public_clients: PublicClients::Refused,
         signer: ring.signer(at(0)),
     };
     let get = |scope: &str, nonce| {

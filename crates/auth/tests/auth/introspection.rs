@@ -5,7 +5,7 @@ use workgraph_auth::{Account, Tier, TokenKind, TokenRecord, introspect};
 
 use crate::{at, record};
 
-const ACCOUNT: Account = Account::new(12, Tier::Free);
+const ACCOUNT: Account = Account::new(12, Tier::DEFAULT);
 const INACTIVE: &str = r#"{"active":false}"#;
 
 fn json(record: &TokenRecord, account: &Account, millis: u64) -> String {

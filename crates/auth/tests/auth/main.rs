@@ -15,12 +15,15 @@ mod laws;
 mod oauth;
 #[cfg(feature = "axum")]
 mod oauth_server;
+mod public_clients;
 mod redirects;
 mod revocation;
 mod scopes;
 mod sessions;
 mod stores;
 mod tokens;
+#[cfg(feature = "tower")]
+mod tower_layer;
 mod verifier;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -11,9 +11,8 @@ use workgraph_auth::endpoints::token_endpoints::NewTokenMaterial;
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, AuthorizationPolicy,
     AuthorizationRefusal, AuthorizationRequest, ConsentRecord, EndpointReply, EndpointRequest,
-    Endpoints, IssuerInResponses, LoopbackPolicy, MemoryTokenStore, OAuthStore, Param, RedirectUri,
-    RegisteredScopes, Secret, SecretDigest, Tier, TokenSettings, TokenStore, UserDirectory,
-    UserInfo, VerifiedClient,
+    Endpoints, LoopbackPolicy, MemoryTokenStore, OAuthStore, Param, RedirectUri, RegisteredScopes,
+    Secret, SecretDigest, Tier, TokenSettings, TokenStore, UserDirectory, UserInfo, VerifiedClient,
 };
 
 use crate::{at, random};
@@ -22,12 +21,7 @@ pub(crate) const REDIRECT: &str = "https://app.example/cb";
 pub(crate) const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 pub(crate) const ISSUER: &str = "https://wg.example/api/1.0";
 /// Policy of a server with default settings.
-pub(crate) const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy {
-    issuer: ISSUER,
-    scopes: SCOPES,
-    issuer_in_responses: IssuerInResponses::Openid,
-    oob_without_pkce: false,
-};
+pub(crate) const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy::new(ISSUER, SCOPES);
 pub(crate) const VERIFIER: &str =
     "a-verifier.of_64~characters-0123456789-0123456789-0123456789-012";
 
@@ -99,7 +93,7 @@ pub(crate) fn read_by(
     app: impl Into<std::sync::Arc<App>>,
     params: &[Param],
 ) -> Result<AuthorizationRequest, Box<AuthorizationRefusal>> {
-    let verified = VerifiedClient::check(params, Some(app)).unwrap();
+    let verified = VerifiedClient::check(params, Some(app), policy).unwrap();
     AuthorizationRequest::read(verified, params, policy)
 }
 
@@ -115,18 +109,28 @@ impl UserDirectory for Town {
 /// Memory store with user 12, app 40 (`tasks:read tasks:write openid`) and app 41 (full).
 pub(crate) struct Service {
     pub(crate) store: Arc<MemoryTokenStore>,
+    policy: AuthorizationPolicy<'static>,
     ids: AtomicU64,
 }
 
 impl Service {
     pub(crate) fn new() -> Self {
         let store = Arc::new(MemoryTokenStore::new());
-        block_on(store.put_account(Account::new(12, Tier::Free), None)).unwrap();
+        block_on(store.put_account(Account::new(12, Tier::DEFAULT), None)).unwrap();
         block_on(store.put_app(app(40, "tasks:read tasks:write openid"), None)).unwrap();
         block_on(store.put_app(app(41, "default"), None)).unwrap();
         Self {
             store,
+            policy: POLICY,
             ids: AtomicU64::new(1000),
+        }
+    }
+
+    /// Makes a service with another policy.
+    pub(crate) fn under(policy: AuthorizationPolicy<'static>) -> Self {
+        Self {
+            policy,
+            ..Self::new()
         }
     }
 
@@ -148,9 +152,10 @@ impl Service {
         Endpoints {
             store: self.store.as_ref(),
             users: &Town,
-            issuer: ISSUER,
-            scopes: SCOPES,
+            issuer: self.policy.issuer,
+            scopes: self.policy.scopes,
             tokens: TokenSettings::DEFAULT,
+            public_clients: self.policy.public_clients,
             signer: None,
         }
     }
@@ -165,7 +170,7 @@ impl Service {
             .parse()
             .unwrap();
         let app = block_on(self.store.app(id)).unwrap().unwrap();
-        let request = read(app, params).unwrap();
+        let request = read_by(&self.policy, app, params).unwrap();
         let (text, code) = AuthorizationCode::mint(&request, 12, at(0), &random(self.id()), now);
         let allow = ConsentRecord {
             ticket: SecretDigest(random(self.id())),

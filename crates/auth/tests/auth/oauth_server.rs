@@ -1,7 +1,7 @@
 //! The OAuth server for axum, through its router.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -85,7 +85,7 @@ impl Reply {
 impl Site {
     fn new(issuer: &str) -> Self {
         let store = Arc::new(MemoryTokenStore::new());
-        block_on(store.put_account(Account::new(12, Tier::Free), None)).unwrap();
+        block_on(store.put_account(Account::new(12, Tier::DEFAULT), None)).unwrap();
         let scopes = ScopeRegistry::new([
             ("invoices:read", "See <your> invoices"),
             ("invoices:write", "Change them"),
@@ -93,6 +93,8 @@ impl Site {
         let oauth = OAuthServer::builder(issuer, store, clock, bytes)
             .scopes(scopes)
             .users(Town)
+            .public_clients()
+            .session_lifetime(Duration::from_secs(60))
             .build();
         let back = RedirectUri::register(BACK, LoopbackPolicy::Refused).unwrap();
         let may = scopes.parse("invoices:read").unwrap();
@@ -333,6 +335,71 @@ fn after_a_consent_a_silent_request_needs_no_page() {
     assert!(silent().location().contains("error=consent_required"));
     site.decide(&cookie, &site.ask(&cookie), "allow");
     assert!(silent().location().contains("?code="));
+}
+
+#[test]
+fn a_sign_out_ends_the_session_and_removes_its_cookie() {
+    let site = Site::new("https://id.example");
+    let (cookie, other) = (site.sign_in(), site.sign_in());
+    let is_known = |cookie: &str| site.get(&site.asks(""), &[("Cookie", cookie)]).status == 200;
+    assert!(is_known(&cookie));
+    let headers = |cookie: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::COOKIE, cookie.parse().unwrap());
+        headers
+    };
+    let out = Reply::of(block_on(site.oauth.sign_out(&headers(&cookie))).unwrap());
+    assert_eq!((out.status.as_u16(), out.location()), (303, "/"));
+    assert_eq!(
+        out.header(header::SET_COOKIE),
+        "__Host-oauth_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0; Secure"
+    );
+    assert!(!is_known(&cookie) && is_known(&other));
+    let nobody = Reply::of(block_on(site.oauth.sign_out(&HeaderMap::new())).unwrap());
+    assert_eq!(nobody.status, 303);
+}
+
+#[test]
+fn a_program_without_a_secret_is_sent_to_the_port_that_it_listens_on() {
+    let site = Site::new("https://id.example");
+    let redirect = RedirectUri::register("http://127.0.0.1/cb", LoopbackPolicy::Allowed).unwrap();
+    let may = ScopeRegistry::EMPTY.parse("default").unwrap();
+    let app = block_on(
+        site.oauth
+            .register_public_app("Shell", redirect.clone(), may, 12),
+    );
+    let site = Site {
+        client: app.unwrap().client_id(),
+        ..site
+    };
+    let cookie = site.sign_in();
+    let asks = site
+        .asks("")
+        .replace(BACK, "http://127.0.0.1:49152/cb")
+        .replace("&scope=invoices:read", "");
+    let page = site.get(&asks, &[("Cookie", &cookie)]);
+    assert_eq!(page.status, 200, "{}", page.body);
+    let field = |name: &str| page.between(&format!("name=\"{name}\" value=\""), "\"");
+    let fields = (
+        field("request").replace("&amp;", "&"),
+        field("ticket").to_owned(),
+    );
+    let answer = site.decide(&cookie, &fields, "allow");
+    let location = answer.location();
+    assert!(
+        location.starts_with("http://127.0.0.1:49152/cb?code="),
+        "{location}"
+    );
+
+    let store = Arc::new(MemoryTokenStore::new());
+    let refusing = OAuthServer::builder("https://id.example", store, clock, bytes).build();
+    let refused = block_on(refusing.register_public_app("Shell", redirect, may, 12));
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("public_clients()")
+    );
 }
 
 #[test]

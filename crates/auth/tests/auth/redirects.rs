@@ -6,7 +6,7 @@ use workgraph_auth::authorization::registered_app::{
 };
 use workgraph_auth::{App, LoopbackPolicy, RedirectUri, UnverifiedClientError, VerifiedClient};
 
-use crate::oauth::{app, pairs};
+use crate::oauth::{POLICY, app, pairs};
 use crate::{at, random};
 
 const REGISTERED: &str = "https://app.example/cb/in?a=b";
@@ -113,7 +113,7 @@ fn b02_a_redirect_uri_is_repeated_to_the_byte() {
     assert!(variants().len() >= 60);
     assert!(is_exact(|sent| {
         let params = pairs(&[("client_id", "40"), ("redirect_uri", sent)]);
-        match VerifiedClient::check(&params, Some(registered())) {
+        match VerifiedClient::check(&params, Some(registered()), &POLICY) {
             Ok(verified) => verified.redirect().as_str() == sent,
             Err(error) => {
                 assert!(matches!(error, UnverifiedClientError::Redirect(_)));

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use workgraph_auth::conformance::{SCOPES, block_on};
 use workgraph_auth::{
-    EndpointRequest, Endpoints, Param, TokenKind, TokenRecord, TokenSettings, TokenStore,
-    mint_token,
+    EndpointRequest, Endpoints, Param, PublicClients, TokenKind, TokenRecord, TokenSettings,
+    TokenStore, mint_token,
 };
 
 use crate::flawed::{Flaw, Flawed};
@@ -133,6 +133,7 @@ fn b45_a_failing_store_is_never_a_success() {
         issuer: ISSUER,
         scopes: SCOPES,
         tokens: TokenSettings::DEFAULT,
+        public_clients: PublicClients::Refused,
         signer: None,
     };
     let pairs = revoking(&refresh);

@@ -34,7 +34,7 @@ fn rules_have_names_of_their_own() {
 fn of_many_revocations_at_once_one_counts() {
     for _ in 0..50 {
         let store = MemoryTokenStore::new();
-        block_on(store.put_account(Account::new(12, Tier::Free), None)).unwrap();
+        block_on(store.put_account(Account::new(12, Tier::DEFAULT), None)).unwrap();
         block_on(store.insert_token(record(TokenKind::Personal))).unwrap();
         let barrier = Barrier::new(8);
         let revoke = |n: u64| {
@@ -187,7 +187,7 @@ impl TokenStore for Flawed {
         now: SystemTime,
     ) -> Result<(), AuthStoreError> {
         if self.0 == Flaw::SetsWholeAccount {
-            self.1.set_tier(user, Tier::Free).await?;
+            self.1.set_tier(user, Tier::DEFAULT).await?;
         }
         self.1.set_disabled(user, disabled, now).await
     }

@@ -33,7 +33,7 @@ impl TokenLookup for OneToken {
             return Err(AuthStoreError::Unreachable("10.0.0.1".to_owned()));
         };
         let found = Some(record.clone()).filter(|record| record.digest == *digest);
-        Ok(found.map(|record| (record, Account::new(12, Tier::Free))))
+        Ok(found.map(|record| (record, Account::new(12, Tier::DEFAULT))))
     }
 }
 

@@ -9,8 +9,29 @@ use crate::model::registry::{Type, rel};
 use crate::model::resources::{
     membership, project, section, team, user, user_task_list, workspace,
 };
+use crate::model::time::Time;
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::{ChangeAction, ListPosition, alias};
+use crate::storage::{ChangeAction, Changes, ListPosition, alias};
+
+/// Returns the changes that make a paid organization with its first members, and the gids of both: each member is a name, an
+/// e-mail address that no other user of the store has, and a role. `mint` returns new gids.
+#[must_use]
+pub fn first_workspace(
+    name: &str,
+    members: &[(&str, &EmailAddress, Role)],
+    now: Time,
+    mint: &dyn Fn() -> Gid,
+) -> (Changes, Gid, Vec<Gid>) {
+    let mut work = ChangeBuilder::new(None, now, mint);
+    let workspace = create_workspace(&mut work, name, true, true);
+    let mut users = Vec::with_capacity(members.len());
+    for (member, email, role) in members {
+        let user = create_user(&mut work, member, email);
+        join_workspace(&mut work, user, workspace, name, *role);
+        users.push(user);
+    }
+    (work.changes, workspace, users)
+}
 
 /// Creates a workspace. Organizations have teams.
 pub fn create_workspace(

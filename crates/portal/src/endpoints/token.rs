@@ -1,7 +1,7 @@
 //! The endpoints that apps' servers post forms to: token, revocation, introspection.
 use std::time::SystemTime;
 
-use workgraph_api::{ApiResponse, Refusal, RequestRefusal, SCOPES};
+use workgraph_api::{ApiResponse, Refusal, RequestRefusal};
 use workgraph_auth::{
     AuthRefusal, EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial, TokenError,
     TokenSettings,
@@ -82,12 +82,14 @@ impl Portal {
             pairs: &pairs,
             authorization: &headers,
         };
+        let policy = self.settings.policy(self.base_url(request));
         let mut endpoints = Endpoints {
             store: &*self.store,
             users: &*self.user_directory,
-            issuer: self.base_url(request),
-            scopes: SCOPES,
+            issuer: policy.issuer,
+            scopes: policy.scopes,
             tokens: TokenSettings::DEFAULT,
+            public_clients: policy.public_clients,
             signer: None,
         };
         Ok(match to {

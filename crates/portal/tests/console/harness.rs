@@ -92,7 +92,7 @@ impl WorkspaceDirectory for Town<'_> {
         let id = self.0.id();
         self.0
             .store
-            .put_account(Account::new(id, Tier::Free), None)
+            .put_account(Account::new(id, Tier::DEFAULT), None)
             .await?;
         self.0
             .services
@@ -130,7 +130,7 @@ impl Desk {
     pub(crate) fn new() -> Self {
         let store = MemoryTokenStore::new();
         for user in [ADA, BOB] {
-            block_on(store.put_account(Account::new(user, Tier::Free), None)).unwrap();
+            block_on(store.put_account(Account::new(user, Tier::DEFAULT), None)).unwrap();
         }
         Self {
             store,

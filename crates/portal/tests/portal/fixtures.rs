@@ -253,7 +253,7 @@ impl Town {
                 &format!("{user}@example.com"),
                 Secret::new(format!("hash of pass-{user}")),
             );
-            block_on(store.put_account(Account::new(user, Tier::Free), Some(login))).unwrap();
+            block_on(store.put_account(Account::new(user, Tier::DEFAULT), Some(login))).unwrap();
         }
         let (secret, digest) = mint_secret(&[9; 32]);
         let app = App {

@@ -173,15 +173,15 @@ pub(crate) fn token_and_account(row: &Row) -> Stored<(TokenRecord, Account)> {
 
 /// Returns the stored form of a tier.
 pub(crate) fn stored_tier(tier: Tier) -> i16 {
-    i16::from(tier == Tier::Paid)
+    i16::from(tier.number())
 }
 
 /// Returns the account whose tier and switch are in these two columns.
 pub(crate) fn account(row: &Row, user: u64, at: usize) -> Stored<Account> {
-    let paid = get::<i16>(row, at)? != 0;
+    let tier = u8::try_from(get::<i16>(row, at)?).map_err(|_| not_a(at, "tier"))?;
     Ok(Account {
         user,
-        tier: if paid { Tier::Paid } else { Tier::Free },
+        tier: Tier::new(tier),
         disabled: get(row, at + 1)?,
     })
 }

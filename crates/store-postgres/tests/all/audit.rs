@@ -55,7 +55,7 @@ fn commits_and_acts_of_two_nodes_share_one_log() {
     for user in &people {
         block_on(
             made.store
-                .put_account(Account::new(*user, Tier::Paid), None),
+                .put_account(Account::new(*user, Tier::new(1)), None),
         )
         .unwrap();
     }

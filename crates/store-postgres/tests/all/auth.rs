@@ -134,7 +134,11 @@ pub(crate) fn tokens(user: u64, id: u64) -> IssuedTokens {
 fn peopled() -> Option<TestStore> {
     let made = empty_store()?;
     for user in 1..=8 {
-        block_on(made.store.put_account(Account::new(user, Tier::Paid), None)).unwrap();
+        block_on(
+            made.store
+                .put_account(Account::new(user, Tier::new(1)), None),
+        )
+        .unwrap();
     }
     block_on(made.store.put_app(app(&[7, 5]), None)).unwrap();
     Some(made)
@@ -332,7 +336,7 @@ fn passwords_of_many_writers_are_kept_whole() {
     let login = |user: u64, hash: &str| {
         Login::new(&format!("{user}@example.com"), Secret::new(hash.to_owned()))
     };
-    let account = Account::new(4, Tier::Paid);
+    let account = Account::new(4, Tier::new(1));
     block_on(made.store.put_account(account, Some(login(4, "0")))).unwrap();
     for round in 0..20_u64 {
         let (before, after) = (round.to_string(), (round + 1).to_string());
@@ -361,11 +365,11 @@ fn passwords_of_many_writers_are_kept_whole() {
     }
     // Two accounts that take each other's address at the same time: none gets half of it.
     for user in [5, 6] {
-        let account = Account::new(user, Tier::Paid);
+        let account = Account::new(user, Tier::new(1));
         block_on(made.store.put_account(account, Some(login(user, "a")))).unwrap();
     }
     let swapped = at_once(2, |thread| {
-        let account = Account::new(5 + thread, Tier::Paid);
+        let account = Account::new(5 + thread, Tier::new(1));
         block_on(on(thread).put_account(account, Some(login(6 - thread, "b"))))
     });
     assert!(

@@ -97,7 +97,7 @@ fn acts_on_tokens_that_never_arrived_are_refused_and_can_be_repeated() {
     };
     let store = through(&proxy, &test);
     for user in 20..25 {
-        let account = Account::new(user, Tier::Free);
+        let account = Account::new(user, Tier::DEFAULT);
         proxy.cut(Cut::Before);
         let refused = block_on(store.put_account(account, None)).unwrap_err();
         assert!(
@@ -131,7 +131,7 @@ fn a_change_of_which_the_database_does_not_tell_is_unknown_and_not_failed() {
     assert!(matches!(unknown, GraphStoreError::Unknown(_)), "{unknown}");
     proxy.cut(Cut::Never);
     proxy.cut(Cut::AndAway);
-    let unknown = block_on(store.put_account(Account::new(20, Tier::Free), None)).unwrap_err();
+    let unknown = block_on(store.put_account(Account::new(20, Tier::DEFAULT), None)).unwrap_err();
     assert!(matches!(unknown, AuthStoreError::Unknown(_)), "{unknown}");
     // Both were kept.
     assert!(exists(&test.store, 10));

@@ -28,7 +28,7 @@ fn filled() -> Option<(TestStore, Fixture, (Gid, Gid))> {
     fixture.value(valued, number, CustomFieldType::Number, "7");
     block_on(store.commit(fixture.take())).unwrap();
     let login = Login::new("ann@example.com", Secret::new("hash".to_owned()));
-    block_on(store.put_account(Account::new(1, Tier::Paid), Some(login))).unwrap();
+    block_on(store.put_account(Account::new(1, Tier::new(1)), Some(login))).unwrap();
     block_on(store.put_app(app(&[acme.get()]), None)).unwrap();
     let yes = consent(1, "yes");
     let code = yes.code.as_ref().unwrap().digest;

@@ -45,7 +45,7 @@ fn hook(id: u64, user: u64, app: Option<u64>, resource: u64) -> Webhook {
 /// Makes a store with user 1 and the app.
 fn peopled() -> Option<TestStore> {
     let made = empty_store()?;
-    block_on(made.store.put_account(Account::new(1, Tier::Paid), None)).unwrap();
+    block_on(made.store.put_account(Account::new(1, Tier::new(1)), None)).unwrap();
     block_on(made.store.put_app(app(&[5]), None)).unwrap();
     Some(made)
 }

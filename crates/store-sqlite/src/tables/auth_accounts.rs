@@ -29,11 +29,11 @@ pub(crate) fn is_on(session: &mut SqliteTransaction<'_>, user: u64) -> AuthStore
 }
 
 fn put(session: &mut SqliteTransaction<'_>, account: &Account) -> AuthStoreResult<()> {
-    let paid = account.tier == Tier::Paid;
+    let tier = account.tier.number();
     session
         .run(
             Sql::PutAccount,
-            (number(account.user)?, paid, account.disabled),
+            (number(account.user)?, tier, account.disabled),
         )
         .map(drop)
         .map_err(refused)
@@ -118,7 +118,7 @@ pub(crate) fn set_disabled(
     by: &HandleActor,
 ) -> AuthStoreResult<()> {
     let before = find_account(session, user)?;
-    let account = before.unwrap_or_else(|| Account::new(user, Tier::Free));
+    let account = before.unwrap_or_else(|| Account::new(user, Tier::DEFAULT));
     put(
         session,
         &Account {

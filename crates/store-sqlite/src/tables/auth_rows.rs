@@ -210,10 +210,9 @@ pub(crate) fn found(row: &Row<'_>) -> rusqlite::Result<(TokenRecord, Account)> {
 
 /// Returns the account whose tier and switch are in these two columns.
 pub(crate) fn account(row: &Row<'_>, user: u64, at: usize) -> rusqlite::Result<Account> {
-    let tier = if row.get(at)? { Tier::Paid } else { Tier::Free };
     Ok(Account {
         user,
-        tier,
+        tier: Tier::new(row.get(at)?),
         disabled: row.get(at + 1)?,
     })
 }

@@ -148,7 +148,7 @@ fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
     conn.execute_batch("BEGIN").unwrap();
     let (first, mut a) = graph(large(1, 10));
     let (second, mut b) = token(TokenChange::PutAccount(
-        Account::new(1, Tier::Free),
+        Account::new(1, Tier::DEFAULT),
         None,
         HandleActor::default(),
     ));
@@ -175,7 +175,7 @@ fn only_what_was_kept_outdates_the_caches() {
     assert_eq!(a.try_recv().unwrap(), Err(AuthStoreError::NoAccount));
     assert!(!changed.tokens && !changed.viewers);
     let (account, _a) = token(TokenChange::PutAccount(
-        Account::new(7, Tier::Free),
+        Account::new(7, Tier::DEFAULT),
         None,
         HandleActor::default(),
     ));

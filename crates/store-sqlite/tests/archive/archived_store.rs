@@ -114,7 +114,7 @@ impl Archived {
         }
         if self.below(5) == 0 {
             // Not every commit is one of the graph. An account that is stored again, as it is, would change nothing.
-            let account = Account::new(at - START, Tier::Free);
+            let account = Account::new(at - START, Tier::DEFAULT);
             block_on(store.put_account(account, None)).unwrap();
         } else {
             block_on(store.commit(self.fixture.take())).unwrap();

@@ -172,7 +172,7 @@ impl<S: GraphStore + OAuthStore> AuditedActs<S> {
     /// Signs in and out, with passwords that are wrong, and that are changed.
     fn sign_in(&mut self) -> Result<(), GraphStoreFailure> {
         let ann = self.ann.get();
-        let account = Account::new(ann, Tier::Paid);
+        let account = Account::new(ann, Tier::new(1));
         self.act("account", &[], |store| {
             Ok(block_on(store.put_account(account, login("one")))?)
         })?;
@@ -226,7 +226,7 @@ impl<S: GraphStore + OAuthStore> AuditedActs<S> {
             same(&(first, second), &(true, false), "a token is revoked once")
         })?;
         self.act("service", &[], |store| {
-            let account = Account::new(70, Tier::Paid);
+            let account = Account::new(70, Tier::new(1));
             Ok(block_on(store.put_account(account, None))?)
         })?;
         let record = self.token(TokenKind::Service, 51);
@@ -339,7 +339,7 @@ pub fn act_without_actor<S: GraphStore + OAuthStore>(
 ) -> Result<(), GraphStoreFailure> {
     let acts = AuditedActs::begin(audited)?;
     let (store, ann) = (acts.store(), acts.ann.get());
-    block_on(store.put_account(Account::new(ann, Tier::Paid), None))?;
+    block_on(store.put_account(Account::new(ann, Tier::new(1)), None))?;
     (acts.audited.record_failed_sign_in)(store, ann)?;
     let rows = acts.rows()?;
     let last = rows.last().map(|row| (row.kind.name, row.time));

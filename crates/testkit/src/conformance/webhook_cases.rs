@@ -77,7 +77,9 @@ pub async fn webhooks(
     oauth: &dyn OAuthStore,
     store: &dyn WebhookStore,
 ) -> Result<(), GraphStoreFailure> {
-    oauth.put_account(Account::new(7, Tier::Free), None).await?;
+    oauth
+        .put_account(Account::new(7, Tier::DEFAULT), None)
+        .await?;
     let_in(oauth, 1_000).await?;
     let limits = WebhookLimits {
         per_resource: 3,

@@ -150,7 +150,7 @@ fn an_answer_that_came_before_the_token_holds_for_this_token_alone() {
     };
     assert_eq!((quota(), quota()), ("q=150".to_owned(), "q=150".to_owned()));
     assert_eq!(elsewhere.asked.load(Relaxed), 2);
-    let account = Account::new(world.gid("bob").get(), Tier::Paid);
+    let account = Account::new(world.gid("bob").get(), Tier::new(1));
     world.run(world.tokens.put_account(account, None)).unwrap();
     assert_eq!(quota(), "q=1500");
     assert_eq!(

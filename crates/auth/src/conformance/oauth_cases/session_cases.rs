@@ -39,7 +39,7 @@ pub(in crate::conformance) async fn sessions(store: &dyn OAuthStore) -> CaseResu
         "nobody has no session",
     )?;
     for session in all {
-        let account = Account::new(session.user, Tier::Free);
+        let account = Account::new(session.user, Tier::DEFAULT);
         ensure(
             store.session(&session.digest).await? == Some((session, account)),
             "a session comes back with its account",
@@ -125,7 +125,7 @@ pub(in crate::conformance) async fn last_use(store: &dyn OAuthStore) -> CaseResu
 
 pub(in crate::conformance) async fn login_ends_sessions(store: &dyn OAuthStore) -> CaseResult {
     people(store).await?;
-    let account = Account::new(1, Tier::Free);
+    let account = Account::new(1, Tier::DEFAULT);
     store
         .put_account(account, login("ada@example.com", "one"))
         .await?;
@@ -152,7 +152,7 @@ pub(in crate::conformance) async fn login_ends_sessions(store: &dyn OAuthStore) 
 
 pub(in crate::conformance) async fn password_changed(store: &dyn OAuthStore) -> CaseResult {
     people(store).await?;
-    let account = Account::new(1, Tier::Free);
+    let account = Account::new(1, Tier::DEFAULT);
     ensure(
         store.login_of(1).await?.is_none(),
         "there is no login until there is one",
@@ -213,7 +213,7 @@ pub(in crate::conformance) async fn password_changed(store: &dyn OAuthStore) -> 
 
 pub(in crate::conformance) async fn old_password_starts_none(store: &dyn OAuthStore) -> CaseResult {
     people(store).await?;
-    let account = Account::new(1, Tier::Free);
+    let account = Account::new(1, Tier::DEFAULT);
     let start = |seed: u8| BrowserSession::start(1, &[seed; 32], at(0)).1;
     let [one, two] = ["one", "two"].map(|hash| Secret::new(hash.to_owned()));
     ensure(

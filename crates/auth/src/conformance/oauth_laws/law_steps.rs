@@ -33,7 +33,7 @@ impl OAuthModel<'_> {
                 ("code_challenge_method", "S256"),
             ]));
         }
-        let verified = VerifiedClient::check(&list, Some(app.clone()));
+        let verified = VerifiedClient::check(&list, Some(app.clone()), &POLICY);
         ensure(
             verified.is_ok() == app.disabled_at.is_none(),
             "an app that is on can ask",

@@ -80,7 +80,15 @@ impl Endpoints<'_> {
         let Some(code) = code else {
             return Err(code_refused(AuthRefusal::CodeUnknown));
         };
-        match code.check_redemption(app.id, redirect, verifier, now) {
+        let is_public = self.public_clients.include(app);
+        let check = match code.check_redemption(app.id, redirect, verifier, now) {
+            // The app had a secret when it asked without a challenge.
+            CodeCheck::Issue if is_public && code.challenge.is_none() => {
+                CodeCheck::SpendOnly(AuthRefusal::CodeVerifierMissing)
+            }
+            check => check,
+        };
+        match check {
             CodeCheck::Refuse(refusal) => return Err(code_refused(refusal)),
             CodeCheck::SpendOnly(refusal) | CodeCheck::Replay(refusal) => {
                 let spent = self.store.redeem(&digest, None, now).await;
@@ -99,14 +107,23 @@ impl Endpoints<'_> {
             .mint(TokenKind::Refresh, &fresh.refresh);
         let id_token = self.id_token(&code, &person, &access_text, now)?;
         let end = now.checked_add(self.tokens.access_lifetime).unwrap_or(now);
+        // Nothing proves who presents the refresh token of a client without a secret, and it is not rotated, so nobody gets
+        // its text (RFC 9700 section 2.2.2). The access token still depends on it, and it ends with that.
+        let refresh_end = is_public.then_some(end);
         let tokens = IssuedTokens {
             access: code.token(TokenKind::Access, fresh.access_id, access, Some(end), now),
-            refresh: code.token(TokenKind::Refresh, fresh.refresh_id, refresh, None, now),
+            refresh: code.token(
+                TokenKind::Refresh,
+                fresh.refresh_id,
+                refresh,
+                refresh_end,
+                now,
+            ),
         };
         let outcome = self.store.redeem(&digest, Some(tokens), now).await;
         match outcome.map_err(EndpointStop::ServerError)? {
             RedemptionOutcome::Issued(left) => Ok(TokenResponse {
-                refresh_token: Some(refresh_text.expose()),
+                refresh_token: (!is_public).then(|| refresh_text.expose()),
                 scope: (left.scopes != code.scopes).then(|| left.scopes.to_string()),
                 id_token: id_token.as_deref(),
                 ..TokenResponse::new(&access_text, self.tokens.access_lifetime, &person)
@@ -130,6 +147,10 @@ impl Endpoints<'_> {
             .one("refresh_token")?
             .ok_or_else(|| missing("refresh_token", AuthRefusal::RefreshTokenMissing))?;
         let scope = params.one("scope")?;
+        if self.public_clients.include(app) {
+            // It had a secret when it got the refresh token.
+            return Err(refresh_refused(AuthRefusal::ClientWithoutSecret));
+        }
         let found = self.find_token(text).await?;
         let Some((refresh, account)) = found else {
             return Err(refresh_refused(AuthRefusal::RefreshTokenUnknown));

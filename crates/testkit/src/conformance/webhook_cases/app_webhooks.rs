@@ -20,7 +20,7 @@ pub async fn webhooks_of_apps(
 ) -> Result<(), GraphStoreFailure> {
     for user in [7, 8] {
         oauth
-            .put_account(Account::new(user, Tier::Free), None)
+            .put_account(Account::new(user, Tier::DEFAULT), None)
             .await?;
     }
     let put = async |id, user, app| -> Result<InsertOutcome, GraphStoreFailure> {
@@ -146,7 +146,7 @@ async fn revoked(
     let hash = |text: &str| Secret::new(text.to_owned());
     let login = Login::new("seven@example.com", hash("one"));
     oauth
-        .put_account(Account::new(7, Tier::Free), Some(login))
+        .put_account(Account::new(7, Tier::DEFAULT), Some(login))
         .await?;
     let change = |before, after, revoke| PasswordChange {
         user: 7,

@@ -2,11 +2,14 @@
 mod memory_graph;
 mod memory_oauth;
 mod memory_webhooks;
+#[cfg(feature = "models")]
 mod naive_search;
+#[cfg(feature = "models")]
 mod wave_store;
 
 use self::memory_graph::MemoryGraph;
 use self::memory_webhooks::MemoryWebhooks;
+#[cfg(feature = "models")]
 pub use self::wave_store::{WaveCount, WaveFault, WaveGuesses, WaveOptions, WaveStore, WaveWork};
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
@@ -18,11 +21,14 @@ use workgraph_auth::{
 use workgraph_core::audit::{AuditQuery, AuditRow};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
+#[cfg(feature = "models")]
 use workgraph_core::search::Search;
+#[cfg(feature = "models")]
+use workgraph_core::storage::ViewerKey;
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
     Changes, CommitClock, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError,
-    JournalEntry, ReadQuery, ReadView, Seq, ViewerKey,
+    JournalEntry, ReadQuery, ReadView, Seq,
 };
 use workgraph_core::{MaybeInterrupt, engine};
 
@@ -51,6 +57,22 @@ impl MemoryStore {
         state
     }
 
+    /// Returns true if both stores have the same nodes, edges, aliases, values, index entries, journal and audit rows.
+    #[must_use]
+    pub fn has_same_graph(&self, other: &Self) -> bool {
+        let other = other.state().clone();
+        *self.state() == other
+    }
+
+    /// Returns the highest gid of a node.
+    #[must_use]
+    pub fn max_gid(&self) -> Option<Gid> {
+        self.state().nodes.keys().next_back().copied()
+    }
+}
+
+#[cfg(feature = "models")]
+impl MemoryStore {
     /// Returns the results that a search should have, from a look at every node. `refs` are the nodes that its queries
     /// name.
     ///
@@ -72,19 +94,6 @@ impl MemoryStore {
         let store = Self::default();
         store.state().old_entries = true;
         store
-    }
-
-    /// Returns true if both stores have the same nodes, edges, aliases, values, index entries, journal and audit rows.
-    #[must_use]
-    pub fn has_same_graph(&self, other: &Self) -> bool {
-        let other = other.state().clone();
-        *self.state() == other
-    }
-
-    /// Returns the highest gid of a node.
-    #[must_use]
-    pub fn max_gid(&self) -> Option<Gid> {
-        self.state().nodes.keys().next_back().copied()
     }
 }
 
