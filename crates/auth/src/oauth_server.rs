@@ -16,9 +16,8 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::{HeaderMap, StatusCode, header};
 
-use crate::authorization::authorization_code::CODE_LIFETIME;
 use crate::authorization::authorization_policy::{
-    AuthorizationPolicy, IssuerInResponses, PublicClients,
+    AuthorizationPolicy, CODE_LIFETIME, IssuerInResponses, PublicClients,
 };
 use crate::authorization::browser_session::{BrowserSession, SESSION_LIFETIME};
 use crate::authorization::redirect_uri::RedirectUri;

@@ -32,6 +32,7 @@ mod fast_path;
 mod goals;
 mod golden;
 mod hidden;
+mod http_service;
 mod inputs;
 mod interrupts;
 mod jobs;

@@ -8,9 +8,6 @@ use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_secret_text};
 
-/// Time within which a code may be redeemed, unless the policy has another.
-pub const CODE_LIFETIME: Duration = Duration::from_secs(60);
-
 /// Time after the redemption of a code within which another request with its verifier is taken for
 /// the first request, sent again because its answer was lost. Later it is a replay like any other.
 pub const REPEAT_GRACE: Duration = Duration::from_secs(10);

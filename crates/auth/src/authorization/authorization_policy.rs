@@ -1,9 +1,11 @@
 //! Decisions of the operator about authorization requests and the responses to them.
 use std::time::Duration;
 
-use crate::authorization::authorization_code::CODE_LIFETIME;
 use crate::authorization::registered_app::App;
 use crate::tokens::scope::ScopeRegistry;
+
+/// Time within which a code may be redeemed, unless the policy has another.
+pub const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Treatment of public clients (RFC 6749 section 2.1): apps without a secret, such as programs on their users' devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
