@@ -30,6 +30,12 @@ bless:
     BLESS=1 cargo test -p workgraph-testkit --test matrix
     BLESS=1 cargo test -p workgraph-server --bin workgraph -- config::
 
+# Judge known limiters and pagers, and ours, by the laws, and write docs/LAWS-TABLE.md: packages come from their registries
+laws-table *flags:
+    cargo build --workspace --all-features --bins
+    cargo build --workspace --all-features -p workgraph-laws --examples
+    python3 crates/laws/subjects/run.py {{flags}}
+
 # Take the pictures of the pages in docs/screenshots again
 screenshots:
     SCREENSHOTS=1 cargo test -p workgraph-server --test e2e -- browser::

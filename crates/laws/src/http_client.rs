@@ -39,6 +39,8 @@ impl HttpClient {
             .timeout_global(Some(timeout))
             .http_status_as_error(false)
             .max_redirects(0)
+            // Servers close idle connections, some after few seconds.
+            .max_idle_age(Duration::from_secs(1))
             .build();
         Self(config.into())
     }

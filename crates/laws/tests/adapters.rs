@@ -1,4 +1,5 @@
-//! docs/LAWS.md: its tables are those of the laws, and its adapters are judged as it says.
+//! docs/LAWS.md: its tables are those of the laws, and its adapters are judged as it says. docs/LAWS-TABLE.md: it has every
+//! subject and law, and nothing of ours is broken.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that meets what it did not expect must end there"
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use workgraph_laws::limiter::{self, JsonLinesLimiter};
-use workgraph_laws::{RunOptions, Verdict, pagination, receiver};
+use workgraph_laws::{Report, RunOptions, Verdict, pagination, receiver};
 
 const DOCUMENT: &str = include_str!("../../../docs/LAWS.md");
 
@@ -37,7 +38,11 @@ fn exists(program: &str) -> bool {
 
 fn keeps_the_laws(program: &str, arguments: &[String]) {
     let mut subject = JsonLinesLimiter::start_program(program, arguments).unwrap();
-    let report = limiter::judge(&mut subject, &RunOptions::default()).unwrap();
+    let options = RunOptions {
+        operations: 500,
+        ..RunOptions::default()
+    };
+    let report = limiter::judge(&mut subject, &options).unwrap();
     assert_eq!(report.exit_status(&[]), 0, "{report}");
     assert_eq!(report.with_verdict(Verdict::Holds).count(), 9, "{report}");
 }
@@ -53,6 +58,61 @@ fn the_tables_list_every_law() {
             "missing: | {law} | {rule} |"
         );
     }
+}
+
+/// Returns what the Python adapter becomes with other texts, and its verdicts.
+fn judged_python(name: &str, changes: &[(&str, &str)], options: &RunOptions) -> Report {
+    let mut text = block("python").to_owned();
+    for (right, other) in changes {
+        assert!(text.contains(right), "{right}");
+        text = text.replace(right, other);
+    }
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("{}-{name}.py", std::process::id()));
+    std::fs::write(&file, text).unwrap();
+    let arguments = [file.display().to_string()];
+    let mut subject = JsonLinesLimiter::start_program("python3", &arguments).unwrap();
+    limiter::judge(&mut subject, options).unwrap()
+}
+
+#[test]
+fn a_limiter_that_states_no_wait_is_judged_by_its_other_laws() {
+    if !exists("python3") {
+        return;
+    }
+    let changes = [
+        ("[\"quota\"]})", "[\"quota\"], \"wait\": \"none\"})"),
+        (", \"wait_ms\": times[0] + window - op[\"now\"]", ""),
+    ];
+    let few = RunOptions {
+        operations: 200,
+        ..RunOptions::default()
+    };
+    let report = judged_python("silent", &changes, &few);
+    assert_eq!(report.exit_status(&[]), 0, "{report}");
+    let about_waits = report
+        .with_verdict(Verdict::Skipped)
+        .filter(|law| law.why == "the limiter states no wait");
+    let about_waits: Vec<_> = about_waits.map(|law| law.law).collect();
+    assert_eq!(about_waits, ["G2", "G3", "G4"], "{report}");
+}
+
+/// One unit less than a wait of whole seconds is a second less, from the first refusal on.
+#[test]
+fn a_wait_in_whole_seconds_is_judged_by_the_second() {
+    if !exists("python3") {
+        return;
+    }
+    let whole = [(
+        "\"wait_ms\": times[0] + window - op[\"now\"]",
+        "\"retry_after\": -((op[\"now\"] - times[0] - window) // 1000)",
+    )];
+    let only_g3 = RunOptions {
+        run: vec!["G3".to_owned()],
+        ..RunOptions::default()
+    };
+    let report = judged_python("seconds", &whole, &only_g3);
+    assert_eq!(report.exit_status(&[]), 0, "{report}");
 }
 
 #[test]
@@ -101,18 +161,103 @@ fn a_wrong_python_limiter_is_judged_wrong_with_a_short_counterexample() {
         ("G1", "len(times) < quota", "len(times) <= quota"),
     ];
     for (law, right, wrong) in faults {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let file = folder.join(format!("{}-wrong-{law}.py", std::process::id()));
-        let text = block("python");
-        assert!(text.contains(right), "{right}");
-        std::fs::write(&file, text.replace(right, wrong)).unwrap();
-        let mut subject =
-            JsonLinesLimiter::start_program("python3", &[file.display().to_string()]).unwrap();
-        let report = limiter::judge(&mut subject, &RunOptions::default()).unwrap();
+        let name = format!("wrong-{law}");
+        let only = RunOptions {
+            run: vec![law.to_owned()],
+            ..RunOptions::default()
+        };
+        let report = judged_python(&name, &[(right, wrong)], &only);
         let broken = report
             .with_verdict(Verdict::Broken)
             .find(|broken| broken.law == law);
         let broken = broken.unwrap_or_else(|| panic!("{law} is not broken: {report}"));
         assert!(broken.steps.len() <= 12, "{report}");
+    }
+}
+
+const TABLE: &str = include_str!("../../../docs/LAWS-TABLE.md");
+const SUBJECTS: &str = include_str!("../subjects/subjects.toml");
+
+/// Returns the rows of the two tables of verdicts, cell by cell.
+fn verdict_rows() -> Vec<Vec<&'static str>> {
+    let rows = TABLE.lines().filter(|line| line.starts_with("| ["));
+    rows.map(|row| row.split('|').map(str::trim).collect())
+        .collect()
+}
+
+/// Returns the adapters that subjects.toml names.
+fn adapters() -> Vec<&'static str> {
+    let lines = SUBJECTS.lines();
+    let named = lines.filter_map(|line| line.strip_prefix("adapter = \"")?.strip_suffix('"'));
+    named.collect()
+}
+
+#[test]
+fn the_table_has_every_subject_and_every_law() {
+    let rows = verdict_rows();
+    assert!(rows.len() >= 12, "{rows:?}");
+    assert_eq!(
+        rows.len(),
+        adapters().len(),
+        "run `just laws-table` after a change of subjects.toml"
+    );
+    for law in [
+        limiter::laws().collect::<Vec<_>>(),
+        pagination::laws().collect(),
+    ] {
+        let names: Vec<_> = law.iter().map(|(name, _)| *name).collect();
+        let head = format!("| Subject | Version | Licence | {} |", names.join(" | "));
+        assert!(TABLE.contains(&head), "{head}");
+        for (name, rule) in law {
+            assert!(TABLE.contains(&format!("| {name} | {rule} |")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_adapter_is_in_the_table_and_every_file_of_the_folders_is_an_adapter() {
+    // The protocol of each language, and the application that two pagers share.
+    let shared = [
+        "main.rs",
+        "json_lines.py",
+        "django_app.py",
+        "json_lines.mjs",
+    ];
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("subjects");
+    let adapters = adapters();
+    for adapter in &adapters {
+        assert!(folder.join(adapter).is_file(), "{adapter}");
+        let link = match adapter.strip_prefix("../") {
+            Some(own) => format!("(../crates/laws/{own})"),
+            None => format!("(../crates/laws/subjects/{adapter})"),
+        };
+        assert!(TABLE.contains(&link), "{link}");
+    }
+    for language in ["rust/src", "python", "node", "own"] {
+        for entry in std::fs::read_dir(folder.join(language)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let is_program = [".rs", ".py", ".mjs"].iter().any(|end| name.ends_with(end));
+            let path = format!("{language}/{name}");
+            if is_program && !shared.contains(&name.as_str()) {
+                assert!(adapters.contains(&path.as_str()), "{path} is no adapter");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_of_ours_breaks_a_law() {
+    let own: Vec<_> = verdict_rows()
+        .into_iter()
+        .filter(|row| row[1].contains("/own/") || row[1].contains("/examples/"))
+        .collect();
+    assert_eq!(own.len(), 2, "the limiter and the pager: {own:?}");
+    for row in own {
+        let verdicts = &row[4..row.len() - 1];
+        assert!(verdicts.len() >= 10, "{row:?}");
+        assert!(
+            verdicts.iter().all(|mark| ["✓", "–"].contains(mark)),
+            "{row:?}"
+        );
     }
 }

@@ -206,7 +206,9 @@ fn wrong_lists_are_found_over_http_and_told_as_curl() {
     }
 }
 
+/// Serves a limiter that breaks a law; that of "silence" sends no `Retry-After`.
 fn limited_endpoint(law: &str) -> HttpLimiter {
+    let is_silent = law == "silence";
     let mut limiter = ReferenceLimiter::breaking(law);
     limiter
         .start(&LimiterSetup {
@@ -229,6 +231,7 @@ fn limited_endpoint(law: &str) -> HttpLimiter {
             .unwrap();
         match limiter.admit(&key.1, 1, now).unwrap() {
             LimiterAnswer::Admitted { .. } => (200, Vec::new(), "{}".to_owned()),
+            LimiterAnswer::Refused { .. } if is_silent => (429, Vec::new(), "{}".to_owned()),
             LimiterAnswer::Refused { wait_ms } => {
                 let seconds = wait_ms.div_ceil(1_000).to_string();
                 (
@@ -254,15 +257,15 @@ fn a_limited_endpoint_is_judged_with_its_clock() {
     };
     let report = limiter::judge(&mut limited_endpoint(""), &options).unwrap();
     assert_eq!(report.with_verdict(Verdict::Holds).count(), 9, "{report}");
-    // One too many, Retry-After 0, one bucket for all.
-    for law in ["G1", "G4", "G6"] {
+    // One too many, Retry-After 0, one bucket for all, and a 429 without Retry-After.
+    for (mutant, law) in [("G1", "G1"), ("G4", "G4"), ("G6", "G6"), ("silence", "G4")] {
         let options = RunOptions {
             operations: 600,
             run: vec![law.to_owned()],
             ..RunOptions::default()
         };
         judged_broken(
-            &limiter::judge(&mut limited_endpoint(law), &options).unwrap(),
+            &limiter::judge(&mut limited_endpoint(mutant), &options).unwrap(),
             law,
         );
     }

@@ -139,9 +139,12 @@ impl LimiterSubject for HttpLimiter {
                     .headers
                     .get("retry-after")
                     .and_then(|value| value.to_str().ok());
-                let seconds: Option<u64> = stated.and_then(|text| text.trim().parse().ok());
-                let seconds = seconds
-                    .ok_or_else(|| SubjectError::new("a 429 has no Retry-After in seconds"))?;
+                let seconds: u64 = match stated {
+                    Some(text) => text.trim().parse().map_err(|_| {
+                        SubjectError(format!("the Retry-After {text:?} is no number of seconds"))
+                    })?,
+                    None => 0,
+                };
                 Ok(LimiterAnswer::Refused {
                     wait_ms: seconds.saturating_mul(1_000),
                 })

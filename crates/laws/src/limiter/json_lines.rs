@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::scenario::START;
 use super::subject::{LimiterAbility, LimiterAnswer, LimiterProfile, LimiterSetup, LimiterSubject};
 use crate::SubjectError;
 
@@ -18,7 +19,8 @@ const LINE_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// Its first line says what it is: `{"name": "mine", "has": ["quota", "weights"]}`. Then each line that it reads is an
 /// operation, which it answers with one line: `{"admitted": true, "ticket": 0}` or `{"admitted": false, "wait_ms": 1200}`
-/// (or `"retry_after"`, in seconds) to `admit`, `{}` to all others.
+/// (or `"retry_after"`, in seconds) to `admit`, `{}` to all others. `"wait": "none"` in the first line says that a refusal
+/// states no wait, `"s"` that it states whole seconds.
 #[derive(Debug)]
 pub struct JsonLinesLimiter {
     profile: LimiterProfile,
@@ -32,9 +34,23 @@ struct Hello {
     name: String,
     #[serde(default)]
     has: Vec<LimiterAbility>,
+    #[serde(default)]
+    wait: StatedWait,
     /// The figures, for a limiter that has its own.
     window_ms: Option<u64>,
     quota: Option<u32>,
+}
+
+/// Form in which a refusal says how long to wait.
+#[derive(Clone, Copy, Default, Deserialize)]
+enum StatedWait {
+    #[default]
+    #[serde(rename = "ms")]
+    Milliseconds,
+    #[serde(rename = "s")]
+    WholeSeconds,
+    #[serde(rename = "none")]
+    Nothing,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +97,11 @@ impl JsonLinesLimiter {
         let hello: Hello = limiter.read()?;
         limiter.profile = LimiterProfile::new(hello.name, &hello.has);
         limiter.profile.fixed = hello.window_ms.zip(hello.quota);
+        match hello.wait {
+            StatedWait::Milliseconds => {}
+            StatedWait::WholeSeconds => limiter.profile.wait_unit_ms = 1_000,
+            StatedWait::Nothing => limiter.profile.states_wait = false,
+        }
         Ok(limiter)
     }
 
@@ -120,7 +141,7 @@ impl LimiterSubject for JsonLinesLimiter {
 
     fn start(&mut self, setup: &LimiterSetup) -> Result<(), SubjectError> {
         let mut operation =
-            json!({"op": "new", "window_ms": setup.window_ms, "quota": setup.quota});
+            json!({"op": "new", "window_ms": setup.window_ms, "quota": setup.quota, "now": START});
         if let Some(operation) = operation.as_object_mut() {
             operation.extend(
                 setup
@@ -142,14 +163,18 @@ impl LimiterSubject for JsonLinesLimiter {
                 ticket: answer.ticket,
             });
         }
-        if answer.wait_ms.is_none() {
+        if answer.wait_ms.is_none() && answer.retry_after.is_some() {
             self.profile.wait_unit_ms = 1_000;
         }
         let wait = answer
             .wait_ms
-            .or(answer.retry_after.map(|seconds| seconds * 1_000.0));
+            .or(answer.retry_after.map(|seconds| seconds * 1_000.0))
+            .or((!self.profile.states_wait).then_some(0.0));
         let wait = wait.ok_or_else(|| {
-            SubjectError(format!("{text} states neither wait_ms nor retry_after"))
+            SubjectError(format!(
+                "{text} states neither wait_ms nor retry_after; a limiter that states no wait says \"wait\": \"none\" in \
+                 its first line"
+            ))
         })?;
         Ok(LimiterAnswer::Refused {
             wait_ms: milliseconds(wait),
@@ -197,7 +222,12 @@ pub fn answer_json_lines(
         .abilities
         .iter()
         .map(|ability| format!("{ability:?}").to_lowercase());
-    let hello = json!({"name": profile.name, "has": abilities.collect::<Vec<_>>()});
+    let wait = match profile.wait_unit_ms {
+        _ if !profile.states_wait => "none",
+        1_000 => "s",
+        _ => "ms",
+    };
+    let hello = json!({"name": profile.name, "has": abilities.collect::<Vec<_>>(), "wait": wait});
     writeln!(output, "{hello}")
         .and_then(|()| output.flush())
         .map_err(failed)?;

@@ -45,6 +45,13 @@ struct LimiterLaw {
     judgement: Judgement,
 }
 
+impl LimiterLaw {
+    /// Returns whether the law is about the wait that a refusal states.
+    fn about_waits(&self) -> bool {
+        matches!(self.name, "G2" | "G3" | "G4" | "G13")
+    }
+}
+
 const LAWS: &[LimiterLaw] = &[
     LimiterLaw {
         name: "G1",
@@ -205,6 +212,9 @@ fn not_judged(law: &LimiterLaw, profile: &LimiterProfile) -> Option<String> {
         let ability = format!("{ability:?}").to_lowercase();
         return Some(format!("the limiter does not have \"{ability}\""));
     }
+    if law.about_waits() && !profile.states_wait {
+        return Some("the limiter states no wait".to_owned());
+    }
     let exact = matches!(law.judgement, Judgement::SameAs(_)) || law.name == "G3";
     (profile.tolerance_ms > 0 && exact).then(|| "it needs a clock that the run can set".to_owned())
 }
@@ -223,14 +233,14 @@ fn judge_law(
             profile,
         });
         done += scenario.steps.len().max(1) as u64;
-        if fault(law, subject, profile, &scenario)?.is_none() {
+        if fault(law, subject, &scenario)?.is_none() {
             continue;
         }
-        let shortest = scenario::shrink(scenario, |shorter| {
-            Ok(fault(law, subject, profile, shorter)?.is_some())
+        let shortest = scenario::shrink(scenario, profile.fixed.is_some(), |shorter| {
+            Ok(fault(law, subject, shorter)?.is_some())
         })?;
         // A fault that comes and goes is told with what was seen last.
-        let found = fault(law, subject, profile, &shortest)?;
+        let found = fault(law, subject, &shortest)?;
         let (why, steps) =
             found.unwrap_or_else(|| ("broken, but not in every run".to_owned(), Vec::new()));
         return Ok(LawReport::broken(law.name, law.rule, why, steps));
@@ -242,14 +252,13 @@ fn judge_law(
 fn fault(
     law: &LimiterLaw,
     subject: &mut dyn LimiterSubject,
-    profile: &LimiterProfile,
     scenario: &Scenario,
 ) -> Result<Option<(String, Vec<String>)>, SubjectError> {
     let taken = scenario::run(subject, scenario)?;
     let found = match law.judgement {
         Judgement::Rule(rule) => rule(&JudgedRun {
             setup: &scenario.setup,
-            profile,
+            profile: subject.profile(),
             taken: &taken,
         }),
         Judgement::SameAs(change) => {
@@ -260,7 +269,10 @@ fn fault(
     };
     Ok(found.map(|(why, end)| {
         let upto = taken.get(..=end).unwrap_or(&taken);
-        (why, scenario::lines(&scenario.setup, upto))
+        (
+            why,
+            scenario::lines(&scenario.setup, subject.profile(), upto),
+        )
     }))
 }
 

@@ -127,7 +127,7 @@ impl JudgedRun<'_> {
             .enumerate()
             .find_map(|(position, step)| match step.answer {
                 Some(LimiterAnswer::Refused { wait_ms: 0 }) => {
-                    Some(("a refusal states a wait of zero".to_owned(), position))
+                    Some(("a refusal states no wait, or zero".to_owned(), position))
                 }
                 Some(LimiterAnswer::Refused { wait_ms }) if wait_ms > most => Some((
                     format!("a wait of {wait_ms} ms is longer than the window"),
@@ -137,8 +137,8 @@ impl JudgedRun<'_> {
             })
     }
 
-    /// G5, G7. A key that made no attempt for a window is admitted its whole quota at one instant. `fresh` keys have made
-    /// none before.
+    /// G5, G7. A key that made no attempt for a window is admitted its whole quota at one instant, if nothing was refused at
+    /// that instant: refused attempts may count. `fresh` keys have made none before.
     pub(super) fn idle_key_has_its_quota(&self, fresh: bool) -> Option<Fault> {
         for (position, step, key, weight, admitted) in self.requests() {
             let own = self
@@ -147,7 +147,8 @@ impl JudgedRun<'_> {
             let (mut admitted_now, mut idle, mut seen) = (0, true, false);
             for (_, before, _, earlier_weight, earlier_admitted) in own {
                 if before.at == step.at {
-                    admitted_now += if earlier_admitted { earlier_weight } else { 0 };
+                    admitted_now += earlier_weight;
+                    idle &= earlier_admitted;
                 } else {
                     seen = true;
                     idle &= step.at.saturating_sub(before.at)

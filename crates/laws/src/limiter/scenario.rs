@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::subject::{LimiterAbility, LimiterAnswer, LimiterSetup, LimiterSubject};
+use super::subject::{LimiterAbility, LimiterAnswer, LimiterProfile, LimiterSetup, LimiterSubject};
 use crate::SubjectError;
 
 /// One step of a scenario.
@@ -56,7 +56,7 @@ impl TakenStep {
 }
 
 /// Time at which scenarios start; whole days after 1970.
-const START: u64 = 1_800_000_000_000 - 1_800_000_000_000 % 86_400_000;
+pub(super) const START: u64 = 1_800_000_000_000 - 1_800_000_000_000 % 86_400_000;
 /// Longest that one stated wait is waited for, in windows.
 const LONGEST_WAIT: u64 = 4;
 
@@ -66,7 +66,6 @@ pub(super) fn run(
     scenario: &Scenario,
 ) -> Result<Vec<TakenStep>, SubjectError> {
     subject.start(&scenario.setup)?;
-    let unit = subject.profile().wait_unit_ms;
     let holds = subject
         .profile()
         .abilities
@@ -92,6 +91,7 @@ pub(super) fn run(
             }
             Step::Pass(milliseconds) => now = now.saturating_add(milliseconds),
             Step::PassStatedWait { one_less } => {
+                let unit = subject.profile().wait_unit_ms;
                 let less = if one_less { unit } else { 0 };
                 now = now.saturating_add(stated.saturating_sub(less).min(longest));
             }
@@ -121,7 +121,11 @@ fn key_text(key: u8) -> String {
 }
 
 /// Returns the steps as lines of a counterexample; pauses are told by the times.
-pub(super) fn lines(setup: &LimiterSetup, taken: &[TakenStep]) -> Vec<String> {
+pub(super) fn lines(
+    setup: &LimiterSetup,
+    profile: &LimiterProfile,
+    taken: &[TakenStep],
+) -> Vec<String> {
     let mut lines = vec![format!(
         "a new limiter: {} in {} ms",
         setup.quota, setup.window_ms
@@ -138,10 +142,16 @@ pub(super) fn lines(setup: &LimiterSetup, taken: &[TakenStep]) -> Vec<String> {
             Step::Pass(_) | Step::PassStatedWait { .. } | Step::ClockBack(_)
         )
     };
-    let steps = taken.iter().filter(told);
-    lines.extend(
-        steps.map(|step| format!("at {} ms: {step}", i128::from(step.at) - i128::from(START))),
-    );
+    for step in taken.iter().filter(told) {
+        let at = i128::from(step.at) - i128::from(START);
+        let mut line = format!("at {at} ms: {step}");
+        if let Some(LimiterAnswer::Refused { wait_ms }) = step.answer
+            && profile.states_wait
+        {
+            line.push_str(&format!(", wait {wait_ms} ms"));
+        }
+        lines.push(line);
+    }
     lines
 }
 
@@ -153,12 +163,10 @@ impl fmt::Display for TakenStep {
                 if weight != 1 {
                     write!(f, " of weight {weight}")?;
                 }
-                match self.answer {
-                    Some(LimiterAnswer::Refused { wait_ms }) => {
-                        write!(f, ": refused, wait {wait_ms} ms")
-                    }
-                    _ => f.write_str(": admitted"),
-                }
+                f.write_str(match self.answer {
+                    Some(LimiterAnswer::Refused { .. }) => ": refused",
+                    _ => ": admitted",
+                })
             }
             Step::Finish => f.write_str("the oldest request ends"),
             Step::Settle(cost) => write!(f, "the oldest request costs {cost}, and ends"),
@@ -171,10 +179,55 @@ impl fmt::Display for TakenStep {
     }
 }
 
-/// Makes a scenario that breaks a law shorter, as long as it still does: steps go, first many at once, then one by one.
+/// Makes a scenario that breaks a law shorter, as long as it still does: a smaller quota if figures can be chosen; then steps
+/// go, first many at once, then one by one; then pauses become round.
 pub(super) fn shrink(
     scenario: Scenario,
+    fixed_figures: bool,
     mut breaks: impl FnMut(&Scenario) -> Result<bool, SubjectError>,
+) -> Result<Scenario, SubjectError> {
+    let mut best = without_steps(scenario, &mut breaks)?;
+    let smaller = if fixed_figures {
+        0..0
+    } else {
+        1..best.setup.quota
+    };
+    for quota in smaller {
+        let mut other = best.clone();
+        other.setup.quota = quota;
+        for step in &mut other.steps {
+            // Every request still fits into the quota.
+            if let Step::Admit { weight, .. } = step {
+                *weight = quota.min(*weight);
+            }
+        }
+        if breaks(&other)? {
+            best = without_steps(other, &mut breaks)?;
+            break;
+        }
+    }
+    for position in 0..best.steps.len() {
+        let Some(&Step::Pass(pause)) = best.steps.get(position) else {
+            continue;
+        };
+        for unit in [60_000, 10_000, 1_000, 100, 10] {
+            let mut other = best.clone();
+            let round = pause - pause % unit;
+            if let Some(step) = other.steps.get_mut(position) {
+                *step = Step::Pass(round);
+            }
+            if round > 0 && (round == pause || breaks(&other)?) {
+                best = other;
+                break;
+            }
+        }
+    }
+    Ok(best)
+}
+
+fn without_steps(
+    scenario: Scenario,
+    breaks: &mut impl FnMut(&Scenario) -> Result<bool, SubjectError>,
 ) -> Result<Scenario, SubjectError> {
     let mut best = scenario;
     let mut size = best.steps.len() / 2;

@@ -49,7 +49,7 @@ pub enum LimiterAnswer {
     },
     /// The request is refused.
     Refused {
-        /// Stated wait, in milliseconds.
+        /// Stated wait, in milliseconds; 0 where none is stated.
         wait_ms: u64,
     },
 }
@@ -63,6 +63,8 @@ pub struct LimiterProfile {
     pub abilities: BTreeSet<LimiterAbility>,
     /// The figures, if they can't be chosen.
     pub fixed: Option<(u64, u32)>,
+    /// A refusal states how long to wait; laws about waits mean nothing for a limiter that states none.
+    pub states_wait: bool,
     /// Unit of the stated wait, in milliseconds: 1, or 1,000 if it states whole seconds.
     pub wait_unit_ms: u64,
     /// Milliseconds by which a real clock may be off; 0 with a virtual clock.
@@ -77,6 +79,7 @@ impl LimiterProfile {
             name: name.into(),
             abilities: abilities.iter().copied().collect(),
             fixed: None,
+            states_wait: true,
             wait_unit_ms: 1,
             tolerance_ms: 0,
         }

@@ -181,6 +181,7 @@ fn judge_law(
             random: &mut random,
             made: Vec::new(),
             rows: Vec::new(),
+            first_steps: Vec::new(),
         };
         for _ in 0..size {
             let id = scene.list.create()?;
@@ -197,8 +198,8 @@ fn judge_law(
             None => (law.scenario)(&mut scene)?,
             fault => fault,
         };
-        let made = scene.made;
-        let steps = list.take_steps();
+        let (made, mut steps) = (scene.made, scene.first_steps);
+        steps.extend(list.take_steps());
         done += steps.len() as u64;
         if list.profile().deletes {
             for id in &made {

@@ -14,6 +14,8 @@ pub(super) struct Scene<'a> {
     pub(super) made: Vec<String>,
     /// All rows of the list, in its order, and the number of pages that no walk exceeds.
     pub(super) rows: Vec<String>,
+    /// Steps that a counterexample begins with, where those after them that were right are left out.
+    pub(super) first_steps: Vec<String>,
 }
 
 /// The fault of a scenario, if any.
@@ -214,18 +216,20 @@ impl Scene<'_> {
         let Some(cursor) = self.some_cursor()? else {
             return Ok(None);
         };
-        let characters: Vec<char> = cursor.chars().collect();
+        self.first_steps = self.list.take_steps();
+        // Without its padding a cursor in base64 says the same (RFC 4648, 3.2): what is cut off must have meant something.
+        let characters: Vec<char> = cursor.trim_end_matches('=').chars().collect();
         let mut wrong: Vec<(&str, String)> = vec![
+            (
+                "half a cursor",
+                characters.iter().take(characters.len() / 2).collect(),
+            ),
             (
                 "a cursor without its last character",
                 characters
                     .iter()
                     .take(characters.len().saturating_sub(1))
                     .collect(),
-            ),
-            (
-                "half a cursor",
-                characters.iter().take(characters.len() / 2).collect(),
             ),
             ("a cursor with one character more", format!("{cursor}A")),
             ("text that is no cursor", "no-cursor".to_owned()),
@@ -240,7 +244,12 @@ impl Scene<'_> {
                 'A'
             }
         });
-        wrong.push(("a cursor with one character changed", changed.collect()));
+        let padding = cursor
+            .chars()
+            .rev()
+            .take_while(|&character| character == '=');
+        let changed = changed.chain(padding).collect();
+        wrong.push(("a cursor with one character changed", changed));
         for (what, text) in wrong {
             if text.is_empty() || text == cursor {
                 continue;
@@ -261,7 +270,10 @@ impl Scene<'_> {
 
     fn must_be_refused(&mut self, what: &str, request: PageRequest) -> Outcome {
         Ok(match self.list.page(&request)? {
-            PageReply::Refused { status } if (400..500).contains(&status) => None,
+            PageReply::Refused { status } if (400..500).contains(&status) => {
+                self.list.take_steps();
+                None
+            }
             PageReply::Refused { status } => Some(format!("{what} is answered {status}, not 4xx")),
             PageReply::Page { ids, .. } => Some(format!(
                 "{what} is answered with a page of {} rows",

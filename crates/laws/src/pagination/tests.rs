@@ -35,6 +35,45 @@ fn each_law_fails_on_its_mutant_with_a_short_counterexample() {
     }
 }
 
+/// Cursors in base64 that are as good without their padding are not cut by its loss.
+#[test]
+fn the_padding_of_a_cursor_means_nothing() {
+    struct Padded(MemoryList);
+    impl PagedList for Padded {
+        fn profile(&self) -> &ListProfile {
+            self.0.profile()
+        }
+        fn page(&mut self, request: &PageRequest) -> Result<PageReply, SubjectError> {
+            let mut request = request.clone();
+            request.cursor = request
+                .cursor
+                .map(|cursor| cursor.trim_end_matches('=').to_owned());
+            let reply = self.0.page(&request)?;
+            Ok(match reply {
+                PageReply::Page { ids, next } => PageReply::Page {
+                    ids,
+                    next: next.map(|next| next + "=="),
+                },
+                refused => refused,
+            })
+        }
+        fn create(&mut self) -> Result<String, SubjectError> {
+            self.0.create()
+        }
+        fn delete(&mut self, id: &str) -> Result<(), SubjectError> {
+            self.0.delete(id)
+        }
+        fn change(&mut self, id: &str) -> Result<(), SubjectError> {
+            self.0.change(id)
+        }
+        fn take_steps(&mut self) -> Vec<String> {
+            self.0.take_steps()
+        }
+    }
+    let report = judge(&mut Padded(MemoryList::new()), &RunOptions::default()).unwrap();
+    assert_eq!(report.exit_status(&[]), 0, "{report}");
+}
+
 #[test]
 fn a_list_without_creation_is_judged_by_what_it_has() {
     struct Fixed(MemoryList, ListProfile);
