@@ -27,7 +27,7 @@ serve *flags:
 bless:
     BLESS=1 cargo test -p workgraph-api --test all -- examples::
     BLESS=1 cargo test -p workgraph-api
-    BLESS=1 cargo test -p workgraph-testkit --test matrix
+    BLESS=1 cargo test -p workgraph-testkit --test all -- matrix::
     BLESS=1 cargo test -p workgraph-server --bin workgraph -- config::
 
 # Judge known limiters and pagers, and ours, by the laws, and write docs/LAWS-TABLE.md: packages come from their registries
@@ -90,8 +90,8 @@ differential operations="1000000":
 
 # 10,000 random graphs with searches, typeahead among them (250 times the 40 of every run): what a look at every node finds
 searches times="250":
-    WORKGRAPH_CASES={{times}} cargo test --release -p workgraph-testkit --test memory -- searches_find
-    WORKGRAPH_CASES={{times}} cargo test --release -p workgraph-store-sqlite --test model -- searches_find
+    WORKGRAPH_CASES={{times}} cargo test --release -p workgraph-testkit --test all -- memory::searches_find
+    WORKGRAPH_CASES={{times}} cargo test --release -p workgraph-store-sqlite --test all -- model::searches_find
 
 # The laws of the limiter over 100 million operations, 5 million for each
 laws:
@@ -147,7 +147,7 @@ deny:
 
 # Restores every commit of many random histories from their archives (`WORKGRAPH_CASES` histories of 100 commits).
 archive:
-    WORKGRAPH_CASES=${WORKGRAPH_CASES:-20} cargo test -p workgraph-store-sqlite --test archive -- every_commit
+    WORKGRAPH_CASES=${WORKGRAPH_CASES:-20} cargo test -p workgraph-store-sqlite --test all -- archive::every_commit
 
 # Kills `workgraph move` at 100 points in each direction, into the database and back
 kill-move points="100":

@@ -4,7 +4,7 @@ use crate::common::{Folder, Server, WIDE, command, nodes};
 use crate::sdk::passed;
 
 // Every page in every state it can be in, as the tests of the pages have them.
-#[path = "../../../../crates/portal/tests/pages/gallery.rs"]
+#[path = "../../../../crates/portal/tests/all/pages/gallery.rs"]
 mod gallery;
 
 /// Programs that these tests need: Chromium, Node and npm; axe-core is installed if it was not.

@@ -1,5 +1,5 @@
 //! Tampering with the file: edits, gaps, a cut tail and whole rewrites.
-use crate::open;
+use super::open;
 use rusqlite::Connection;
 use std::path::Path;
 use workgraph_audit::{

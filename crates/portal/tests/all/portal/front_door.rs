@@ -1,6 +1,6 @@
 //! The pages that people come to first: the front page, the overview, records, errors and the icon.
-use crate::browser::{Browser, form, header, hidden, leads, request, text};
-use crate::fixtures::{ADA, Town};
+use super::browser::{Browser, form, header, hidden, leads, request, text};
+use super::fixtures::{ADA, Town};
 
 /// Returns the answer to somebody who has not signed in.
 fn anonymous(town: &Town, path: &str) -> workgraph_api::ApiResponse {

@@ -4,8 +4,8 @@ use workgraph_api::SCOPES;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, ScopeSet};
 
-use crate::browser::{Browser, authorize, header, leads, text};
-use crate::fixtures::{ADA, APP, Town};
+use super::browser::{Browser, authorize, header, leads, text};
+use super::fixtures::{ADA, APP, Town};
 
 /// One step of a user's way with an app.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
 //! A store with an archive.
-use crate::failing_folder::{FailingFolder, Gate, NEVER};
+use super::failing_folder::{FailingFolder, Gate, NEVER};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

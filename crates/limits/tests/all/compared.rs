@@ -1,11 +1,11 @@
 //! The README's table agrees with the results of the laws for this limiter and others.
 
-#[path = "../examples/compare/others.rs"]
+#[path = "../../examples/compare/others.rs"]
 mod others;
 
 #[test]
 fn the_readme_has_the_table_that_the_example_prints() {
-    let readme = include_str!("../README.md");
+    let readme = include_str!("../../README.md");
     let findings = others::findings();
     for finding in &findings {
         if let Some(others::Answer::Broken(violation)) = finding.answers.first() {

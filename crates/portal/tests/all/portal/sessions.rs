@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, PasswordChange, Secret, TokenStore};
 
-use crate::browser::{Browser, form, header, hidden, leads, text};
-use crate::fixtures::{ADA, BOB, Town};
+use super::browser::{Browser, form, header, hidden, leads, text};
+use super::fixtures::{ADA, BOB, Town};
 
 /// B25. B62. The cookie of a session is bound to this host and out of reach of scripts and other
 /// sites; signing in is answered with 303 and always starts a session of its own.

@@ -1,6 +1,6 @@
 //! Archives that are cut off, away, or hang.
-use crate::archived_store::Archived;
-use crate::failing_folder::NEVER;
+use super::archived_store::Archived;
+use super::failing_folder::NEVER;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -6,8 +6,8 @@ use workgraph_api::operations::Method;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{TokenKind, TokenRecord, TokenStore, mint_token};
 
-use crate::browser::{Browser, form, hidden, leads, text};
-use crate::fixtures::{ADA, APP, BOB, Town};
+use super::browser::{Browser, form, hidden, leads, text};
+use super::fixtures::{ADA, APP, BOB, Town};
 
 const REQUESTS: &str = "/-/console/requests";
 const MEMORY: usize = 1 << 20;

@@ -3,8 +3,8 @@ use bytes::Bytes;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{App, OAuthStore};
 
-use crate::browser::{Browser, form, header, request, text};
-use crate::fixtures::{ADA, APP, Town};
+use super::browser::{Browser, form, header, request, text};
+use super::fixtures::{ADA, APP, Town};
 
 const TOKEN: &str = "/-/oauth_token";
 

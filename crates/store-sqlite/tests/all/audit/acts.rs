@@ -1,5 +1,5 @@
 //! Acts outside the graph, and their rows after a crash.
-use crate::open;
+use super::open;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Apps and connections.
-use crate::harness::{ADA, BOB, Desk, html, leads, now};
+use super::harness::{ADA, BOB, Desk, html, leads, now};
 use workgraph_api::SCOPES;
 use workgraph_auth::authorization::browser_session::csrf;
 use workgraph_auth::authorization::registered_app;

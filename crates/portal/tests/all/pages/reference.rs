@@ -11,7 +11,7 @@ use workgraph_api::operations::openapi::{DocumentInfo, document};
 use workgraph_portal::pages::paths;
 use workgraph_portal::reference::{ReferenceRequest, ReferenceSite, Representation};
 
-use crate::markup::{Tag, tags};
+use super::markup::{Tag, tags};
 
 /// Most bytes of a page, as it is and compressed.
 const BUDGET: (usize, usize) = (192 << 10, 24 << 10);

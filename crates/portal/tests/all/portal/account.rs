@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, SecretDigest, TokenKind, TokenRecord, TokenStore, mint_token};
 
-use crate::browser::{Browser, authorize, form, header, hidden, leads, text};
-use crate::fixtures::{ADA, BOB, Town};
+use super::browser::{Browser, authorize, form, header, hidden, leads, text};
+use super::fixtures::{ADA, BOB, Town};
 
 const ACCOUNT: &str = "/-/console/account";
 

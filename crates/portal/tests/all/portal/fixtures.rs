@@ -26,8 +26,8 @@ use workgraph_portal::{
 };
 use workgraph_testkit::{ManualClock, MemoryStore};
 
-use crate::browser::{form, request};
-use crate::counted::Counted;
+use super::browser::{form, request};
+use super::counted::Counted;
 
 /// Ada and Eve are members of workspace 7, where Ada is an admin; Bob is a member of 8.
 pub(crate) const ADA: u64 = 1;

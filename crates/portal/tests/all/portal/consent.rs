@@ -2,8 +2,8 @@
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, TokenStore};
 
-use crate::browser::{Browser, answer, authorize, header, leads, text};
-use crate::fixtures::{ADA, APP, BOB, REDIRECT, Town};
+use super::browser::{Browser, answer, authorize, header, leads, text};
+use super::fixtures::{ADA, APP, BOB, REDIRECT, Town};
 
 const DECIDE: &str = "/-/oauth_authorize";
 
@@ -152,7 +152,7 @@ fn without_random_bytes_nothing_is_issued() {
     let code = ada.allow("tasks:read");
     let (request, ticket) = ada.ask("tasks:write");
     let page = text(&ada.get("/-/console/tokens"));
-    let guard = crate::browser::hidden(&page, "csrf");
+    let guard = super::browser::hidden(&page, "csrf");
     let mut other = Browser::new(&town);
     other.get("/-/sign_in");
     town.switch_entropy(false);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use workgraph_api::{ApiResponse, Refusal};
 
-use crate::browser::{Browser, form, request, text};
-use crate::fixtures::{ADA, APP, REDIRECT, Town, VERIFIER};
+use super::browser::{Browser, form, request, text};
+use super::fixtures::{ADA, APP, REDIRECT, Town, VERIFIER};
 
 const TOKEN: &str = "/-/oauth_token";
 

@@ -6,7 +6,7 @@ use workgraph_api::ApiResponse;
 use workgraph_portal::PortalRequest;
 use workgraph_wire::percent::encode_component;
 
-use crate::fixtures::{CHALLENGE, REDIRECT, Town};
+use super::fixtures::{CHALLENGE, REDIRECT, Town};
 
 /// Returns a text without special characters, as a form or query has it.
 pub(crate) fn form(fields: &[(&str, &str)]) -> String {

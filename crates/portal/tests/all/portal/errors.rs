@@ -2,8 +2,8 @@
 use workgraph_api::ApiResponse;
 use workgraph_api::SCOPES;
 
-use crate::browser::{Browser, authorize, form, header, hidden, leads, text};
-use crate::fixtures::{ADA, BOB, REDIRECT, Town};
+use super::browser::{Browser, authorize, form, header, hidden, leads, text};
+use super::fixtures::{ADA, BOB, REDIRECT, Town};
 
 const DECIDE: &str = "/-/oauth_authorize";
 const BACK: &str = "https://planner.example/cb?error=";
@@ -130,7 +130,7 @@ fn a_request_that_is_in_order_again_starts_again() {
     let mut visitor = Browser::new(&town);
     let path = authorize("projects:write");
     let sent = go_on(&text(&visitor.get(&path)));
-    let app = block_on(town.store.app(crate::fixtures::APP))
+    let app = block_on(town.store.app(super::fixtures::APP))
         .unwrap()
         .unwrap();
     let wider = App {

@@ -1,6 +1,6 @@
 //! New secrets, from the form that makes them to the page that shows them.
-use crate::browser::{Browser, header, hidden, leads, text};
-use crate::fixtures::{ADA, BOB, Town};
+use super::browser::{Browser, header, hidden, leads, text};
+use super::fixtures::{ADA, BOB, Town};
 
 const TOKENS: &str = "/-/console/tokens";
 const COOKIE: &str = "__Host-workgraph-secret";

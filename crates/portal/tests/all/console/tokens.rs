@@ -1,5 +1,5 @@
 //! Personal access tokens and service accounts.
-use crate::harness::{ADA, BOB, Desk, html, leads, now};
+use super::harness::{ADA, BOB, Desk, html, leads, now};
 use std::time::Duration;
 use workgraph_api::SCOPES;
 use workgraph_auth::conformance::block_on;

@@ -1,0 +1,5 @@
+//! The portal over the memory store: pages, console, and what browsers and apps send.
+
+mod console;
+mod pages;
+mod portal;

@@ -1,0 +1,4 @@
+//! Properties of the codecs through the public interface.
+
+mod codecs;
+mod cursor;
