@@ -28,7 +28,7 @@ bless:
     BLESS=1 cargo test -p workgraph-api --test all -- examples::
     BLESS=1 cargo test -p workgraph-api
     BLESS=1 cargo test -p workgraph-testkit --test all -- matrix::
-    BLESS=1 cargo test -p workgraph-server --bin workgraph -- config::
+    BLESS=1 cargo test -p workgraph-server --lib -- config::
 
 # Judge known limiters and pagers, and ours, by the laws, and write docs/LAWS-TABLE.md: packages come from their registries
 laws-table *flags:
@@ -38,43 +38,43 @@ laws-table *flags:
 
 # Take the pictures of the pages in docs/screenshots again
 screenshots:
-    SCREENSHOTS=1 cargo test -p workgraph-server --test e2e -- browser::
+    SCREENSHOTS=1 cargo test -p workgraph --test e2e -- browser::
 
 # Measure throughput and latency
 bench *flags:
-    cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- run {{flags}}
+    cargo build --profile dist -p workgraph && cargo run --profile dist -p workgraph-bench -- run {{flags}}
 
 # Write the order in which functions lie in a shipped binary: needs valgrind, and some minutes
 link-order:
-    cargo build --profile dist -p workgraph-server
-    WORKGRAPH_BIN=target/dist/workgraph python3 bins/server/tests/campaigns/link_order.py bins/server/link-order.txt
+    cargo build --profile dist -p workgraph
+    WORKGRAPH_BIN=target/dist/workgraph python3 bins/workgraph/tests/campaigns/link_order.py bins/workgraph/link-order.txt
 
 # The server of an earlier commit and this one beside each other, row by row in short turns
 bench-against FROM *flags:
     git worktree add --force --detach target/against {{FROM}}
-    CARGO_TARGET_DIR={{justfile_directory()}}/target/against-target cargo build --manifest-path target/against/Cargo.toml --profile dist -p workgraph-server
+    CARGO_TARGET_DIR={{justfile_directory()}}/target/against-target cargo build --manifest-path target/against/Cargo.toml --profile dist
     git worktree remove --force target/against
-    cargo build --profile dist -p workgraph-server
+    cargo build --profile dist -p workgraph
     cargo run --profile dist -p workgraph-bench -- compare --before target/against-target/dist/workgraph {{flags}}
 
 # All rows on a graph of 1,000,000 tasks, which is built once and kept in target
 bench-million *flags:
-    cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/BENCHMARKS-1M.md --beside 100000 {{flags}}
+    cargo build --profile dist -p workgraph && cargo run --profile dist -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/BENCHMARKS-1M.md --beside 100000 {{flags}}
 
 # 1,000 uploads of 10 MB over 16 connections: their rate beside bare hyper, and the memory they take
 uploads *flags:
-    cargo build --profile dist -p workgraph-server && cargo run --profile dist -p workgraph-bench -- uploads {{flags}}
+    cargo build --profile dist -p workgraph && cargo run --profile dist -p workgraph-bench -- uploads {{flags}}
 
 # Send some 20,000 requests made from the OpenAPI document, and check the replies against it
 openapi examples="90":
-    OPENAPI_EXAMPLES={{examples}} cargo test --release -p workgraph-server --test e2e -- openapi::programs_of_others
+    OPENAPI_EXAMPLES={{examples}} cargo test --release -p workgraph --test e2e -- openapi::programs_of_others
 
 # Nodes of an earlier commit and of this one together on one database, under a minute of load; then what removes
 upgrade FROM="HEAD~" seconds="60":
     git worktree add --force --detach target/upgrade {{FROM}}
-    CARGO_TARGET_DIR={{justfile_directory()}}/target/upgrade-target cargo build --manifest-path target/upgrade/Cargo.toml -p workgraph-server
+    CARGO_TARGET_DIR={{justfile_directory()}}/target/upgrade-target cargo build --manifest-path target/upgrade/Cargo.toml
     git worktree remove --force target/upgrade
-    WORKGRAPH_PREVIOUS={{justfile_directory()}}/target/upgrade-target/debug/workgraph WORKGRAPH_UPGRADE_SECONDS={{seconds}} cargo test -p workgraph-server --test e2e -- --nocapture upgrade::
+    WORKGRAPH_PREVIOUS={{justfile_directory()}}/target/upgrade-target/debug/workgraph WORKGRAPH_UPGRADE_SECONDS={{seconds}} cargo test -p workgraph --test e2e -- --nocapture upgrade::
 
 # Every library crate, built with its examples from its package alone
 packages:
@@ -113,7 +113,7 @@ limits-bench:
 
 # Kill the server 1,000 times under write load; the seed decides when
 kill points="1000" seed="1":
-    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- crash::campaign::acknowledged
+    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph --test e2e -- crash::campaign::acknowledged
 
 # Webhooks: so many events against targets that fail at random, while workers and servers are killed
 hooks events="100000" kills="1000":
@@ -122,16 +122,16 @@ hooks events="100000" kills="1000":
 # Three nodes, PostgreSQL and Redis under faults: so many histories, or one again by its seed; WORKGRAPH_CHAOS_KILLS and
 # WORKGRAPH_CHAOS_MINUTES bound it further
 chaos histories="1000" seed="1" seconds="6" lanes="4":
-    CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo build --release --target-dir target/chaos -p workgraph-server
-    WORKGRAPH_BIN={{justfile_directory()}}/target/chaos/release/workgraph WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_CHAOS_HISTORIES={{histories}} WORKGRAPH_CHAOS_SEED={{seed}} WORKGRAPH_CHAOS_SECONDS={{seconds}} WORKGRAPH_CHAOS_LANES={{lanes}} cargo test -p workgraph-server --test chaos -- --nocapture many_histories
+    CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo build --release --target-dir target/chaos -p workgraph
+    WORKGRAPH_BIN={{justfile_directory()}}/target/chaos/release/workgraph WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_CHAOS_HISTORIES={{histories}} WORKGRAPH_CHAOS_SEED={{seed}} WORKGRAPH_CHAOS_SECONDS={{seconds}} WORKGRAPH_CHAOS_LANES={{lanes}} cargo test -p workgraph --test chaos -- --nocapture many_histories
 
 # Kill the server 1,000 times while jobs copy a project, and again while they export one
 kill-jobs points="1000" seed="1":
-    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- jobs:: exports::an_export_survives
+    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph --test e2e -- jobs:: exports::an_export_survives
 
 # Kill the server 300 times while files are uploaded and deleted
 kill-attachments points="300" seed="1":
-    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- attachments::a_server_that_is_killed
+    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph --test e2e -- attachments::a_server_that_is_killed
 
 # With hide_forbidden, every gid that a reader may not see against one that nothing has: all cases, not every thirteenth
 oracles:
@@ -151,7 +151,7 @@ archive:
 
 # Kills `workgraph move` at 100 points in each direction, into the database and back
 kill-move points="100":
-    WORKGRAPH_KILL_POINTS={{points}} cargo test -p workgraph-server --test e2e -- --nocapture moves::a_move_that_is_killed
+    WORKGRAPH_KILL_POINTS={{points}} cargo test -p workgraph --test e2e -- --nocapture moves::a_move_that_is_killed
 
 # Copies 1,000 random histories into PostgreSQL and back, with equal digests (100 times the ten of every run)
 copies times="100":
@@ -159,22 +159,22 @@ copies times="100":
 
 # Moves 100,000 tasks with history and attachments into PostgreSQL and back; `WORKGRAPH_BIN` names the binary
 move-large tasks="100000":
-    python3 bins/server/tests/campaigns/move_large.py {{tasks}}
+    python3 bins/workgraph/tests/campaigns/move_large.py {{tasks}}
 
 # Rates over PostgreSQL beside pgbench with the same statements, limits in Redis, and three nodes beside one
 bench-postgres *flags:
-    cargo build --profile dist -p workgraph-server -p workgraph-bench
-    WORKGRAPH_BIN=target/dist/workgraph WORKGRAPH_BENCH_BIN=target/dist/workgraph-bench python3 bins/server/tests/campaigns/postgres_gates.py {{flags}}
+    cargo build --profile dist -p workgraph -p workgraph-bench
+    WORKGRAPH_BIN=target/dist/workgraph WORKGRAPH_BENCH_BIN=target/dist/workgraph-bench python3 bins/workgraph/tests/campaigns/postgres_gates.py {{flags}}
 
 # Recovers PostgreSQL to a point in time with the commands of docs/BACKUPS.md
 point-in-time:
-    python3 bins/server/tests/campaigns/point_in_time.py
+    python3 bins/workgraph/tests/campaigns/point_in_time.py
 
 # The end-to-end tests where each server is three nodes over PostgreSQL and Redis, and all transcripts on three nodes
 e2e-nodes *filters:
-    WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_TEST_NODES=3 cargo test -p workgraph-server --test e2e -- {{filters}}
+    WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_TEST_NODES=3 cargo test -p workgraph --test e2e -- {{filters}}
     WORKGRAPH_REQUIRE=postgres cargo test -p workgraph-api --test all -- transcripts
 
 # Nodes over a primary whose standby is promoted, and behind pgbouncer, which must be installed
 topologies:
-    WORKGRAPH_REQUIRE=postgres,pgbouncer cargo test -p workgraph-server --test e2e -- --nocapture topologies::
+    WORKGRAPH_REQUIRE=postgres,pgbouncer cargo test -p workgraph --test e2e -- --nocapture topologies::

@@ -21,7 +21,7 @@ fi
 # target is named.
 flags=CARGO_TARGET_$(echo "$target" | tr 'a-z-' 'A-Z_')_RUSTFLAGS
 export "$flags=-C target-feature=+crt-static"
-cargo build --locked --profile dist --target "$target" -p workgraph-server
+cargo build --locked --profile dist --target "$target" -p workgraph
 binary=target/$target/dist/workgraph
 
 # Static, and it starts where there is nothing else.
@@ -49,6 +49,6 @@ cp "$binary" LICENSE README.md "$stage/$name"
 cp -r deploy/systemd "$stage/completions" "$stage/man" "$stage/$name"
 tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/$name.tar.gz" "$name"
 
-cargo deb --no-build --no-strip -p workgraph-server --profile dist --target "$target" --output "$out/"
-cargo generate-rpm -p bins/server --profile dist --target "$target" --output "$out/"
+cargo deb --no-build --no-strip -p workgraph --profile dist --target "$target" --output "$out/"
+cargo generate-rpm -p bins/workgraph --profile dist --target "$target" --output "$out/"
 (cd "$out" && sha256sum -- * > SHA256SUMS && cat SHA256SUMS)

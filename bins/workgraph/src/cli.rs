@@ -1,0 +1,139 @@
+//! The command line.
+pub(crate) mod manual;
+
+use crate::laws_command::LawsArgs;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+use workgraph_server::admin_commands::AdminCommand;
+use workgraph_server::{Flags, MoveArgs, RestoreArgs, StartOptions};
+
+/// A self-hosted work-management API server. Without a command it serves a demo.
+#[derive(Debug, Parser)]
+#[command(name = "workgraph", version)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server.
+    Serve(ServeArgs),
+    /// Manage users, workspaces, teams, tokens, service accounts and apps, beside a running server or without one.
+    Admin {
+        /// Answer with JSON.
+        #[arg(long, global = true)]
+        json: bool,
+        #[command(subcommand)]
+        what: AdminCommand,
+    },
+    /// Copy the database to a new file, the files of attachments to FILE.attachments and the keys to FILE.keys, while the
+    /// server runs; `workgraph restore --from FILE` puts them back.
+    Backup {
+        /// The file to write; it must not exist.
+        file: PathBuf,
+        /// Leave the keys out; keep a copy of them elsewhere, without which the backup is worth little.
+        #[arg(long)]
+        without_keys: bool,
+    },
+    /// Check the store: the file or database, and the graph in it; exits with 1 if something is wrong. A server may be
+    /// running.
+    Check {
+        /// Check instead whether the audit log was tampered with.
+        #[arg(long)]
+        audit: bool,
+        /// The file with the anchored checkpoints, if it is not the one that is set.
+        #[arg(long, value_name = "FILE", requires = "audit")]
+        anchor: Option<PathBuf>,
+        /// Answer with JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a data folder from a backup, or from the continuous archive as of a time.
+    Restore(RestoreArgs),
+    /// Move everything from a data folder into an empty PostgreSQL database, or back.
+    Move(MoveArgs),
+    /// Print a SHA-256 digest of each table and of all, and of the files: two copies of the data have equal ones, in any
+    /// store. A server may be running.
+    Digest {
+        /// Answer with JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring the tables of the PostgreSQL database to the form that this version needs. A server does that at its start,
+    /// too.
+    Migrate {
+        /// Only print what would be done.
+        #[arg(long)]
+        plan: bool,
+    },
+    /// Judge a rate limiter, a paginated list or a webhook receiver of yours by the laws that each must keep.
+    Laws(LawsArgs),
+    /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
+    Openapi,
+    /// Ask a server whether it is ready; exits with 1 if it is not, or does not answer.
+    Healthcheck {
+        /// Address of the server, such as http://127.0.0.1:8080 [default: that of the settings].
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+    },
+    /// Print the version.
+    Version,
+    /// Print the completions of a shell: `workgraph completions bash > /etc/bash_completion.d/workgraph`.
+    Completions {
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print the manual: `workgraph man | man -l -`.
+    Man,
+    /// Show the settings.
+    Config {
+        #[command(subcommand)]
+        what: ConfigCommand,
+    },
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) start: StartOptions,
+    /// Write the port into this file once requests are served.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) port_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting as it is in force, secrets left out.
+    Print,
+}
+
+/// Returns the command that is carried out where none is named.
+pub(crate) fn demo() -> Command {
+    let start = StartOptions {
+        demo: true,
+        ..StartOptions::default()
+    };
+    Command::Serve(ServeArgs {
+        start,
+        port_file: None,
+    })
+}
+
+/// Prints a line. The reader may have closed the pipe, which is no error.
+pub(crate) fn say(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
+}
+
+/// Writes bytes to standard output. The reader may have closed the pipe, which is no error.
+pub(crate) fn say_bytes(bytes: &[u8]) {
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(bytes);
+}
+
+#[cfg(test)]
+mod tests;

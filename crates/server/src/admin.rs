@@ -1,0 +1,17 @@
+//! The administration of a server: the service that changes users, apps and workspaces, the commands of `workgraph
+//! admin` that call it, and the first start.
+pub mod admin_commands;
+pub(crate) mod admin_service;
+pub(crate) mod answer_values;
+pub(crate) mod apps;
+pub(crate) mod bootstrap;
+pub(crate) mod bootstrap_file;
+pub(crate) mod command_text;
+pub(crate) mod commands;
+mod custom_types;
+pub(crate) mod demo;
+mod first_objects;
+mod rule_triggers;
+pub(crate) mod socket;
+pub(crate) mod users;
+mod workspace_directory;

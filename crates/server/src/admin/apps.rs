@@ -1,0 +1,196 @@
+//! The apps of the admin service: registered, distributed, switched off; and `workgraph admin app`.
+use crate::adapters::system_clock::random;
+use crate::admin::admin_commands::AppCommand;
+use crate::admin::admin_service::AdminService;
+use crate::admin::answer_values::time_or_null;
+use anyhow::{Context, Error, Result, bail};
+use serde_json::{Value, json};
+use workgraph_api::SCOPES;
+use workgraph_auth::authorization::registered_app::{check_name, mint_secret};
+use workgraph_auth::tokens::scope::DEFAULT;
+use workgraph_auth::{App, AuthStoreError, RedirectUri, RegisteredScopes, Secret};
+use workgraph_core::{Gid, Type};
+
+/// Properties with which an app is registered.
+pub(crate) struct NewApp<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) redirects: &'a [String],
+    pub(crate) scopes: RegisteredScopes,
+    pub(crate) owner: Gid,
+    /// Workspaces whose users may authorize it.
+    pub(crate) workspaces: &'a [Gid],
+}
+
+impl AdminService {
+    /// Registers an app. Its secret is shown once.
+    pub(crate) async fn create_app(&self, new: &NewApp<'_>) -> Result<(App, Secret)> {
+        let name = check_name(new.name)?;
+        if new.redirects.is_empty() {
+            bail!("an app has at least one redirect URL");
+        }
+        let register =
+            |url: &String| RedirectUri::register(url, self.loopback).with_context(|| url.clone());
+        if new.scopes.set().is_empty() {
+            bail!("an app has full permissions or at least one scope");
+        }
+        let (secret, digest) = mint_secret(&random(&*self.entropy)?);
+        let app = App {
+            id: self.api.confirmed_gid()?.get(),
+            name: name.to_owned(),
+            secret: Some(digest),
+            redirects: new.redirects.iter().map(register).collect::<Result<_>>()?,
+            scopes: new.scopes,
+            distribution: new.workspaces.iter().map(|gid| gid.get()).collect(),
+            disabled_in: Vec::new(),
+            owner: new.owner.get(),
+            created_at: self.clock.now(),
+            disabled_at: None,
+        };
+        let kept = self.as_operator().put_app(app.clone(), None).await;
+        kept.with_context(|| format!("the app {:?} can't be stored", app.name))?;
+        Ok((app, secret))
+    }
+
+    /// Returns an app, by its client ID.
+    pub(crate) async fn app(&self, id: &str) -> Result<App> {
+        let none = || format!("{id}: there is no app with this client ID");
+        let number = id.parse().ok().with_context(none)?;
+        let found = self.storage.oauth.app(number).await;
+        let found = found.with_context(|| format!("{id}: the app can't be read"))?;
+        let app = found.with_context(none)?;
+        Ok(std::sync::Arc::unwrap_or_clone(app))
+    }
+
+    /// Changes an app; tries again if another change was faster.
+    pub(crate) async fn change_app(&self, id: &str, change: impl Fn(&mut App)) -> Result<App> {
+        for _ in 0..8 {
+            let was = self.app(id).await?;
+            let mut app = was.clone();
+            change(&mut app);
+            match self.as_operator().put_app(app.clone(), Some(&was)).await {
+                Ok(()) => return Ok(app),
+                Err(AuthStoreError::Conflict) => {}
+                Err(e) => return Err(e).with_context(|| format!("{id}: the app can't be stored")),
+            }
+        }
+        bail!("{id}: this app is being changed by others")
+    }
+
+    /// Gives an app a new secret; the old one is dead at once.
+    pub(crate) async fn reset_app_secret(&self, id: &str) -> Result<(App, Secret)> {
+        let (secret, digest) = mint_secret(&random(&*self.entropy)?);
+        let app = self.change_app(id, |app| app.secret = Some(digest)).await?;
+        Ok((app, secret))
+    }
+}
+
+fn show_app(app: &App) -> Value {
+    let numbers = |all: &[u64]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let redirects: Vec<&str> = app.redirects.iter().map(RedirectUri::as_str).collect();
+    json!({
+        "client_id": app.client_id(),
+        "name": app.name,
+        "redirect_uris": redirects,
+        "full_permissions": app.scopes == RegisteredScopes::Full,
+        "scopes": app.scopes.set().to_string(),
+        "owner": app.owner.to_string(),
+        "workspaces": numbers(&app.distribution),
+        "disabled_in": numbers(&app.disabled_in),
+        "disabled_at": time_or_null(app.disabled_at),
+        "created_at": time_or_null(Some(app.created_at)),
+    })
+}
+
+/// Returns the app, with its new secret after its client ID.
+fn show_secret(app: &App, secret: &Secret) -> Value {
+    let mut shown = show_app(app);
+    if let Some(map) = shown.as_object_mut() {
+        map.insert("client_secret".to_owned(), secret.expose().into());
+    }
+    shown
+}
+
+/// Puts a number on a list or takes it off.
+fn set(list: &mut Vec<u64>, number: u64, on: bool) {
+    list.retain(|n| *n != number);
+    if on {
+        list.push(number);
+        list.sort_unstable();
+    }
+}
+
+/// Carries out a command about apps.
+///
+/// # Errors
+/// Says what is wrong with it, or that a store failed.
+pub(crate) async fn run(service: &AdminService, what: AppCommand) -> Result<Value> {
+    let workspace_gid =
+        async |gid: &str| Ok::<_, Error>(service.node(Type::Workspace, gid).await?.gid);
+    match what {
+        AppCommand::Create {
+            name,
+            redirect_uris,
+            scopes,
+            owner,
+            workspaces,
+        } => {
+            let owner = service.user(&owner).await?.gid;
+            let mut workspace_gids = Vec::with_capacity(workspaces.len());
+            for gid in &workspaces {
+                workspace_gids.push(workspace_gid(gid).await?);
+            }
+            let scopes = SCOPES.parse(scopes.as_deref().unwrap_or(DEFAULT));
+            let scopes = RegisteredScopes::from_set(scopes?);
+            let new = NewApp {
+                name: &name,
+                redirects: &redirect_uris,
+                scopes,
+                owner,
+                workspaces: &workspace_gids,
+            };
+            let (app, secret) = service.create_app(&new).await?;
+            Ok(show_secret(&app, &secret))
+        }
+        AppCommand::List { owner } => {
+            let owner = match owner {
+                Some(name) => Some(service.user(&name).await?.gid.get()),
+                None => None,
+            };
+            let apps = service.storage.oauth.apps(owner).await;
+            let apps = apps.context("the apps can't be read")?;
+            Ok(apps.iter().map(show_app).collect())
+        }
+        AppCommand::ResetSecret { client_id } => {
+            let (app, secret) = service.reset_app_secret(&client_id).await?;
+            Ok(show_secret(&app, &secret))
+        }
+        AppCommand::Distribute {
+            client_id,
+            workspace,
+            remove,
+        } => {
+            let gid = workspace_gid(&workspace).await?.get();
+            let change = |app: &mut App| set(&mut app.distribution, gid, !remove);
+            Ok(show_app(&service.change_app(&client_id, change).await?))
+        }
+        AppCommand::Disable {
+            client_id,
+            workspace: Some(workspace),
+            undo,
+        } => {
+            let gid = workspace_gid(&workspace).await?.get();
+            let change = |app: &mut App| set(&mut app.disabled_in, gid, !undo);
+            Ok(show_app(&service.change_app(&client_id, change).await?))
+        }
+        AppCommand::Disable {
+            client_id,
+            workspace: None,
+            undo,
+        } => {
+            let now = (!undo).then(|| service.clock.now());
+            let change =
+                |app: &mut App| app.disabled_at = now.map(|now| app.disabled_at.unwrap_or(now));
+            Ok(show_app(&service.change_app(&client_id, change).await?))
+        }
+    }
+}

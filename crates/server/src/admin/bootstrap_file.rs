@@ -1,0 +1,320 @@
+//! The file `bootstrap.json`: the first users, workspaces, tokens and apps, and the first passwords.
+use crate::adapters::data_dir::write_private;
+use crate::config::Config;
+use anyhow::{Context, Result};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Content of `bootstrap.json`. Tests and tools read these keys.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Bootstrap {
+    /// Address of the API.
+    pub base_url: String,
+    /// Address of the authorization server and the pages.
+    pub auth_url: String,
+    /// First users; the first of them is the admin.
+    pub users: Vec<UserEntry>,
+    /// First workspaces.
+    pub workspaces: Vec<WorkspaceEntry>,
+    /// First teams.
+    pub teams: Vec<TeamEntry>,
+    /// Personal access token of the first user.
+    pub personal_access_token: String,
+    /// Token of another user of a demo, with limits of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_token: Option<String>,
+    /// Token of a user of the demo's free workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_token: Option<String>,
+    /// First apps.
+    #[serde(default)]
+    pub apps: Vec<AppEntry>,
+}
+
+/// User of `bootstrap.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UserEntry {
+    /// Gid of the user.
+    pub gid: String,
+    /// Name.
+    pub name: String,
+    /// Address to sign in with.
+    pub email: String,
+    /// Password of the first user, until it is used or replaced; in a demo, until it is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+}
+
+/// Workspace of `bootstrap.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkspaceEntry {
+    /// Gid of the workspace.
+    pub gid: String,
+    /// Name.
+    pub name: String,
+    /// Plan: `free` or `paid`.
+    pub plan: String,
+}
+
+/// Team of `bootstrap.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TeamEntry {
+    /// Gid of the team.
+    pub gid: String,
+    /// Name.
+    pub name: String,
+    /// Gid of its workspace.
+    pub workspace: String,
+}
+
+/// App of `bootstrap.json`, with its secret.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AppEntry {
+    /// Name.
+    pub name: String,
+    /// Client id.
+    pub client_id: String,
+    /// Client secret.
+    pub client_secret: String,
+    /// Registered redirect URI.
+    pub redirect_uri: String,
+    /// True if the app asks for full permissions instead of scopes.
+    pub full_permissions: bool,
+    /// Registered scopes, separated by blanks.
+    pub scopes: String,
+}
+
+/// Place of the file: the data folder, or the folder that the nodes of a database share. One node makes the first users, and
+/// operators need not know which.
+#[derive(Clone, Debug)]
+pub(crate) struct BootstrapFile {
+    folder: PathBuf,
+    /// Data folder of this node, if that is another.
+    own: Option<PathBuf>,
+}
+
+/// Name of the file.
+const NAME: &str = "bootstrap.json";
+
+impl BootstrapFile {
+    /// Returns the place that follows from the settings.
+    pub(crate) fn of(config: &Config) -> Self {
+        let (folder, own) = (config.files_folder(), config.folder());
+        let is_own = match (folder.canonicalize(), own.canonicalize()) {
+            (Ok(folder), Ok(own)) => folder == own,
+            _ => folder == own,
+        };
+        Self {
+            folder: folder.to_owned(),
+            own: (!is_own).then(|| own.to_owned()),
+        }
+    }
+
+    /// Returns the path that new files have.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join(NAME)
+    }
+
+    /// Reads the file, and says where it is. Operators may remove it, since it holds secrets; then it is not made again.
+    ///
+    /// # Errors
+    /// Fails if it can't be read.
+    pub(crate) fn kept(&self) -> Result<Option<(PathBuf, Bootstrap)>> {
+        // Nodes of earlier versions have it in their own folders.
+        for folder in std::iter::once(&self.folder).chain(&self.own) {
+            let path = folder.join(NAME);
+            let named = || path.display().to_string();
+            match std::fs::read(&path) {
+                Ok(bytes) => {
+                    let boot = serde_json::from_slice(&bytes).with_context(named)?;
+                    return Ok(Some((path, boot)));
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+                Err(e) => return Err(e).with_context(named),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes the file of a first start, and a link to it in the data folder, if it is elsewhere.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub(crate) fn save(&self, boot: &Bootstrap) -> Result<()> {
+        let path = self.path();
+        save(&path, boot)?;
+        let Some(own) = &self.own else {
+            return Ok(());
+        };
+        let link = own.join(NAME);
+        let target = path.canonicalize();
+        let target = target.with_context(|| path.display().to_string())?;
+        match std::os::unix::fs::symlink(target, &link) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            made => made.with_context(|| link.display().to_string()),
+        }
+    }
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// Fails if it can't be written.
+pub(crate) fn save(path: &Path, boot: &Bootstrap) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(boot)?;
+    text.push(b'\n');
+    write_private(path, &text)
+}
+
+/// Passwords in the file, which are removed once they are used or replaced.
+#[derive(Debug)]
+pub(crate) struct FirstPasswords {
+    place: BootstrapFile,
+    /// True in a demo, whose passwords stay in the file after a sign-in.
+    demo: bool,
+    /// Lock held while the file is read and written.
+    file: Mutex<()>,
+}
+
+impl FirstPasswords {
+    /// Returns the passwords in a file.
+    pub(crate) fn of(place: BootstrapFile, demo: bool) -> Self {
+        Self {
+            place,
+            demo,
+            file: Mutex::default(),
+        }
+    }
+
+    /// Removes the password of a user who has signed in with it.
+    pub(crate) fn used(&self, user: u64) {
+        if !self.demo {
+            self.changed(user);
+        }
+    }
+
+    /// Removes the password of a user whose password was replaced.
+    pub(crate) fn changed(&self, user: u64) {
+        if let Err(error) = self.remove(&user.to_string()) {
+            tracing::error!(
+                reason = format!("{error:#}"),
+                "a first password still stands in bootstrap.json"
+            );
+        }
+    }
+
+    fn remove(&self, user: &str) -> Result<()> {
+        let _alone = self.file.lock();
+        let Some((path, mut boot)) = self.place.kept()? else {
+            return Ok(());
+        };
+        let mut own = boot.users.iter_mut().filter(|entry| entry.gid == user);
+        match own.find_map(|entry| entry.password.take()) {
+            Some(_) => save(&path, &boot),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the place in a folder of one server.
+    fn place(folder: &Path) -> BootstrapFile {
+        BootstrapFile {
+            folder: folder.to_owned(),
+            own: None,
+        }
+    }
+
+    /// B68.
+    #[test]
+    fn a_first_password_stays_until_it_is_used_or_another_one_takes_its_place() {
+        let name = format!("workgraph-first-password-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        crate::adapters::data_dir::create_data_dir(&folder).unwrap();
+        let entry = |gid: &str| UserEntry {
+            gid: gid.to_owned(),
+            name: "Ada".to_owned(),
+            email: format!("{gid}@example.com"),
+            password: Some(format!("password of {gid}")),
+        };
+        let boot = Bootstrap {
+            users: ["1", "2", "11"].map(entry).into(),
+            personal_access_token: "wgp_x".to_owned(),
+            ..Bootstrap::default()
+        };
+        let left = || {
+            let text = std::fs::read_to_string(place(&folder).path()).unwrap();
+            assert!(text.contains("wgp_x"), "{text}");
+            let all = ["1", "2", "11"].into_iter();
+            all.filter(|gid| text.contains(&format!("password of {gid}\"")))
+                .collect::<Vec<_>>()
+        };
+        FirstPasswords::of(place(&folder), false).used(1);
+        assert!(
+            !place(&folder).path().exists(),
+            "a file that is gone stays so"
+        );
+        place(&folder).save(&boot).unwrap();
+        let demo = FirstPasswords::of(place(&folder), true);
+        demo.used(1);
+        assert_eq!(left(), ["1", "2", "11"]);
+        demo.changed(1);
+        assert_eq!(left(), ["2", "11"]);
+        let first = FirstPasswords::of(place(&folder), false);
+        for _ in 0..2 {
+            first.used(2);
+            first.used(3);
+            assert_eq!(left(), ["11"]);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_gone_was_removed_and_one_that_cannot_be_read_is_told() {
+        let name = format!("workgraph-bootstrap-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        crate::adapters::data_dir::create_data_dir(&folder).unwrap();
+        assert!(place(&folder).kept().unwrap().is_none());
+        std::fs::create_dir(place(&folder).path()).unwrap();
+        let error = format!("{:#}", place(&folder).kept().unwrap_err());
+        assert!(error.contains("bootstrap.json: "), "{error}");
+        std::fs::remove_dir(place(&folder).path()).unwrap();
+        std::fs::write(place(&folder).path(), "{").unwrap();
+        assert!(place(&folder).kept().is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn nodes_have_one_file_in_the_folder_they_share_and_its_first_passwords_end_on_any_of_them() {
+        let root = std::env::temp_dir().join(format!("workgraph-boot-{}", std::process::id()));
+        let (shared, first, second) = (root.join("shared"), root.join("a"), root.join("b"));
+        for folder in [&shared, &first, &second] {
+            crate::adapters::data_dir::create_data_dir(folder).unwrap();
+        }
+        let of = |own: &Path| BootstrapFile {
+            folder: shared.clone(),
+            own: Some(own.to_owned()),
+        };
+        let boot = Bootstrap {
+            users: vec![UserEntry {
+                gid: "1".to_owned(),
+                name: "Ada".to_owned(),
+                email: "ada@example.com".to_owned(),
+                password: Some("the first password".to_owned()),
+            }],
+            ..Bootstrap::default()
+        };
+        of(&first).save(&boot).unwrap();
+        let read = |folder: &Path| std::fs::read_to_string(folder.join(NAME)).unwrap();
+        assert!(read(&first).contains("the first password"));
+        assert!(!second.join(NAME).exists());
+        FirstPasswords::of(of(&second), false).used(1);
+        assert!(!read(&shared).contains("password"));
+        assert!(!read(&first).contains("password"));
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+}

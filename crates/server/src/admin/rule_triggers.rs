@@ -1,0 +1,55 @@
+//! Triggers of rules, which the operator makes and deletes.
+use crate::admin::admin_commands::RuleTriggerCommand;
+use crate::admin::admin_service::{AdminService, require_name};
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::resources::rule_trigger;
+use workgraph_core::rules::rule_trigger_rules::{create_trigger, delete_trigger};
+use workgraph_core::{Gid, Node, Type};
+
+/// Carries out a command on triggers.
+///
+/// # Errors
+/// Says what is wrong with it, or that the store failed.
+pub(crate) async fn run(service: &AdminService, what: RuleTriggerCommand) -> Result<Value> {
+    match what {
+        RuleTriggerCommand::Create { name, project } => {
+            require_name(&name)?;
+            let project = service.node(Type::Project, &project).await?;
+            let made = service.commit(|work, _| create_trigger(work, &project, &name));
+            let gid = made.await;
+            let gid = gid.with_context(|| format!("the trigger {name:?} can't be made"))?;
+            let node = service.node(Type::RuleTrigger, &gid.to_string()).await?;
+            Ok(show(&node))
+        }
+        RuleTriggerCommand::List { project } => {
+            let project = service.node(Type::Project, &project).await?.gid;
+            let view = service.read(|want| {
+                let at = want.add_ref(project);
+                want.incoming_edges
+                    .push((at, rel::RULE_TRIGGER_OF, usize::MAX >> 1));
+            });
+            let view = view.await?;
+            let edges = view.sources(project, rel::RULE_TRIGGER_OF).iter();
+            let gids: Vec<Gid> = edges.map(|edge| edge.src).collect();
+            Ok(service.nodes(&gids).await?.iter().map(show).collect())
+        }
+        RuleTriggerCommand::Delete { gid } => {
+            let trigger = service.node(Type::RuleTrigger, &gid).await?;
+            let deleted = service.commit(|work, _| delete_trigger(work, &trigger));
+            let deleted = deleted.await;
+            deleted.with_context(|| format!("{gid}: the trigger can't be deleted"))?;
+            Ok(json!({"gid": gid, "deleted": true}))
+        }
+    }
+}
+
+fn show(trigger: &Node) -> Value {
+    let project = trigger.get(rule_trigger::PROJECT);
+    json!({
+        "gid": trigger.gid.to_string(),
+        "name": trigger.title(),
+        "project": project.map(|gid| gid.to_string()),
+    })
+}

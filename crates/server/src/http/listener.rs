@@ -1,0 +1,194 @@
+//! Listening: accepts connections, ends idle ones, and drains them at the end.
+use crate::http::accept::accept_all;
+use crate::http::app_state::{AppState, ConnectionContext};
+use crate::http::connections::{ClientConnection, TICK_MILLIS};
+use crate::http::instrumented_socket::InstrumentedSocket;
+use crate::http::request_service;
+use crate::http::stop_signal::StopSignal;
+use anyhow::Result;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulConnection;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{MissedTickBehavior, interval};
+use workgraph_api::ConnectionTokenCache;
+
+/// Most bytes of a head that hyper itself may read; beyond it the refusal has no body.
+const HARD_HEAD: usize = 64 << 10;
+/// Bytes that a client may send on a stream of HTTP/2, and on all streams of a connection, before they are read.
+const STREAM_WINDOW: u32 = 128 << 10;
+const CONNECTION_WINDOW: u32 = 256 << 10;
+/// Connections that the listener of the metrics serves at a time, and the longest time of each.
+const SCRAPERS: usize = 64;
+const SCRAPE: Duration = Duration::from_secs(60);
+
+/// Serves until the server is asked to stop or this node is replaced, then lets requests that have begun end, unless it is
+/// asked to stop again.
+///
+/// # Errors
+/// Fails if it can't go on.
+pub(crate) async fn serve(
+    edge: Arc<AppState>,
+    (listener, metrics): (TcpListener, Option<TcpListener>),
+    stop: Arc<StopSignal>,
+    replaced: impl Future<Output = ()>,
+) -> Result<()> {
+    let door = Arc::clone(&edge.connections);
+    let builder = Arc::new(builder(&edge));
+    if let Some(listener) = metrics {
+        tokio::spawn(serve_metrics(Arc::clone(&edge), listener));
+    }
+    let (mut asked, mut replaced) = (pin!(stop.requested(1)), pin!(replaced));
+    let mut ticks = interval(Duration::from_millis(TICK_MILLIS));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut count, mut paused) = (0u32, false);
+    loop {
+        tokio::select! {
+            accepted = listener.accept(), if !paused => match accepted {
+                Ok((stream, _)) => connect(&edge, &builder, stream),
+                // Out of descriptors, most likely: the next tick may end idle connections, which frees some.
+                Err(e) => {
+                    tracing::warn!(reason = e.to_string(), "a connection was not accepted");
+                    paused = true;
+                }
+            },
+            _ = ticks.tick() => {
+                paused = false;
+                door.tick();
+                count = count.wrapping_add(1);
+                if count.is_multiple_of(120) {
+                    tokio::spawn(write_uses(Arc::clone(&edge)));
+                }
+                if count.is_multiple_of(240) {
+                    edge.clock.catch_up();
+                    edge.api.sweep_limits();
+                }
+            }
+            () = &mut asked => break,
+            () = &mut replaced => break,
+        }
+    }
+    drop(listener);
+    edge.draining.store(true, Relaxed);
+    tracing::info!(connections = door.open_connections(), "draining");
+    let drained = tokio::time::timeout(edge.http.drain_timeout, door.drain());
+    tokio::select! {
+        outcome = drained => if outcome.is_err() {
+            tracing::warn!(connections = door.open_connections(), "connections were cut off");
+        },
+        () = stop.requested(2) => {}
+    }
+    write_uses(edge).await;
+    Ok(())
+}
+
+/// Writes buffered last-used times of tokens to the store.
+async fn write_uses(edge: Arc<AppState>) {
+    if let Err(error) = edge.api.flush_token_usage().await {
+        let reason = error.to_string();
+        tracing::warn!(reason, "when tokens were last used was not written");
+    }
+}
+
+fn builder(edge: &AppState) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        // Slow heads and idle connections are ended by the connection tracker, which looks at all of them at once.
+        .header_read_timeout(None)
+        // A bound of our own on the number of headers would put room for them on the heap for each
+        // request; hyper's is ours.
+        .max_buf_size(HARD_HEAD)
+        // Requests that have begun are answered or done, even if the client is gone: nothing is read meanwhile.
+        .half_close(true);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(edge.http.streams)
+        // What arrives before its request is authorized waits in these windows, and counts in no budget.
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(u32::try_from(HARD_HEAD).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(20);
+    builder
+}
+
+fn connect(edge: &Arc<AppState>, builder: &Arc<Builder<TokioExecutor>>, stream: TcpStream) {
+    let Some((client, inside)) = stream
+        .peer_addr()
+        .ok()
+        .and_then(|peer| edge.connections.register(peer.ip()))
+    else {
+        return;
+    };
+    // A socket without it is slower, not wrong.
+    let _ = stream.set_nodelay(true);
+    let (edge, builder) = (Arc::clone(edge), Arc::clone(builder));
+    let peer = Arc::new(ConnectionContext {
+        edge,
+        connection: Arc::clone(&client),
+        token_cache: ConnectionTokenCache::default(),
+    });
+    let task = tokio::spawn(async move {
+        let _inside = inside;
+        let client = Arc::clone(&peer.connection);
+        let io = TokioIo::new(InstrumentedSocket::new(stream, Arc::clone(&client)));
+        let service =
+            service_fn(move |request| request_service::handle_request(Arc::clone(&peer), request));
+        let connection = builder.serve_connection(io, service).into_owned();
+        if let Err(e) = until_closed(connection, &client).await {
+            tracing::debug!(reason = e.to_string(), "a connection broke");
+        }
+    });
+    client.served_by(task.abort_handle());
+}
+
+/// Serves a connection; once it is to be closed, no further than the requests it has begun.
+async fn until_closed<C: GracefulConnection>(
+    connection: C,
+    client: &ClientConnection,
+) -> C::Output {
+    let mut connection = pin!(connection);
+    let (mut is_first_poll, mut is_closing_announced) = (true, false);
+    // At each of its requests this is no more than a look at the connection's own flag; the watch channel of the
+    // library is a lock that all connections share.
+    poll_fn(move |cx| {
+        if std::mem::take(&mut is_first_poll) {
+            client.on_close(cx.waker());
+        }
+        if !is_closing_announced && client.is_closing() {
+            is_closing_announced = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// Runs a listener for nothing but metrics and health, which may be on another network.
+async fn serve_metrics(edge: Arc<AppState>, listener: TcpListener) {
+    let mut plain = Builder::new(TokioExecutor::new());
+    plain
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(10));
+    let plain = Arc::new(plain);
+    let serve = move |stream| {
+        let (edge, plain) = (Arc::clone(&edge), Arc::clone(&plain));
+        async move {
+            let service = service_fn(move |request| {
+                request_service::serve_metrics(Arc::clone(&edge), request)
+            });
+            let connection = plain.serve_connection(TokioIo::new(stream), service);
+            // A scraper that closes its connection is no error.
+            let _ = tokio::time::timeout(SCRAPE, connection).await;
+        }
+    };
+    accept_all("metrics", SCRAPERS, |cx| listener.poll_accept(cx), serve).await;
+}

@@ -1,0 +1,94 @@
+//! Builder of a server within another program, such as a test of an integration.
+use crate::config::{self, Config};
+use crate::server::running_server::Server;
+use crate::server::start_options::StartOptions;
+use crate::server::surroundings::{Surroundings, TemporaryFolder};
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+use tokio::runtime::Builder;
+
+/// Builder of a server: [`Server::builder`].
+///
+/// Without other words it listens on a free port of this machine, and keeps its data in a folder of its own that goes with
+/// it.
+#[derive(Clone, Debug, Default)]
+pub struct ServerBuilder {
+    options: StartOptions,
+    data: Option<PathBuf>,
+    settings: Vec<(String, String)>,
+}
+
+impl ServerBuilder {
+    /// Starts with two workspaces and a small graph to try things on, and with the settings of a demo: apps and webhooks may
+    /// be on this machine.
+    #[must_use]
+    pub const fn demo(mut self) -> Self {
+        self.options.demo = true;
+        self
+    }
+
+    /// Keeps the data in this folder, and leaves it there. It is made if it does not exist.
+    #[must_use]
+    pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.data = Some(folder.into());
+        self
+    }
+
+    /// Gives a setting a value, as `--set KEY=VALUE` does, for example `limits.search` and `120`. The last value of a setting
+    /// counts.
+    #[must_use]
+    pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((key.into(), value.into()));
+        self
+    }
+
+    /// Starts the server on a runtime of its own, so that code that blocks the caller's does not hold it up.
+    ///
+    /// # Errors
+    /// Fails if a setting is unknown or can't have its value, the address is in use, or the store can't be used.
+    pub async fn start(self) -> Result<Server> {
+        let folder = match self.data.is_none() {
+            true => Some(TemporaryFolder::make()?),
+            false => None,
+        };
+        let runtime = Builder::new_multi_thread().enable_all().build()?;
+        let surroundings = Surroundings::new(runtime, folder);
+        let config = self.config(surroundings.folder())?;
+        let prepared = surroundings.run(Server::prepare(config, self.options));
+        let prepared = prepared.await?;
+        let mut server = {
+            let _entered = surroundings.enter();
+            prepared.serve()
+        };
+        server.surroundings = Some(surroundings);
+        Ok(server)
+    }
+
+    /// Returns the settings, in which the words of the builder count.
+    fn config(&self, temporary: Option<&TemporaryFolder>) -> Result<Config> {
+        let mut config = match self.options.demo {
+            true => Config::of_a_demo(),
+            false => Config::default(),
+        };
+        config::set(&mut config, "listen", "127.0.0.1:0")?;
+        let folder = self.data.as_deref();
+        let folder = folder.or(temporary.map(TemporaryFolder::path));
+        let folder = folder.context("the server has no data folder")?;
+        let folder = folder.to_str();
+        let folder = folder.context("the name of the data folder is not UTF-8")?;
+        config::set(&mut config, "data", folder)?;
+        for (key, value) in &self.settings {
+            config::set(&mut config, key, value)?;
+        }
+        config.limits.deadline = config.http.request_timeout;
+        Ok(config)
+    }
+}
+
+impl Server {
+    /// Returns a builder of a server.
+    #[must_use]
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::default()
+    }
+}

@@ -1,0 +1,97 @@
+//! Maintenance: keys are rotated, and codes, sessions, files and jobs that ended long ago are removed.
+use crate::adapters::signing_key_store::SigningKeyStore;
+use crate::adapters::stores::Storage;
+use crate::http::app_state::AppState;
+use crate::workers::work_lease_renewal::WorkLeaseRenewal;
+use std::sync::Arc;
+use std::time::Duration;
+use workgraph_api::Clock;
+use workgraph_api::features::attachments::SweepCounts;
+use workgraph_core::storage::SharedWork;
+
+/// Most steps of forgetting jobs that are taken each time.
+const CLEANUP_STEPS_MAX: usize = 10_000;
+/// Age at which a file that another node began to upload has an owner, or never will.
+const FOREIGN_UPLOAD_MAX: Duration = Duration::from_secs(86_400);
+/// Time between two runs of the maintenance.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Runs the maintenance at the start and every hour, beside the requests: signing keys are made and rotated, codes,
+/// sessions and tokens that ended long ago are forgotten, and old files and jobs are removed.
+pub(crate) async fn run_maintenance(
+    app_state: Arc<AppState>,
+    keys: Arc<SigningKeyStore>,
+    storage: Arc<Storage>,
+    remember: Duration,
+) {
+    let mut lease = WorkLeaseRenewal::new(&storage.leases, SharedWork::Maintenance);
+    let mut hours = tokio::time::interval(HOUR);
+    hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    for hour in 0u64.. {
+        hours.tick().await;
+        keys.refresh();
+        app_state.portal.sweep();
+        sweep_files(&app_state).await;
+        if lease.renew_if_due().await.is_none() {
+            // Another node does the rest.
+            continue;
+        }
+        if hour % 24 == 0 {
+            sweep_attachments(&app_state).await;
+        }
+        match app_state.api.cleanup_jobs(CLEANUP_STEPS_MAX).await {
+            Ok(0) => {}
+            Ok(steps) => tracing::debug!(steps, "forgot jobs"),
+            Err(error) => tracing::warn!(reason = error.to_string(), "no job was forgotten"),
+        }
+        let before = Clock::now(&*app_state.clock).checked_sub(remember);
+        let swept = match before {
+            Some(before) => storage.oauth.delete_expired(before).await,
+            None => Ok(0),
+        };
+        match swept {
+            Ok(0) => {}
+            Ok(rows) => tracing::debug!(rows, "forgot what was over"),
+            Err(e) => tracing::warn!(reason = e.to_string(), "nothing was swept"),
+        }
+    }
+}
+
+/// Removes the files of exports whose time is up.
+async fn sweep_files(app_state: &AppState) {
+    let (exports, now) = (
+        Arc::clone(&app_state.exports),
+        Clock::now(&*app_state.clock),
+    );
+    match tokio::task::spawn_blocking(move || exports.sweep(now)).await {
+        Ok(Ok(0)) => {}
+        Ok(Ok(files)) => tracing::debug!(files, "removed files of exports"),
+        Ok(Err(e)) => tracing::warn!(reason = e.to_string(), "no file of an export was removed"),
+        Err(e) => tracing::warn!(reason = e.to_string(), "no file of an export was removed"),
+    }
+}
+
+/// Removes files of attachments that nothing owns: left over from a crash, or of attachments that were deleted.
+async fn sweep_attachments(app_state: &AppState) {
+    let min_age = if app_state.storage.is_shared {
+        FOREIGN_UPLOAD_MAX
+    } else {
+        Duration::ZERO
+    };
+    match app_state.api.sweep_attachment_files(min_age).await {
+        Ok(SweepCounts {
+            removed: 0,
+            failed: 0,
+            ..
+        }) => {}
+        Ok(SweepCounts {
+            kept,
+            removed,
+            failed,
+        }) => tracing::info!(kept, removed, failed, "swept the files of attachments"),
+        Err(e) => tracing::warn!(
+            reason = e.to_string(),
+            "the files of attachments were not swept"
+        ),
+    }
+}

@@ -1,0 +1,128 @@
+//! A server that serves, and its end.
+use crate::admin::bootstrap_file::Bootstrap;
+use crate::admin::socket;
+use crate::config::Config;
+use crate::http::stop_signal::StopSignal;
+use crate::runtime_limits::RuntimeLimits;
+use crate::server::background_work::BackgroundWork;
+use crate::server::surroundings::Surroundings;
+use crate::server_resources::ServerResources;
+use anyhow::{Context, Result};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::task::JoinHandle;
+use workgraph_api::Api;
+
+/// Server that serves requests until it is stopped: on a runtime of its own if a builder made it, else on the one it was
+/// prepared on.
+///
+/// A server that is dropped is asked to stop, and nobody waits for it: [`Server::stop`] does.
+pub struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) root: String,
+    pub(crate) base_url: String,
+    pub(crate) bootstrap: Option<Bootstrap>,
+    pub(crate) banner: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) resources: ServerResources,
+    pub(crate) limits: Arc<RuntimeLimits>,
+    pub(crate) api: Arc<Api>,
+    pub(crate) work: BackgroundWork,
+    pub(crate) stop: StopOnDrop,
+    pub(crate) listening: JoinHandle<Result<()>>,
+    pub(crate) surroundings: Option<Surroundings>,
+}
+
+/// Handle that asks a server to stop when it is dropped.
+pub(crate) struct StopOnDrop(pub(crate) Arc<StopSignal>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.request();
+    }
+}
+
+impl Server {
+    /// Returns the address at which the server listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the address of the API, such as `http://127.0.0.1:8080/api/1.0`, which clients are given.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Returns the address of the authorization server and the pages, such as `http://127.0.0.1:8080`.
+    #[must_use]
+    pub fn auth_url(&self) -> &str {
+        &self.root
+    }
+
+    /// Returns the first users, workspaces, tokens and apps, if `bootstrap.json` still exists.
+    #[must_use]
+    pub const fn bootstrap(&self) -> Option<&Bootstrap> {
+        self.bootstrap.as_ref()
+    }
+
+    /// Returns the text that tells a person what is served and what to try.
+    #[must_use]
+    pub fn banner(&self) -> &str {
+        &self.banner
+    }
+
+    /// Takes over the limits of these settings; all others need a restart.
+    ///
+    /// # Errors
+    /// Fails if they can't be in force.
+    pub fn reload(&self, config: &Config) -> Result<()> {
+        self.limits.reload(config, &self.api)
+    }
+
+    /// Asks the server to stop: requests that have begun are let end. Asked again, it cuts them off.
+    pub fn request_stop(&self) {
+        self.stop.0.request();
+    }
+
+    /// Waits until nothing is served any more: the server was asked to stop, or another node has its number. Then
+    /// [`Server::finish`] ends what works beside requests.
+    ///
+    /// # Errors
+    /// Fails if the server could not go on.
+    pub async fn stopped(&mut self) -> Result<()> {
+        let ended = (&mut self.listening).await;
+        ended.context("the listener broke off")?
+    }
+
+    /// Ends the work beside requests, and gives up what the server holds.
+    ///
+    /// # Errors
+    /// Fails if another node has the number of this one.
+    pub async fn finish(self) -> Result<()> {
+        self.work.end().await;
+        let left = self.resources.leave().await;
+        socket::remove(&self.folder);
+        tracing::info!("stopped");
+        left
+    }
+
+    /// Stops in good order, and waits until that is done: then nothing of the server is open any more.
+    ///
+    /// # Errors
+    /// Fails if the server could not go on before it was asked to stop.
+    pub async fn stop(mut self) -> Result<()> {
+        match self.surroundings.take() {
+            Some(surroundings) => surroundings.end(self.stop_here()).await,
+            None => self.stop_here().await,
+        }
+    }
+
+    async fn stop_here(mut self) -> Result<()> {
+        self.request_stop();
+        let outcome = self.stopped().await;
+        outcome.and(self.finish().await)
+    }
+}

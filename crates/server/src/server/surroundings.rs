@@ -1,0 +1,100 @@
+//! The runtime and the folder that a server within another program has for itself.
+use crate::adapters::system_clock::{SystemEntropy, hex, random};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::runtime::{EnterGuard, Runtime};
+use tokio::task::spawn_blocking;
+
+/// Time that blocking work has to end in when a server stops.
+const BLOCKING_MAX: Duration = Duration::from_secs(10);
+
+/// Runtime and folder of a server. They end with it: a task that still has a part of the server open ends with the runtime,
+/// and the folder is removed after it.
+pub(crate) struct Surroundings {
+    runtime: Option<Runtime>,
+    /// Data folder that nobody named.
+    folder: Option<TemporaryFolder>,
+}
+
+impl Surroundings {
+    pub(crate) const fn new(runtime: Runtime, folder: Option<TemporaryFolder>) -> Self {
+        Self {
+            runtime: Some(runtime),
+            folder,
+        }
+    }
+
+    pub(crate) const fn folder(&self) -> Option<&TemporaryFolder> {
+        self.folder.as_ref()
+    }
+
+    /// Runs a future on the runtime.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let runtime = self.runtime.as_ref().context("the runtime has ended")?;
+        let ended = runtime.spawn(future).await;
+        ended.context("the server broke off")?
+    }
+
+    /// Makes the runtime that of this thread, until the guard is dropped.
+    pub(crate) fn enter(&self) -> Option<EnterGuard<'_>> {
+        self.runtime.as_ref().map(Runtime::enter)
+    }
+
+    /// Runs the end of the server, and ends its runtime.
+    pub(crate) async fn end(
+        mut self,
+        last: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> Result<()> {
+        let outcome = self.run(last).await;
+        if let Some(runtime) = self.runtime.take() {
+            let ending = spawn_blocking(move || runtime.shutdown_timeout(BLOCKING_MAX));
+            ending
+                .await
+                .context("the runtime of the server broke off")?;
+        }
+        outcome
+    }
+}
+
+impl Drop for Surroundings {
+    fn drop(&mut self) {
+        // Within a runtime nothing may wait for another one.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+        drop(self.folder.take());
+    }
+}
+
+/// Folder that is removed, with all that is in it, when this value is dropped.
+pub(crate) struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    /// Makes a folder with a random name in the system's temporary folder.
+    ///
+    /// # Errors
+    /// Fails if it can't be made.
+    pub(crate) fn make() -> Result<Self> {
+        let name = hex(&random::<16>(&SystemEntropy::new())?);
+        let path = std::env::temp_dir().join(format!("workgraph-{name}"));
+        std::fs::create_dir(&path).with_context(|| path.display().to_string())?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            let (folder, reason) = (self.0.display().to_string(), error.to_string());
+            tracing::warn!(folder, reason, "a temporary data folder was not removed");
+        }
+    }
+}
