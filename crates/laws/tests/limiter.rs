@@ -5,8 +5,9 @@
 )]
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use workgraph_laws::limiter::{JsonLinesLimiter, judge, laws};
+use workgraph_laws::limiter::{JsonLinesLimiter, LimiterSetup, LimiterSubject as _, judge, laws};
 use workgraph_laws::{RunOptions, Verdict};
 
 /// Returns an example that answers JSON lines, which cargo builds with the tests.
@@ -20,10 +21,18 @@ fn adapter() -> String {
     example("json_lines_limiter")
 }
 
+/// Returns options for a quick run.
+fn few() -> RunOptions {
+    RunOptions {
+        operations: 500,
+        ..RunOptions::default()
+    }
+}
+
 #[test]
 fn the_limiter_of_workgraph_limits_keeps_every_law() {
     let mut subject = JsonLinesLimiter::start_program(&example("workgraph_limits"), &[]).unwrap();
-    let report = judge(&mut subject, &RunOptions::default()).unwrap();
+    let report = judge(&mut subject, &few()).unwrap();
     assert_eq!(
         report.with_verdict(Verdict::Holds).count(),
         laws().count(),
@@ -47,10 +56,33 @@ fn each_law_fails_on_its_mutant_through_the_protocol() {
     }
 }
 
+/// 100,000 operations over JSON lines take less than ten seconds, also where nothing is optimized: the quickest of a hundred rounds
+/// of 100 takes less than 10 ms. Other tests run at the same time.
+#[test]
+fn a_hundred_thousand_operations_over_json_lines_take_less_than_ten_seconds() {
+    let mut subject = JsonLinesLimiter::start_program(&adapter(), &[]).unwrap();
+    let setup = LimiterSetup {
+        window_ms: 60_000,
+        quota: 5,
+        permits: None,
+        cost: None,
+    };
+    let rounds = (0..100).map(|round| {
+        let begun = Instant::now();
+        subject.start(&setup).unwrap();
+        for operation in 1..100 {
+            subject.admit("a", 1, round * 1_000 + operation).unwrap();
+        }
+        begun.elapsed()
+    });
+    let quickest = rounds.min().unwrap();
+    assert!(quickest < Duration::from_millis(10), "{quickest:?}");
+}
+
 #[test]
 fn the_reference_keeps_every_law_through_the_protocol() {
     let mut subject = JsonLinesLimiter::start_program(&adapter(), &[]).unwrap();
-    let report = judge(&mut subject, &RunOptions::default()).unwrap();
+    let report = judge(&mut subject, &few()).unwrap();
     assert_eq!(report.exit_status(&[]), 0, "{report}");
 }
 

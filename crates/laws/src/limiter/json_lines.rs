@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::scenario::START;
@@ -115,13 +116,18 @@ impl JsonLinesLimiter {
         })
     }
 
-    fn ask(&mut self, operation: &Value) -> Result<Value, SubjectError> {
-        writeln!(self.input, "{operation}")
-            .and_then(|()| self.input.flush())
-            .map_err(|error| {
-                SubjectError(format!("the program takes no more operations: {error}"))
-            })?;
+    /// Sends an operation and reads its answer. The line is one write, so that the program wakes up once for it.
+    fn ask<T: for<'a> Deserialize<'a>>(&mut self, operation: &Value) -> Result<T, SubjectError> {
+        let line = format!("{operation}\n");
+        self.input.write_all(line.as_bytes()).map_err(|error| {
+            SubjectError(format!("the program takes no more operations: {error}"))
+        })?;
         self.read()
+    }
+
+    /// Sends an operation whose answer says nothing.
+    fn tell(&mut self, operation: &Value) -> Result<(), SubjectError> {
+        self.ask::<IgnoredAny>(operation).map(|_| ())
     }
 }
 
@@ -150,14 +156,12 @@ impl LimiterSubject for JsonLinesLimiter {
             );
             operation.extend(setup.cost.map(|cost| ("cost".to_owned(), cost.into())));
         }
-        self.ask(&operation).map(|_| ())
+        self.tell(&operation)
     }
 
     fn admit(&mut self, key: &str, weight: u32, now: u64) -> Result<LimiterAnswer, SubjectError> {
-        let answer = self.ask(&json!({"op": "admit", "key": key, "weight": weight, "now": now}))?;
-        let text = answer.to_string();
-        let answer: Admission = serde_json::from_value(answer)
-            .map_err(|error| SubjectError(format!("{text} is no answer to admit: {error}")))?;
+        let answer: Admission =
+            self.ask(&json!({"op": "admit", "key": key, "weight": weight, "now": now}))?;
         if answer.admitted {
             return Ok(LimiterAnswer::Admitted {
                 ticket: answer.ticket,
@@ -171,10 +175,10 @@ impl LimiterSubject for JsonLinesLimiter {
             .or(answer.retry_after.map(|seconds| seconds * 1_000.0))
             .or((!self.profile.states_wait).then_some(0.0));
         let wait = wait.ok_or_else(|| {
-            SubjectError(format!(
-                "{text} states neither wait_ms nor retry_after; a limiter that states no wait says \"wait\": \"none\" in \
-                 its first line"
-            ))
+            SubjectError::new(
+                "a refusal has neither wait_ms nor retry_after; a limiter that states no wait says \"wait\": \"none\" in \
+                 its first line",
+            )
         })?;
         Ok(LimiterAnswer::Refused {
             wait_ms: milliseconds(wait),
@@ -182,21 +186,19 @@ impl LimiterSubject for JsonLinesLimiter {
     }
 
     fn finish(&mut self, ticket: u64) -> Result<(), SubjectError> {
-        self.ask(&json!({"op": "finish", "ticket": ticket}))
-            .map(|_| ())
+        self.tell(&json!({"op": "finish", "ticket": ticket}))
     }
 
     fn settle(&mut self, ticket: u64, cost: u32, now: u64) -> Result<(), SubjectError> {
-        self.ask(&json!({"op": "settle", "ticket": ticket, "cost": cost, "now": now}))
-            .map(|_| ())
+        self.tell(&json!({"op": "settle", "ticket": ticket, "cost": cost, "now": now}))
     }
 
     fn set_quota(&mut self, quota: u32) -> Result<(), SubjectError> {
-        self.ask(&json!({"op": "set", "quota": quota})).map(|_| ())
+        self.tell(&json!({"op": "set", "quota": quota}))
     }
 
     fn sweep(&mut self, now: u64) -> Result<(), SubjectError> {
-        self.ask(&json!({"op": "sweep", "now": now})).map(|_| ())
+        self.tell(&json!({"op": "sweep", "now": now}))
     }
 }
 
