@@ -8,6 +8,7 @@ check:
     cargo fmt --all -- --check
     cargo clippy --workspace --all-targets --all-features -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
+    .ci/public-api
     if command -v cargo-deny >/dev/null; then just deny; else echo "cargo-deny is not installed: skipped"; fi
     just test
 
@@ -35,6 +36,11 @@ laws-table *flags:
     cargo build --workspace --all-features --bins
     cargo build --workspace --all-features -p workgraph-laws --examples
     python3 crates/laws/subjects/run.py {{flags}}
+
+# Accept the public items of the libraries
+bless-api:
+    cargo doc --workspace --no-deps --all-features
+    BLESS=1 .ci/public-api
 
 # Take the pictures of the pages in docs/screenshots again
 screenshots:

@@ -80,9 +80,12 @@ where
     let parts = ApiDependencies::new(store, Arc::clone(&gids), clock, random, keys);
     let api = service(Arc::new(Api::new(parts)));
 
-    let body = format!(
-        r#"{{"data":{{"name":"Harvest","workspace":"{workspace}","privacy_setting":"private"}}}}"#
-    );
+    let body = format!(r#"{{"data":{{"name":"Gardeners","organization":"{workspace}"}}}}"#);
+    let (status, made) = send(&api, ada, ("POST", "/teams"), body).await?;
+    assert_eq!(status, 201, "{made}");
+    let team = gid_of(&made)?;
+    let body =
+        format!(r#"{{"data":{{"name":"Harvest","team":"{team}","privacy_setting":"private"}}}}"#);
     let (status, made) = send(&api, ada, ("POST", "/projects"), body).await?;
     assert_eq!(status, 201, "{made}");
     let project = gid_of(&made)?;

@@ -6,10 +6,12 @@ use http::request::Parts;
 use serde::Serialize;
 
 use crate::json::to_json;
+use crate::ports::token_store::AuthStoreError;
 use crate::token_verifier::{GrantError, TokenVerifier};
 use crate::tokens::grant::{Grant, MissingScope};
 
-/// Verifies the bearer token of a request by the [`TokenVerifier`] in the state of the router. A handler with an error form of its own
+/// Verifies the bearer token of a request by the [`TokenVerifier`] in the state of the router, unless a `GrantLayer` before the
+/// router has put the grant into the extensions of the request. A handler with an error form of its own
 /// takes `Result<Grant, GrantError>`.
 impl<S> FromRequestParts<S> for Grant
 where
@@ -19,6 +21,11 @@ where
     type Rejection = GrantError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, GrantError> {
+        // The layer before the router has verified the token of this request.
+        #[cfg(feature = "tower")]
+        if let Some(grant) = parts.extensions.get::<Self>() {
+            return Ok(grant.clone());
+        }
         let verifier = TokenVerifier::from_ref(state);
         verifier.verify_headers(&parts.headers).await
     }
@@ -53,5 +60,12 @@ impl IntoResponse for GrantError {
 impl IntoResponse for MissingScope {
     fn into_response(self) -> Response {
         GrantError::from(self).into_response()
+    }
+}
+
+/// Sends a 503 that says nothing of the store. The extensions of the response have the error, for the log.
+impl IntoResponse for AuthStoreError {
+    fn into_response(self) -> Response {
+        crate::oauth_server::failed(self)
     }
 }

@@ -367,7 +367,7 @@ fn unavailable(reason: &str) -> AuthStoreError {
 }
 
 /// Returns the response to a failure of the store. Its extensions have the error, for the log.
-fn failed(error: AuthStoreError) -> Response {
+pub(crate) fn failed(error: AuthStoreError) -> Response {
     let text = "Something broke here; try again in a few seconds.";
     let mut response = page_headers(
         StatusCode::SERVICE_UNAVAILABLE,

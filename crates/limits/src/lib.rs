@@ -1,5 +1,6 @@
 //! Exact rate limits with a truthful wait, concurrency permits and a post-paid cost quota.
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod admission_request;
 pub mod builder;

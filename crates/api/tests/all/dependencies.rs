@@ -255,6 +255,62 @@ fn leaves_bring_few_crates_without_features() {
     }
 }
 
+/// Programs that the READMEs show as all that a service needs.
+const PROGRAMS: [&str; 6] = [
+    "limits/examples/tower_layer.rs",
+    "wire/examples/axum_pages.rs",
+    "auth/examples/axum_grant.rs",
+    "auth/examples/tower_grant.rs",
+    "auth/examples/oauth_server.rs",
+    "api/examples/embedded_api.rs",
+];
+
+/// Examples that continuous integration does not run, with the reason.
+const NOT_RUN: [(&str, &str); 3] = [
+    ("embed", "it needs a Redis"),
+    ("json_lines_limiter", "it answers another program"),
+    ("memory", "it measures"),
+];
+
+#[test]
+fn a_program_for_embedding_has_at_most_forty_lines() {
+    for program in PROGRAMS {
+        let text = std::fs::read_to_string(golden::root("crates").join(program)).unwrap();
+        assert!(text.lines().count() <= 40, "{program}");
+    }
+}
+
+#[test]
+fn every_library_has_an_example_that_is_run() {
+    let run = std::fs::read_to_string(golden::root(".ci/run")).unwrap();
+    let (_, list) = run.split_once("for example in ").unwrap();
+    let list = list.split_once("; do").unwrap().0;
+    let run: BTreeSet<&str> = list
+        .split_whitespace()
+        .filter(|name| *name != "\\")
+        .collect();
+    for entry in std::fs::read_dir(golden::root("crates")).unwrap() {
+        let folder = entry.unwrap().path().join("examples");
+        let files = std::fs::read_dir(&folder);
+        let files = files.unwrap_or_else(|_| panic!("{} does not exist", folder.display()));
+        let paths = files.map(|file| file.unwrap().path());
+        let examples: Vec<String> = paths
+            .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        assert!(!examples.is_empty(), "{} is empty", folder.display());
+        for name in examples {
+            let excused = NOT_RUN.iter().any(|(example, _)| *example == name);
+            assert_ne!(
+                run.contains(&*name),
+                excused,
+                "{}: {name}",
+                folder.display()
+            );
+        }
+    }
+}
+
 /// A program that embeds the store gets the flags from the store, and this repository has the same.
 #[test]
 fn sqlite_is_built_here_with_the_flags_that_the_store_wants() {

@@ -78,3 +78,34 @@ fn a_layer_passes_requests_with_their_grant_and_refuses_others_with_a_challenge(
     let why = dead.extensions().get::<GrantError>().unwrap();
     assert_eq!(*why, GrantError::Token(TokenRefusal::Revoked));
 }
+
+/// Without the layer the handler verifies by the state of the router.
+#[cfg(feature = "axum")]
+#[test]
+fn a_handler_takes_the_grant_of_the_layer() {
+    use axum::{Router, body::Body, routing::get};
+
+    async fn user(grant: Grant) -> String {
+        grant.user.to_string()
+    }
+
+    let verified = Arc::new(MemoryTokenStore::new());
+    block_on(verified.put_account(Account::new(12, Tier::DEFAULT), None)).unwrap();
+    let (secret, digest) = mint_token(TokenKind::Personal, &random(1));
+    block_on(verified.insert_token(TokenRecord::personal(1, digest, 12, at(0)))).unwrap();
+    let empty = TokenVerifier::new(Arc::new(MemoryTokenStore::new()), clock);
+    let routes = Router::new().route("/", get(user)).with_state(empty);
+    let ask = |app: Router| {
+        let bearer = format!("Bearer {}", secret.expose());
+        let request = axum::http::Request::get("/").header("Authorization", bearer);
+        let request = request.body(Body::empty()).unwrap();
+        block_on(app.oneshot(request)).unwrap().status().as_u16()
+    };
+    assert_eq!(
+        ask(routes.clone()),
+        401,
+        "the handler verifies by a store without the token"
+    );
+    let layer = GrantLayer::new(TokenVerifier::new(verified, clock));
+    assert_eq!(ask(routes.layer(layer)), 200);
+}
