@@ -1,26 +1,15 @@
 //! Rate limits before an HTTP service. `cargo run -p workgraph-limits --features tower --example tower_layer`
 use std::convert::Infallible;
-use std::future::{Ready, ready};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response};
-use tower_layer::Layer;
-use tower_service::Service;
+use tower::{Layer as _, Service as _, service_fn};
 use workgraph_limits::tower::RateLimitLayer;
 use workgraph_limits::{Limiter, PerTime};
 
-struct Hello; // any service will do, such as a router of axum
-impl Service<Request<String>> for Hello {
-    type Response = Response<String>;
-    type Error = Infallible;
-    type Future = Ready<Result<Response<String>, Infallible>>;
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-    fn call(&mut self, _: Request<String>) -> Self::Future {
-        ready(Ok(Response::new("hello".to_owned())))
-    }
+/// Any service will do, such as a router of axum.
+async fn hello(_: Request<String>) -> Result<Response<String>, Infallible> {
+    Ok(Response::new("hello".to_owned()))
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -31,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .window("day", 10_000.per_day());
     let limits = limits.concurrent(20).cost(50_000.per_minute()).build();
     let key = |request: &Request<_>| request.headers().get("authorization").cloned();
-    let mut service = RateLimitLayer::new(limits, key).layer(Hello);
+    let mut service = RateLimitLayer::new(limits, key).layer(service_fn(hello));
     for n in 1..=4 {
         let request = Request::get("/").header("authorization", "Bearer alice");
         let response = service.call(request.body(String::new())?).await?;
