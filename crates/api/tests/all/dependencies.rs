@@ -266,10 +266,11 @@ const PROGRAMS: [&str; 6] = [
 ];
 
 /// Examples that continuous integration does not run, with the reason.
-const NOT_RUN: [(&str, &str); 3] = [
+const NOT_RUN: [(&str, &str); 4] = [
     ("embed", "it needs a Redis"),
     ("json_lines_limiter", "it answers another program"),
     ("memory", "it measures"),
+    ("workgraph_limits", "it answers another program"),
 ];
 
 #[test]
