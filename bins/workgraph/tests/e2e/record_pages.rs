@@ -82,6 +82,8 @@ fn the_permalink_of_every_record_leads_to_its_page_for_who_may_see_it() {
         for part in [name, &address, "curl "] {
             assert!(page.contains(part), "{path} without {part}: {page}");
         }
+        // The maker and every linked record have their names.
+        assert!(!page.contains("(no name)"), "{path}: {page}");
     }
     let page = owner.get(&format!("/0/0/{task_gid}/f")).text();
     for part in [

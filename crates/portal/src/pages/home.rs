@@ -24,7 +24,7 @@ impl HomePage<'_> {
         let body = html! {
             h1 { "Workgraph" }
             p.lead {
-                "This server keeps track of work: tasks, projects, portfolios, goals, and the people who do them. Programs use it through an HTTP API that works with clients of the Asana API."
+                "This server keeps track of work: tasks, projects, portfolios, goals, and who does what. Programs use it through an HTTP API that works with clients of the Asana API."
             }
             @if self.user.is_some() { (self.own()) } @else { (visitor()) }
             (card("programs", "For developers", &html! {

@@ -91,7 +91,8 @@ static DEFINITIONS: &[RecordDefinition] = &[
         ty: Type::Task,
         kind: "Task",
         fields: "opt_fields=name,completed,completed_at,assignee,due_on,due_at,start_on,projects,parent,tags,followers,\
-                 custom_fields.name,custom_fields.display_value,created_at,created_by,modified_at,html_notes,workspace",
+                 custom_fields.name,custom_fields.display_value,created_at,created_by.name,created_by.resource_type,\
+                 modified_at,html_notes,workspace",
         facts: &[
             ("Completed", "completed"),
             ("Completed on", "completed_at"),
@@ -136,7 +137,8 @@ static DEFINITIONS: &[RecordDefinition] = &[
     RecordDefinition {
         ty: Type::Portfolio,
         kind: "Portfolio",
-        fields: "opt_fields=name,owner,start_on,due_on,current_status_update,created_at,created_by,workspace",
+        fields: "opt_fields=name,owner,start_on,due_on,current_status_update,created_at,created_by.name,\
+                 created_by.resource_type,workspace",
         facts: &[
             ("Owner", "owner"),
             ("Start", "start_on"),
