@@ -33,8 +33,8 @@ bless:
 
 # Judge known limiters and pagers, and ours, by the laws, and write docs/LAWS-TABLE.md: packages come from their registries
 laws-table *flags:
-    cargo build --workspace --all-features --bins
-    cargo build --workspace --all-features -p workgraph-laws --examples
+    cargo build -p workgraph
+    cargo build -p workgraph-laws --examples
     python3 crates/laws/subjects/run.py {{flags}}
 
 # Accept the public items of the libraries

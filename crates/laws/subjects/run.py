@@ -4,7 +4,7 @@
     python3 crates/laws/subjects/run.py [--only NAME ...] [--build DIR]
 
 It installs the packages that the lock files name from their registries (cargo, pip, npm), and wants the debug builds of the
-server and of the examples of workgraph-laws: `cargo build -p workgraph-server`, `cargo build -p workgraph-laws --examples`.
+program and of the examples of workgraph-laws: `cargo build -p workgraph`, `cargo build -p workgraph-laws --examples`.
 All choices come from one seed and the limiters' time from the run, so a second run writes the same file.
 """
 
@@ -164,8 +164,14 @@ def details(subject):
     for law in subject["laws"]:
         if law["verdict"] == "skipped":
             skipped.setdefault(law["why"], []).append(law["law"])
+    lacking = "the limiter does not have "
+    abilities = {why: why.removeprefix(lacking).strip(chr(34)) for why in skipped if why.startswith(lacking)}
+    without = [f"{law} ({ability})" for why, ability in abilities.items() for law in skipped[why]]
+    if without:
+        lines.append(f"- Not judged, since it does not set out to do this: {listed(without)}.")
     for why, names in skipped.items():
-        lines.append(f"- {listed(names)} not judged: {why}.")
+        if why not in abilities:
+            lines.append(f"- {listed(names)} not judged: {why}.")
     found = [law for law in subject["laws"] if law["verdict"] in ("broken", "promised")]
     if not found:
         lines.append("- Every judged law holds.")
@@ -174,10 +180,12 @@ def details(subject):
             meaning = f"**{law['law']} is broken.** Nobody can rely on \"{law['rule']}\" here: {law['why']}."
         else:
             meaning = f"{law['law']} is promised otherwise: {law['promise']}. Here {law['why']}."
+        if lines[-1]:
+            lines.append("")
         lines += [f"- {meaning}", "", "  ```text"]
         lines += [f"  {number:>2}. {step}" for number, step in enumerate(law["steps"], 1)]
         lines += ["  ```", ""]
-    return [*lines, ""]
+    return [*lines, ""] if lines[-1] else lines
 
 
 def document(limiters, pagers):
