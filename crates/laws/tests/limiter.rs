@@ -59,6 +59,10 @@ fn each_law_fails_on_its_mutant_through_the_protocol() {
 /// 100,000 operations over JSON lines take less than ten seconds, also where nothing is optimized: the quickest of a hundred rounds
 /// of 100 takes less than 10 ms. Other tests run at the same time.
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long it takes is what is tested"
+)]
 fn a_hundred_thousand_operations_over_json_lines_take_less_than_ten_seconds() {
     let mut subject = JsonLinesLimiter::start_program(&adapter(), &[]).unwrap();
     let setup = LimiterSetup {
