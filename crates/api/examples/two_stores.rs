@@ -75,7 +75,10 @@ where
     let [ada, bob] = &*tokens else {
         return Err("two users have two tokens".into());
     };
-    let random = |buffer: &mut [u8]| Ok(buffer.fill(7)); // random in earnest, like the key
+    let random = |buffer: &mut [u8]| {
+        buffer.fill(7); // random in earnest, like the key
+        Ok(())
+    };
     let keys = KeyRing::new(1, [7; 32]);
     let parts = ApiDependencies::new(store, Arc::clone(&gids), clock, random, keys);
     let api = service(Arc::new(Api::new(parts)));

@@ -21,8 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("the line to keep elsewhere: {line}");
 
     for tampered in [false, true] {
-        if tampered {
-            rows[1] = "Eve made a token";
+        if let Some(row) = rows.get_mut(1).filter(|_| tampered) {
+            *row = "Eve made a token";
         }
         let mut inspector = LogInspector::new(&key.public(), std::slice::from_ref(&line), &[]);
         for ((number, row), digest) in (1..).zip(&rows).zip(&digests) {

@@ -256,13 +256,14 @@ fn leaves_bring_few_crates_without_features() {
 }
 
 /// Programs that the READMEs show as all that a service needs.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "limits/examples/tower_layer.rs",
     "wire/examples/axum_pages.rs",
     "auth/examples/axum_grant.rs",
     "auth/examples/tower_grant.rs",
     "auth/examples/oauth_server.rs",
     "api/examples/embedded_api.rs",
+    "server/examples/in_process.rs",
 ];
 
 /// Examples that continuous integration does not run, with the reason.
