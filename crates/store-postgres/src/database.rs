@@ -1,13 +1,17 @@
 //! Database: its address, the pools of connections, the checks at start, and the runtime that its work runs on.
 mod address;
+mod connection_pool;
 pub(crate) mod migrations;
 mod tls;
 
 pub(crate) use self::address::Address;
+pub(crate) use self::connection_pool::Connection;
+use self::connection_pool::{ConnectionPool, none_left};
 use crate::database_error::DatabaseError;
 use crate::store_stats::StoreStats;
 use deadpool_postgres::{
-    Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime, Timeouts,
+    Hook, HookError, Manager, ManagerConfig, Pool, PoolError, QueueMode, RecyclingMethod, Runtime,
+    TimeoutType, Timeouts,
 };
 use std::fmt;
 use std::future::Future;
@@ -16,18 +20,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::time::MissedTickBehavior;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Number of times that two connections are compared: by chance, those of a busy pooler can differ.
 const POOLER_CHECKS: usize = 3;
 
-/// Connections of the writer: one that commits, one that prepares the next commit, and one in place of another that
+/// Most connections of the writer: one that commits, one that prepares the next commit, and one in place of another that
 /// broke or is being rolled back.
 const WRITERS: usize = 3;
 
-/// Connection from a pool, to which it returns when it is dropped.
-pub(crate) type Connection = deadpool_postgres::Object;
+/// Time between two tries to take a connection where the server takes no more, and this node has none.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Time without a word on a connection after which it is asked for a sign of life, and the time and number of the
 /// questions after that.
@@ -43,7 +48,7 @@ pub struct DatabaseOptions {
     pub url: String,
     /// Name of this node, by which the server's list of connections shows it.
     pub node: String,
-    /// Most connections that read at the same time.
+    /// Most connections, 2 at least; up to three of them write.
     pub connections: usize,
     /// Longest time to wait for a connection, free or new.
     pub connect_timeout: Duration,
@@ -113,9 +118,9 @@ pub struct Database {
 
 struct SharedDatabase {
     /// Connections for reading and for single statements.
-    readers: Pool,
+    readers: ConnectionPool,
     /// Connections of the writer.
-    writers: Pool,
+    writers: ConnectionPool,
     runtime: Handle,
     options: DatabaseOptions,
     /// Encryption of connections, if they may be encrypted.
@@ -164,9 +169,11 @@ impl Database {
             true => Some(tls::connector(&address)?),
             false => None,
         };
+        let writers = WRITERS.min(options.connections / 2).max(1);
+        let readers = options.connections.saturating_sub(writers).max(1);
         let shared = SharedDatabase {
-            readers: pool(&address, tls.as_ref(), &options, options.connections)?,
-            writers: pool(&address, tls.as_ref(), &options, WRITERS)?,
+            readers: pool(&address, tls.as_ref(), &options, readers)?,
+            writers: pool(&address, tls.as_ref(), &options, writers)?,
             runtime,
             options,
             tls,
@@ -233,6 +240,7 @@ impl Database {
             batches: count(&self.shared.batches),
             write_trips: count(&self.shared.write_trips),
             statement_trips: count(&self.shared.statement_trips),
+            connections: (self.shared.readers.size() + self.shared.writers.size()) as u64,
         }
     }
 
@@ -263,12 +271,43 @@ impl Database {
     /// Takes a connection for reading or for single statements. It must be awaited on the runtime: see
     /// [`run`](Self::run).
     pub(crate) async fn connection(&self) -> Result<Connection, DatabaseError> {
-        Ok(self.shared.readers.get().await?)
+        let (readers, writers) = (&self.shared.readers, &self.shared.writers);
+        self.take(readers, writers, DatabaseError::from).await
     }
 
     /// Takes a connection of the writer.
     pub(crate) async fn write_connection(&self) -> Result<Connection, DatabaseError> {
-        Ok(self.shared.writers.get().await?)
+        let (readers, writers) = (&self.shared.readers, &self.shared.writers);
+        self.take(writers, readers, DatabaseError::from).await
+    }
+
+    /// Takes a connection of a pool, or of the other one if the first has none and the server takes no more.
+    async fn take(
+        &self,
+        pool: &ConnectionPool,
+        other: &ConnectionPool,
+        failed: impl Fn(PoolError) -> DatabaseError,
+    ) -> Result<Connection, DatabaseError> {
+        let taking = async {
+            let mut tries = tokio::time::interval(RETRY_INTERVAL);
+            tries.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tries.tick().await;
+                if let Some(connection) = pool.take().await.map_err(&failed)? {
+                    return Ok(connection);
+                }
+                if other.size() > 0
+                    && let Some(connection) = other.take().await.map_err(&failed)?
+                {
+                    return Ok(connection);
+                }
+            }
+        };
+        match tokio::time::timeout(self.options().connect_timeout, taking).await {
+            Ok(taken) => taken,
+            Err(_) if pool.is_shut_out() => Err(none_left()),
+            Err(_) => Err(failed(PoolError::Timeout(TimeoutType::Wait))),
+        }
     }
 
     /// Waits for work, but not longer than this.
@@ -288,7 +327,7 @@ impl Database {
     pub(crate) fn close(&self, connection: Connection) {
         let token = connection.cancel_token();
         let is_closed = connection.is_closed();
-        drop(Connection::take(connection));
+        connection.close();
         if is_closed {
             return;
         }
@@ -302,8 +341,8 @@ impl Database {
             };
             match tokio::time::timeout(own.options().connect_timeout, cancel).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(%error, "a statement was not stopped"),
-                Err(late) => tracing::debug!(error = %late, "a statement was not stopped"),
+                Ok(Err(error)) => tracing::debug!(%error, "a statement could not be stopped"),
+                Err(late) => tracing::debug!(error = %late, "a statement could not be stopped"),
             }
         });
     }
@@ -326,9 +365,9 @@ impl Database {
 
     /// Refuses a server that is too old, has another encoding, or can lose commits.
     async fn check_server(&self) -> Result<(), DatabaseError> {
-        let connected = self.shared.readers.get().await;
-        let connection =
-            connected.map_err(|error| DatabaseError::not_connected(error, &self.shared.display))?;
+        let (readers, writers) = (&self.shared.readers, &self.shared.writers);
+        let failed = |error| DatabaseError::not_connected(error, &self.shared.display);
+        let connection = self.take(readers, writers, failed).await?;
         self.check_pooler(&connection).await?;
         let row = connection
             .query_one(
@@ -384,7 +423,7 @@ fn pool(
     tls: Option<&MakeRustlsConnect>,
     options: &DatabaseOptions,
     size: usize,
-) -> Result<Pool, DatabaseError> {
+) -> Result<ConnectionPool, DatabaseError> {
     let mut config = address.config.clone();
     config.application_name(format!("workgraph/{}", options.node));
     if config.get_connect_timeout().is_none() {
@@ -417,8 +456,8 @@ fn pool(
         })
     });
     let wait = Some(options.connect_timeout);
-    Pool::builder(manager)
-        .max_size(size.max(1))
+    let pool = Pool::builder(manager)
+        .max_size(size)
         // The last one used has its statements prepared.
         .queue_mode(QueueMode::Lifo)
         .runtime(Runtime::Tokio1)
@@ -429,5 +468,6 @@ fn pool(
         })
         .post_create(prepare)
         .build()
-        .map_err(|error| DatabaseError::Failed(error.to_string()))
+        .map_err(|error| DatabaseError::Failed(error.to_string()))?;
+    Ok(ConnectionPool::new(pool, size))
 }

@@ -30,14 +30,14 @@ pub enum DatabaseError {
     Unavailable(String),
     /// The connection broke while the work was being committed, and it could not be found out what became of it.
     #[error(
-        "the connection to the database broke, and what became of the changes is not known: {0}"
+        "the connection to the database broke, and the outcome of the changes is not known: {0}"
     )]
     Unknown(String),
     /// The work took longer than it may; nothing of it was kept.
     #[error("the database took too long: {0}")]
     TimedOut(String),
     /// The state of the store is not the one that a statement expects; nothing of the work was kept.
-    #[error("the state of the store has changed meanwhile")]
+    #[error("the state of the store has changed")]
     Outdated,
     /// A value that must be unique is taken; the name of the constraint.
     #[error("a value is taken: {0}")]

@@ -14,6 +14,8 @@ use workgraph_core::engine::waves::FactCache;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::CommitClock;
 
+const DATABASE_BYTES: &str = "SELECT pg_database_size(current_database())";
+
 /// Graph, journal, tokens and audit log in a PostgreSQL database that other nodes use, too. A clone is another handle on
 /// the same store.
 #[derive(Clone, Debug)]
@@ -61,6 +63,20 @@ impl PostgresStore {
     #[must_use]
     pub fn stats(&self) -> StoreStats {
         self.database.stats()
+    }
+
+    /// Returns the bytes of the database on the server's disk, its log left out.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
+    pub async fn database_bytes(&self) -> Result<u64, DatabaseError> {
+        let own = self.database.clone();
+        let asked = async move {
+            let connection = own.connection().await?;
+            let row = connection.query_one(DATABASE_BYTES, &[]).await?;
+            Ok(row.try_get::<_, i64>(0)?.cast_unsigned())
+        };
+        self.database.run(asked).await
     }
 
     /// Forgets the answers of earlier loads and commits, as a store that was just opened has none: for measurements.

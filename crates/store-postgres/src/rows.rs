@@ -50,7 +50,7 @@ impl Drop for PgRows {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             let _in_runtime = self.runtime.enter();
-            drop(Connection::take(connection));
+            connection.close();
         }
     }
 }
@@ -300,7 +300,9 @@ impl PgRows {
         if let Err(error) = analyzed {
             tracing::warn!(%error, "the database has no statistics of its tables yet");
         }
-        drop(self.connection.take().map(Connection::take));
+        if let Some(connection) = self.connection.take() {
+            connection.close();
+        }
         Ok(())
     }
 }

@@ -13,4 +13,6 @@ pub struct StoreStats {
     pub write_trips: u64,
     /// Number of times that anything else waited for it: what is asked and decided about tokens, apps and webhooks.
     pub statement_trips: u64,
+    /// Number of connections that are open.
+    pub connections: u64,
 }

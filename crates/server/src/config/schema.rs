@@ -293,9 +293,9 @@ settings! {
         /// data folder. An address with a password belongs in the file of settings or in the environment: a flag is
         /// shown in lists of processes.
         url: String = String::new(), is_secret = true;
-        /// Most connections of this node that read from the database at the same time; it has three more that write. All nodes
-        /// together need fewer than `max_connections` of the server.
-        connections: usize = 16, least = 1;
+        /// Most connections of this node to the database; up to three of them write. All nodes together should have fewer than
+        /// `max_connections` of PostgreSQL: where it takes no more, a node shares those that it has.
+        connections: usize = 16, least = 2;
         /// Longest time that the database works on a statement.
         statement_timeout: Duration = seconds(10), least = 1;
         /// Longest time that a statement waits for a lock.

@@ -115,7 +115,7 @@ pub(crate) async fn migrate(database: &Database) -> Result<(), DatabaseError> {
         .execute("SELECT pg_advisory_unlock($1)", &[&LOCK])
         .await;
     if done.is_err() || released.is_err() {
-        drop(Connection::take(connection));
+        connection.close();
     }
     done
 }
@@ -246,7 +246,7 @@ async fn apply(connection: &Connection) -> Result<(), DatabaseError> {
             // Something that this program needs comes after it.
             return Err(DatabaseError::Unsuitable(waiting.to_string()));
         } else {
-            tracing::info!("a migration is left for later: {waiting}");
+            tracing::info!("a migration has to wait: {waiting}");
             break;
         }
     }
