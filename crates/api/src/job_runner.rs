@@ -61,6 +61,11 @@ impl Api {
         let _second = self.job_notifier.set(Box::new(ring));
     }
 
+    /// Returns the name of each kind of job, with the numbers of jobs of this process that succeeded, and that failed.
+    pub fn ended_jobs(&self) -> impl Iterator<Item = (&'static str, [u64; 2])> {
+        self.ended_jobs.counts()
+    }
+
     /// Returns the jobs that have not ended.
     ///
     /// # Errors
@@ -200,7 +205,7 @@ impl Api {
             let PendingJob {
                 job: leased_job, ..
             } = leased_job.ok_or(BackgroundError::NoJob(job))?;
-            let reason = "Whoever runs the server has cancelled the job.";
+            let reason = "An administrator of the server cancelled the job.";
             if let JobProgress::Ended(_) = self.fail(&leased_job, reason).await? {
                 return Ok(leased_job);
             }
@@ -364,7 +369,9 @@ impl Api {
             }
         }
         Ok(if stepped.is_last {
-            JobProgress::Ended(stepped.job.record.error.is_none())
+            let record = &stepped.job.record;
+            self.ended_jobs.add(record);
+            JobProgress::Ended(record.error.is_none())
         } else {
             JobProgress::Continues(Box::new(stepped.job))
         })

@@ -6,6 +6,7 @@ mod batch;
 mod budget;
 mod cache;
 mod dispatch;
+mod ended_jobs;
 pub mod error;
 mod execute;
 mod external_ids;

@@ -1,5 +1,6 @@
 //! The state of the API: stores, ports, settings, limiters and caches.
 use crate::cache::ApiCaches;
+use crate::ended_jobs::EndedJobs;
 use crate::error::ApiError;
 use crate::features::attachments::{PendingUploads, UploadReservations};
 use crate::features::exports::export_files::ExportFiles;
@@ -45,6 +46,7 @@ pub struct Api {
     pub(crate) token_usage: TokenUsage,
     /// Function that is called when a job was started.
     pub(crate) job_notifier: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    pub(crate) ended_jobs: EndedJobs,
     pub(crate) webhooks: OnceLock<WebhookService>,
     pub(crate) export_files: OnceLock<Arc<dyn ExportFiles>>,
     pub(crate) blob_store: OnceLock<Arc<dyn BlobStore>>,
@@ -127,6 +129,7 @@ impl Api {
             token_usage: TokenUsage::default(),
             router: Router::new(workgraph_operations::TABLES),
             job_notifier: OnceLock::new(),
+            ended_jobs: EndedJobs::default(),
             webhooks: OnceLock::new(),
             export_files: OnceLock::new(),
             blob_store: OnceLock::new(),

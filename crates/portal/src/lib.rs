@@ -30,4 +30,4 @@ pub use portal_request::PortalRequest;
 pub use ports::{
     AuditedStore, PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot, SigningKeys,
 };
-pub use route::{Route, is_refusal_logged, names};
+pub use route::{Route, SIGN_IN, is_refusal_logged, names};

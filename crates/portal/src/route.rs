@@ -67,6 +67,8 @@ const fn row(
 
 const GET: &str = "GET";
 const POST: &str = "POST";
+/// Name of the operation that signs a user in.
+pub const SIGN_IN: &str = "signIn";
 /// Path of the authorization endpoint.
 pub(crate) const AUTHORIZE: &str = "/-/oauth_authorize";
 const CONFIGURATION: &str = "/.well-known/openid-configuration";
@@ -149,7 +151,7 @@ static ROWS: &[RouteDefinition] = &[
         POST,
         PathPattern::Path(paths::SIGN_IN),
         Endpoint::SignIn,
-        "signIn",
+        SIGN_IN,
     ),
     row(
         GET,

@@ -4,6 +4,7 @@ mod families;
 pub(crate) use self::families::write_family;
 use crate::log::lossy_writer::dropped_lines;
 use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
@@ -22,6 +23,13 @@ const BUCKETS: [(u64, &str); 8] = [
     (5_000_000, "5"),
 ];
 
+/// Indices of the buckets that are written for each operation. Every operation and class of the status that was met is seven
+/// lines, of some 90 bytes: 100 of them are 63 kB of a scrape, and 700 series of Prometheus.
+const OPERATION_BUCKETS: [usize; 4] = [3, 4, 5, 6];
+
+/// Classes of the status: 1xx to 5xx.
+const CLASSES: usize = 5;
+
 /// Latencies of one kind of request. The counters that most requests change lie on one cache line, alone.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
@@ -30,22 +38,81 @@ struct Histogram {
     counts: [AtomicU64; BUCKETS.len() + 1],
 }
 
+impl Histogram {
+    fn add(&self, micros: u64) {
+        let at = BUCKETS.partition_point(|(bound, _)| *bound < micros);
+        if let Some(counter) = self.counts.get(at) {
+            counter.fetch_add(1, Relaxed);
+        }
+        self.micros.fetch_add(micros, Relaxed);
+    }
+}
+
+/// Sum of histograms.
+#[derive(Debug, Default)]
+struct HistogramSum {
+    micros: u64,
+    counts: [u64; BUCKETS.len() + 1],
+}
+
+impl HistogramSum {
+    fn of<'h>(histograms: impl Iterator<Item = &'h Histogram>) -> Self {
+        let mut sum = Self::default();
+        for histogram in histograms {
+            sum.micros += histogram.micros.load(Relaxed);
+            for (sum, count) in sum.counts.iter_mut().zip(&histogram.counts) {
+                *sum += count.load(Relaxed);
+            }
+        }
+        sum
+    }
+
+    fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Appends the rows of a histogram with these labels and buckets.
+    fn write(&self, rows: &mut Vec<(String, String)>, labels: &str, buckets: &[usize]) {
+        for at in buckets {
+            let count: u64 = self.counts.iter().take(at + 1).sum();
+            let bound = BUCKETS.get(*at).map_or("+Inf", |(_, name)| name);
+            rows.push((
+                format!("_bucket{{{labels},le=\"{bound}\"}}"),
+                count.to_string(),
+            ));
+        }
+        let count = self.count().to_string();
+        rows.push((format!("_bucket{{{labels},le=\"+Inf\"}}"), count.clone()));
+        let seconds = Duration::from_micros(self.micros).as_secs_f64();
+        rows.push((format!("_sum{{{labels}}}"), seconds.to_string()));
+        rows.push((format!("_count{{{labels}}}"), count));
+    }
+}
+
+/// Ends of work that can fail.
+const OUTCOMES: [&str; 2] = ["succeeded", "failed"];
+
 /// Number of shards of the counters, so that threads seldom write to the same one.
 const SHARDS: usize = 8;
 
 /// Shard with the counts of some of the connections.
 #[derive(Debug)]
 struct MetricsShard {
-    /// Replies by operation, each with a status of 1xx to 5xx.
-    replies: Box<[[AtomicU64; 5]]>,
+    /// Latencies of each operation by class of the status; made for those that are met.
+    operations: Box<[OnceLock<Box<[Histogram; CLASSES]>>]>,
     reads: Histogram,
     writes: Histogram,
 }
 
 impl MetricsShard {
     /// Returns the latencies of reads, or of writes.
-    fn histogram(&self, read: bool) -> &Histogram {
+    const fn histogram(&self, read: bool) -> &Histogram {
         if read { &self.reads } else { &self.writes }
+    }
+
+    /// Returns the latencies of an operation, if it was met.
+    fn operation(&self, at: usize, class: usize) -> Option<&Histogram> {
+        self.operations.get(at)?.get()?.get(class)
     }
 }
 
@@ -65,6 +132,10 @@ pub(crate) struct Metrics {
     pub(crate) jobs: JobMetrics,
     /// Refusals by the index of their reason.
     refusals: [AtomicU64; RefusalReason::COUNT],
+    /// Number of sign-ins that succeeded.
+    sign_ins: AtomicU64,
+    /// Sign-ins that were refused, by the index of the reason.
+    refused_sign_ins: [AtomicU64; RefusalReason::COUNT],
 }
 
 /// Counters of the jobs.
@@ -74,8 +145,23 @@ pub(crate) struct JobMetrics {
     pub(crate) running: AtomicI64,
     /// Steps of jobs that were taken.
     pub(crate) steps: AtomicU64,
-    /// Jobs that succeeded, and jobs that failed.
-    pub(crate) ended: [AtomicU64; 2],
+}
+
+/// Figures of other parts of the server.
+pub(crate) struct OtherFigures<'f> {
+    /// Bytes kept for clients.
+    pub(crate) buffered: usize,
+    /// Number of bodies and replies for which there was no room.
+    pub(crate) unbuffered: u64,
+    /// Number of requests being answered.
+    pub(crate) busy: u64,
+    pub(crate) limiter: &'f DigestLimiter,
+    /// Attempts to deliver that succeeded, and that failed.
+    pub(crate) deliveries: [u64; 2],
+    /// Kinds of jobs with the numbers of those that succeeded, and that failed.
+    pub(crate) jobs: Vec<(&'static str, [u64; 2])>,
+    /// Families of the store that have one row.
+    pub(crate) store: Vec<(&'static str, u64)>,
 }
 
 impl Metrics {
@@ -93,7 +179,7 @@ impl Metrics {
             operations.entry(name).or_insert(index);
         }
         let shard = |_| MetricsShard {
-            replies: operations.values().map(|_| Default::default()).collect(),
+            operations: operations.values().map(|_| OnceLock::new()).collect(),
             reads: Histogram::default(),
             writes: Histogram::default(),
         };
@@ -105,13 +191,25 @@ impl Metrics {
             faults: AtomicU64::new(0),
             jobs: JobMetrics::default(),
             refusals: std::array::from_fn(|_| AtomicU64::new(0)),
+            sign_ins: AtomicU64::new(0),
+            refused_sign_ins: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 
-    /// Counts a refusal.
-    pub(crate) fn count_refusal(&self, reason: RefusalReason) {
-        if let Some(counter) = self.refusals.get(reason.index()) {
-            counter.fetch_add(1, Relaxed);
+    /// Counts a refusal of an operation, or a sign-in that was not refused.
+    pub(crate) fn count_outcome(&self, operation: &str, refusal: Option<RefusalReason>) {
+        let is_sign_in = operation == workgraph_portal::SIGN_IN;
+        match refusal {
+            Some(reason) => {
+                let of_sign_ins = is_sign_in.then_some(&self.refused_sign_ins);
+                for counts in [Some(&self.refusals), of_sign_ins].into_iter().flatten() {
+                    if let Some(counter) = counts.get(reason.index()) {
+                        counter.fetch_add(1, Relaxed);
+                    }
+                }
+            }
+            None if is_sign_in => drop(self.sign_ins.fetch_add(1, Relaxed)),
+            None => {}
         }
     }
 
@@ -128,40 +226,19 @@ impl Metrics {
             return;
         };
         let class = usize::from(status / 100).saturating_sub(1);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        shard.histogram(read).add(micros);
         let row = self.operations.get(operation);
         let row = row.or_else(|| self.operations.get(""));
-        let row = row.and_then(|at| shard.replies.get(*at));
-        if let Some(counter) = row.and_then(|row| row.get(class)) {
-            counter.fetch_add(1, Relaxed);
+        let row = row.and_then(|at| shard.operations.get(*at));
+        let row = row.map(|row| row.get_or_init(Box::default));
+        if let Some(histogram) = row.and_then(|row| row.get(class)) {
+            histogram.add(micros);
         }
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let histogram = shard.histogram(read);
-        let at = BUCKETS.partition_point(|(bound, _)| *bound < micros);
-        if let Some(counter) = histogram.counts.get(at) {
-            counter.fetch_add(1, Relaxed);
-        }
-        histogram.micros.fetch_add(micros, Relaxed);
     }
 
-    /// Sums a counter over all shards.
-    fn sum_shards<'m>(
-        &'m self,
-        counter: impl Fn(&'m MetricsShard) -> Option<&'m AtomicU64>,
-    ) -> u64 {
-        let all = self.shards.iter().filter_map(counter);
-        all.map(|counter| counter.load(Relaxed)).sum()
-    }
-
-    /// Returns the Prometheus text, format 0.0.4, with the bytes kept for clients, the number of bodies and replies for
-    /// which there was no room, the number of requests being answered, and the attempts to deliver that succeeded and failed.
-    pub(crate) fn text(
-        &self,
-        (buffered, unbuffered): (usize, u64),
-        busy: u64,
-        limiter: &DigestLimiter,
-        deliveries: [u64; 2],
-        store: &[(&'static str, u64)],
-    ) -> String {
+    /// Returns the Prometheus text, format 0.0.4.
+    pub(crate) fn text(&self, figures: &OtherFigures<'_>) -> String {
         let mut out = String::with_capacity(32_768);
         let mut line = |name: &str, rows: &[(String, String)]| write_family(&mut out, name, rows);
         let one = |value: &dyn ToString| vec![(String::new(), value.to_string())];
@@ -169,41 +246,35 @@ impl Metrics {
         line("build_info", &[(version, "1".to_owned())]);
         let mut names: Vec<_> = self.operations.iter().collect();
         names.sort_unstable_by_key(|(name, _)| **name);
-        let mut rows = Vec::new();
+        let (mut totals, mut durations) = (Vec::new(), Vec::new());
         for (name, at) in names {
-            for class in 0..5 {
-                let count = self.sum_shards(|shard| shard.replies.get(*at)?.get(class));
-                if count > 0 {
-                    rows.push((
-                        format!("{{operation=\"{name}\",status=\"{}xx\"}}", class + 1),
-                        count.to_string(),
-                    ));
+            for class in 0..CLASSES {
+                let shards = self.shards.iter();
+                let sum = HistogramSum::of(shards.filter_map(|shard| shard.operation(*at, class)));
+                if sum.count() > 0 {
+                    let labels = format!("operation=\"{name}\",status=\"{}xx\"", class + 1);
+                    totals.push((format!("{{{labels}}}"), sum.count().to_string()));
+                    sum.write(&mut durations, &labels, &OPERATION_BUCKETS);
                 }
             }
         }
-        line("requests_total", &rows);
+        line("requests_total", &totals);
+        line("operation_duration_seconds", &durations);
         let mut rows = Vec::new();
-        for class in ["read", "write"] {
-            let read = class == "read";
-            let mut sum = 0;
-            for at in 0..=BUCKETS.len() {
-                sum += self.sum_shards(|shard| shard.histogram(read).counts.get(at));
-                let bound = BUCKETS.get(at).map_or("+Inf", |(_, name)| name);
-                rows.push((
-                    format!("_bucket{{class=\"{class}\",le=\"{bound}\"}}"),
-                    sum.to_string(),
-                ));
-            }
-            let micros = self.sum_shards(|shard| Some(&shard.histogram(read).micros));
-            let seconds = Duration::from_micros(micros).as_secs_f64();
-            rows.push((format!("_sum{{class=\"{class}\"}}"), seconds.to_string()));
-            rows.push((format!("_count{{class=\"{class}\"}}"), sum.to_string()));
+        let all: [usize; BUCKETS.len()] = std::array::from_fn(|at| at);
+        for (class, read) in [("read", true), ("write", false)] {
+            let shards = self.shards.iter();
+            HistogramSum::of(shards.map(|shard| shard.histogram(read))).write(
+                &mut rows,
+                &format!("class=\"{class}\""),
+                &all,
+            );
         }
         line("request_duration_seconds", &rows);
-        line("requests_in_flight", &one(&busy));
+        line("requests_in_flight", &one(&figures.busy));
         line("log_lines_dropped_total", &one(&dropped_lines()));
-        line("buffered_bytes", &one(&buffered));
-        line("buffer_refusals_total", &one(&unbuffered));
+        line("buffered_bytes", &one(&figures.buffered));
+        line("buffer_refusals_total", &one(&figures.unbuffered));
         line("connections", &one(&self.connections.load(Relaxed)));
         line(
             "connections_refused_total",
@@ -218,6 +289,16 @@ impl Metrics {
             })
             .collect();
         line("refusals_total", &rows);
+        let refused = RefusalReason::all().zip(&self.refused_sign_ins);
+        let refused = refused.map(|(reason, count)| (reason.name(), count.load(Relaxed)));
+        let refused = refused.filter(|(_, count)| *count > 0);
+        let rows: Vec<_> = [("succeeded", self.sign_ins.load(Relaxed))]
+            .into_iter()
+            .chain(refused)
+            .map(|(name, count)| (format!("{{outcome=\"{name}\"}}"), count.to_string()))
+            .collect();
+        line("sign_ins_total", &rows);
+        let limiter = figures.limiter;
         let counts = limiter.counts();
         line("limiter_admitted_total", &one(&counts.admitted));
         type Count = fn(&LimitCounts) -> u64;
@@ -236,20 +317,20 @@ impl Metrics {
         line("limiter_keys", &one(&limiter.tracked_keys()));
         line("jobs_running", &one(&self.jobs.running.load(Relaxed)));
         line("job_steps_total", &one(&self.jobs.steps.load(Relaxed)));
-        let outcomes = ["succeeded", "failed"].iter().zip(&self.jobs.ended);
-        let rows: Vec<_> = outcomes
-            .map(|(name, count)| {
-                let count = count.load(Relaxed);
-                (format!("{{outcome=\"{name}\"}}"), count.to_string())
+        let kinds = figures.jobs.iter().flat_map(|(kind, counts)| {
+            let outcomes = OUTCOMES.iter().zip(counts);
+            outcomes.map(move |(outcome, count)| {
+                let labels = format!("{{kind=\"{kind}\",outcome=\"{outcome}\"}}");
+                (labels, count.to_string())
             })
-            .collect();
-        line("jobs_ended_total", &rows);
-        let outcomes = ["succeeded", "failed"].iter().zip(deliveries);
+        });
+        line("jobs_ended_total", &kinds.collect::<Vec<_>>());
+        let outcomes = OUTCOMES.iter().zip(figures.deliveries);
         let rows: Vec<_> = outcomes
             .map(|(name, count)| (format!("{{outcome=\"{name}\"}}"), count.to_string()))
             .collect();
         line("webhook_deliveries_total", &rows);
-        for (name, value) in store {
+        for (name, value) in &figures.store {
             line(name, &one(value));
         }
         out
@@ -259,6 +340,8 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workgraph_api::RequestRefusal;
+    use workgraph_auth::AuthRefusal;
 
     #[test]
     fn replies_are_counted_by_operation_class_and_bucket() {
@@ -274,7 +357,19 @@ mod tests {
         );
         let limits = workgraph_api::TokenLimits::default();
         let limiter = DigestLimiter::new((&limits).into());
-        let text = metrics.text((0, 0), 0, &limiter, [3, 4], &[("store_wal_bytes", 7)]);
+        metrics.count_outcome("signIn", None);
+        metrics.count_outcome("signIn", Some(AuthRefusal::PasswordWrong.into()));
+        metrics.count_outcome("getTask", None);
+        metrics.count_outcome("getTask", Some(RequestRefusal::NotFound.into()));
+        let text = metrics.text(&OtherFigures {
+            buffered: 0,
+            unbuffered: 0,
+            busy: 0,
+            limiter: &limiter,
+            deliveries: [3, 4],
+            jobs: vec![("export", [5, 6])],
+            store: vec![("store_wal_bytes", 7)],
+        });
         for line in [
             "workgraph_requests_total{operation=\"getTask\",status=\"2xx\"} 1",
             "workgraph_requests_total{operation=\"getTask\",status=\"4xx\"} 1",
@@ -286,8 +381,25 @@ mod tests {
             "workgraph_store_wal_bytes 7",
             "# TYPE workgraph_store_wal_bytes gauge",
             "workgraph_webhook_deliveries_total{outcome=\"failed\"} 4",
+            "workgraph_operation_duration_seconds_bucket{operation=\"getTask\",status=\"4xx\",le=\"0.01\"} 1",
+            "workgraph_operation_duration_seconds_bucket{operation=\"\",status=\"5xx\",le=\"1\"} 0",
+            "workgraph_operation_duration_seconds_bucket{operation=\"\",status=\"5xx\",le=\"+Inf\"} 1",
+            "workgraph_operation_duration_seconds_sum{operation=\"\",status=\"5xx\"} 9",
+            "workgraph_operation_duration_seconds_count{operation=\"getTask\",status=\"2xx\"} 1",
+            "workgraph_sign_ins_total{outcome=\"succeeded\"} 1",
+            "workgraph_sign_ins_total{outcome=\"password_wrong\"} 1",
+            "workgraph_refusals_total{reason=\"password_wrong\"} 1",
+            "workgraph_refusals_total{reason=\"not_found\"} 1",
+            "workgraph_jobs_ended_total{kind=\"export\",outcome=\"succeeded\"} 5",
+            "workgraph_jobs_ended_total{kind=\"export\",outcome=\"failed\"} 6",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
         }
+        // What was not met has no rows.
+        assert!(!text.contains("operation=\"getProject\""), "{text}");
+        assert!(
+            !text.contains("sign_ins_total{outcome=\"not_found\"}"),
+            "{text}"
+        );
     }
 }

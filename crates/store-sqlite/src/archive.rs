@@ -20,7 +20,7 @@ pub(crate) mod snapshot_copy;
 mod wal_file;
 
 pub use self::archive_folder::{ArchiveDirectory, ArchiveFolder};
-pub use self::archiver::{ArchiveClock, ArchiveOptions};
+pub use self::archiver::{ArchiveClock, ArchiveOptions, ArchiveStats};
 pub use crate::archive_error::ArchiveError;
 
 pub(crate) use self::archiver::Archiver;

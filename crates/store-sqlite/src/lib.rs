@@ -22,7 +22,9 @@ mod transaction;
 mod wal_checkpoint;
 mod writer;
 
-pub use archive::{ArchiveClock, ArchiveDirectory, ArchiveError, ArchiveFolder, ArchiveOptions};
+pub use archive::{
+    ArchiveClock, ArchiveDirectory, ArchiveError, ArchiveFolder, ArchiveOptions, ArchiveStats,
+};
 pub use backup::ReadOnlyStore;
 pub use build_flags::{build_flags, missing_build_flags};
 pub use connection_setup::StoreOptions;

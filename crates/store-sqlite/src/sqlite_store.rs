@@ -1,5 +1,5 @@
 //! The store: opening, loading, committing, reading the journal.
-use crate::archive::{ArchiveOptions, Archiver, ArchiverThread};
+use crate::archive::{ArchiveOptions, ArchiveStats, Archiver, ArchiverThread};
 use crate::cache::StoreCaches;
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::folder_lock::FolderLock;
@@ -70,6 +70,8 @@ pub struct StoreStats {
     pub wal_bytes: u64,
     /// Bytes of the database on disk.
     pub database_bytes: u64,
+    /// Figures of the continuous archive, if there is one.
+    pub archive: Option<ArchiveStats>,
 }
 
 impl SqliteStore {
@@ -230,6 +232,7 @@ impl SqliteStore {
             seq,
             wal_bytes: self.files.wal_bytes(),
             database_bytes: self.files.database_bytes(),
+            archive: self.archive.as_ref().map(ArchiverThread::stats),
         })
     }
 

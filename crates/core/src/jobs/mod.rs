@@ -129,6 +129,29 @@ pub enum JobKind {
 }
 
 impl JobKind {
+    /// Names of the kinds, for metrics.
+    pub const NAMES: [&'static str; 6] = [
+        "duplicate",
+        "duplicate_portfolio",
+        "export",
+        "assign_numbers",
+        "instantiate_template",
+        "export_resources",
+    ];
+
+    /// Returns the place of the kind in [`NAMES`](Self::NAMES).
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        match self {
+            Self::Duplicate(_) => 0,
+            Self::DuplicatePortfolio(_) => 1,
+            Self::Export(_) => 2,
+            Self::AssignNumbers(_) => 3,
+            Self::InstantiateTemplate(_) => 4,
+            Self::ExportResources(_) => 5,
+        }
+    }
+
     /// Returns the node of the file that the job writes, with the end of the file, if it writes one.
     fn file(&self) -> Option<(Gid, FileEnd)> {
         match self {

@@ -58,14 +58,22 @@ impl StoreBackend for SqliteStore {
     }
 
     async fn figures(&self) -> Vec<(&'static str, u64)> {
-        let stats = self.stats().ok();
-        stats.map_or_else(Vec::new, |s| {
-            vec![
-                ("store_sequence", s.seq),
-                ("store_wal_bytes", s.wal_bytes),
-                ("store_database_bytes", s.database_bytes),
-            ]
-        })
+        let Ok(stats) = self.stats() else {
+            return Vec::new();
+        };
+        let mut figures = vec![
+            ("store_sequence", stats.seq),
+            ("store_wal_bytes", stats.wal_bytes),
+            ("store_database_bytes", stats.database_bytes),
+        ];
+        if let Some(archive) = stats.archive {
+            figures.extend([
+                ("archive_failures_total", archive.failures),
+                ("archive_lag_seconds", archive.lag.as_secs()),
+                ("archive_waiting_bytes", archive.waiting_bytes),
+            ]);
+        }
+        figures
     }
 }
 
@@ -97,9 +105,12 @@ impl StoreBackend for PostgresStore {
         let view = GraphStore::load(self, &nothing).await.ok();
         let stats = self.stats();
         let mut figures = vec![
+            ("store_connections", stats.connections),
             ("store_reads_total", stats.reads),
             ("store_read_trips_total", stats.read_trips),
         ];
+        let bytes = self.database_bytes().await.ok();
+        figures.extend(bytes.map(|bytes| ("store_database_bytes", bytes)));
         figures.extend(view.map(|view| ("store_sequence", view.seq)));
         figures
     }
@@ -246,7 +257,7 @@ impl AuditedStore for Storage {
             if let Err(e) = store.record_failed_sign_in(user, acting, now).await {
                 tracing::error!(
                     reason = e.to_string(),
-                    "a failed sign-in is missing in the audit log"
+                    "a failed sign-in could not be written to the audit log"
                 );
             }
         }));

@@ -181,8 +181,9 @@ impl RequestMeta {
         let number = connection.number();
         edge.metrics
             .count(number, reply.operation, read, reply.status, took);
+        let reason = reply.refusal.map(|refusal| refusal.reason);
+        edge.metrics.count_outcome(reply.operation, reason);
         if let Some(refusal) = reply.refusal {
-            edge.metrics.count_refusal(refusal.reason);
             self.log_refusal(&reply, refusal);
         }
         // A request that failed inside has other lines in the log, which this one explains.

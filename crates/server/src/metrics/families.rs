@@ -2,7 +2,22 @@
 use std::fmt::Write;
 
 /// Name without `workgraph_`, kind and meaning of each family, by name.
-const FAMILIES: [(&str, &str, &str); 30] = [
+const FAMILIES: [(&str, &str, &str); 36] = [
+    (
+        "archive_failures_total",
+        "counter",
+        "Attempts to write the archive that failed.",
+    ),
+    (
+        "archive_lag_seconds",
+        "gauge",
+        "Time since the archive last had every commit: what would be lost with the disk now.",
+    ),
+    (
+        "archive_waiting_bytes",
+        "gauge",
+        "Bytes of commits that wait in memory for the archive.",
+    ),
     (
         "audit_sequence",
         "gauge",
@@ -37,7 +52,7 @@ const FAMILIES: [(&str, &str, &str); 30] = [
     (
         "jobs_ended_total",
         "counter",
-        "Jobs that ended, by outcome.",
+        "Jobs that ended, by kind and outcome.",
     ),
     (
         "jobs_running",
@@ -73,6 +88,11 @@ const FAMILIES: [(&str, &str, &str); 30] = [
         "log_lines_dropped_total",
         "counter",
         "Lines of the log that could not be written.",
+    ),
+    (
+        "operation_duration_seconds",
+        "histogram",
+        "Time from the end of a request's head to the beginning of its reply, by operation and class of the status.",
     ),
     (
         "refusals_total",
@@ -114,6 +134,16 @@ const FAMILIES: [(&str, &str, &str); 30] = [
         "shared_limits_parts",
         "gauge",
         "Number by which this node divides each limit while it decides alone.",
+    ),
+    (
+        "sign_ins_total",
+        "counter",
+        "Sign-ins with a password, by outcome: succeeded, or the reason of the refusal.",
+    ),
+    (
+        "store_connections",
+        "gauge",
+        "Open connections to the database.",
     ),
     (
         "store_database_bytes",

@@ -147,13 +147,7 @@ impl JobWorker {
                 let (gone, before) = step.await;
                 match gone {
                     Ok(JobProgress::Continues(next)) => leased_job = next,
-                    Ok(JobProgress::Ended(done)) => {
-                        let ends = &metrics.jobs.ended;
-                        let counter = if done { &ends[0] } else { &ends[1] };
-                        counter.fetch_add(1, Relaxed);
-                        return Ok(());
-                    }
-                    Ok(JobProgress::LeaseLost) => return Ok(()),
+                    Ok(JobProgress::Ended(_) | JobProgress::LeaseLost) => return Ok(()),
                     Err(error) => {
                         // The store failed, not the step. If it fails again, the claim counts as an attempt.
                         let failed = Error::new(error);

@@ -15,6 +15,8 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Bytes of pages after which the database is copied again, if it is smaller than that.
@@ -64,8 +66,23 @@ pub(crate) struct Archiver {
     times: CommitTimes,
     /// Segments that only the archiver's thread writes.
     queue: SegmentQueue,
+    /// Time up to which every commit can be restored, or of the start before that is so.
+    complete_until: AtomicU64,
+    /// Number of attempts to write the archive that failed.
+    failures: AtomicU64,
     /// Never held while the archive is written or read.
     state: Mutex<ArchiveState>,
+}
+
+/// Figures of an archive for its operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArchiveStats {
+    /// Time since the archive last had every commit: what would be lost with the disk now.
+    pub lag: Duration,
+    /// Bytes of commits that wait in memory for the archive.
+    pub waiting_bytes: u64,
+    /// Number of attempts to write the archive that failed.
+    pub failures: u64,
 }
 
 #[derive(Debug)]
@@ -99,6 +116,8 @@ impl Archiver {
             wal: WalFile::of(&files.database),
             scratch: files.database.with_file_name("archive-copy.db"),
             queue: SegmentQueue::new(archive.queue_bytes),
+            complete_until: AtomicU64::new((archive.now)()),
+            failures: AtomicU64::new(0),
             options: archive,
             patience: PATIENCE * options.wal_limit_bytes / PAGE,
             times: CommitTimes::default(),
@@ -139,6 +158,16 @@ impl Archiver {
 
     fn now(&self) -> u64 {
         (self.options.now)()
+    }
+
+    /// Returns the figures of the archive.
+    pub(super) fn stats(&self) -> ArchiveStats {
+        let lag = self.now().saturating_sub(self.complete_until.load(Relaxed));
+        ArchiveStats {
+            lag: Duration::from_millis(lag),
+            waiting_bytes: self.queue.bytes(),
+            failures: self.failures.load(Relaxed),
+        }
     }
 
     /// Notes a commit that left the log with this many pages.
@@ -217,7 +246,37 @@ impl Archiver {
     /// Archives what was committed, begins a generation if there is none, and copies the database if it is time. Only this
     /// writes to the archive, and not while it keeps others from the state.
     pub(super) fn tick(&self) -> Result<(), ArchiveError> {
+        let done = self.archive_all();
+        if done.is_err() {
+            self.failures.fetch_add(1, Relaxed);
+        }
+        done
+    }
+
+    fn archive_all(&self) -> Result<(), ArchiveError> {
+        let begun = self.now();
         self.archive_commits()?;
+        if self.has_copy() {
+            // A copy of the database may take long; the commits before it are safe.
+            self.complete_until.fetch_max(begun, Relaxed);
+        }
+        self.copy_database()?;
+        if self.has_copy() {
+            self.complete_until.fetch_max(begun, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns true if the generation under way has the copy of the database that it needs to be of use.
+    fn has_copy(&self) -> bool {
+        let state = self.state.lock();
+        let begun = state.generation.as_ref().map(|generation| generation.id);
+        let copied = state.copied.map(|(at, _)| at);
+        begun.is_some_and(|begun| copied.is_some_and(|at| at >= begun))
+    }
+
+    /// Begins a generation if there is none, and copies the database if it is time.
+    fn copy_database(&self) -> Result<(), ArchiveError> {
         let has_ended = self.state.lock().generation.is_none();
         if has_ended {
             // This shows, too, if the archive can be reached: else no copy needs to be made.

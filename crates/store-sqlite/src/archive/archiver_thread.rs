@@ -1,5 +1,5 @@
 //! Thread that archives new commits, every few seconds.
-use super::archiver::Archiver;
+use super::archiver::{ArchiveStats, Archiver};
 use crate::open_error::StoreOpenError;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ type Answer = SyncSender<Result<(), String>>;
 /// Thread of the archiver. It archives the last commits and ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ArchiverThread {
+    archiver: Arc<Archiver>,
     requests: Option<SyncSender<Answer>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -19,14 +20,21 @@ pub(crate) struct ArchiverThread {
 impl ArchiverThread {
     pub(crate) fn start(database: &Path, archiver: Arc<Archiver>) -> Result<Self, StoreOpenError> {
         let (requests, received) = sync_channel(1);
+        let own = Arc::clone(&archiver);
         let thread = std::thread::Builder::new()
             .name("archiver".into())
-            .spawn(move || run(&archiver, &received))
+            .spawn(move || run(&own, &received))
             .map_err(|error| StoreOpenError::Io(database.to_owned(), error))?;
         Ok(Self {
+            archiver,
             requests: Some(requests),
             thread: Some(thread),
         })
+    }
+
+    /// Returns the figures of the archive.
+    pub(crate) fn stats(&self) -> ArchiveStats {
+        self.archiver.stats()
     }
 
     /// Archives what was committed before this call.

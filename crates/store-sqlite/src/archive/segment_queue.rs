@@ -27,6 +27,12 @@ impl SegmentQueue {
         Self { most, waiting }
     }
 
+    /// Returns the number of bytes that wait.
+    pub(super) fn bytes(&self) -> u64 {
+        let waiting = self.waiting.lock();
+        waiting.iter().map(|one| one.bytes.len() as u64).sum()
+    }
+
     /// Puts a segment at the end.
     ///
     /// # Errors

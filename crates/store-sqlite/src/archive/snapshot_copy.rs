@@ -176,7 +176,7 @@ impl ScratchCopy {
 impl Drop for ScratchCopy {
     fn drop(&mut self) {
         if let Err(error) = remove(&self.path) {
-            tracing::warn!(%error, "a copy of the database is left beside it; the next one replaces it");
+            tracing::warn!(%error, "the temporary copy of the database could not be removed; the next copy replaces it");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
+use std::time::Duration;
 
 /// S937.
 #[test]
@@ -70,6 +71,33 @@ fn an_archive_that_comes_back_goes_on_where_it_was() {
     }
     generations.dedup();
     assert_eq!(generations.len(), 1, "no commit was lost");
+}
+
+#[test]
+fn the_lag_of_an_archive_is_the_time_since_it_had_every_commit() {
+    let mut archived = Archived::new(7);
+    let store = archived.open();
+    store.archive_now().unwrap();
+    let stats = || store.stats().unwrap().archive.unwrap();
+    let clock = Arc::clone(&archived.now);
+    let pass = |seconds: u64| clock.fetch_add(seconds * 1_000, Ordering::SeqCst);
+    assert_eq!(
+        (stats().lag, stats().failures, stats().waiting_bytes),
+        (Duration::ZERO, 0, 0)
+    );
+    pass(5);
+    assert_eq!(stats().lag, Duration::from_secs(5));
+    store.archive_now().unwrap();
+    assert_eq!(stats().lag, Duration::ZERO);
+    archived.folder.left.store(0, Ordering::SeqCst);
+    archived.commit(&store);
+    let before = stats().lag;
+    assert!(store.archive_now().is_err() && store.archive_now().is_err());
+    assert_eq!((stats().lag, stats().failures), (before, 2));
+    assert!(stats().waiting_bytes > 0);
+    archived.folder.left.store(NEVER, Ordering::SeqCst);
+    store.archive_now().unwrap();
+    assert_eq!((stats().lag, stats().waiting_bytes), (Duration::ZERO, 0));
 }
 
 /// Bytes of the log at which it starts over, as [`Archived::open`] sets them.
