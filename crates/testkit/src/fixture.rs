@@ -14,7 +14,7 @@ use workgraph_core::rules::sharing::CUSTOM_FIELDS;
 use workgraph_core::rules::{custom_field_rules, membership_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::custom_field_index::ValueIndexEntry;
-use workgraph_core::storage::{Changes, ListPosition};
+use workgraph_core::storage::{Changes, ListPosition, NodeWrite};
 
 /// Builder that collects changes. [`Fixture::take`] returns them as one change set.
 ///
@@ -357,7 +357,13 @@ impl Fixture {
         self.with(|work| {
             let mut draft = work.draft(ty, workspace);
             fill(&mut draft, now);
-            work.create(&draft, workspace)
+            if ty.has_events() {
+                return work.create(&draft, workspace);
+            }
+            work.changes.node_writes.push(NodeWrite {
+                node: draft.finish(),
+            });
+            draft.gid
         })
     }
 

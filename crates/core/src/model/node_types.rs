@@ -169,6 +169,27 @@ impl Type {
         Self::RuleTrigger,
     ];
 
+    /// Returns true if changes of nodes of this type are events: not where nodes are never stored or are another form of
+    /// others, and not of the server's own work and its results.
+    #[must_use]
+    pub const fn has_events(self) -> bool {
+        !matches!(
+            self,
+            Self::Webhook
+                | Self::Event
+                | Self::Job
+                | Self::GraphExport
+                | Self::OrganizationExport
+                | Self::ResourceExport
+                | Self::ProjectStatus
+                | Self::TimePeriod
+                | Self::ProjectTotals
+                | Self::Reaction
+                | Self::Agent
+                | Self::RuleTrigger
+        )
+    }
+
     /// Returns the type with this stored number.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {

@@ -175,6 +175,7 @@ impl<'a> ChangeBuilder<'a> {
 
     /// Adds a change record of a node.
     pub fn add_change_record(&mut self, gid: Gid, ty: Type, action: ChangeAction) {
+        debug_assert!(ty.has_events(), "filters of webhooks know no {ty:?}");
         self.changes
             .change_records
             .push(ChangeRecord { gid, ty, action });

@@ -185,7 +185,7 @@ impl Api {
             (AttemptRecord::Stored, None) => {
                 tracing::info!(
                     webhook = webhook.id,
-                    "deleted after a day of failing deliveries"
+                    "a webhook was deleted after a day of failed deliveries"
                 );
                 service.scheduler.lock().remove(webhook.id);
             }

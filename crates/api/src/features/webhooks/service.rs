@@ -24,7 +24,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
-use workgraph_core::model::resources::{ALL, resource};
+use workgraph_core::model::resources::resource;
 use workgraph_core::storage::PageRows;
 use workgraph_operations::operation::inputs::Named;
 use workgraph_operations::operation::requests::{CreateWebhook, ListWebhooks, WebhookRequest};
@@ -105,6 +105,20 @@ impl Api {
             None => Ok(Vec::new()),
         }
     }
+
+    /// Deletes a webhook, whoever made it. Returns false if there is none with this id.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the text is for the log.
+    pub async fn delete_webhook(&self, id: u64) -> Result<bool, BackgroundError> {
+        let Some(service) = self.webhooks.get() else {
+            return Ok(false);
+        };
+        let is_known = service.store.get(id).await?.is_some();
+        service.store.remove(id).await?;
+        service.scheduler.lock().remove(id);
+        Ok(is_known)
+    }
 }
 
 /// Carries out an operation on webhooks.
@@ -180,9 +194,8 @@ async fn owned_webhook(
 
 /// Returns the names of the types that events may be about.
 fn event_types() -> impl Iterator<Item = &'static str> {
-    let without = [Type::Job, Type::Event, Type::Webhook].map(|ty| resource(ty).name);
-    let names = ALL.iter().map(|resource| resource.name);
-    names.filter(move |name| !without.contains(name))
+    let types = Type::ALL.iter().filter(|ty| ty.has_events());
+    types.map(|ty| resource(*ty).name)
 }
 
 /// Returns the filters of a body, for a webhook on a resource of this type.
@@ -202,7 +215,9 @@ fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
     }
     for (i, filter) in filters.iter().enumerate() {
         let reason = match filter.resource_type.as_str() {
-            "task" | "story" => "tasks and stories are told by webhooks on projects and tasks",
+            "task" | "story" => {
+                "events of tasks and stories are for webhooks on projects and tasks"
+            }
             _ if !filter.fields.is_empty() => "fields: not on workspaces, teams and portfolios",
             _ => continue,
         };

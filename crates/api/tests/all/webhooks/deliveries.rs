@@ -492,3 +492,20 @@ fn an_app_that_is_switched_off_is_told_nothing_of_meanwhile() {
         }
     }
 }
+
+#[test]
+fn a_webhook_that_the_operator_deletes_is_gone_with_its_deliveries() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let gid = world.hook("ada", "garden", "/echo/all", Value::Null);
+        world.deliver();
+        world.receiver.forget();
+        let garden = format!("/projects/{}", world.gid("garden"));
+        world.call("ada", "PUT", &garden, &json!({"notes": "Green"}));
+        let id = gid.parse().unwrap();
+        assert!(world.run(world.api.delete_webhook(id)).unwrap());
+        assert!(!world.run(world.api.delete_webhook(id)).unwrap());
+        assert_eq!(world.deliver(), 0);
+        assert_eq!(world.get("ada", &format!("/webhooks/{gid}")).status, 404);
+    }
+}

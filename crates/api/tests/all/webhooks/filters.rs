@@ -1,5 +1,6 @@
 //! Filters: each pair of a type and an action that something happens to be is delivered to whom it was subscribed for.
 use super::*;
+use workgraph_core::model::resources::resource;
 use workgraph_webhooks::event_filter::ACTIONS;
 
 /// Resource of a webhook, a type, and the actions on that type that the test brings about.
@@ -388,4 +389,24 @@ fn of_an_unknown_type_or_action_in_a_filter_the_right_one_is_suggested() {
         "{}",
         refused.text
     );
+}
+
+#[test]
+fn filters_on_types_without_events_are_refused_and_nothing_else() {
+    let world = World::new(Kind::Memory);
+    for ty in Type::ALL {
+        let name = resource(*ty).name;
+        let data = json!({"resource": world.gid("garden").to_string(),
+            "filters": [{"resource_type": name}], "target": "https://hooks.test/echo/a"});
+        let answer = world.post("ada", "/webhooks", data);
+        let expected = if ty.has_events() { 201 } else { 400 };
+        assert_eq!(answer.status, expected, "{name}: {}", answer.text);
+    }
+    for (_, heard, _) in HEARD {
+        let of_name = Type::ALL.iter().find(|ty| resource(**ty).name == *heard);
+        assert!(of_name.unwrap().has_events(), "{heard}");
+    }
+    for silent in [Type::ProjectStatus, Type::RuleTrigger, Type::TimePeriod] {
+        assert!(!silent.has_events(), "{silent:?}");
+    }
 }
