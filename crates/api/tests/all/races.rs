@@ -358,3 +358,91 @@ fn tasks_do_not_wait_for_each_other_in_a_ring_that_several_requests_close() {
     done.sort_unstable();
     assert_eq!(done, [200, 400]);
 }
+
+/// Writes that follow each other; each has an effect that is seen, and a second one has none.
+fn writes_of_edges(world: &World) -> Vec<(&'static str, String, Value)> {
+    let gid = |name: &str| world.gid(name).to_string();
+    let task = |action: &str| format!("/tasks/{}/{action}", gid("rake"));
+    let project = |action: &str| format!("/projects/{}/{action}", gid("garden"));
+    let goal = |action: &str| format!("/goals/{}/{action}", gid("orchid_goal"));
+    let team = |action: &str| format!("/teams/{}/{action}", gid("gardeners"));
+    let made = json!({"name": "Beds", "workspace": gid("orchid")});
+    let portfolio = world.post("ada", "/portfolios", made).gid();
+    let portfolio = |action: &str| format!("/portfolios/{portfolio}/{action}");
+    let field = json!({"custom_field": gid("vigor"), "is_important": false});
+    let loose = json!({"dependents": [gid("loose")]});
+    let moe = json!({"members": [gid("moe")]});
+    let followers = json!({"followers": [gid("moe")]});
+    let supporter = json!({"supporting_resource": gid("herbs")});
+    let garden = json!({"item": gid("garden")});
+    let posts = [
+        (task("addProject"), json!({"project": gid("herbs")})),
+        (task("removeProject"), json!({"project": gid("herbs")})),
+        (task("addDependents"), loose.clone()),
+        (task("removeDependents"), loose),
+        (task("setParent"), json!({"parent": gid("loose")})),
+        (project("addMembers"), moe.clone()),
+        (project("removeMembers"), moe.clone()),
+        (project("addFollowers"), followers.clone()),
+        (project("removeFollowers"), followers.clone()),
+        (project("addCustomFieldSetting"), field.clone()),
+        (project("removeCustomFieldSetting"), field.clone()),
+        (portfolio("addItem"), garden.clone()),
+        (portfolio("removeItem"), garden),
+        (portfolio("addMembers"), moe.clone()),
+        (portfolio("removeMembers"), moe),
+        (portfolio("addCustomFieldSetting"), field.clone()),
+        (portfolio("removeCustomFieldSetting"), field),
+        (goal("addSupportingRelationship"), supporter.clone()),
+        (goal("removeSupportingRelationship"), supporter),
+        (goal("addFollowers"), followers.clone()),
+        (goal("removeFollowers"), followers),
+        (team("addUser"), json!({"user": gid("moe")})),
+        (team("removeUser"), json!({"user": gid("moe")})),
+    ];
+    let posts = posts.map(|(target, data)| ("POST", target, data));
+    let story = format!("/stories/{}", gid("water_note"));
+    let edits = [
+        ("PUT", story.clone(), json!({"liked": true})),
+        ("PUT", story, json!({"liked": false})),
+        ("DELETE", format!("/tasks/{}", gid("water_buds")), json!({})),
+    ];
+    posts.into_iter().chain(edits).collect()
+}
+
+/// Returns the types and actions of the changes after a commit, in an order of their own.
+fn changes_after(world: &World, seq: u64) -> Vec<String> {
+    let entries = world.events(seq);
+    let records = entries.iter().flat_map(|entry| &entry.change_records);
+    let mut shown: Vec<String> = records
+        .map(|record| format!("{:?} {:?}", record.ty, record.action))
+        .collect();
+    shown.sort_unstable();
+    shown
+}
+
+#[test]
+fn two_equal_writes_of_any_edge_leave_the_changes_that_one_leaves() {
+    for kind in [Kind::Memory, Kind::Sqlite, Kind::Waves] {
+        let (alone, raced) = (World::new(kind), World::new(kind));
+        let last = |world: &World| world.events(0).last().map_or(0, |entry| entry.seq);
+        for (one, two) in writes_of_edges(&alone)
+            .into_iter()
+            .zip(writes_of_edges(&raced))
+        {
+            let (method, target, data) = one;
+            let before = (last(&alone), last(&raced));
+            let request =
+                alone.request("ada", method, &target, json!({ "data": data }).to_string());
+            let answer = alone.run(alone.api.handle(&request));
+            assert!(answer.status < 300, "{target}: {}", answer.status);
+            let (method, target, data) = two;
+            let write = || ("ada", method, target.clone(), data.clone());
+            let statuses = race(&raced, write(), write());
+            assert!(statuses.contains(&answer.status), "{target}: {statuses:?}");
+            let expected = changes_after(&alone, before.0);
+            assert!(!expected.is_empty(), "{target}: nothing is told");
+            assert_eq!(changes_after(&raced, before.1), expected, "{target}");
+        }
+    }
+}
