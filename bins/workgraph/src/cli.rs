@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Backup {
         /// The file to write; it must not exist.
         file: PathBuf,
-        /// Leave the keys out; keep a copy of them elsewhere, without which the backup is worth little.
+        /// Leave the keys out. Keep a copy of them elsewhere: a backup without keys is worth little.
         #[arg(long)]
         without_keys: bool,
     },
@@ -45,7 +45,7 @@ pub(crate) enum Command {
         /// Check instead whether the audit log was tampered with.
         #[arg(long)]
         audit: bool,
-        /// The file with the anchored checkpoints, if it is not the one that is set.
+        /// File with the anchored checkpoints [default: that of the settings].
         #[arg(long, value_name = "FILE", requires = "audit")]
         anchor: Option<PathBuf>,
         /// Answer with JSON.
@@ -56,15 +56,14 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Move everything from a data folder into an empty PostgreSQL database, or back.
     Move(MoveArgs),
-    /// Print a SHA-256 digest of each table and of all, and of the files: two copies of the data have equal ones, in any
-    /// store. A server may be running.
+    /// Print a SHA-256 digest of each table and of all, and of the files: two copies of the data have equal
+    /// digests, in any store. A server may be running.
     Digest {
         /// Answer with JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Bring the tables of the PostgreSQL database to the form that this version needs. A server does that at its start,
-    /// too.
+    /// Migrate the tables of the PostgreSQL database to this version. A server does that at its start, too.
     Migrate {
         /// Only print what would be done.
         #[arg(long)]

@@ -13,5 +13,6 @@ pub(crate) mod demo;
 mod first_objects;
 mod rule_triggers;
 pub(crate) mod socket;
+mod teams;
 pub(crate) mod users;
 mod workspace_directory;

@@ -4,6 +4,7 @@
     clippy::panic,
     reason = "a test that meets what it did not expect must end there"
 )]
+mod admin_names;
 mod common;
 mod database_commands;
 mod database_refusals;

@@ -176,6 +176,15 @@ pub fn join_team(
     gid
 }
 
+/// Ends the membership of a user in a team.
+pub fn leave_team(work: &mut ChangeBuilder<'_>, user: Gid, team: Gid, membership: Option<Gid>) {
+    work.unlink(team, rel::TEAM_MEMBERS, user);
+    if let Some(membership) = membership {
+        work.trash(membership, Type::TeamMembership);
+    }
+    work.add_change_record(user, Type::User, ChangeAction::Removed { parent: team });
+}
+
 /// Shares a project with a user or team.
 pub fn join_project(
     work: &mut ChangeBuilder<'_>,

@@ -1,5 +1,6 @@
 //! Triggers of rules: their creation, and their runs.
 use super::story_rules::add_system_story;
+use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
@@ -18,6 +19,13 @@ pub fn create_trigger(work: &mut ChangeBuilder<'_>, project: &Node, name: &str) 
     let position = ListPosition::Rank(0);
     work.link(draft.gid, rel::RULE_TRIGGER_OF, project.gid, position, None);
     draft.gid
+}
+
+/// Gives a trigger another name.
+pub fn rename_trigger(work: &mut ChangeBuilder<'_>, trigger: &Node, name: &str) {
+    let mut draft = Draft::edit(trigger);
+    draft.set(rule_trigger::NAME, name);
+    work.save_unrecorded(&draft);
 }
 
 /// Deletes a trigger.

@@ -19,9 +19,7 @@ use workgraph_core::model::registry::{Direction, Type, TypedField, rel};
 use workgraph_core::model::resources::{team, workspace};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::{membership_rules, rich_texts};
-use workgraph_core::storage::{
-    ChangeAction, EdgeEnd, ListSource, PageQuery, ReadQuery, ReadView, RowFilter,
-};
+use workgraph_core::storage::{EdgeEnd, ListSource, PageQuery, ReadQuery, ReadView, RowFilter};
 
 /// Operations on teams.
 pub static TEAMS: &[Operation] = &[
@@ -256,15 +254,7 @@ fn remove_user(
         ));
     };
     let mut work = call.change_builder();
-    work.unlink(team.gid, rel::TEAM_MEMBERS, user.gid);
-    if let Some(membership) = edge.aux {
-        work.trash(membership, Type::TeamMembership);
-    }
-    work.add_change_record(
-        user.gid,
-        Type::User,
-        ChangeAction::Removed { parent: team.gid },
-    );
+    membership_rules::leave_team(&mut work, user.gid, team.gid, edge.aux);
     Ok(Decision::of(work.changes))
 }
 

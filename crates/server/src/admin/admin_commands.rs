@@ -33,7 +33,7 @@ pub enum AdminCommand {
     /// The limits, in force from the next request on.
     #[command(subcommand)]
     Limits(LimitsCommand),
-    /// The jobs that are not at their end; without a command they are listed.
+    /// Jobs that have not ended; without a command, list them.
     #[command(name = "job", visible_alias = "jobs")]
     Jobs {
         #[command(subcommand)]
@@ -60,6 +60,12 @@ pub enum RuleTriggerCommand {
     List {
         #[arg(long, value_name = "GID")]
         project: String,
+    },
+    /// Give a trigger another name.
+    Rename {
+        gid: String,
+        #[arg(long)]
+        name: String,
     },
     /// Delete a trigger.
     Delete { gid: String },
@@ -91,13 +97,13 @@ pub enum WorkspaceCommand {
         #[arg(value_enum)]
         plan: PlanName,
     },
-    /// Tie e-mail domains to an organization: people invited with an address of theirs become members, all others
-    /// guests. Without domains the present ones stay, and are shown.
+    /// Set the e-mail domains of an organization: people invited with such an address become members, all others
+    /// guests. Without domains, show the present ones.
     Domains {
         gid: String,
-        /// All domains that are to be tied to it, in place of those that are.
+        /// All its domains, in place of the present ones.
         domains: Vec<String>,
-        /// Tie none: then admins make members, and all other users make guests.
+        /// Remove all domains: then admins invite members, and all others guests.
         #[arg(long, conflicts_with = "domains")]
         none: bool,
     },
@@ -126,6 +132,13 @@ pub enum UserCommand {
         #[arg(long, value_name = "GID")]
         workspace: String,
     },
+    /// Give a user another name.
+    Rename {
+        /// E-mail address or gid.
+        user: String,
+        #[arg(long)]
+        name: String,
+    },
     /// Give a user a password, with or without one before. Their sessions end.
     Password {
         /// E-mail address or gid.
@@ -147,7 +160,7 @@ pub enum UserCommand {
         /// E-mail address or gid.
         user: String,
     },
-    /// Switch an account on again: its user signs in anew and makes new tokens.
+    /// Switch an account on again: its user signs in again and makes new tokens.
     Enable {
         /// E-mail address or gid.
         user: String,
@@ -179,6 +192,11 @@ pub enum TeamCommand {
         #[arg(long, value_name = "GID")]
         workspace: String,
     },
+    /// List the teams of an organization.
+    List {
+        #[arg(long, value_name = "GID")]
+        workspace: String,
+    },
     /// Give a team another name.
     Rename {
         gid: String,
@@ -195,6 +213,19 @@ pub enum TeamCommand {
         /// The user administers the team.
         #[arg(long)]
         admin: bool,
+    },
+    /// List the users of a team.
+    ListUsers {
+        #[arg(long, value_name = "GID")]
+        team: String,
+    },
+    /// Take a user out of a team.
+    RemoveUser {
+        #[arg(long, value_name = "GID")]
+        team: String,
+        /// E-mail address or gid.
+        #[arg(long)]
+        user: String,
     },
 }
 
@@ -228,7 +259,7 @@ pub enum TokenCommand {
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum WebhooksCommand {
-    /// List all webhooks, and how deliveries go.
+    /// List all webhooks with the state of their deliveries.
     List,
     /// List the last deliveries of a webhook, newest first.
     Log {
@@ -236,12 +267,14 @@ pub enum WebhooksCommand {
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },
-    /// Send the events of a logged delivery once more.
+    /// Send the events of a logged delivery again.
     Redeliver {
         gid: u64,
         /// The delivery's id, as logged.
         delivery: u64,
     },
+    /// Delete a webhook. Nothing more is sent to its target.
+    Delete { gid: u64 },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
@@ -261,13 +294,24 @@ pub enum CustomTypeCommand {
         )]
         statuses: Vec<String>,
     },
+    /// List the custom types that the tasks of a project may have.
+    List {
+        #[arg(long, value_name = "GID")]
+        project: String,
+    },
+    /// Give a custom type another name.
+    Rename {
+        gid: String,
+        #[arg(long)]
+        name: String,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum JobsCommand {
     /// List them.
     List,
-    /// End a job without success, whatever it is doing.
+    /// Cancel a job, even one that is running.
     Cancel {
         /// The job's gid, as listed.
         gid: String,
@@ -283,10 +327,16 @@ pub enum ServiceCommand {
         #[arg(long)]
         name: String,
     },
-    /// List the service accounts of a workspace.
+    /// List the service accounts of a workspace. `admin user disable` switches one off by its gid.
     List {
         #[arg(long, value_name = "GID")]
         workspace: String,
+    },
+    /// Give a service account another name.
+    Rename {
+        gid: String,
+        #[arg(long)]
+        name: String,
     },
 }
 
@@ -299,14 +349,14 @@ pub enum LimitsCommand {
         #[arg(required = true, value_name = "NAME=VALUE")]
         pairs: Vec<String>,
     },
-    /// Give the tokens of an app figures of their own, as in `standard=300 search=30`, or show them.
+    /// Set limits of their own for the tokens of an app, as in `standard=300 search=30`, or show them.
     App {
         /// The app's number.
         id: u64,
         #[arg(value_name = "NAME=VALUE")]
         pairs: Vec<String>,
     },
-    /// Give a token figures of its own, or show them.
+    /// Set limits of its own for a token, or show them.
     Token {
         /// The token's id, as `admin token list` has it.
         id: u64,
@@ -346,6 +396,13 @@ pub enum AppCommand {
         #[arg(long, value_name = "USER")]
         owner: Option<String>,
     },
+    /// Give an app another name.
+    Rename {
+        /// The app's client ID.
+        client_id: String,
+        #[arg(long)]
+        name: String,
+    },
     /// Give an app a new client secret. The old one stops working at once.
     ResetSecret {
         /// The app's client ID.
@@ -357,7 +414,7 @@ pub enum AppCommand {
         client_id: String,
         #[arg(long, value_name = "GID")]
         workspace: String,
-        /// Take it back: tokens for this workspace stop working at once.
+        /// Undo it: tokens for this workspace stop working at once.
         #[arg(long)]
         remove: bool,
     },

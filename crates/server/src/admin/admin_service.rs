@@ -9,8 +9,8 @@ use workgraph_auth::{LoopbackPolicy, OAuthStore, Tier};
 use workgraph_core::audit::{ActorContext, AuditActor};
 use workgraph_core::engine::has_audit_rows;
 use workgraph_core::model::draft::Draft;
-use workgraph_core::model::registry::TypedField;
 use workgraph_core::model::registry::rel;
+use workgraph_core::model::registry::{Relation, TypedField};
 use workgraph_core::model::resources::{team, workspace};
 use workgraph_core::model::time::Time;
 use workgraph_core::model::{email_address, validate};
@@ -168,17 +168,18 @@ impl AdminService {
 
     /// Returns the members of a workspace.
     pub(crate) async fn members(&self, workspace: Gid) -> Result<Vec<Gid>> {
+        self.sources(workspace, rel::WORKSPACES).await
+    }
+
+    /// Returns the nodes from which edges of a relation lead to a node.
+    pub(crate) async fn sources(&self, node: Gid, relation: Relation) -> Result<Vec<Gid>> {
         let view = self.read(|want| {
-            let at = want.add_ref(workspace);
-            want.incoming_edges
-                .push((at, rel::WORKSPACES, usize::MAX >> 1));
+            let at = want.add_ref(node);
+            want.incoming_edges.push((at, relation, usize::MAX >> 1));
         });
-        Ok(view
-            .await?
-            .sources(workspace, rel::WORKSPACES)
-            .iter()
-            .map(|e| e.src)
-            .collect())
+        let view = view.await?;
+        let edges = view.sources(node, relation).iter();
+        Ok(edges.map(|edge| edge.src).collect())
     }
 
     /// Makes a workspace.
@@ -209,7 +210,7 @@ impl AdminService {
         }
     }
 
-    /// Gives a workspace or a team another name.
+    /// Gives a node another name.
     pub(crate) async fn rename(
         &self,
         node: &Node,

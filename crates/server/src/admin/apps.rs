@@ -160,6 +160,11 @@ pub(crate) async fn run(service: &AdminService, what: AppCommand) -> Result<Valu
             let apps = apps.context("the apps can't be read")?;
             Ok(apps.iter().map(show_app).collect())
         }
+        AppCommand::Rename { client_id, name } => {
+            let name = check_name(&name)?;
+            let change = |app: &mut App| name.clone_into(&mut app.name);
+            Ok(show_app(&service.change_app(&client_id, change).await?))
+        }
         AppCommand::ResetSecret { client_id } => {
             let (app, secret) = service.reset_app_secret(&client_id).await?;
             Ok(show_secret(&app, &secret))

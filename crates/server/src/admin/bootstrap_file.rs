@@ -199,7 +199,7 @@ impl FirstPasswords {
         if let Err(error) = self.remove(&user.to_string()) {
             tracing::error!(
                 reason = format!("{error:#}"),
-                "a first password still stands in bootstrap.json"
+                "a first password is still in bootstrap.json"
             );
         }
     }

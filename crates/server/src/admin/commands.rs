@@ -1,11 +1,11 @@
 //! `workgraph admin`: its commands, with answers as JSON.
 use crate::admin::admin_commands::{
     AdminCommand, JobsCommand, LimitsCommand, PlanName, RoleName, ServiceCommand, SessionsCommand,
-    TeamCommand, TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
+    TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
 };
 use crate::admin::admin_service::{AdminService, service_prefix};
-use crate::admin::answer_values::time_or_null;
-use crate::admin::{apps, custom_types, rule_triggers};
+use crate::admin::answer_values::{show_user, time_or_null};
+use crate::admin::{apps, custom_types, rule_triggers, teams};
 use crate::runtime_limits::LimitScope;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use workgraph_api::job_runner::PendingJob;
 use workgraph_core::access::Role;
 use workgraph_core::model::email_address;
 use workgraph_core::model::registry::rel;
-use workgraph_core::model::resources::{job, membership, team, user, workspace};
+use workgraph_core::model::resources::{job, membership, user, workspace};
 use workgraph_core::model::time::Time;
 use workgraph_core::rules::membership_roles;
 use workgraph_core::rules::membership_roles::MembershipRole;
@@ -29,7 +29,7 @@ pub(crate) async fn run(service: &AdminService, what: AdminCommand) -> Result<Va
     match what {
         AdminCommand::Workspace(what) => of_workspaces(service, what).await,
         AdminCommand::User(what) => of_users(service, what).await,
-        AdminCommand::Team(what) => of_teams(service, what).await,
+        AdminCommand::Team(what) => teams::run(service, what).await,
         AdminCommand::CustomType(what) => custom_types::run(service, what).await,
         AdminCommand::Token(what) => of_tokens(service, what).await,
         AdminCommand::Webhooks(what) => of_webhooks(service, what).await,
@@ -54,10 +54,19 @@ async fn of_service_accounts(service: &AdminService, what: ServiceCommand) -> Re
             let workspace = service.node(Type::Workspace, &workspace).await?;
             let prefix = service_prefix(workspace.gid);
             let accounts = service.numbered_nodes(&prefix).await?;
-            let show = |node: &Node| json!({"gid": node.gid.to_string(), "name": node.title()});
-            Ok(service.nodes(&accounts).await?.iter().map(show).collect())
+            let accounts = service.nodes(&accounts).await?;
+            Ok(accounts.iter().map(show_title).collect())
+        }
+        ServiceCommand::Rename { gid, name } => {
+            let account = service.node(Type::User, &gid).await?;
+            service.rename(&account, user::NAME, &name).await?;
+            Ok(show_title(&service.node(Type::User, &gid).await?))
         }
     }
+}
+
+fn show_title(node: &Node) -> Value {
+    json!({"gid": node.gid.to_string(), "name": node.title()})
 }
 
 async fn of_jobs(service: &AdminService, what: JobsCommand) -> Result<Value> {
@@ -232,6 +241,12 @@ async fn of_users(service: &AdminService, what: UserCommand) -> Result<Value> {
             }
             Ok(Value::Array(rows))
         }
+        UserCommand::Rename { user, name } => {
+            let node = service.user(&user).await?;
+            service.rename(&node, user::NAME, &name).await?;
+            let node = service.node(Type::User, &node.gid.to_string()).await?;
+            show_user(service, &node).await
+        }
         UserCommand::Password {
             user,
             revoke_tokens,
@@ -310,42 +325,6 @@ async fn switch(service: &AdminService, name: &str, disabled: bool) -> Result<Va
     let node = service.user(name).await?;
     service.set_disabled(node.gid, disabled).await?;
     show_user(service, &node).await
-}
-
-async fn show_user(service: &AdminService, node: &Node) -> Result<Value> {
-    let account = service.storage.tokens.account(node.gid.get()).await;
-    let account = account.with_context(|| format!("{}: the account can't be read", node.gid))?;
-    Ok(json!({
-        "gid": node.gid.to_string(),
-        "name": node.title(),
-        "email": node.get(user::EMAIL).unwrap_or_default(),
-        "disabled": account.is_none_or(|a| a.disabled),
-    }))
-}
-
-async fn of_teams(service: &AdminService, what: TeamCommand) -> Result<Value> {
-    match what {
-        TeamCommand::Create { name, workspace } => {
-            let workspace_node = service.node(Type::Workspace, &workspace).await?;
-            let gid = service
-                .create_team(&name, &workspace_node, None, "request_to_join")
-                .await?;
-            Ok(json!({"gid": gid.to_string(), "name": name, "workspace": workspace}))
-        }
-        TeamCommand::Rename { gid, name } => {
-            let node = service.node(Type::Team, &gid).await?;
-            service.rename(&node, team::NAME, &name).await?;
-            Ok(json!({"gid": gid, "name": name}))
-        }
-        TeamCommand::AddUser { team, user, admin } => {
-            let team_node = service.node(Type::Team, &team).await?;
-            let user_gid = service.user(&user).await?.gid;
-            let gid = service.join_team(user_gid, &team_node, admin).await?;
-            Ok(
-                json!({"gid": gid.to_string(), "team": team, "user": user_gid.to_string(), "admin": admin}),
-            )
-        }
-    }
 }
 
 async fn of_tokens(service: &AdminService, what: TokenCommand) -> Result<Value> {
@@ -477,6 +456,15 @@ async fn of_webhooks(service: &AdminService, what: WebhooksCommand) -> Result<Va
         WebhooksCommand::Redeliver { gid, delivery } => {
             let events = service.api.redeliver(gid, delivery).await?;
             Ok(json!({"gid": gid.to_string(), "delivery": delivery, "events": events}))
+        }
+        WebhooksCommand::Delete { gid } => {
+            let deleted = service.api.delete_webhook(gid).await;
+            let deleted =
+                deleted.with_context(|| format!("{gid}: the webhook can't be deleted"))?;
+            if !deleted {
+                bail!("{gid}: there is no webhook with this gid");
+            }
+            Ok(json!({"gid": gid.to_string(), "deleted": true}))
         }
     }
 }

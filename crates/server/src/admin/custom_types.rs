@@ -3,18 +3,46 @@ use crate::admin::admin_commands::CustomTypeCommand;
 use crate::admin::admin_service::{AdminService, require_name};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::custom_type;
 use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
-use workgraph_core::{Gid, Type};
+use workgraph_core::{Gid, Node, Type};
 
 /// Carries out a command on custom types.
+///
+/// # Errors
+/// Says what is wrong with it, or that the store failed.
 pub(crate) async fn run(service: &AdminService, what: CustomTypeCommand) -> Result<Value> {
-    let CustomTypeCommand::Create {
-        name,
-        projects,
-        statuses,
-    } = what;
-    require_name(&name)?;
+    match what {
+        CustomTypeCommand::Create {
+            name,
+            projects,
+            statuses,
+        } => create(service, &name, &projects, &statuses).await,
+        CustomTypeCommand::List { project } => {
+            let project = service.node(Type::Project, &project).await?.gid;
+            let types = service.sources(project, rel::CUSTOM_TYPE_ON).await?;
+            let mut rows = Vec::with_capacity(types.len());
+            for node in &service.nodes(&types).await? {
+                rows.push(show(service, node).await?);
+            }
+            Ok(Value::Array(rows))
+        }
+        CustomTypeCommand::Rename { gid, name } => {
+            let node = service.node(Type::CustomType, &gid).await?;
+            service.rename(&node, custom_type::NAME, &name).await?;
+            show(service, &service.node(Type::CustomType, &gid).await?).await
+        }
+    }
+}
+
+async fn create(
+    service: &AdminService,
+    name: &str,
+    projects: &[String],
+    statuses: &[String],
+) -> Result<Value> {
+    require_name(name)?;
     let statuses: Result<Vec<NewStatus>, _> =
         statuses.iter().map(|text| NewStatus::parse(text)).collect();
     let statuses = statuses?;
@@ -22,7 +50,7 @@ pub(crate) async fn run(service: &AdminService, what: CustomTypeCommand) -> Resu
         require_name(&status.name)?;
     }
     let (mut nodes, mut home) = (Vec::with_capacity(projects.len()), None);
-    for project in &projects {
+    for project in projects {
         let node = service.node(Type::Project, project).await?;
         if nodes.contains(&node.gid) {
             continue;
@@ -36,15 +64,25 @@ pub(crate) async fn run(service: &AdminService, what: CustomTypeCommand) -> Resu
     }
     let home: Gid = home.context("a custom type has a project")?;
     let made = service
-        .commit(|work, _| create_custom_type(work, home, &nodes, &name, &statuses))
+        .commit(|work, _| create_custom_type(work, home, &nodes, name, &statuses))
         .await
         .with_context(|| format!("the custom type {name:?} can't be made"))??;
-    let node = service.node(Type::CustomType, &made.to_string()).await?;
-    let options = custom_type::statuses(&node);
+    show(
+        service,
+        &service.node(Type::CustomType, &made.to_string()).await?,
+    )
+    .await
+}
+
+async fn show(service: &AdminService, node: &Node) -> Result<Value> {
+    let view = service.read(|want| *want = want.clone().edges(node.gid, rel::CUSTOM_TYPE_ON));
+    let view = view.await?;
+    let projects = view.links(node.gid, rel::CUSTOM_TYPE_ON).iter();
+    let options = custom_type::statuses(node);
     Ok(json!({
-        "gid": made.to_string(),
-        "name": name,
-        "projects": nodes.iter().map(Gid::to_string).collect::<Vec<_>>(),
+        "gid": node.gid.to_string(),
+        "name": node.title(),
+        "projects": projects.map(|edge| edge.dst.to_string()).collect::<Vec<_>>(),
         "status_options": options.iter().map(|(gid, _)| gid.to_string()).collect::<Vec<_>>(),
     }))
 }

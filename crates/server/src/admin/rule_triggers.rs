@@ -5,8 +5,8 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::rule_trigger;
-use workgraph_core::rules::rule_trigger_rules::{create_trigger, delete_trigger};
-use workgraph_core::{Gid, Node, Type};
+use workgraph_core::rules::rule_trigger_rules::{create_trigger, delete_trigger, rename_trigger};
+use workgraph_core::{Node, Type};
 
 /// Carries out a command on triggers.
 ///
@@ -25,15 +25,16 @@ pub(crate) async fn run(service: &AdminService, what: RuleTriggerCommand) -> Res
         }
         RuleTriggerCommand::List { project } => {
             let project = service.node(Type::Project, &project).await?.gid;
-            let view = service.read(|want| {
-                let at = want.add_ref(project);
-                want.incoming_edges
-                    .push((at, rel::RULE_TRIGGER_OF, usize::MAX >> 1));
-            });
-            let view = view.await?;
-            let edges = view.sources(project, rel::RULE_TRIGGER_OF).iter();
-            let gids: Vec<Gid> = edges.map(|edge| edge.src).collect();
-            Ok(service.nodes(&gids).await?.iter().map(show).collect())
+            let triggers = service.sources(project, rel::RULE_TRIGGER_OF).await?;
+            Ok(service.nodes(&triggers).await?.iter().map(show).collect())
+        }
+        RuleTriggerCommand::Rename { gid, name } => {
+            require_name(&name)?;
+            let trigger = service.node(Type::RuleTrigger, &gid).await?;
+            let renamed = service.commit(|work, _| rename_trigger(work, &trigger, &name));
+            let renamed = renamed.await;
+            renamed.with_context(|| format!("{gid}: its name can't be changed"))?;
+            Ok(show(&service.node(Type::RuleTrigger, &gid).await?))
         }
         RuleTriggerCommand::Delete { gid } => {
             let trigger = service.node(Type::RuleTrigger, &gid).await?;

@@ -54,7 +54,10 @@ pub(crate) fn listen(folder: &Path, service: Arc<AdminService>) -> io::Result<()
         let service = Arc::clone(&service);
         async move {
             if let Err(e) = answer(&service, stream).await {
-                tracing::debug!(reason = e.to_string(), "an admin command broke off");
+                tracing::debug!(
+                    reason = e.to_string(),
+                    "the connection of an admin command broke"
+                );
             }
         }
     };
