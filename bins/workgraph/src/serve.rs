@@ -61,7 +61,7 @@ fn reload(server: &Server, config: Result<Config>) {
         ),
         Err(error) => tracing::error!(
             reason = format!("{error:#}"),
-            "the configuration was not reloaded"
+            "the configuration could not be reloaded"
         ),
     }
 }

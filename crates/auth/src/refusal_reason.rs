@@ -109,7 +109,7 @@ refusal_reasons! {
         CredentialsTooLong, "credentials_too_long", "The e-mail address or the password is too long.";
         AccountUnknown, "account_unknown", "No account has this e-mail address, or it has no password.";
         PasswordWrong, "password_wrong", "The password is not the account's.";
-        CredentialsChanged, "credentials_changed", "The password was changed or the account switched off meanwhile.";
+        CredentialsChanged, "credentials_changed", "The password was changed, or the account was switched off, during the sign-in.";
         TooManySignInsOfAddress, "too_many_sign_ins_of_address", "Sign-ins failed too often from this address.";
         TooManySignInsOfAccount, "too_many_sign_ins_of_account", "Sign-ins of this account failed too often.";
         SignInTooSoon, "sign_in_too_soon", "The wait after a failed sign-in is not over.";

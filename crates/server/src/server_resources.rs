@@ -207,7 +207,10 @@ impl ServerResources {
                 looks.tick().await;
                 if let Err(error) = limits.refresh(&api).await {
                     let reason = format!("{error:#}");
-                    tracing::warn!(reason, "the limits that other nodes changed were not read");
+                    tracing::warn!(
+                        reason,
+                        "the limits that other nodes changed could not be read"
+                    );
                 }
                 if look.is_multiple_of(KEYS_EVERY) {
                     keys.refresh();

@@ -19,7 +19,7 @@ pub fn notify(state: &str) {
     if let Err(error) = sent {
         tracing::warn!(
             reason = error.to_string(),
-            "the service manager was not told: {state}"
+            "the service manager could not be notified: {state}"
         );
     }
 }

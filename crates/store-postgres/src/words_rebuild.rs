@@ -55,10 +55,10 @@ pub(crate) async fn run(database: Database) {
     loop {
         ticks.tick().await;
         match attempt(&database, is_second_look).await {
-            Ok(true) => return tracing::info!("all words of the search index have their new form"),
+            Ok(true) => return tracing::info!("the search index has its new form"),
             Ok(false) => is_second_look = true,
             Err(error) => {
-                tracing::warn!(%error, "the words of the search index are made again later")
+                tracing::warn!(%error, "the search index could not be brought to its new form; another attempt follows")
             }
         }
     }

@@ -113,7 +113,7 @@ impl WriteAttempt {
         let connection = match database.connection().await {
             Ok(connection) => connection,
             Err(error) => {
-                tracing::debug!(%error, "what became of a commit cannot be asked yet");
+                tracing::debug!(%error, "the outcome of a commit can't be read yet");
                 return Claim::Failed { in_doubt: false };
             }
         };
@@ -122,7 +122,7 @@ impl WriteAttempt {
             Ok(_) => Claim::Made,
             Err(error) => {
                 database.close(connection);
-                tracing::debug!(%error, "what became of a commit was not told");
+                tracing::debug!(%error, "the outcome of a commit could not be read");
                 // An error of the statement itself has undone it. Whatever else broke may have come after its commit.
                 let told = error
                     .as_db_error()

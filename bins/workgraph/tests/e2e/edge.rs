@@ -376,6 +376,9 @@ fn a_panic_is_a_500_with_a_phrase_and_leaves_neither_process_nor_permits_worse()
     program.env("WORKGRAPH_TEST_PANIC", "4242");
     let few = [WIDE, &[("limits.concurrent_reads", "5")]].concat();
     let mut server = Server::start_by(program, &folder, &few);
+    // The link to the page of errors is that of all errors, under the host of the request.
+    let missing = server.ask("GET", "/tasks/1", None).json();
+    let help = &missing["errors"][0]["help"];
     for method in ["GET", "DELETE"] {
         // More often than requests may run at once: a permit that was not freed would be missed.
         for _ in 0..20 {
@@ -385,6 +388,7 @@ fn a_panic_is_a_500_with_a_phrase_and_leaves_neither_process_nor_permits_worse()
                 (reply.status, error["message"].as_str()),
                 (500, Some("Server Error"))
             );
+            assert_eq!(&error["help"], help);
             let phrase = error["phrase"].as_str().unwrap();
             assert!(folder.log().contains(phrase), "{phrase} is not in the log");
         }

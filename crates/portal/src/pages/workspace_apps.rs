@@ -49,7 +49,7 @@ impl InstalledAppsPage<'_> {
             Some(NavigationSection::Installed),
             &html! {
                 h1 { "Workspace apps" }
-                p.lead { "Members of your workspaces can authorize these apps. If you switch one off, it can no longer reach the workspace, whoever authorized it." }
+                p.lead { "Members of your workspaces can authorize these apps. If you switch one off, it can no longer reach the workspace for anybody." }
                 @for workspace in self.workspaces {
                     (card(&format!("w-{}", workspace.id), &workspace.name,
                         &list(&workspace.apps, "No apps can be used here.", |app| self.row(workspace, app))))

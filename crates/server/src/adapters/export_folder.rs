@@ -83,7 +83,7 @@ impl ExportFolder {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => {
                     let file = entry.path().display().to_string();
-                    tracing::warn!(file, reason = e.to_string(), "a file stays");
+                    tracing::warn!(file, reason = e.to_string(), "a file could not be removed");
                 }
             }
         }
@@ -171,7 +171,11 @@ impl ExportFiles for ExportFolder {
         for path in whole.into_iter().chain([self.part(file)]) {
             match std::fs::remove_file(&path) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!(file = file.get(), reason = e.to_string(), "a file stays");
+                    tracing::warn!(
+                        file = file.get(),
+                        reason = e.to_string(),
+                        "a file could not be removed"
+                    );
                 }
                 _ => {}
             }

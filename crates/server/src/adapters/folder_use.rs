@@ -127,7 +127,7 @@ pub(crate) fn move_aside(folder: &Path, left: &[&str]) -> Result<()> {
     }
     tracing::warn!(
         folder = aside.display().to_string(),
-        "what was left of the former database was moved aside"
+        "leftovers of the former database were moved aside"
     );
     Ok(())
 }

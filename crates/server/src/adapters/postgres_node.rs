@@ -140,7 +140,7 @@ pub(crate) async fn open(
     let resealed = store.reseal_secrets(&mut reseal).await;
     resealed
         .map_err(|error| anyhow::anyhow!("{error}"))
-        .context("the secrets of webhooks can't be sealed anew")?;
+        .context("the secrets of webhooks can't be sealed again")?;
     let mark = if is_server { "" } else { COMMAND_MARK };
     let incarnation = format!("{mark}{}", process_id(clock.now(), random(&**entropy)?));
     let node_number = NodeNumberLease::join(&database, incarnation.clone()).await?;
@@ -322,11 +322,17 @@ impl PostgresNode {
                 }
                 Ok(Err(error)) => {
                     let reason = error.to_string();
-                    tracing::warn!(reason, "the number of this node was not renewed");
+                    tracing::warn!(
+                        reason,
+                        "the lease on this node's number could not be renewed"
+                    );
                 }
                 Err(late) => {
                     let reason = late.to_string();
-                    tracing::warn!(reason, "the number of this node was not renewed");
+                    tracing::warn!(
+                        reason,
+                        "the lease on this node's number could not be renewed"
+                    );
                 }
             }
         }
@@ -373,9 +379,15 @@ impl PostgresNode {
         match timeout(LEAVE_TIMEOUT, leave).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::warn!(reason = format!("{error:#}"), "leases end by themselves")
+                tracing::warn!(
+                    reason = format!("{error:#}"),
+                    "the leases of this node could not be released; they end by themselves"
+                )
             }
-            Err(late) => tracing::warn!(reason = late.to_string(), "leases end by themselves"),
+            Err(late) => tracing::warn!(
+                reason = late.to_string(),
+                "the leases of this node could not be released; they end by themselves"
+            ),
         }
     }
 }

@@ -118,7 +118,7 @@ async fn follow_server(
             Ok(_) => told = id,
             Err(error) => tracing::warn!(
                 reason = format!("{error:#}"),
-                "the other nodes were not told of another Redis"
+                "the change of Redis could not be recorded for the other nodes"
             ),
         }
     }

@@ -75,7 +75,7 @@ impl SigningKeyStore {
                 && this.values.are_shared()
             {
                 // The database does not answer now; the keys of before stay good.
-                tracing::warn!("the keys that sign id_tokens were not read again");
+                tracing::warn!("the keys that sign id_tokens could not be read again");
                 return;
             }
             if let Err(error) = &known {

@@ -15,7 +15,7 @@ use crate::http::request_body::StreamedBody;
 use crate::log::request_id::REQUEST_ID;
 use crate::log::request_id::{RequestId, RequestIdSeed};
 use crate::log::request_scope::in_current_request;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, OtherFigures};
 use crate::workers::offload::{BoxFuture, Offload, OffloadFlow, WorkInterrupt};
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
@@ -200,7 +200,7 @@ impl ConnectionContext {
     /// Answers a read, if that needs only data in memory. A panic becomes a 500.
     pub(crate) fn try_fast_path(&self, glance: &FastPathRequest<'_>) -> Option<ApiResponse> {
         let answer = AssertUnwindSafe(|| self.edge.api.try_fast_path(glance, &self.token_cache));
-        catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked()))
+        catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked(glance.base_url)))
     }
 
     /// Runs a request of the API for its client. Its body, and the time that this may take,
@@ -220,6 +220,7 @@ impl ConnectionContext {
             Some((_, time)) => request_timeout.saturating_add(*time),
             None => request_timeout,
         };
+        let base_url = client.base_url.clone();
         // A change that was made must not be answered with a refusal.
         let refused = read.then_some(read_queue_full as fn() -> ApiResponse);
         let call = self
@@ -253,7 +254,11 @@ impl ConnectionContext {
                 }))
             });
         let watch = read.then(|| call.watch());
-        self.edge.guard(read, timeout, watch, Box::pin(call)).await
+        let base_url = base_url.as_deref();
+        let guarded = self
+            .edge
+            .guard(read, timeout, watch, base_url, Box::pin(call));
+        guarded.await
     }
 }
 
@@ -277,10 +282,12 @@ impl AppState {
         request: workgraph_portal::PortalRequest,
     ) -> CallOutcome {
         let portal = Arc::clone(&self.portal);
+        let base_url = request.base_url.clone();
         let call = async move { portal.answer(route, &request).await };
         let call = Box::pin(in_current_request(call));
         let timeout = self.http.request_timeout;
-        self.guard(route.is_read_only, timeout, None, call).await
+        let (read, base_url) = (route.is_read_only, base_url.as_deref());
+        self.guard(read, timeout, None, base_url, call).await
     }
 
     /// Runs a call. A client that closes its connection abandons a read that has an interrupt: its work ends at its
@@ -291,6 +298,7 @@ impl AppState {
         read: bool,
         timeout: Duration,
         watch: Option<Arc<WorkInterrupt>>,
+        base_url: Option<&str>,
         call: BoxFuture<ApiResponse>,
     ) -> CallOutcome {
         let outcome = if read {
@@ -302,11 +310,11 @@ impl AppState {
                 Poll::Pending => Box::pin(tokio::time::timeout(timeout, &mut call)).await,
             };
             call.end();
-            outcome.map(|r| r.unwrap_or_else(|| self.panicked()))
+            outcome.map(|r| r.unwrap_or_else(|| self.panicked(base_url)))
         } else {
             Box::pin(tokio::time::timeout(timeout, tokio::spawn(call)))
                 .await
-                .map(|r| r.unwrap_or_else(|_| self.panicked()))
+                .map(|r| r.unwrap_or_else(|_| self.panicked(base_url)))
         };
         match outcome {
             Ok(reply) => CallOutcome::Replied(reply),
@@ -317,10 +325,11 @@ impl AppState {
         }
     }
 
-    fn panicked(&self) -> ApiResponse {
+    /// Returns the response to a request whose handler panicked, for a client that reached the API at `base_url`.
+    fn panicked(&self, base_url: Option<&str>) -> ApiResponse {
         self.metrics.faults.fetch_add(1, Relaxed);
         let reason = "a handler panicked".to_owned();
-        let help = self.api.settings().error_help(None);
+        let help = self.api.settings().error_help(base_url);
         error::error_response(&ApiError::Server(reason), &*self.entropy, &help)
     }
 
@@ -350,14 +359,15 @@ impl AppState {
 
     /// Returns the metrics as Prometheus text.
     pub(crate) async fn metrics_text(&self) -> String {
-        let buffered = (self.byte_budgets.kept(), self.byte_budgets.refusals());
-        let mut text = self.metrics.text(
-            buffered,
-            self.connections.active_requests(),
-            self.api.limiter(),
-            self.api.delivery_counts(),
-            &self.storage.stats().await,
-        );
+        let mut text = self.metrics.text(&OtherFigures {
+            buffered: self.byte_budgets.kept(),
+            unbuffered: self.byte_budgets.refusals(),
+            busy: self.connections.active_requests(),
+            limiter: self.api.limiter(),
+            deliveries: self.api.delivery_counts(),
+            jobs: self.api.ended_jobs().collect(),
+            store: self.storage.stats().await,
+        });
         if let Some(shared) = self.api.shared_limiter() {
             shared_limits::metrics(&**shared, &mut text);
         }

@@ -92,7 +92,10 @@ pub(crate) async fn serve(
 async fn write_uses(edge: Arc<AppState>) {
     if let Err(error) = edge.api.flush_token_usage().await {
         let reason = error.to_string();
-        tracing::warn!(reason, "when tokens were last used was not written");
+        tracing::warn!(
+            reason,
+            "the times of last use of tokens could not be written"
+        );
     }
 }
 

@@ -85,7 +85,11 @@ pub(crate) async fn route(
             return RoutedResponse::of(ApiResponse::json(204, Vec::new()));
         }
         if below == "/openapi.json" && head.method == hyper::Method::GET {
-            return described(edge, Box::pin(edge.description.document(head)).await);
+            return described(
+                edge,
+                base_url,
+                Box::pin(edge.description.document(head)).await,
+            );
         }
         let start = path.len() - below.len();
         // On the heap, like the portal's, so that a request of one kind is not moved with the room for the other.
@@ -97,7 +101,11 @@ pub(crate) async fn route(
         return download(edge, connection, name, head);
     }
     if ReferenceSite::is_below(path) && head.method == hyper::Method::GET {
-        return described(edge, Box::pin(edge.description.reference(head)).await);
+        return described(
+            edge,
+            base_url,
+            Box::pin(edge.description.reference(head)).await,
+        );
     }
     if path == "/-/limits" && head.method == hyper::Method::GET {
         return Box::pin(limits(edge, head, base_url)).await;
@@ -108,9 +116,13 @@ pub(crate) async fn route(
 }
 
 /// Returns the response of the API's description, or the failure to make it.
-fn described(edge: &AppState, made: Result<ApiResponse, JoinError>) -> RoutedResponse {
+fn described(
+    edge: &AppState,
+    base_url: Option<&str>,
+    made: Result<ApiResponse, JoinError>,
+) -> RoutedResponse {
     let mut reply = made.unwrap_or_else(|panicked| {
-        let help = edge.api.settings().error_help(None);
+        let help = edge.api.settings().error_help(base_url);
         error_response(
             &ApiError::Server(panicked.to_string()),
             &*edge.entropy,
@@ -143,11 +155,11 @@ fn has_metrics_token(edge: &AppState, head: &Parts) -> bool {
 /// Returns the counts of the limits for a token.
 async fn limits(edge: &AppState, head: &Parts, base_url: Option<&str>) -> RoutedResponse {
     let token = texts(&head.headers, header::AUTHORIZATION);
-    let (api, base_url) = (Arc::clone(&edge.api), base_url.map(str::to_owned));
-    let limits = async move { api.limits_response(&token, base_url.as_deref()).await };
+    let (api, own_url) = (Arc::clone(&edge.api), base_url.map(str::to_owned));
+    let limits = async move { api.limits_response(&token, own_url.as_deref()).await };
     let limits = Box::pin(in_current_request(limits));
     match edge
-        .guard(true, edge.http.request_timeout, None, limits)
+        .guard(true, edge.http.request_timeout, None, base_url, limits)
         .await
     {
         CallOutcome::Replied(reply) => RoutedResponse::of(reply),

@@ -211,7 +211,7 @@ impl OpenedServer {
         let job_workers = if config.server.run_jobs && !options.no_jobs {
             Some(job_workers::start(&api, &clock, &metrics, &offload, is_shared).await?)
         } else {
-            tracing::warn!("jobs are taken in and wait; this server does not carry them out");
+            tracing::warn!("this server runs no jobs: they wait until one does");
             None
         };
         let own_address = OwnAddress::new(root.clone(), !config.server.public_url.0.is_empty());

@@ -169,7 +169,7 @@ impl AuditSigner {
                 Err(error) => {
                     tracing::error!(
                         reason = format!("{error:#}"),
-                        "the audit log was not signed"
+                        "the audit log could not be signed"
                     );
                     return;
                 }
@@ -240,7 +240,7 @@ impl AuditSigner {
         if !stored.with_context(|| format!("the checkpoint of row {head} can't be stored"))? {
             tracing::info!(
                 rows = head,
-                "another node has signed the audit log meanwhile"
+                "another node signed the audit log at the same time"
             );
             return Ok(false);
         }

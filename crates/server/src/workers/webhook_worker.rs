@@ -79,8 +79,11 @@ async fn prune_journal_loop(api: Arc<Api>) {
         let pruned = async { api.prune_journal(api.maintain_webhooks().await?).await };
         match pruned.await {
             Ok(0) => {}
-            Ok(commits) => tracing::debug!(commits, "dropped from the journal"),
-            Err(error) => tracing::warn!(reason = error.to_string(), "the journal was not pruned"),
+            Ok(commits) => tracing::debug!(commits, "old events were removed from the journal"),
+            Err(error) => tracing::warn!(
+                reason = error.to_string(),
+                "the journal could not be pruned"
+            ),
         }
     }
 }
@@ -133,7 +136,10 @@ impl DeliveryWorker {
                     let delivery = async move {
                         let delivered = api.deliver_interruptible(&attempt, Some(watch)).await;
                         if let Err(error) = delivered {
-                            tracing::error!(reason = error.to_string(), "a delivery was not noted");
+                            tracing::error!(
+                                reason = error.to_string(),
+                                "the result of a delivery could not be stored"
+                            );
                         }
                     };
                     Box::pin(delivery.instrument(span))

@@ -132,7 +132,7 @@ impl GroupTransaction {
         let runtime = self.database.runtime().clone();
         runtime.spawn(async move {
             if let Err(error) = self.end().await {
-                tracing::debug!(%error, "a transaction was not undone; its connection is closed");
+                tracing::debug!(%error, "a transaction could not be rolled back; its connection is closed");
             }
         });
     }

@@ -81,7 +81,11 @@ impl Api {
                         Ok(()) => counts.removed += 1,
                         Err(error) => {
                             let reason = error.to_string();
-                            tracing::warn!(file = file.get(), reason, "a file stays");
+                            tracing::warn!(
+                                file = file.get(),
+                                reason,
+                                "a file could not be removed"
+                            );
                             counts.failed += 1;
                         }
                     }
@@ -105,7 +109,7 @@ impl Api {
             tracing::warn!(
                 file = file.get(),
                 reason,
-                "the file of a failed upload stays"
+                "the file of a failed upload could not be removed"
             );
         }
     }

@@ -329,7 +329,7 @@ impl<'a> UploadRoom<'a> {
             Ok(free) => free,
             Err(error) => {
                 let reason = error.to_string();
-                tracing::warn!(reason, "the free space of the disk of files is not known");
+                tracing::warn!(reason, "the free space of the disk of files can't be read");
                 None
             }
         }

@@ -135,7 +135,7 @@ impl ArchiveBucket {
             let ((client, of), id) = (own(key), upload.clone());
             let aborted = self.wait(async move { client.abort_upload(&of, &id).await });
             if let Err(error) = aborted {
-                tracing::warn!(%error, file = key, "parts of a file of the archive stay in the bucket");
+                tracing::warn!(%error, file = key, "parts of an archive file could not be removed from the bucket");
             }
         }
         done

@@ -421,7 +421,7 @@ fn next_page(
     };
     let next: Vec<_> = names.iter().filter_map(value).collect();
     if next.is_empty() {
-        bail!("a list goes on, but the reply does not tell where");
+        bail!("a list has another page, but the reply has no token for it");
     }
     Ok(Some(next))
 }

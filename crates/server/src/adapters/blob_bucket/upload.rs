@@ -161,7 +161,11 @@ impl Drop for BucketWriter {
             };
             if let Err(error) = aborted.and(client.delete(&key).await) {
                 let (file, reason) = (file.get(), format!("{error:#}"));
-                tracing::warn!(file, reason, "what was sent of a file stays in the bucket");
+                tracing::warn!(
+                    file,
+                    reason,
+                    "the parts of a failed upload could not be removed from the bucket"
+                );
             }
         });
     }
