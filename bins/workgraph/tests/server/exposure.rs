@@ -14,8 +14,20 @@ fn get(server: &Server, path: &str, headers: &str) -> String {
 #[test]
 fn metrics_are_not_for_everybody() {
     let folder = Folder::new("metrics-open");
-    let server = Server::demo(&folder, &[]);
-    assert_eq!(status(&get(&server, "/-/metrics", "")), 200);
+    let archive = format!("archive.folder={}", folder.0.join("archive").display());
+    let server = Server::demo(&folder, &["--set", &archive]);
+    let metrics = get(&server, "/-/metrics", "");
+    assert_eq!(status(&metrics), 200);
+    for family in [
+        "archive_lag_seconds ",
+        "archive_failures_total 0",
+        "store_database_bytes ",
+        "store_wal_bytes ",
+        "jobs_ended_total{kind=\"export\",outcome=\"failed\"} 0",
+    ] {
+        let line = format!("\nworkgraph_{family}");
+        assert!(metrics.contains(&line), "{family} is not in {metrics}");
+    }
     server.stop();
     for exposing in [
         ["--public-url", "https://work.example"],

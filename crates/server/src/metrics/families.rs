@@ -173,6 +173,7 @@ const FAMILIES: [(&str, &str, &str); 36] = [
 pub(crate) fn write_family(out: &mut String, name: &str, rows: &[(String, String)]) {
     let at = FAMILIES.binary_search_by_key(&name, |(name, ..)| *name);
     let family = at.ok().and_then(|at| FAMILIES.get(at));
+    debug_assert!(family.is_some(), "{name} is not in the table");
     // Writing to a String cannot fail.
     if let Some((_, kind, help)) = family {
         let _ = writeln!(
