@@ -39,8 +39,7 @@ fn the_first_password_stays_in_its_file_until_it_is_used_or_replaced() {
         "let me in please"
     );
     assert_eq!(sign_in(&server, "let me in please"), 303);
-    let metrics =
-        server.raw(b"GET /-/metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let metrics = server.raw(b"GET /-/metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     for outcome in ["succeeded", "password_wrong"] {
         let line = format!("workgraph_sign_ins_total{{outcome=\"{outcome}\"}} 1");
         assert!(metrics.contains(&line), "{line} is not in {metrics}");

@@ -42,7 +42,9 @@ pub(crate) async fn run_maintenance(
         match app_state.api.cleanup_jobs(CLEANUP_STEPS_MAX).await {
             Ok(0) => {}
             Ok(steps) => tracing::debug!(steps, "old jobs were removed"),
-            Err(error) => tracing::warn!(reason = error.to_string(), "old jobs could not be removed"),
+            Err(error) => {
+                tracing::warn!(reason = error.to_string(), "old jobs could not be removed")
+            }
         }
         let before = Clock::now(&*app_state.clock).checked_sub(remember);
         let swept = match before {
@@ -52,7 +54,10 @@ pub(crate) async fn run_maintenance(
         match swept {
             Ok(0) => {}
             Ok(rows) => tracing::debug!(rows, "expired records were removed"),
-            Err(e) => tracing::warn!(reason = e.to_string(), "expired records could not be removed"),
+            Err(e) => tracing::warn!(
+                reason = e.to_string(),
+                "expired records could not be removed"
+            ),
         }
     }
 }
@@ -66,8 +71,14 @@ async fn sweep_files(app_state: &AppState) {
     match tokio::task::spawn_blocking(move || exports.sweep(now)).await {
         Ok(Ok(0)) => {}
         Ok(Ok(files)) => tracing::debug!(files, "removed files of exports"),
-        Ok(Err(e)) => tracing::warn!(reason = e.to_string(), "old files of exports could not be removed"),
-        Err(e) => tracing::warn!(reason = e.to_string(), "old files of exports could not be removed"),
+        Ok(Err(e)) => tracing::warn!(
+            reason = e.to_string(),
+            "old files of exports could not be removed"
+        ),
+        Err(e) => tracing::warn!(
+            reason = e.to_string(),
+            "old files of exports could not be removed"
+        ),
     }
 }
 
@@ -88,7 +99,12 @@ async fn sweep_attachments(app_state: &AppState) {
             kept,
             removed,
             failed,
-        }) => tracing::info!(kept, removed, failed, "unused files of attachments were removed"),
+        }) => tracing::info!(
+            kept,
+            removed,
+            failed,
+            "unused files of attachments were removed"
+        ),
         Err(e) => tracing::warn!(
             reason = e.to_string(),
             "unused files of attachments could not be removed"
