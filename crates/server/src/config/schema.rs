@@ -245,7 +245,7 @@ settings! {
         /// Time in which a client must have sent the body.
         body_timeout: Duration = seconds(30), least = 1;
         /// Time in which a client must have sent the file of an attachment. It must not pause for longer than
-        /// `body_timeout` meanwhile.
+        /// `body_timeout` in the meantime.
         upload_timeout: Duration = seconds(600), least = 1;
         /// Time after which a connection without a request ends. A reply that is not read ends its connection after this
         /// and the time of a request together.

@@ -269,7 +269,7 @@ fn has_table(path: &str, is_listed: fn(&str) -> bool) {
 
 #[test]
 fn the_readme_has_the_table_of_settings() {
-    has_table("README.md", |_| true);
+    has_table("../../bins/workgraph/README.md", |_| true);
 }
 
 #[test]
