@@ -26,6 +26,8 @@ pub(crate) async fn run(service: &AdminService, what: TeamCommand) -> Result<Val
         TeamCommand::List { workspace } => {
             let workspace = service.node(Type::Workspace, &workspace).await?.gid;
             let view = service.read(|want| {
+                // A list of a workspace shows what its viewer sees: a service account of it sees all.
+                want.viewer.service = Some(workspace);
                 let anchor = want.add_ref(workspace);
                 let teams = ListSource::InWorkspace {
                     anchor,
