@@ -13,9 +13,9 @@ use crate::tokens::grant::Grant;
 
 /// Layer that lets a request through if its bearer token is good, with the [`Grant`] in its extensions.
 ///
-/// Every other request is answered by the layer, and the service does not see it: 401 without a good token, 403 without a scope
-/// that is required, each with `WWW-Authenticate` (RFC 6750 section 3), and 503 if the look-up of the token failed. The body is
-/// empty; the [`GrantError`] is in the extensions of the response, for the log or for a body of one's own.
+/// Every other request is answered by the layer, and the service does not see it: 401 without a good token, 400 with two
+/// tokens or a malformed one, 403 without a scope that is required, each with `WWW-Authenticate` (RFC 6750 section 3), and 503 if
+/// the look-up of the token failed. The body is empty; the [`GrantError`] is in the extensions of the response, for the log or for a body of one's own.
 ///
 /// ```
 /// # use std::sync::Arc;

@@ -366,18 +366,26 @@ fn unavailable(reason: &str) -> AuthStoreError {
     AuthStoreError::Unavailable(reason.to_owned())
 }
 
-/// Returns the response to a failure of the store. Its extensions have the error, for the log.
+/// Returns the response to a failure of the store, or to a user without an account in it. Its extensions have the error, for
+/// the log.
 pub(crate) fn failed(error: AuthStoreError) -> Response {
-    let text = "Something broke here; try again in a few seconds.";
-    let mut response = page_headers(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "text/plain;charset=UTF-8",
-        text,
-    );
+    let (status, text) = match &error {
+        AuthStoreError::NoAccount => (
+            StatusCode::FORBIDDEN,
+            "This account does not exist here, or is switched off.",
+        ),
+        _ => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The server can't do this now; try again in a few seconds.",
+        ),
+    };
+    let mut response = page_headers(status, "text/plain;charset=UTF-8", text);
     no_store(&mut response);
-    response
-        .headers_mut()
-        .insert(header::RETRY_AFTER, http::HeaderValue::from_static("5"));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, http::HeaderValue::from_static("5"));
+    }
     response.extensions_mut().insert(error);
     response
 }

@@ -36,7 +36,7 @@ impl<T: TokenStore + ?Sized> TokenLookup for T {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrantError {
-    /// The headers have no bearer token: 401.
+    /// The headers have no bearer token: 401; or more than one, or one in a wrong form: 400 (RFC 6750 section 3.1).
     Header(BearerError),
     /// The token is not good: 401.
     Token(TokenRefusal),
@@ -51,13 +51,14 @@ impl GrantError {
     #[must_use]
     pub const fn status(&self) -> u16 {
         match self {
+            Self::Header(error) if error.code().is_some() => 400,
             Self::Header(_) | Self::Token(_) => 401,
             Self::Scope(_) => 403,
             Self::Store(_) => 503,
         }
     }
 
-    /// Returns the value of `WWW-Authenticate` (RFC 6750 section 3), which every 401 and 403 has.
+    /// Returns the value of `WWW-Authenticate` (RFC 6750 section 3), which every 400, 401 and 403 has.
     #[must_use]
     pub fn challenge(&self) -> Option<String> {
         let code = match self {

@@ -38,7 +38,8 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 /// Layer that admits each request by the limits of its key.
 ///
 /// A request that a limit refuses is answered with 429 and an empty body, `Retry-After` with the wait that is enough, and
-/// the fields `RateLimit` and `RateLimit-Policy`; the service does not see it. One that is admitted keeps its permit until
+/// the fields `RateLimit` and `RateLimit-Policy`; the service does not see it. The response has the [`LimitExceeded`] in its
+/// extensions, so a service outside of this one can give it a body. One that is admitted keeps its permit until
 /// the last byte of the response is taken from its body, or the body is dropped; a client that leaves before there is a
 /// response frees it, too.
 ///
@@ -197,6 +198,7 @@ fn refused<B: Default, K>(
     let wait = HeaderValue::from(refusal.retry_after);
     response.headers_mut().insert(RETRY_AFTER, wait);
     tell_limits(headers, response.headers_mut());
+    response.extensions_mut().insert(refusal);
     response
 }
 

@@ -173,7 +173,7 @@ fn finish(reply: Result<EndpointReply, AuthStoreError>) -> Response {
 
 /// Returns the reply to a failure of the store. Its extensions have the error, for the log.
 fn broken(error: AuthStoreError) -> Response {
-    let text = "Something broke here; try again in a few seconds.";
+    let text = "The server can't do this now; try again in a few seconds.";
     let mut response = response(&EndpointReply::error(500, "server_error", text));
     response.extensions_mut().insert(error);
     response

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
@@ -335,6 +335,15 @@ fn after_a_consent_a_silent_request_needs_no_page() {
     assert!(silent().location().contains("error=consent_required"));
     site.decide(&cookie, &site.ask(&cookie), "allow");
     assert!(silent().location().contains("?code="));
+}
+
+#[test]
+fn a_user_without_an_account_is_refused_and_not_asked_to_try_again() {
+    let site = Site::new("https://work.example");
+    let error = block_on(site.oauth.sign_in(13, "/")).unwrap_err();
+    let reply = error.into_response();
+    assert_eq!(reply.status(), StatusCode::FORBIDDEN);
+    assert!(!reply.headers().contains_key(header::RETRY_AFTER));
 }
 
 #[test]

@@ -63,8 +63,8 @@ fn a_layer_passes_requests_with_their_grant_and_refuses_others_with_a_challenge(
     for (headers, status, challenge) in [
         (&[][..], 401, "Bearer"),
         (&["Basic eA=="][..], 401, "Bearer"),
-        (&["Bearer"][..], 401, malformed),
-        (&[reads, reads][..], 401, malformed),
+        (&["Bearer"][..], 400, malformed),
+        (&[reads, reads][..], 400, malformed),
         (&["Bearer wgp_x"][..], 401, "Bearer error=\"invalid_token\""),
         (&[writes][..], 403, scope),
     ] {

@@ -125,6 +125,22 @@ fn each_way_to_have_no_grant_has_its_status_and_challenge() {
     }
 }
 
+/// RFC 6750 section 3.1.
+#[test]
+fn a_request_with_two_tokens_or_a_malformed_one_is_400() {
+    for (headers, status) in [
+        (vec![], 401),
+        (vec!["Basic YTpi"], 401),
+        (vec!["Bearer"], 400),
+        (vec!["Bearer a b"], 400),
+        (vec!["Bearer a", "Bearer b"], 400),
+    ] {
+        let (_, verifier) = verifier(None);
+        let refused = block_on(verifier.verify(&headers)).unwrap_err();
+        assert_eq!(refused.status(), status, "{headers:?}");
+    }
+}
+
 #[test]
 fn tokens_have_the_prefixes_of_the_service_and_no_others_are_looked_up() {
     for kind in TokenKind::ALL {

@@ -18,7 +18,7 @@ use http_body::{Body, Frame};
 use tower_layer::Layer;
 use tower_service::Service;
 use workgraph_limits::tower::{PermitBody, RateLimitLayer, RequestCost, RequestWeight};
-use workgraph_limits::{AdmissionRequest, Limiter, PerTime};
+use workgraph_limits::{AdmissionRequest, LimitExceeded, Limiter, PerTime};
 
 /// Body of so many frames.
 #[derive(Default)]
@@ -124,6 +124,12 @@ fn a_request_beyond_a_limit_is_answered_with_the_wait_that_is_enough() {
         Some("\"burst\";r=0;t=10, \"day\";r=97;t=86400")
     );
     assert!(refused.body().is_end_stream());
+    let refusal = refused.extensions().get::<LimitExceeded>().unwrap();
+    assert_eq!(
+        (refusal.limit.name(), refusal.retry_after),
+        ("burst", 7),
+        "a body of one's own can say what refused"
+    );
     let other = take(service.call(request("b", 0))).unwrap();
     assert_eq!(
         other.status().as_u16(),
