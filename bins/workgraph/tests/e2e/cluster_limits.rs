@@ -157,15 +157,21 @@ fn three_nodes_keep_the_quota_together_whatever_redis_does() {
 
     let before = cluster.hammer(&flushed);
     assert_eq!(before, QUOTA);
+    let failures = |cluster: &Cluster| -> u64 {
+        let name = "workgraph_shared_limits_failures_total";
+        (0..NODES).map(|node| cluster.metric(node, name)).sum()
+    };
+    let failed = failures(&cluster);
     for call in [&[b"FLUSHALL" as &[u8]][..], &[b"FUNCTION", b"FLUSH"]] {
         cluster.limits.command(call).unwrap();
     }
     let after = cluster.hammer(&flushed);
-    // A node that finds its function gone may refuse the request that found it.
-    let nodes = u32::try_from(NODES).unwrap();
+    // A request whose call to Redis failed is decided by its node alone; all others are admitted as by one limiter.
+    let failed = failures(&cluster) - failed;
+    assert!(after <= QUOTA, "{after}: Redis has forgotten");
     assert!(
-        (QUOTA - nodes..=QUOTA).contains(&after),
-        "{after}: Redis has forgotten, and no node was away"
+        u64::from(QUOTA - after) <= failed,
+        "{after} with {failed} failures: Redis has forgotten, and no node was away"
     );
 
     assert_eq!(cluster.hammer(&hung), QUOTA);

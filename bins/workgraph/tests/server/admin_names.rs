@@ -1,4 +1,4 @@
-//! What the operator made is listed, renamed and taken back by `workgraph admin`.
+//! Lists, other names and ends of the objects that `workgraph admin` makes.
 use crate::common::{Folder, Server, json, run};
 use serde_json::{Value, json};
 

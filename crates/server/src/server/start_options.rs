@@ -1,7 +1,7 @@
-//! What a start is to do, apart from the settings.
+//! Options of a start that are no settings.
 use clap::Args;
 
-/// What a start is to do, apart from the settings.
+/// Options of a start that are no settings.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StartOptions {
     /// Start with data to try things on: two workspaces and a small graph.

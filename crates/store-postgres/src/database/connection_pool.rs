@@ -1,7 +1,7 @@
 //! Pool of connections that holds as many as the server takes: where it takes no more, those that exist are shared.
 //!
 //! A permit belongs to each connection in use. A connection that the server refuses takes its permit away, so that soon as
-//! many permits are left as connections exist, and whoever asks waits for one that comes back. Now and then one permit is
+//! many permits are left as connections exist, and a request waits for one that comes back. Now and then one permit is
 //! added again, so that the pool grows once the server has room.
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;
