@@ -192,7 +192,9 @@ impl OAuthServer {
         })
     }
 
-    /// Returns the routes: authorization, token, revocation, introspection, user info, key set and discovery.
+    /// Returns the routes: `/-/oauth_authorize`, `/-/oauth_token`, `/-/oauth_revoke` and `/-/token_info` (introspection),
+    /// `/openid_connect/userinfo` and `/openid_connect/jwks`, and the discovery document at
+    /// `/.well-known/oauth-authorization-server` and `/.well-known/openid-configuration`.
     pub fn axum_router(&self) -> Router {
         use endpoint_routes as routes;
         Router::new()

@@ -50,6 +50,9 @@ pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
         PublicClients::Allowed => &METHODS[..],
         PublicClients::Refused => METHODS.split_last().map_or(&METHODS[..], |(_, rest)| rest),
     };
+    // Without the scope nobody can ask for an id_token.
+    let has_openid = policy.scopes.iter().any(|scope| scope.name == "openid");
+    let if_openid = |values: &'static [&'static str]| if has_openid { values } else { &[] };
     let scopes: Vec<&str> = [DEFAULT]
         .into_iter()
         .chain(policy.scopes.iter().map(|scope| scope.name))
@@ -62,17 +65,20 @@ pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
         introspection_endpoint: auth("token_info"),
         userinfo_endpoint: format!("{base_url}/openid_connect/userinfo"),
         jwks_uri: format!("{base_url}/openid_connect/jwks"),
-        response_types_supported: &["code", "id_token", "code id_token"],
+        response_types_supported: match has_openid {
+            true => &["code", "id_token", "code id_token"],
+            false => &["code"],
+        },
         response_modes_supported: &["query", "fragment", "form_post"],
         grant_types_supported: &["authorization_code", "refresh_token"],
         subject_types_supported: &["public"],
-        id_token_signing_alg_values_supported: &[ALGORITHM],
+        id_token_signing_alg_values_supported: if_openid(&[ALGORITHM]),
         token_endpoint_auth_methods_supported: methods,
         revocation_endpoint_auth_methods_supported: methods,
         introspection_endpoint_auth_methods_supported: &["none"],
         code_challenge_methods_supported: &[METHOD],
         scopes_supported: scopes,
-        claims_supported: &[
+        claims_supported: if_openid(&[
             "iss",
             "sub",
             "aud",
@@ -85,7 +91,7 @@ pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
             "email",
             "name",
             "picture",
-        ],
+        ]),
         claims_parameter_supported: false,
         request_parameter_supported: false,
         request_uri_parameter_supported: false,

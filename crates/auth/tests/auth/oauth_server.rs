@@ -337,6 +337,21 @@ fn after_a_consent_a_silent_request_needs_no_page() {
     assert!(silent().location().contains("?code="));
 }
 
+/// RFC 8414 section 2.
+#[test]
+fn discovery_without_the_scope_openid_promises_no_id_token() {
+    let site = Site::new("https://work.example");
+    let reply = site.get("/.well-known/oauth-authorization-server", &[]);
+    let document: serde_json::Value = serde_json::from_str(&reply.body).unwrap();
+    assert_eq!(
+        document["response_types_supported"],
+        serde_json::json!(["code"])
+    );
+    for nothing in ["id_token_signing_alg_values_supported", "claims_supported"] {
+        assert_eq!(document[nothing], serde_json::json!([]), "{nothing}");
+    }
+}
+
 #[test]
 fn a_user_without_an_account_is_refused_and_not_asked_to_try_again() {
     let site = Site::new("https://work.example");
