@@ -320,7 +320,7 @@ impl OwnerCost {
 }
 
 /// Returns what a limiter has that the functions do not know, as a sentence; `None` if they know all of it. Each
-/// process decides alone about requests to such a limiter.
+/// process then decides on its own.
 #[must_use]
 pub fn unsupported_limits(settings: &LimiterSettings) -> Option<&'static str> {
     let limiter = DigestLimiter::new(settings.clone());

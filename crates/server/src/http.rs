@@ -4,6 +4,7 @@ pub(crate) mod app_state;
 pub(crate) mod attachment_download;
 pub(crate) mod byte_budgets;
 pub(crate) mod connections;
+pub(crate) mod detach_on_drop;
 pub(crate) mod download;
 pub(crate) mod download_slots;
 pub(crate) mod instrumented_socket;

@@ -106,7 +106,7 @@ impl Api {
         }
     }
 
-    /// Deletes a webhook, whoever made it. Returns false if there is none with this id.
+    /// Deletes a webhook of any user or app. Returns false if none has this id.
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log.
