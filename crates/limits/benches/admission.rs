@@ -15,11 +15,12 @@ use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::keyed::DefaultKeyedStateStore;
 use governor::{Quota, RateLimiter};
-use workgraph_limits::laws::{
-    LawLimiter, LawRequest, LawSettings, LimitKey, RateQuota, RequestClass,
-};
+use workgraph_limits::laws::LawSettings;
 use workgraph_limits::rate::WindowLength;
 use workgraph_limits::window::{Window, WindowTerms};
+use workgraph_limits::{
+    AdmissionRequest, DigestLimiter, LimitKey, LimiterSettings, SlotRequest, WindowCharge,
+};
 
 const KEYS: u64 = 1_000_000;
 
@@ -55,13 +56,17 @@ fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-fn request(key: LimitKey) -> LawRequest {
-    LawRequest {
-        key,
-        class: RequestClass::Read,
-        rate: RateQuota::Standard { quota: 1_500 },
-        weight: 1,
-    }
+/// What a request counts for: once in the first of two windows, and a slot of the first of two classes.
+const WINDOWS: [WindowCharge; 2] = [WindowCharge::of(1).with_quota(1_500), WindowCharge::of(0)];
+const SLOTS: [SlotRequest; 2] = [SlotRequest::of(1), SlotRequest::of(0)];
+
+fn request(key: &LimitKey) -> AdmissionRequest<'_, LimitKey> {
+    AdmissionRequest::new(key).windows(&WINDOWS).slots(&SLOTS)
+}
+
+/// Returns a limiter with five limits: two windows, two classes, and a cost quota.
+fn limiter() -> DigestLimiter {
+    DigestLimiter::new(LimiterSettings::from(&LawSettings::default()))
 }
 
 fn quota() -> Quota {
@@ -160,8 +165,7 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
         let at = usize::try_from(n % KEYS).unwrap_or(0);
         keys.get(at).copied().unwrap_or_default()
     };
-    let admitted = LawLimiter::new(LawSettings::default());
-    let settled = LawLimiter::new(LawSettings::default());
+    let (admitted, settled) = (limiter(), limiter());
     let clock = Told::default();
     let store = DefaultKeyedStateStore::<LimitKey>::default();
     let stamped =
@@ -171,13 +175,12 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
     let warm_up = KEYS * (ROUNDS + 1);
     let subjects = vec![
         Subject::new("ours, admitted and ended", threads, warm_up, |n| {
-            drop(black_box(
-                admitted.admit(&request(key(n)), at(pace(threads, n))),
-            ));
+            let now = at(pace(threads, n));
+            drop(black_box(admitted.admit_request(&request(&key(n)), now)));
         }),
         Subject::new("ours, admitted, settled and ended", threads, warm_up, |n| {
             let now = at(pace(threads, n));
-            if let Ok(mut permit) = settled.admit(&request(key(n)), now) {
+            if let Ok(mut permit) = settled.admit_request(&request(&key(n)), now) {
                 permit.settle(12, now);
             }
         }),

@@ -163,7 +163,7 @@ impl<K> Accounts<K> {
         let mut at = start(hash, mask);
         while let Some(entry) = self.index.get_mut(at) {
             if *entry == 0 {
-                *entry = tag(hash, mask) | (position + 1);
+                *entry = tag(hash, narrow(mask)) | (position + 1);
                 return;
             }
             at = (at + 1) & mask;
@@ -228,14 +228,15 @@ impl<K: Hash + Eq + Clone> Accounts<K> {
     #[inline]
     fn find(&self, key: &K, hash: u64) -> Option<u32> {
         let mask = self.index.len().checked_sub(1)?;
-        let wanted = tag(hash, mask);
+        let positions = narrow(mask);
+        let wanted = tag(hash, positions);
         let mut at = start(hash, mask);
         loop {
             let entry = *self.index.get(at)?;
             if entry == 0 {
                 return None;
             }
-            let position = entry & narrow(mask);
+            let position = entry & positions;
             if entry ^ position == wanted
                 && let Some(account) = self.peek(position - 1)
                 && account.key == *key
@@ -311,9 +312,9 @@ fn start(hash: u64, mask: usize) -> usize {
     usize::try_from(hash & u64::from(u32::MAX)).unwrap_or(0) & mask
 }
 
-/// Returns the part of a hash that an entry of the index holds.
-fn tag(hash: u64, mask: usize) -> u32 {
-    u32::try_from(hash >> 32).unwrap_or(0) & !narrow(mask)
+/// Returns the part of a hash that an entry of the index holds beside the bits of its position.
+fn tag(hash: u64, positions: u32) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or(0) & !positions
 }
 
 /// Returns a position as the index holds it.

@@ -22,11 +22,18 @@ pub struct Permit<K = LimitKey> {
     /// Place of the account in its shard, which keeps the account as long as there is a permit.
     position: u32,
     slots: [u32; IN_PLACE],
-    /// Slots of further classes, if there are such classes.
-    more_slots: Option<Box<[u32]>>,
     deadline: u64,
     /// Most credits that a settlement takes; `None` if the cost quota was off at admission.
     ceiling: Option<u32>,
+    /// What most permits do not need.
+    rest: Option<Box<PermitRest>>,
+}
+
+/// Part of a permit that only some limiters need.
+#[derive(Default)]
+struct PermitRest {
+    /// Slots of the classes after the first.
+    slots: Box<[u32]>,
     /// Part that a limiter of several processes keeps.
     shared: Option<Box<dyn SharedPermit>>,
 }
@@ -41,21 +48,20 @@ impl<K> Permit<K> {
         admitted: Admitted,
     ) -> Self {
         let rules = &shard.rules;
-        let more_slots = (rules.slots.len() > IN_PLACE).then(|| more_slots(rules, request));
+        let rest = (rules.slots.len() > IN_PLACE).then(|| further_slots(rules, request));
         Self {
             shard,
             position,
             slots: admitted.slots,
-            more_slots,
             deadline: admitted.deadline,
             ceiling: admitted.ceiling,
-            shared: None,
+            rest,
         }
     }
 
     /// Adds the part that a limiter of several processes keeps. It ends when this permit does.
     pub fn with_shared(mut self, shared: Box<dyn SharedPermit>) -> Self {
-        self.shared = Some(shared);
+        self.rest.get_or_insert_default().shared = Some(shared);
         self
     }
 
@@ -70,7 +76,9 @@ impl<K> Permit<K> {
             let account = state.table.at(self.position);
             account.settle(&self.shard.rules, cost, millis(now));
             drop(state);
-            if let Some(shared) = &mut self.shared {
+            if let Some(rest) = &mut self.rest
+                && let Some(shared) = &mut rest.shared
+            {
                 shared.settle(cost);
             }
         }
@@ -87,8 +95,8 @@ impl<K> Permit<K> {
     #[must_use]
     pub fn slots(&self, class: usize) -> u32 {
         let further = || {
-            let more = self.more_slots.as_deref()?;
-            more.get(class.checked_sub(IN_PLACE)?)
+            let rest = self.rest.as_ref()?;
+            rest.slots.get(class.checked_sub(IN_PLACE)?)
         };
         let slots = self.slots.get(class).or_else(further);
         slots.copied().unwrap_or(0)
@@ -96,9 +104,13 @@ impl<K> Permit<K> {
 }
 
 #[cold]
-fn more_slots<K>(rules: &Rules, request: &AdmissionRequest<'_, K>) -> Box<[u32]> {
+fn further_slots<K>(rules: &Rules, request: &AdmissionRequest<'_, K>) -> Box<PermitRest> {
     let classes = IN_PLACE..rules.slots.len();
-    classes.map(|class| request.slot(class).slots).collect()
+    let slots = classes.map(|class| request.slot(class).slots).collect();
+    Box::new(PermitRest {
+        slots,
+        shared: None,
+    })
 }
 
 impl<K> Drop for Permit<K> {
@@ -106,15 +118,13 @@ impl<K> Drop for Permit<K> {
         let mut state = self.shard.lock();
         let account = state.table.at(self.position);
         for (class, taken) in self.slots.into_iter().enumerate() {
-            for _ in 0..taken {
-                account.release(class, self.deadline);
+            if taken > 0 {
+                account.release_slots(class, taken, self.deadline);
             }
         }
-        if let Some(more) = &self.more_slots {
-            for (class, taken) in (IN_PLACE..).zip(more) {
-                for _ in 0..*taken {
-                    account.release(class, self.deadline);
-                }
+        if let Some(rest) = &self.rest {
+            for (class, taken) in (IN_PLACE..).zip(&rest.slots) {
+                account.release_slots(class, *taken, self.deadline);
             }
         }
     }
@@ -124,7 +134,7 @@ impl<K> fmt::Debug for Permit<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Permit")
             .field("slots", &self.slots)
-            .field("more_slots", &self.more_slots)
+            .field("more_slots", &self.rest.as_ref().map(|rest| &rest.slots))
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
     }

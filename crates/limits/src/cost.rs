@@ -27,7 +27,7 @@ impl CreditBalance {
     #[inline]
     pub(crate) fn admits(&mut self, quota: u32, length: u64) -> bool {
         self.rate = quota.max(1);
-        self.spent < u64::from(self.rate).saturating_mul(length)
+        self.spent == 0 || self.spent < u64::from(self.rate).saturating_mul(length)
     }
 
     /// Returns the milliseconds until a credit is left, if nothing else is taken; 0 if one is left now.

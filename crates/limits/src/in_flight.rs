@@ -59,6 +59,18 @@ impl InFlight {
         self.running == [0; IN_PLACE] && others.is_none_or(is_empty)
     }
 
+    /// Takes a slot of a class of which none is taken, if it is one of the first classes; returns false otherwise.
+    #[inline]
+    pub(crate) fn take_only(&mut self, class: usize, deadline: u64) -> bool {
+        match (self.latest.get_mut(class), self.running.get_mut(class)) {
+            (Some(latest), Some(running)) if *running == 0 => {
+                (*latest, *running) = (deadline, 1);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Takes a slot until it is released, at the latest at `deadline`.
     #[inline]
     pub(crate) fn take<'a>(
@@ -80,6 +92,19 @@ impl InFlight {
             *latest = deadline;
         }
         *running += 1;
+    }
+
+    /// Gives back the one slot of a class of which no other is taken, if it is one of the first classes; returns false
+    /// otherwise.
+    #[inline]
+    pub(crate) fn release_only(&mut self, class: usize, slots: u32) -> bool {
+        match (self.latest.get_mut(class), self.running.get_mut(class)) {
+            (Some(latest), Some(running)) if slots == 1 && *running == 1 => {
+                (*latest, *running) = (0, 0);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Gives back a slot that was taken until `deadline`.

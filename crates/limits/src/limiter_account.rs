@@ -1,12 +1,12 @@
 //! Account of one key, and the decision about one request.
 
-use crate::admission_request::{AdmissionRequest, SlotRequest};
+use crate::admission_request::{AdmissionRequest, SlotRequest, WindowCharge};
 use crate::cost::CreditBalance;
-use crate::in_flight::{IN_PLACE, InFlight, OtherDeadlines, has_room};
+use crate::in_flight::{self, IN_PLACE, InFlight, OtherDeadlines};
 use crate::limit::Limit;
 use crate::limit_exceeded::{LimitCounts, LimitExceeded};
-use crate::rules::{Rules, SlotRule};
-use crate::window::{WindowAttempt, WindowLog};
+use crate::rules::{Rules, SlotRule, WindowRule};
+use crate::window::{WindowAttempt, WindowLog, WindowTerms};
 
 /// State of every limit for one key; with a key of 16 bytes it is on two cache lines.
 #[derive(Clone, Debug, Default)]
@@ -33,30 +33,6 @@ struct RareState {
 /// Counts of a limiter, by limit: windows in their order, then concurrent requests, then the cost.
 pub(crate) type CountsByLimit = [LimitCounts];
 
-/// Counts of a limiter by the kind of limit.
-struct Counts<'a> {
-    windows: &'a mut [LimitCounts],
-    slots: &'a mut [LimitCounts],
-    cost: &'a mut [LimitCounts],
-}
-
-impl<'a> Counts<'a> {
-    #[inline]
-    fn of(rules: &Rules, counts: &'a mut CountsByLimit) -> Self {
-        let (windows, rest) = counts
-            .split_at_mut_checked(rules.windows.len())
-            .unwrap_or_default();
-        let (slots, cost) = rest
-            .split_at_mut_checked(rules.slots.len())
-            .unwrap_or_default();
-        Self {
-            windows,
-            slots,
-            cost,
-        }
-    }
-}
-
 /// Admission of a request: its deadline, the slots of the first classes, and the most credits that a settlement takes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Admitted {
@@ -79,7 +55,7 @@ impl<K> LimiterAccount<K> {
     }
 
     /// Admits a request until a deadline, or refuses it. Either way its attempt is counted once.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn decide(
         &mut self,
         rules: &Rules,
@@ -89,77 +65,102 @@ impl<K> LimiterAccount<K> {
     ) -> Result<Admitted, LimitExceeded> {
         let now = self.advance(rules, now);
         let mut refused = None;
-        let Counts {
-            windows,
-            slots,
-            cost,
-        } = Counts::of(rules, counts);
-        for (at, (rule, counts)) in rules.windows.iter().zip(windows).enumerate() {
+        for (at, rule) in rules.windows.iter().enumerate() {
             let charge = request.charge(at);
             if charge.weight == 0 {
                 continue;
             }
-            let attempt = attempt(request, charge.weight);
-            let (terms, tick) = (rule.terms(charge.quota), rule.length.tick(now));
-            if !self.log_mut(at).charge(terms, attempt, tick) {
-                note_full(&mut refused, rule.limit, rule.is_shadow(), counts);
+            if !self.count(at, rule, charge, request.label, now) {
+                refused = refused.or(note_full(counts, at, rule.is_shadow()));
             }
-            counts.passed += 1;
+            note_passed(counts, at);
         }
+        let windows = rules.windows.len();
+        let cost = windows + rules.slots.len();
         let credits = rules.cost.quota(request.own_credits());
         let has_credit = match credits {
-            Some(quota) => self.has_credit(rules, quota, cost),
+            Some(quota) => {
+                note_passed(counts, cost);
+                self.balance.admits(quota, rules.cost.length_ms)
+                    || note_full(counts, cost, rules.cost.is_shadow()).is_none()
+            }
             None => true,
         };
         // Slots that another limit takes back are not worth taking.
-        let is_refused = refused.is_some() || !has_credit;
+        let may_take = refused.is_none() && has_credit;
+        let mut has_room = may_take;
         let mut admitted = Admitted {
             deadline: now.saturating_add(rules.deadline_ms()),
             slots: [0; IN_PLACE],
             ceiling: credits.map(|_| rules.cost.ceiling()),
         };
         let implied = rules.implied_slot(request);
-        for (at, (rule, counts)) in rules.slots.iter().zip(slots).enumerate() {
-            let SlotRequest { slots, most } = request.slot(at);
-            let more = slots + if at == 0 { implied } else { 0 };
+        for (class, rule) in rules.slots.iter().enumerate() {
+            let SlotRequest { slots, most } = request.slot(class);
+            let more = slots + if class == 0 { implied } else { 0 };
             if more == 0 {
                 continue;
             }
-            let running = self.flights.running(at, self.others());
-            if !has_room(running, more, rule.most(most)) {
-                note_full(&mut refused, rule.limit, rule.is_shadow(), counts);
+            let running = self.flights.running(class, self.others());
+            if !in_flight::has_room(running, more, rule.most(most)) {
+                refused = refused.or(note_full(counts, windows + class, rule.is_shadow()));
+                has_room &= refused.is_none();
             }
-            if !is_refused && refused.is_none() {
-                self.take(at, more, admitted.deadline);
-                if let Some(slots) = admitted.slots.get_mut(at) {
+            if has_room {
+                self.take_slots(class, more, admitted.deadline);
+                if let Some(slots) = admitted.slots.get_mut(class) {
                     *slots = more;
                 }
             }
-            counts.passed += 1;
+            note_passed(counts, windows + class);
         }
-        if refused.is_none() && has_credit {
+        if has_room {
             return Ok(admitted);
         }
-        let limit = refused.unwrap_or(rules.cost.limit);
-        let taken = (!is_refused).then_some(admitted.deadline);
+        let taken = may_take.then_some(admitted.deadline);
+        let limit = rules.limit(refused.unwrap_or(cost));
         Err(self.refusal(rules, request, counts, limit, taken))
     }
 
-    /// Returns true if a cost quota has credit left, or refuses nothing.
+    /// Counts an attempt in a window, and returns true if there is room for it.
     #[inline]
-    fn has_credit(&mut self, rules: &Rules, quota: u32, counts: &mut [LimitCounts]) -> bool {
-        let [counts, ..] = counts else { return true };
-        counts.passed += 1;
-        if self.balance.admits(quota, rules.cost.length_ms) {
+    fn count(
+        &mut self,
+        window: usize,
+        rule: &WindowRule,
+        charge: WindowCharge,
+        label: u16,
+        now: u64,
+    ) -> bool {
+        let WindowCharge { weight, quota } = charge;
+        let attempt = WindowAttempt { weight, label };
+        let tick = rule.length.tick(now);
+        if window == 0 && self.first.admit_in_place(rule.quota(quota), attempt, tick) {
             return true;
         }
-        let is_shadow = rules.cost.is_shadow();
-        counts.shadowed += u64::from(is_shadow);
-        is_shadow
+        self.count_in_log(window, rule.terms(quota), attempt, tick)
     }
 
-    /// Takes slots of a class.
+    #[inline(never)]
+    fn count_in_log(
+        &mut self,
+        window: usize,
+        terms: WindowTerms,
+        attempt: WindowAttempt,
+        tick: u64,
+    ) -> bool {
+        self.log_mut(window).charge(terms, attempt, tick)
+    }
+
+    /// Takes slots of a class until a deadline.
     #[inline]
+    fn take_slots(&mut self, class: usize, slots: u32, deadline: u64) {
+        if slots > 1 || !self.flights.take_only(class, deadline) {
+            self.take(class, slots, deadline);
+        }
+    }
+
+    #[inline(never)]
     fn take(&mut self, class: usize, slots: u32, deadline: u64) {
         for _ in 0..slots {
             let rare = &mut self.rare;
@@ -199,7 +200,7 @@ impl<K> LimiterAccount<K> {
         let deadline = now.saturating_add(rules.deadline_ms());
         let mut slots = [0; IN_PLACE];
         for (class, _, more, _) in rules.slots_of(request) {
-            self.take(class, more, deadline);
+            self.take_slots(class, more, deadline);
             if let Some(slots) = slots.get_mut(class) {
                 *slots = more;
             }
@@ -253,9 +254,7 @@ impl<K> LimiterAccount<K> {
         if let Some(deadline) = taken {
             let before = |(class, ..): &(usize, &SlotRule, u32, u32)| *class < limit.index();
             for (class, _, more, _) in rules.slots_of(request).take_while(before) {
-                for _ in 0..more {
-                    self.release(class, deadline);
-                }
+                self.release_slots(class, more, deadline);
             }
         }
         LimitExceeded::new(limit, self.longest(rules, request))
@@ -276,7 +275,9 @@ impl<K> LimiterAccount<K> {
         }
         for (at, rule, more, most) in rules.slots_of(request) {
             let others = self.others();
-            if !rule.is_shadow() && !has_room(self.flights.running(at, others), more, most) {
+            if !rule.is_shadow()
+                && !in_flight::has_room(self.flights.running(at, others), more, most)
+            {
                 // More requests than the most never have room; they wait as long as a request may take.
                 let latest = self.flights.latest(at, others);
                 let wait = latest.map_or(rules.deadline_ms(), |latest| latest.saturating_sub(now));
@@ -297,11 +298,20 @@ impl<K> LimiterAccount<K> {
         self.balance.take(cost, rules.cost.length_ms);
     }
 
-    /// Frees the slot of a request that was admitted until `deadline`.
+    /// Frees the slots of a request that was admitted until `deadline`.
     #[inline]
-    pub(crate) fn release(&mut self, class: usize, deadline: u64) {
-        let others = self.rare.as_mut().map(|rare| &mut rare.others);
-        self.flights.release(class, deadline, others);
+    pub(crate) fn release_slots(&mut self, class: usize, slots: u32, deadline: u64) {
+        if !self.flights.release_only(class, slots) {
+            self.release(class, slots, deadline);
+        }
+    }
+
+    #[inline(never)]
+    fn release(&mut self, class: usize, slots: u32, deadline: u64) {
+        for _ in 0..slots {
+            let others = self.rare.as_mut().map(|rare| &mut rare.others);
+            self.flights.release(class, deadline, others);
+        }
     }
 
     /// Moves the account to `now`, gives back memory, and returns true if a new account would behave the same from now
@@ -397,15 +407,23 @@ impl<K> LimiterAccount<K> {
     }
 }
 
-/// Notes that a limit has no room: the first that is not in shadow mode refuses.
+/// Counts a request that the limit at a place lets through.
+#[inline]
+fn note_passed(counts: &mut CountsByLimit, place: usize) {
+    if let Some(counts) = counts.get_mut(place) {
+        counts.passed += 1;
+    }
+}
+
+/// Counts a request that the limit at a place has no room for. Returns the place if the limit refuses it, and is not in
+/// shadow mode.
 #[cold]
 #[inline(never)]
-fn note_full(refused: &mut Option<Limit>, limit: Limit, is_shadow: bool, counts: &mut LimitCounts) {
-    if is_shadow {
+fn note_full(counts: &mut CountsByLimit, place: usize, is_shadow: bool) -> Option<usize> {
+    if is_shadow && let Some(counts) = counts.get_mut(place) {
         counts.shadowed += 1;
-    } else {
-        *refused = refused.or(Some(limit));
     }
+    (!is_shadow).then_some(place)
 }
 
 #[inline]

@@ -203,8 +203,20 @@ impl Rules {
     /// account while its permit is out.
     #[inline]
     pub(crate) fn implied_slot<K>(&self, request: &AdmissionRequest<'_, K>) -> u32 {
-        let needs_none = |at| request.slot(at).slots == 0;
-        u32::from(needs_none(0) && (1..self.slots.len()).all(needs_none))
+        u32::from(request.slot(0).slots == 0 && self.needs_no_further(request))
+    }
+
+    #[cold]
+    fn needs_no_further<K>(&self, request: &AdmissionRequest<'_, K>) -> bool {
+        (1..self.slots.len()).all(|at| request.slot(at).slots == 0)
+    }
+
+    /// Returns the limit at a place among the counts.
+    #[cold]
+    pub(crate) fn limit(&self, place: usize) -> Limit {
+        let windows = self.windows.iter().map(|rule| rule.limit);
+        let mut limits = windows.chain(self.slots.iter().map(|rule| rule.limit));
+        limits.nth(place).unwrap_or(self.cost.limit)
     }
 
     /// Returns the place of a limit among the counts.
@@ -223,6 +235,12 @@ fn floor(figures: u64) -> u32 {
 }
 
 impl WindowRule {
+    /// Returns the quota for a request, which may have one of its own.
+    #[inline]
+    pub(crate) fn quota(&self, own: Option<u32>) -> u32 {
+        own.unwrap_or_else(|| quota(self.figures.load(Relaxed)))
+    }
+
     /// Returns the terms for a request, which may have a quota of its own.
     #[inline]
     pub(crate) fn terms(&self, own: Option<u32>) -> WindowTerms {

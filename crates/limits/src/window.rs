@@ -188,6 +188,26 @@ impl WindowLog {
         }
     }
 
+    /// Admits an attempt at `last`, up to which the log has been expired, if nothing is remembered but few admitted requests
+    /// and there is room for one more. Otherwise nothing is counted, and [`charge`](Self::charge) decides.
+    #[inline(never)]
+    pub(crate) fn admit_in_place(&mut self, quota: u32, attempt: WindowAttempt, last: u64) -> bool {
+        if self.more.is_some() || attempt.weight > MAX_WEIGHT {
+            return false;
+        }
+        let mut used = attempt.weight;
+        for entry in &mut self.few {
+            if entry.is_free() {
+                if used <= quota {
+                    *entry = AdmittedEntry::new(attempt, low(last));
+                }
+                return used <= quota;
+            }
+            used += entry.weight();
+        }
+        false
+    }
+
     /// Counts an attempt at `last`, up to which the log has been expired, and returns true if it is admitted.
     #[inline]
     pub(crate) fn charge(&mut self, terms: WindowTerms, attempt: WindowAttempt, last: u64) -> bool {

@@ -8,6 +8,8 @@ struct Package {
     name: String,
     binary: bool,
     dependencies: BTreeSet<String>,
+    /// Those of the dependencies that only a feature needs.
+    optional: BTreeSet<String>,
     dev: BTreeSet<String>,
 }
 
@@ -19,6 +21,7 @@ fn read(folder: &Path, binary: bool) -> Package {
         name: String::new(),
         binary,
         dependencies: BTreeSet::new(),
+        optional: BTreeSet::new(),
         dev: BTreeSet::new(),
     };
     let mut section = String::new();
@@ -44,7 +47,12 @@ fn read(folder: &Path, binary: bool) -> Package {
         let name = key.trim().split('.').next().unwrap_or("").to_owned();
         match section.rsplit('.').next().unwrap_or("") {
             "package" if name == "name" => package.name = value.trim().trim_matches('"').to_owned(),
-            "dependencies" | "build-dependencies" => drop(package.dependencies.insert(name)),
+            "dependencies" | "build-dependencies" => {
+                if value.contains("optional = true") {
+                    package.optional.insert(name.clone());
+                }
+                package.dependencies.insert(name);
+            }
             "dev-dependencies" => drop(package.dev.insert(name)),
             _ => {}
         }
@@ -54,7 +62,7 @@ fn read(folder: &Path, binary: bool) -> Package {
 
 fn packages() -> BTreeMap<String, Package> {
     let mut packages = BTreeMap::new();
-    for (folder, binary) in [("crates", false), ("bins", true)] {
+    for (folder, binary) in [("crates", false), ("bins", true), ("examples", true)] {
         for entry in std::fs::read_dir(golden::root(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.join("Cargo.toml").exists() {
@@ -187,14 +195,16 @@ fn locked() -> BTreeMap<String, BTreeSet<String>> {
     locked
 }
 
-/// Returns all packages that a library of this workspace is built with.
+/// Returns all packages that a library of this workspace is built with when nobody asks for a feature.
 fn tree(of: &str) -> BTreeSet<String> {
     let (packages, locked) = (packages(), locked());
     let (mut tree, mut open) = (BTreeSet::new(), vec![of.to_owned()]);
     while let Some(name) = open.pop() {
         if tree.insert(name.clone()) {
-            let inside = packages.get(&name).map(|package| &package.dependencies);
-            open.extend(inside.or(locked.get(&name)).into_iter().flatten().cloned());
+            match packages.get(&name) {
+                Some(inside) => open.extend(&inside.dependencies - &inside.optional),
+                None => open.extend(locked.get(&name).into_iter().flatten().cloned()),
+            }
         }
     }
     tree

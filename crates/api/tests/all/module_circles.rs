@@ -156,7 +156,7 @@ const FOLDERS: &[(&str, &str)] = &[
 /// Returns every crate of the workspace, by its name.
 fn crates() -> BTreeMap<String, Crate> {
     let mut crates = BTreeMap::new();
-    for folder in ["crates", "bins"] {
+    for folder in ["crates", "bins", "examples"] {
         for entry in std::fs::read_dir(golden::root(folder)).unwrap() {
             let path = entry.unwrap().path().join("src");
             let root = ["lib.rs", "main.rs"]

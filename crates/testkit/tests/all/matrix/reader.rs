@@ -92,7 +92,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Returns the tests that name each rule, as links from `docs`.
 pub(crate) fn holders(letters: &str) -> BTreeMap<String, Vec<String>> {
     let mut files = Vec::new();
-    for folder in ["crates", "bins"] {
+    for folder in ["crates", "bins", "examples"] {
         sources(&root().join(folder), &mut files);
     }
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
