@@ -42,6 +42,10 @@ bless-api:
     cargo doc --workspace --no-deps --all-features
     BLESS=1 .ci/public-api
 
+# All pages in a browser, every page of the reference among them
+browser:
+    ALL_PAGES=1 cargo test -p workgraph --test e2e -- browser::
+
 # Take the pictures of the pages in docs/screenshots again
 screenshots:
     SCREENSHOTS=1 cargo test -p workgraph --test e2e -- browser::
@@ -116,6 +120,20 @@ escalation times="100":
 # How long a decision of Redis takes, and how many there are in a second
 limits-bench:
     cargo bench -p workgraph-limits-redis --features test-server --bench calls
+
+# Instructions that a request takes in the limiter, and in governor beside it; needs valgrind. The same twice
+limits-instructions:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cargo build --quiet --profile dist -p workgraph-limits --features laws --example instructions
+    count() { # subject, requests
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null "${CARGO_TARGET_DIR:-target}/dist/examples/instructions" "$@" 2>&1 \
+            | awk '/Collected/ { print $4 }'
+    }
+    keys=$(($(count keys 122880) - $(count keys 40960)))
+    for subject in admitted settled governor; do
+        echo "$subject: $((($(count $subject 122880) - $(count $subject 40960) - keys) / 81920)) instructions"
+    done
 
 # Kill the server 1,000 times under write load; the seed decides when
 kill points="1000" seed="1":

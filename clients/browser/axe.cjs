@@ -3,7 +3,7 @@
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");
-const { Chromium, LOOKS } = require("./chromium.cjs");
+const { Chromium, LOOKS, LOOK_RULES } = require("./chromium.cjs");
 
 async function main() {
   const [folder, ...files] = process.argv.slice(2);
@@ -13,11 +13,11 @@ async function main() {
   try {
     const page = await browser.page();
     for (const file of files) {
+      await page.goto(`file://${path.resolve(file)}`);
       for (const [name, look] of Object.entries(LOOKS)) {
         await page.look(look);
-        await page.goto(`file://${path.resolve(file)}`);
         if (process.env.PICTURES) await page.picture(path.join(process.env.PICTURES, `${path.basename(file, ".html")}-${name}.png`));
-        for (const line of await page.axe(axe)) {
+        for (const line of await page.axe(axe, LOOK_RULES[name])) {
           found += 1;
           console.log(`${file} (${name}): ${line}`);
         }

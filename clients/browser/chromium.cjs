@@ -228,10 +228,11 @@ class Page {
     await this.until(`the page after ${selector}`, () => this.loads > before);
   }
 
-  // What axe-core has against the page, as lines. Needs script.
-  async axe(source) {
-    await this.send("Runtime.evaluate", { expression: source });
-    const expression = "axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v => v.id + ': ' + v.help + ' ' + v.nodes.map(n => n.target.join(' ') + ' ' + n.failureSummary).join(' | '))))";
+  // What axe-core has against the page, as lines. Needs script. With `rules` it looks for these alone.
+  async axe(source, rules = undefined) {
+    await this.send("Runtime.evaluate", { expression: `if (!window.axe) { ${source} }` });
+    const options = JSON.stringify({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
+    const expression = `axe.run(document, ${options})` + ".then(r => JSON.stringify(r.violations.map(v => v.id + ': ' + v.help + ' ' + v.nodes.map(n => n.target.join(' ') + ' ' + n.failureSummary).join(' | '))))";
     const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
     if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
     return JSON.parse(result.value);
@@ -249,4 +250,11 @@ class Page {
 // How a page can be looked at.
 const LOOKS = { light: {}, dark: { dark: true }, phone: { width: 390 } };
 
-module.exports = { Chromium, LOOKS };
+// What axe-core has to look at again in another look than the first: what depends on colours and on sizes.
+const LOOK_RULES = {
+  light: undefined,
+  dark: ["color-contrast", "link-in-text-block"],
+  phone: ["color-contrast", "scrollable-region-focusable", "target-size"],
+};
+
+module.exports = { Chromium, LOOKS, LOOK_RULES };

@@ -1,4 +1,5 @@
 //! Escalation: no user raises their own access. Each way to try it, and the access after it.
+mod any_operation;
 mod copies;
 mod programs;
 

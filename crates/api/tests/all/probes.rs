@@ -7,7 +7,7 @@ mod rows;
 mod sample;
 mod tenant_isolation;
 
-pub(crate) use sample::{ORCHID, sample, sender};
+pub(crate) use sample::{ORCHID, Sample, sample, sender};
 
 use crate::world::{Kind, World};
 use workgraph_operations::operation::Operation;

@@ -12,9 +12,9 @@ use workgraph_core::storage::{ReadQuery, ViewerKey};
 const PROGRAMS: u64 = 12;
 const OPERATIONS: usize = 30;
 /// Users whose access is measured.
-const USERS: [&str; 5] = ["ada", "mel", "moe", "gus", "vic"];
+pub(super) const USERS: [&str; 5] = ["ada", "mel", "moe", "gus", "vic"];
 /// Those who act: a member of the team, a member, an app of theirs, a guest, a view-only member, an admin, a service account.
-const CALLERS: [&str; 7] = [
+pub(super) const CALLERS: [&str; 7] = [
     "mel",
     "moe",
     "moe[projects:read,projects:write,tasks:read,tasks:write,stories:read,stories:write,portfolios:read,portfolios:write,project_portfolio_settings:read,project_portfolio_settings:write,team_memberships:read]",
@@ -24,7 +24,7 @@ const CALLERS: [&str; 7] = [
     "robot",
 ];
 /// The service account, which no operation of a program locks out.
-const ROOT: &str = "robot";
+pub(super) const ROOT: &str = "robot";
 const LEVELS: [&str; 4] = ["viewer", "commenter", "editor", "admin"];
 
 /// A kind of operation, which a broken twin runs without asking who calls.
@@ -43,17 +43,17 @@ enum Gate {
 }
 
 /// A small generator of numbers, the same for the same seed.
-struct Numbers(u64);
+pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         ((mixed ^ (mixed >> 31)) % end as u64) as usize
     }
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 }
