@@ -115,7 +115,7 @@ limits-campaign operations="10000000" law="530000":
 
 # Random programs of operations that give access: nobody ends with more than somebody who had it gave; so many times the usual
 escalation times="100":
-    WORKGRAPH_CASES={{times}} cargo test -p workgraph-api --test all -- escalation::programs
+    WORKGRAPH_CASES={{times}} cargo test -p workgraph-api --test all -- escalation::
 
 # How long a decision of Redis takes, and how many there are in a second
 limits-bench:

@@ -1,8 +1,8 @@
-//! Random programs of all operations: whichever is called, by whom ever, with whichever objects of the tenant, nobody has more
-//! access to an object after it than before, or than who called it had.
+//! Random programs of all operations over random graphs: whichever is called, by anybody, with whichever objects of the tenant,
+//! nobody has more access to an object after it than before, or than who called it had.
 use super::programs::{CALLERS, Numbers, ROOT, USERS};
 use crate::probes::{ORCHID, Sample, sample};
-use crate::world::{Kind, World, is_orchid};
+use crate::world::{Answer, Kind, World, is_orchid};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use workgraph_api::request::Method;
@@ -17,6 +17,8 @@ use workgraph_operations::operation::Operation;
 /// Programs of a usual run; `WORKGRAPH_CASES` multiplies it.
 const PROGRAMS: u64 = 24;
 const OPERATIONS: usize = 40;
+/// Calls of admins that make a graph, before anything is checked.
+const GROWTH: usize = 25;
 
 /// Operations that a broken twin runs without asking who calls.
 type Twin = fn(&Operation) -> bool;
@@ -27,6 +29,8 @@ type Levels = BTreeMap<(&'static str, Gid), Level>;
 struct Scene {
     world: World,
     objects: BTreeMap<Gid, Type>,
+    /// A request of each operation that has an effect on the graph as it is at first.
+    samples: BTreeMap<&'static str, Sample>,
     twin: Option<Twin>,
 }
 
@@ -46,9 +50,12 @@ impl Scene {
         let view = load(&world, "ada", gids.iter().copied());
         let typed = |gid: Gid| Some((gid, view.node(gid)?.ty));
         let objects = gids.into_iter().filter_map(typed).collect();
+        let samples = all().map(|row| (row.id, sample(&world, &ORCHID, row)));
+        let samples = samples.collect();
         Self {
             world,
             objects,
+            samples,
             twin,
         }
     }
@@ -115,7 +122,7 @@ impl Scene {
 
     /// Returns a request of a row: its sample with other objects in it, and with more fields.
     fn request(&self, row: &Operation, numbers: &mut Numbers) -> Sample {
-        let mut request = sample(&self.world, &ORCHID, row);
+        let mut request = self.samples[row.id].clone();
         for (_, gid) in &mut request.path {
             *gid = self.other(gid, numbers);
         }
@@ -139,10 +146,30 @@ impl Scene {
         request
     }
 
+    /// Adds what an answer shows as made.
+    fn note_made(&mut self, row: &Operation, answer: &Answer) {
+        if answer.status == 201
+            && let Some(ty) = row.record()
+            && let Some(gid) = answer.json["data"]["gid"].as_str().and_then(Gid::parse)
+        {
+            self.objects.insert(gid, ty);
+        }
+    }
+
+    /// Makes a graph that no other program has.
+    fn grow(&mut self, numbers: &mut Numbers) {
+        for _ in 0..GROWTH {
+            let row = pick_row(numbers);
+            let request = self.request(row, numbers);
+            let by = *numbers.pick(&["ada", ROOT]);
+            let answer = request.send(&self.world, by, row);
+            self.note_made(row, &answer);
+        }
+    }
+
     /// Calls a random operation; returns what is wrong with its outcome.
-    fn step(&self, numbers: &mut Numbers, outcome: &mut Outcome) -> Result<(), String> {
-        let rows: Vec<&Operation> = all().collect();
-        let row = *numbers.pick(&rows);
+    fn step(&mut self, numbers: &mut Numbers, outcome: &mut Outcome) -> Result<(), String> {
+        let row = pick_row(numbers);
         let caller = *numbers.pick(&CALLERS);
         let request = self.request(row, numbers);
         let before = self.levels();
@@ -170,17 +197,25 @@ impl Scene {
             }
         };
         for ((user, gid), after) in self.levels() {
+            // Who is a member again has their own list again.
+            let own_list = self.world.names.get(&format!("{user}_list"));
             let most = before[&(user, gid)].max(own(gid));
-            if after > most {
+            if after > most && own_list != Some(&gid) {
                 let name = self.world.names.iter().find(|(_, of)| **of == gid);
                 return Err(format!(
-                    "{user} has {after:?} on {name:?} in place of {most:?} after {} by {caller}: {:?} {:?}",
+                    "{user} has {after:?} on {gid} {name:?} in place of {most:?} after {} by {caller}: {:?} {:?}",
                     row.id, request.path, request.body
                 ));
             }
         }
+        self.note_made(row, &answer);
         Ok(())
     }
+}
+
+fn pick_row(numbers: &mut Numbers) -> &'static Operation {
+    let rows: Vec<&'static Operation> = all().collect();
+    rows[numbers.below(rows.len())]
 }
 
 /// Returns the nodes as a user sees them.
@@ -201,8 +236,9 @@ fn load(
 fn run(twin: Option<Twin>, programs: u64) -> Result<Outcome, String> {
     let mut outcome = Outcome::default();
     for seed in 0..programs {
-        let scene = Scene::new(twin);
+        let mut scene = Scene::new(twin);
         let mut numbers = Numbers(seed ^ 0x00A1_10FE);
+        scene.grow(&mut numbers);
         for _ in 0..OPERATIONS {
             scene
                 .step(&mut numbers, &mut outcome)
