@@ -54,6 +54,7 @@ mod pagination;
 mod probes;
 mod project_records;
 mod races;
+mod random_requests;
 mod reactions;
 mod records;
 mod rings;

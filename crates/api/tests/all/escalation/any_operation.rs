@@ -1,16 +1,12 @@
 //! Random programs of all operations over random graphs: whichever is called, by anybody, with whichever objects of the tenant,
 //! nobody has more access to an object after it than before, or than who called it had.
-use super::programs::{CALLERS, Numbers, ROOT, USERS};
-use crate::probes::{ORCHID, Sample, sample};
-use crate::world::{Answer, Kind, World, is_orchid};
-use serde_json::{Value, json};
+use super::programs::{CALLERS, ROOT, USERS};
+use crate::random_requests::{Numbers, RandomRequests, load};
+use crate::world::{Kind, World};
 use std::collections::{BTreeMap, BTreeSet};
-use workgraph_api::request::Method;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::model::registry::{FieldDef, Type, ValueType, Writability};
-use workgraph_core::model::resources;
-use workgraph_core::storage::{ReadQuery, ViewerKey};
+use workgraph_core::model::registry::Type;
 use workgraph_operations::all;
 use workgraph_operations::operation::Operation;
 
@@ -25,12 +21,10 @@ type Twin = fn(&Operation) -> bool;
 
 type Levels = BTreeMap<(&'static str, Gid), Level>;
 
-/// A world, and all that it has of one tenant, by type.
+/// A world, and what is asked of it.
 struct Scene {
     world: World,
-    objects: BTreeMap<Gid, Type>,
-    /// A request of each operation that has an effect on the graph as it is at first.
-    samples: BTreeMap<&'static str, Sample>,
+    requests: RandomRequests,
     twin: Option<Twin>,
 }
 
@@ -45,17 +39,10 @@ struct Outcome {
 impl Scene {
     fn new(twin: Option<Twin>) -> Self {
         let world = World::new(Kind::Memory);
-        let named = world.names.iter().filter(|(name, _)| is_orchid(name));
-        let gids: Vec<Gid> = named.map(|(_, gid)| *gid).collect();
-        let view = load(&world, "ada", gids.iter().copied());
-        let typed = |gid: Gid| Some((gid, view.node(gid)?.ty));
-        let objects = gids.into_iter().filter_map(typed).collect();
-        let samples = all().map(|row| (row.id, sample(&world, &ORCHID, row)));
-        let samples = samples.collect();
+        let requests = RandomRequests::new(&world);
         Self {
             world,
-            objects,
-            samples,
+            requests,
             twin,
         }
     }
@@ -64,8 +51,8 @@ impl Scene {
     fn levels(&self) -> Levels {
         let mut levels = Levels::new();
         for user in USERS {
-            let view = load(&self.world, user, self.objects.keys().copied());
-            for (gid, ty) in &self.objects {
+            let view = load(&self.world, user, self.requests.objects.keys().copied());
+            for (gid, ty) in &self.requests.objects {
                 // Who may change one of these may do whatever can be done with it.
                 let has_admins = matches!(
                     ty,
@@ -82,88 +69,14 @@ impl Scene {
         levels
     }
 
-    /// Returns a random object of one of these types.
-    fn any(&self, types: &[Type], numbers: &mut Numbers) -> Option<String> {
-        let fit = self.objects.iter().filter(|(_, ty)| types.contains(ty));
-        let fit: Vec<&Gid> = fit.map(|(gid, _)| gid).collect();
-        (!fit.is_empty()).then(|| numbers.pick(&fit).to_string())
-    }
-
-    /// Returns another object in place of one, mostly; what is no object stays.
-    fn other(&self, text: &str, numbers: &mut Numbers) -> String {
-        let ty = Gid::parse(text).and_then(|gid| self.objects.get(&gid));
-        let other = ty.and_then(|ty| self.any(&[*ty], numbers));
-        match other {
-            Some(other) if numbers.below(3) > 0 => other,
-            _ => text.to_owned(),
-        }
-    }
-
-    fn exchange(&self, value: &mut Value, numbers: &mut Numbers) {
-        match value {
-            Value::String(text) => *text = self.other(text, numbers),
-            Value::Array(items) => items
-                .iter_mut()
-                .for_each(|item| self.exchange(item, numbers)),
-            _ => {}
-        }
-    }
-
-    /// Returns a random value of a field that a client may write, if such a value can be made.
-    fn value(&self, field: &FieldDef, numbers: &mut Numbers) -> Option<Value> {
-        Some(match field.value_type {
-            ValueType::One(types) => json!(self.any(types, numbers)?),
-            ValueType::Many(types) => json!([self.any(types, numbers)?]),
-            ValueType::Word(words) | ValueType::WordOrNull(words) => json!(numbers.pick(words)),
-            ValueType::Flag => json!(numbers.below(2) == 0),
-            _ => return None,
-        })
-    }
-
-    /// Returns a request of a row: its sample with other objects in it, and with more fields.
-    fn request(&self, row: &Operation, numbers: &mut Numbers) -> Sample {
-        let mut request = self.samples[row.id].clone();
-        for (_, gid) in &mut request.path {
-            *gid = self.other(gid, numbers);
-        }
-        for value in request.body.values_mut() {
-            self.exchange(value, numbers);
-        }
-        if matches!(row.method, Method::Post | Method::Put)
-            && let Some(ty) = row.record()
-        {
-            let fields = resources::ALL.iter().filter(|resource| resource.ty == ty);
-            for field in fields.flat_map(|resource| resource.fields) {
-                let written = matches!(field.write, Writability::Always | Writability::OnCreate);
-                if written
-                    && numbers.below(8) == 0
-                    && let Some(value) = self.value(field, numbers)
-                {
-                    request.body.insert(field.name.to_owned(), value);
-                }
-            }
-        }
-        request
-    }
-
-    /// Adds what an answer shows as made.
-    fn note_made(&mut self, row: &Operation, answer: &Answer) {
-        if answer.status == 201
-            && let Some(ty) = row.record()
-            && let Some(gid) = answer.json["data"]["gid"].as_str().and_then(Gid::parse)
-        {
-            self.objects.insert(gid, ty);
-        }
-    }
-
     /// Makes a graph that no other program has.
     fn grow(&mut self, numbers: &mut Numbers) {
         for _ in 0..GROWTH {
             let row = pick_row(numbers);
-            let request = self.request(row, numbers);
+            let request = self.requests.request(row, numbers);
             let by = *numbers.pick(&["ada", ROOT]);
             let answer = request.send(&self.world, by, row);
-            self.note_made(row, &answer);
+            self.requests.note_made(row, &answer);
         }
     }
 
@@ -171,7 +84,7 @@ impl Scene {
     fn step(&mut self, numbers: &mut Numbers, outcome: &mut Outcome) -> Result<(), String> {
         let row = pick_row(numbers);
         let caller = *numbers.pick(&CALLERS);
-        let request = self.request(row, numbers);
+        let request = self.requests.request(row, numbers);
         let before = self.levels();
         let unchecked = self.twin.is_some_and(|twin| twin(row));
         let token = if unchecked { ROOT } else { caller };
@@ -208,7 +121,7 @@ impl Scene {
                 ));
             }
         }
-        self.note_made(row, &answer);
+        self.requests.note_made(row, &answer);
         Ok(())
     }
 }
@@ -216,20 +129,6 @@ impl Scene {
 fn pick_row(numbers: &mut Numbers) -> &'static Operation {
     let rows: Vec<&'static Operation> = all().collect();
     rows[numbers.below(rows.len())]
-}
-
-/// Returns the nodes as a user sees them.
-fn load(
-    world: &World,
-    user: &str,
-    gids: impl Iterator<Item = Gid>,
-) -> workgraph_core::storage::ReadView {
-    let viewer = ViewerKey {
-        user: world.gid(user),
-        service: None,
-    };
-    let query = gids.fold(ReadQuery::of(viewer), ReadQuery::node);
-    world.run(world.graph.load(&query)).unwrap()
 }
 
 /// Runs programs until one goes wrong.

@@ -1,6 +1,7 @@
 //! Random programs of operations that give access, by users of every kind, over one graph. After each operation nobody has
 //! more access than before, or than who made it had; and no setting is changed by whom it binds. At the end an admin takes
 //! what she sees, and nothing is left.
+use crate::random_requests::Numbers;
 use crate::world::{Kind, World};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -40,22 +41,6 @@ enum Gate {
     Sharing,
     /// The usual level of new members.
     UsualLevel,
-}
-
-/// A small generator of numbers, the same for the same seed.
-pub(super) struct Numbers(pub(super) u64);
-
-impl Numbers {
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
 }
 
 type Levels = BTreeMap<(&'static str, String), Level>;

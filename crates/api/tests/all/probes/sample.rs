@@ -173,7 +173,7 @@ impl Sample {
         self
     }
 
-    pub(super) fn target(&self, row: &Operation) -> String {
+    pub(crate) fn target(&self, row: &Operation) -> String {
         let mut path = row.path.replace("{custom_id}", "ID-1");
         for (name, value) in &self.path {
             path = path.replace(&format!("{{{name}}}"), value);

@@ -85,6 +85,11 @@ impl World {
         self.copy_to(Kind::Memory, settings, node)
     }
 
+    /// Returns a copy with a store of this kind in memory and the same settings.
+    pub(crate) fn copy_of_kind(&self, kind: Kind) -> Self {
+        self.copy_to(kind, self.api.settings().clone(), 0)
+    }
+
     /// Returns a copy with a store of this kind in memory.
     pub(super) fn copy_to(&self, kind: Kind, mut settings: ApiSettings, node: u8) -> Self {
         of_tests(&mut settings);

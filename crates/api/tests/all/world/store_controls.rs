@@ -37,6 +37,20 @@ impl World {
         self.hesitant.read.load(Ordering::Relaxed)
     }
 
+    /// Returns all that the store in memory has, line by line in an order of their own. What was made since the world was
+    /// built has a gid that depends on who came first, so it has none here.
+    pub(crate) fn graph_lines(&self) -> Vec<String> {
+        let store = self.memory.as_ref().expect("the store is in memory");
+        let text = format!("{store:#?}");
+        let plain = |line: &str| {
+            let words = line.split_inclusive(|c: char| !c.is_ascii_digit());
+            words.filter(|word| word.len() < 10).collect()
+        };
+        let mut lines: Vec<String> = text.lines().map(plain).collect();
+        lines.sort_unstable();
+        lines
+    }
+
     /// Returns the problems that the check of the store finds. Only the SQLite store has a check.
     pub(crate) fn problems(&self) -> Vec<String> {
         let store = self.sqlite.as_ref();
