@@ -1,6 +1,7 @@
 //! Coverage by computation: rules that must hold for every row of the operation table.
 mod deletions;
 mod names;
+mod place_choice;
 mod record_samples;
 mod requests;
 mod rows;

@@ -72,7 +72,7 @@ impl Scene {
     /// Makes a graph that no other program has.
     fn grow(&mut self, numbers: &mut Numbers) {
         for _ in 0..GROWTH {
-            let row = pick_row(numbers);
+            let row = pick_row(numbers, |_| true);
             let request = self.requests.request(row, numbers);
             let by = *numbers.pick(&["ada", ROOT]);
             let answer = request.send(&self.world, by, row);
@@ -82,7 +82,11 @@ impl Scene {
 
     /// Calls a random operation; returns what is wrong with its outcome.
     fn step(&mut self, numbers: &mut Numbers, outcome: &mut Outcome) -> Result<(), String> {
-        let row = pick_row(numbers);
+        let row = match self.twin {
+            // A twin is asked often for what it does not check.
+            Some(twin) if numbers.below(3) == 0 => pick_row(numbers, twin),
+            _ => pick_row(numbers, |_| true),
+        };
         let caller = *numbers.pick(&CALLERS);
         let request = self.requests.request(row, numbers);
         let before = self.levels();
@@ -126,8 +130,8 @@ impl Scene {
     }
 }
 
-fn pick_row(numbers: &mut Numbers) -> &'static Operation {
-    let rows: Vec<&'static Operation> = all().collect();
+fn pick_row(numbers: &mut Numbers, among: fn(&Operation) -> bool) -> &'static Operation {
+    let rows: Vec<&'static Operation> = all().filter(|row| among(row)).collect();
     rows[numbers.below(rows.len())]
 }
 

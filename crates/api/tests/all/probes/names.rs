@@ -5,6 +5,7 @@ mod in_job_results;
 mod levels_of_access;
 mod oracles;
 
+use super::place_choice::PlaceChoice;
 use super::sample::{Sample, Tenant, parameters, sample, sender};
 use super::tenant_isolation::{body_slots, forms, query_slots};
 use crate::hidden::{HIDDEN, MEMBERS, scene};
@@ -431,7 +432,10 @@ fn no_write_gives_away_a_name() {
                 send(&scene, one.clone(), "as it is");
             }
             for slot in slots(row) {
-                for name in named.values() {
+                let choice = PlaceChoice::of(row, slot);
+                let tried = named.iter().enumerate();
+                let tried = tried.filter(|(at, (ty, _))| choice.takes(*at, Some(**ty)));
+                for (_, (_, name)) in tried {
                     for form in forms(slot, &scene.world.gid(name).to_string()) {
                         let mut one = samples[0].clone();
                         one.put(slot, form);
