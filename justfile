@@ -113,6 +113,10 @@ limits-campaign operations="10000000" law="530000":
     WORKGRAPH_REDIS_CAMPAIGN_OPS={{operations}} cargo test --release -p workgraph-limits-redis --lib -- the_functions_give
     WORKGRAPH_OUTAGES=50 cargo test --release -p workgraph-limits-redis --lib -- outages
 
+# Random pairs of writes at once: they leave what one after the other leaves; so many times the usual
+races times="20":
+    WORKGRAPH_CASES={{times}} cargo test -p workgraph-api --test all -- races::any_two
+
 # What CI takes a part of, whole: every object of another tenant in every place of every request, exports ended at each of many steps
 whole:
     WORKGRAPH_CASES=1 cargo test -p workgraph-api --test all -- probes:: exports::

@@ -52,7 +52,7 @@ use workgraph_core::rules::{portfolio_rules, status_rules};
 use workgraph_core::search::{Search, SearchEffort};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
-    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, JournalEntry,
+    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, Guard, JournalEntry,
     ListPosition, ReadQuery, ReadView, ViewerKey,
 };
 use workgraph_core::{Gid, GidGenerator};

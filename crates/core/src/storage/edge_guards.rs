@@ -11,6 +11,8 @@ impl Changes {
     /// Guards each edge that is made or removed and that the decision knew: one that was absent must still be absent, one
     /// that existed must still exist. So of two equal requests at the same moment the second decides again, and finds
     /// nothing to do or to tell. Edges that the query did not ask for are left alone: nothing was decided on them.
+    ///
+    /// The nodes of a removed edge must still exist: nothing is removed from a node that was deleted at the same moment.
     pub fn guard_edges(&mut self, want: &ReadQuery, view: &ReadView) {
         let new: FxHashSet<Gid> = self
             .node_writes
@@ -43,6 +45,23 @@ impl Changes {
                     false => Guard::Unlinked(src, rel, dst),
                 })
             })
+            .collect();
+        self.guards.extend(guards);
+        self.guard_ends_of_removals(&new, view);
+    }
+
+    fn guard_ends_of_removals(&mut self, new: &FxHashSet<Gid>, view: &ReadView) {
+        let guarded = self.guards.iter().filter_map(|guard| match *guard {
+            Guard::Live(gid) | Guard::Version(gid, _) => Some(gid),
+            _ => None,
+        });
+        let mut guarded: FxHashSet<Gid> = guarded.collect();
+        let ends = self.edge_removals.iter();
+        let ends = ends.flat_map(|(src, _, dst)| [*src, *dst]);
+        let ends = ends.filter(|gid| !new.contains(gid) && view.nodes.contains_key(gid));
+        let guards: Vec<Guard> = ends
+            .filter(|gid| guarded.insert(*gid))
+            .map(Guard::Live)
             .collect();
         self.guards.extend(guards);
     }
@@ -130,7 +149,9 @@ mod tests {
             work.changes.guards,
             [
                 Guard::Linked(task, rel::FOLLOWERS, user),
-                Guard::Unlinked(task, rel::FOLLOWERS, other)
+                Guard::Unlinked(task, rel::FOLLOWERS, other),
+                Guard::Live(task),
+                Guard::Live(user)
             ]
         );
     }
