@@ -69,7 +69,7 @@ pub static CUSTOM_TYPE_STATUS_OPTION: Resource = Resource {
 #[must_use]
 pub fn statuses(custom_type: &Node) -> Vec<(Gid, bool)> {
     let stored = |key: &str| custom_type.raw(key).unwrap_or("[]");
-    // A body has what the rules of custom types wrote.
+    // A body has only what the rules of custom types wrote.
     let gids: Vec<String> =
         serde_json::from_str(stored(STATUS_OPTIONS.def.name)).unwrap_or_default();
     let states: Vec<bool> = serde_json::from_str(stored(STATES.def.name)).unwrap_or_default();

@@ -14,7 +14,7 @@ pub(super) struct CacheOfAttempt<'c> {
 }
 
 impl<'c> CacheOfAttempt<'c> {
-    /// Returns the cache if it is at the state after a commit, or else one that has no answers.
+    /// Returns the cache if it is at the state after a commit, or else an empty one.
     pub(super) fn at(seq: Seq, cache: Option<&'c mut FactCache>) -> Self {
         Self {
             cache: RefCell::new(cache.filter(|cache| cache.seq() == seq)),
