@@ -110,7 +110,7 @@ impl LeasedJob {
         self.record.kind.file().map(|(file, _)| file)
     }
 
-    /// Returns the user or service account that asked for the job; the job has exactly their access.
+    /// Returns the user or service account that requested the job; the job has exactly their access.
     ///
     /// # Errors
     /// Fails if the node has no creator.

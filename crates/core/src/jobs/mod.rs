@@ -87,7 +87,7 @@ pub struct JobRecord {
     /// Kind of the work, with its progress.
     #[serde(rename = "plot")]
     pub kind: JobKind,
-    /// Workspace of the service account that asked for the job, if one did.
+    /// Workspace of the service account that requested the job, if one did.
     pub service: Option<Gid>,
     /// Time at which an unfinished job fails, in milliseconds of the Unix epoch.
     pub deadline: i64,
@@ -174,7 +174,7 @@ impl JobKind {
 
 /// Result of a step of a job kind: the next state of the work.
 pub(crate) enum NextStep {
-    /// The work goes on with this state.
+    /// The work continues with this state.
     Continue(JobKind),
     /// The work is done.
     Done,

@@ -387,7 +387,7 @@ impl Archiver {
         Ok(())
     }
 
-    /// Decides, before a checkpoint, whether it may run: whether everything that it may remove from the log is archived or in the
+    /// Decides, before a checkpoint, whether it may run: everything that it may remove from the log must be archived or in the
     /// queue.
     fn may_checkpoint(&self, state: &mut ArchiveState) -> bool {
         let pages = self.times.last().unwrap_or_default();

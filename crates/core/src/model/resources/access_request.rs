@@ -6,7 +6,7 @@ use crate::model::registry::{
 
 /// States of a request.
 pub const STATES: &[&str] = &["pending", "approved", "denied"];
-/// Types of the objects to which access is asked for.
+/// Types of the objects to which users can request access.
 pub const TARGET_TYPES: &[Type] = &[Type::Project, Type::Portfolio];
 
 /// Message to the users who decide.

@@ -1,4 +1,4 @@
-//! Jobs: long work that goes on after the request that started it.
+//! Jobs: long work that continues after the request that started it.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{Inclusion, LinkOne, Opaque, Resource, Type, TypedField};
 
