@@ -1,6 +1,6 @@
 //! Search: a closed language of conditions, the meaning of each, and the ways to find matches.
 //!
-//! [`SearchQuery::matches`] alone defines the meaning of a query, for one node and what is known of it. The module `planner`
+//! [`SearchQuery::matches`] alone defines the meaning of a query, for one node and the data known about it. The module `planner`
 //! finds candidates: from the smallest lists that a store keeps for the conditions, or along the requested order. Each candidate
 //! is then checked for a match.
 mod column_set;

@@ -44,7 +44,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Makes an empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -110,7 +110,7 @@ impl Param {
     }
 }
 
-/// Makes a list of parameters.
+/// Creates a list of parameters.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
         vec![$($crate::params::Param::from($value)),*]

@@ -4,7 +4,7 @@ use crate::params::OwnedParams;
 /// Statement with the parameters that it owns.
 pub(crate) type OwnedStatement = (&'static str, OwnedParams);
 
-/// Statements that write, in the order in which they are to be sent.
+/// Statements that write, in the order in which they are sent.
 #[derive(Default)]
 pub(crate) struct StatementList {
     statements: Vec<OwnedStatement>,

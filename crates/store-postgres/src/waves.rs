@@ -178,7 +178,7 @@ impl PgTransaction<'_> {
         Ok((answers?, stamp))
     }
 
-    /// Returns the state, and what commits touched on the way to it, if requested.
+    /// Returns the state, and the keys that commits touched on the way to it, if requested.
     fn state_beside(&mut self, beside: Beside) -> Result<Option<Stamp>, GraphStoreError> {
         let Some(since) = beside.since else {
             match beside.locks {

@@ -17,7 +17,7 @@
 //!  SQLite: statements that were prepared once, pages of a mapped file
 //! ```
 //!
-//! | Cache | Who reads it | What outdates an entry | Bound |
+//! | Cache | Read by | Outdated by | Bound |
 //! |---|---|---|---|
 //! | viewers ([`EpochCache`]) | all readers | a commit that changes memberships | 10,000 viewers |
 //! | tokens, apps ([`EpochCache`]) | all readers | a commit that changes a token, or its app, authorization or account | 10,000 each, none longer than its row |
@@ -26,9 +26,9 @@
 //! | hot cache ([`HotCache`]) | the connection of the snapshot | the end of the snapshot | 256 gids with three parts of 4 KiB at most and an index entry: 3 MiB for each connection |
 //! | node cache ([`node_cache`]) | all readers; the writer, for nodes that it has not written yet | a commit that writes the node, its index entry, an edge from it or an edge of a short list into it | `StoreOptions::node_cache_bytes` |
 //!
-//! A write collects the entries that it outdates in [`Invalidations`]. Caches do not affect access: they hold what the tables
-//! hold, and the access rules are applied to everything that is read, from any source. Viewers are looked up by their own key,
-//! tokens by their digest.
+//! A write collects the entries that it outdates in [`Invalidations`]. Caches do not affect access: they hold the same data as
+//! the tables, and the access rules are applied to everything that is read, from any source. Viewers are looked up by their own
+//! key, tokens by their digest.
 //!
 //! With `StoreOptions::caches` off, the caches have no room and no snapshot is kept: every read begins a snapshot and is answered
 //! by SQLite. The switch is checked when the store is opened, not at each use of a cache.

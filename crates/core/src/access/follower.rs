@@ -12,7 +12,7 @@ pub fn follower_rank(given: Option<Level>) -> i64 {
     given.map_or(OWN, |level| level.min(Level::Editor) as i64)
 }
 
-/// Returns the level that an edge with this rank gives, where nothing else gives access.
+/// Returns the level that an edge with this rank gives, if nothing else gives access.
 #[must_use]
 pub fn follower_level(rank: i64) -> Level {
     match rank {

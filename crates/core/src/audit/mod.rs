@@ -29,7 +29,7 @@ pub struct AuditEntry {
 }
 
 impl AuditEntry {
-    /// Makes an entry without old and new value, about a node of a workspace.
+    /// Creates an entry without old and new value, about a node of a workspace.
     #[must_use]
     pub const fn new(kind: AuditEventKind, workspace: Gid, resource: Gid) -> Self {
         Self {
@@ -154,7 +154,7 @@ pub struct AuditQuery {
 }
 
 impl AuditQuery {
-    /// Makes a query for all rows of a workspace, up to `limit`.
+    /// Creates a query for all rows of a workspace, up to `limit`.
     #[must_use]
     pub const fn all(workspace: Gid, limit: usize) -> Self {
         Self {

@@ -82,7 +82,7 @@ pub(crate) struct AuditCollector<'c> {
 }
 
 impl<'c> AuditCollector<'c> {
-    /// Makes a collector with the rows that follow from the changes themselves.
+    /// Creates a collector with the rows that follow from the changes themselves.
     pub(crate) fn new(
         txn: &mut dyn Transaction,
         changes: &'c Changes,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Most bytes of a client's `User-Agent` that are kept.
 const AGENT_MAX: usize = 256;
 
-/// Returns a node as it is after the changes, or as the store has it if they do not write it.
+/// Returns a node after the changes, or from the store if they do not write it.
 pub(super) fn find(
     txn: &mut dyn Transaction,
     puts: &[NodeWrite],

@@ -34,7 +34,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Number of candidates up to which only the index entries of the shown ones should be read.
+/// Number of candidates above which only the index entries of the shown ones should be read.
 const RANKED: usize = 64;
 /// Number of candidates whose times are read at once.
 const RANKED_AT_ONCE: usize = 1_024;

@@ -17,7 +17,7 @@ pub struct DateShift {
     pub skip_weekends: bool,
 }
 
-/// Day with which the dates of a copy are to begin or end, in days since 1970-01-01.
+/// Day on which the dates of a copy should begin or end, in days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DateAnchor {
     /// First of all days.

@@ -94,7 +94,7 @@ pub struct Duplication {
     pub parts: CopyOptions,
     /// Difference between the dates of copies and originals.
     pub shift: DateShift,
-    /// Day on which the dates are to begin or end; the shift follows from it.
+    /// Day on which the dates should begin or end; the shift follows from it.
     pub anchor: Option<DateAnchor>,
     /// Number of objects copied so far.
     pub copied: i64,

@@ -240,7 +240,7 @@ impl LeasedJob {
         })
     }
 
-    /// Computes the next step: a pure function of the job and what it read.
+    /// Computes the next step: a pure function of the job and its reads.
     ///
     /// # Errors
     /// Fails if the work cannot continue; the job has then failed, for the reason in the error.

@@ -36,7 +36,7 @@ impl Numbering {
         }
     }
 
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, job: Gid, want: ReadQuery) -> ReadQuery {
         let mut want = want.node(self.field);
         let (job, project) = (want.add_ref(job), want.add_ref(self.project));

@@ -22,7 +22,7 @@ pub struct PortfolioDuplication {
 }
 
 impl PortfolioDuplication {
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, want: ReadQuery) -> ReadQuery {
         let mut want = want.node(self.copy);
         let from = ListSource::Edges {
@@ -38,7 +38,7 @@ impl PortfolioDuplication {
         want
     }
 
-    /// Adds what a step must also read: the items that the copy already has.
+    /// Adds the further reads of a step: the items that the copy already has.
     pub(super) fn more(&self, view: &ReadView, want: ReadQuery) -> Option<ReadQuery> {
         let items = view.rows.gids.iter();
         (!view.rows.gids.is_empty())

@@ -165,7 +165,7 @@ impl ExportPart {
 }
 
 impl ResourceExport {
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, want: ReadQuery) -> Result<ReadQuery, DomainError> {
         let mut want = want.node(self.file_node);
         let anchor = want.add_ref(self.workspace);

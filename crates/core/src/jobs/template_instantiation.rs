@@ -92,14 +92,14 @@ impl TemplateInstantiation {
         tasks.skip(self.tasks_done).take(AT_ONCE)
     }
 
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, want: ReadQuery) -> ReadQuery {
         let want = want.node(self.template);
         self.next()
             .fold(want, |want, (_, task)| want.edges(task, rel::SECTION))
     }
 
-    /// Adds what a step must also read: the objects that the recipe names for these tasks.
+    /// Adds the further reads of a step: the objects that the recipe names for these tasks.
     pub(super) fn more(&self, view: &ReadView, mut want: ReadQuery) -> Option<ReadQuery> {
         // A recipe that cannot be read is reported by the step.
         let recipe = recipe(view.node(self.template)?).ok()?;

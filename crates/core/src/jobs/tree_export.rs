@@ -123,7 +123,7 @@ impl TreeExport {
         }
     }
 
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, mut want: ReadQuery) -> ReadQuery {
         let user = want.viewer.user;
         want = want
@@ -158,7 +158,7 @@ impl TreeExport {
         want
     }
 
-    /// Adds what a step must also read: the edges that show whether rows have objects below them, and whether other projects of
+    /// Adds the further reads of a step: the edges that show whether rows have objects below them, and whether other projects of
     /// the rows are also exported.
     pub(super) fn more(&self, view: &ReadView, mut want: ReadQuery) -> Option<ReadQuery> {
         let list = self.traversal.as_ref()?.last()?.list(self.ty)?;

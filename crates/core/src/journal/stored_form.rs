@@ -116,7 +116,7 @@ fn change_of(row: &[Value]) -> Option<ChangeRecord> {
     Some(ChangeRecord { gid, ty, action })
 }
 
-/// Returns the name from the registry. Unregistered names are kept for ever, once each: they come from literals in the rules, so
+/// Returns the name from the registry. Unregistered names are kept forever, once each: they come from literals in the rules, so
 /// there are few.
 fn field_name(ty: Type, name: &str) -> &'static str {
     if let Some(def) = resource(ty).field(name) {

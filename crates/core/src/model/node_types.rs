@@ -213,7 +213,7 @@ impl TryFrom<u8> for Type {
 pub(crate) struct ByType<T>(Vec<Option<T>>);
 
 impl<T> ByType<T> {
-    /// Makes a value for each type.
+    /// Creates a value for each type.
     pub(crate) fn new(make: impl Fn(Type) -> T) -> Self {
         Self(
             (0..=u8::MAX)

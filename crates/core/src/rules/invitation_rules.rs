@@ -223,7 +223,7 @@ fn forget(work: &mut ChangeBuilder<'_>, it: &Invitation) {
     work.changes.remove_aliases.push((unique, it.invited));
 }
 
-/// Returns the read query for a part of what the invited user still has after the answer.
+/// Returns the read query for a part of the objects that the invited user still has after the answer.
 #[must_use]
 pub fn remaining_needs(it: &Invitation) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());

@@ -123,7 +123,7 @@ pub struct WaveStore {
 }
 
 impl WaveStore {
-    /// Makes a store over another one.
+    /// Creates a store over another one.
     #[must_use]
     pub fn over(store: Arc<MemoryStore>, options: WaveOptions) -> Self {
         Self {

@@ -81,7 +81,7 @@ fn joined<T>(
     }
 }
 
-/// Returns the token as it is stored, without its token context.
+/// Returns the stored token, without its token context.
 fn record(row: &Row, from: usize) -> Stored<TokenRecord> {
     let kind = TokenKind::from_name(get(row, from + 2)?)
         .ok_or_else(|| not_a(from + 2, "kind of token"))?;

@@ -118,7 +118,7 @@ fn joined<T>(
     }
 }
 
-/// Returns the token as it is stored, without its token context.
+/// Returns the stored token, without its token context.
 fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
     let kind = TokenKind::from_name(row.get_ref(from + 2)?.as_str()?)
         .ok_or_else(|| unreadable(from + 2, "kind of token"))?;

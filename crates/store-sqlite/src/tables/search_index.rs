@@ -17,7 +17,7 @@ use workgraph_core::search::{ColumnSet, EntryList, EntryScan, IndexColumn, Index
 use workgraph_core::storage::GraphStoreError;
 use workgraph_core::storage::snapshot::{PrefixList, WordScan};
 
-/// Words of a node that are to be written.
+/// Words of a node to write.
 #[derive(Debug)]
 pub(crate) struct PendingWords {
     gid: i64,

@@ -15,7 +15,7 @@ const ATTEMPTS_MAX: usize = 4;
 const OUTDATED: usize = 2 * size_of::<FactKey>();
 
 /// Facts of the state before commits, with the writes of these. Together they answer the reads that the commits made, and reads
-/// of what they wrote. Later commits outdate answers by the keys that they touch.
+/// of the written data. Later commits outdate answers by the keys that they touch.
 #[derive(Debug)]
 pub(super) struct CommittedState {
     facts: Facts,
@@ -97,8 +97,8 @@ impl CommittedState {
         self.outdated.insert(key);
     }
 
-    /// Returns the answer to a read of what the commits touched, if it is known and not outdated. `kept` has answers that are
-    /// valid now.
+    /// Returns the answer to a read of data that the commits touched, if it is known and not outdated. `kept` has answers that
+    /// are valid now.
     pub(super) fn answer(
         &mut self,
         read: &GraphRead,
@@ -133,7 +133,7 @@ impl CommittedState {
         None
     }
 
-    /// Returns true if a read is of what the commits touched: answers to other reads are still in the cache that kept them.
+    /// Returns true if the commits touched the data of a read: answers to other reads are still in the cache that kept them.
     fn may_answer(&self, read: &GraphRead) -> bool {
         if matches!(read, GraphRead::AppName(_)) {
             return false;

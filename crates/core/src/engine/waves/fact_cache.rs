@@ -325,7 +325,7 @@ mod tests {
         Commit(u64),
         /// A request reads the state of the graph, and a cache that must be at it.
         Begin(usize),
-        /// A request gives the cache what it read of a list, perhaps long ago.
+        /// A request gives the cache its reads of a list, perhaps long ago.
         Keep(usize, u64),
         /// The cache invalidates what was touched.
         Invalidate,
@@ -453,7 +453,7 @@ mod tests {
             assert_eq!(cache.get(&of(1).0), Some(answer.clone()));
         }
         assert_eq!(cache.get(&of(2).0), None, "it was not used for long");
-        // Nobody knows what the commits between 0 and 5 touched.
+        // The keys that the commits between 0 and 5 touched are unknown.
         cache.invalidate_to(5, 7, []);
         assert_eq!((cache.get(&of(1).0), cache.seq()), (None, 7));
         cache.invalidate_to(0, 3, [of(1).1]);

@@ -15,7 +15,7 @@ use crate::{plan, tasks_of_container};
 use std::sync::{Arc, OnceLock};
 
 impl Duplication {
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(in crate::jobs) fn needs(&self, job: Gid, mut want: ReadQuery) -> ReadQuery {
         let from = want.add_ref(self.source);
         want.add_ref(self.copy);
@@ -84,7 +84,7 @@ impl Duplication {
         want
     }
 
-    /// Adds what a step must also read, according to the rows of the first read; `None` if nothing.
+    /// Adds the further reads of a step, according to the rows of the first read; `None` if there are none.
     pub(in crate::jobs) fn more(
         &self,
         job: Gid,

@@ -75,7 +75,7 @@ pub const OPTION_OF: Relation = Relation(20);
 pub const FIELD_ON: Relation = Relation(21);
 /// Task → custom field that numbers it; rank is the number.
 pub const NUMBERED: Relation = Relation(33);
-/// Task that is to be numbered → the job that does it; rank is the task's gid.
+/// Task to number → the job that does it; rank is the task's gid.
 pub const TO_NUMBER: Relation = Relation(34);
 /// Job at its end, or section of a deleted template or project → the queue of jobs; rank is the time at which it is checked
 /// next; aux of a section of a project is the user who deleted the project.

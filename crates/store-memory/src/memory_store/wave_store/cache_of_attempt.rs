@@ -22,7 +22,7 @@ impl<'c> CacheOfAttempt<'c> {
         }
     }
 
-    /// Returns the same, or the cache with pending commits that lead to the state.
+    /// Returns the cache as in `at`, or with the pending commits, if they lead to that state.
     pub(super) fn before_commit(
         seq: Seq,
         cache: Option<&'c mut FactCache>,
