@@ -1,10 +1,10 @@
-//! The chain: each row's digest covers its content, its number and the digest of the row before.
+//! The hash chain: each row's digest covers its content, its number and the digest of the row before.
 use ring::digest::{Context, SHA256};
 
 /// A SHA-256 digest.
 pub type RowDigest = [u8; 32];
 
-/// Prefix of the hashed bytes. It keeps these digests apart from digests of anything else.
+/// Prefix of the hashed bytes, which separates these digests from all others.
 const DOMAIN_SEPARATION: &[u8] = b"workgraph audit row 1\0";
 
 /// Position in a log: the number of a row and the chain's digest at that row.

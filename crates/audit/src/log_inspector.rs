@@ -14,14 +14,14 @@ pub enum Finding {
         anchored: bool,
         /// The number of the line, from 1.
         line: usize,
-        /// The reason for which the line was refused.
+        /// The reason why the line was refused.
         reason: CheckpointError,
     },
     /// Rows are missing, or not in order.
     Gap {
-        /// The row before; 0 for the beginning of the log.
+        /// The row before the gap; 0 for the beginning of the log.
         after: u64,
-        /// The row that follows.
+        /// The row after the gap.
         next: u64,
     },
     /// A row's digest does not follow from its content and the row before.
@@ -29,7 +29,7 @@ pub enum Finding {
         /// The number of the row.
         seq: u64,
     },
-    /// A row has another digest than the signed one: it, or a row before it, was written anew.
+    /// A row's digest differs from the signed one: it, or a row before it, was rewritten.
     Rewritten {
         /// The number of the row.
         seq: u64,
@@ -45,7 +45,7 @@ pub enum Finding {
         /// The time of the signature, in milliseconds since 1970.
         at: u64,
     },
-    /// An anchored checkpoint is not among the stored checkpoints.
+    /// An anchored checkpoint is not among the stored ones.
     CheckpointMissing {
         /// The last row that the checkpoint covers.
         signed: u64,
@@ -226,7 +226,7 @@ impl LogInspector {
                 base
             }
         };
-        // After a gap nothing is known of the row before.
+        // After a gap the row before is unknown.
         if before.is_some_and(|before| row_digest(&before.digest, seq, content) != kept) {
             self.find(Finding::Edited { seq });
         }

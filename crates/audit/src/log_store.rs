@@ -1,4 +1,4 @@
-//! Port: the stored log, as far as its signer needs it.
+//! Port: the stored log, as the signer sees it.
 use crate::hash_chain::ChainPosition;
 use async_trait::async_trait;
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ pub struct AuditLogProgress {
     pub checkpoint: Option<String>,
 }
 
-/// Signed checkpoint that is to be stored.
+/// Signed checkpoint to store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredCheckpoint {
     /// The last stored checkpoint when this one was signed.
@@ -22,7 +22,7 @@ pub struct StoredCheckpoint {
     pub line: String,
     /// Number of the last row that it covers.
     pub head: u64,
-    /// Number of the row up to which the log is dropped with it.
+    /// Number of the row up to which the log is dropped at the same time.
     pub base: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct StoredCheckpoint {
 #[error("storage failed: {0}")]
 pub struct AuditLogStoreError(pub String);
 
-/// Store of the log. Its rows are written elsewhere, each in the transaction of its act.
+/// Store of the log. Other code writes its rows, each in the transaction of its act.
 #[async_trait]
 pub trait AuditLogStore: Send + Sync {
     /// Returns the progress of the log.
@@ -40,8 +40,7 @@ pub trait AuditLogStore: Send + Sync {
     /// Fails if the store cannot be read.
     async fn progress(&self) -> Result<AuditLogProgress, AuditLogStoreError>;
 
-    /// Returns the last row up to which the log may be dropped in one round: older than the instant, and not the last
-    /// row, however old.
+    /// Returns the last row up to which the log may be dropped in one round: rows older than the instant, but never the last row.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
@@ -50,9 +49,8 @@ pub trait AuditLogStore: Send + Sync {
         before: SystemTime,
     ) -> Result<Option<ChainPosition>, AuditLogStoreError>;
 
-    /// Stores a checkpoint, and drops the rows and the checkpoints up to its base, in one commit. Does neither and
-    /// returns false if the last stored checkpoint is not the one that was the last when this one was signed: then
-    /// another signer has signed meanwhile.
+    /// Stores a checkpoint, and drops the rows and the checkpoints up to its base, in one commit. Does neither and returns false
+    /// if the last stored checkpoint is not the one that was last when this one was signed: another signer has signed in between.
     ///
     /// # Errors
     /// Fails if the store cannot be written.

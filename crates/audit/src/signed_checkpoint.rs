@@ -15,7 +15,7 @@ const FORM: &str = "audit-checkpoint 1";
 pub struct Checkpoint {
     /// The time of the signature, in milliseconds since 1970.
     pub signed_at_ms: u64,
-    /// The last row that had been dropped for its age; [`ChainPosition::START`] if no row was dropped.
+    /// The last row that was dropped because of its age; [`ChainPosition::START`] if no row was dropped.
     pub base: ChainPosition,
     /// The last row.
     pub head: ChainPosition,
@@ -51,7 +51,7 @@ pub struct CheckpointPublicKey(pub [u8; 32]);
 #[error("this is not the seed of an Ed25519 key")]
 pub struct InvalidKeySeed;
 
-/// The reason for which a line is no checkpoint.
+/// The reason why a line is not a checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum CheckpointError {
     /// The line does not have the form of a checkpoint.
@@ -66,7 +66,7 @@ impl CheckpointKey {
     /// Makes the key of this seed, which is 32 random bytes (RFC 8032 section 5.1.5).
     ///
     /// # Errors
-    /// [`InvalidKeySeed`] if the bytes make no key.
+    /// [`InvalidKeySeed`] if the bytes do not yield a key.
     pub fn from_seed(seed: &[u8; 32]) -> Result<Self, InvalidKeySeed> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed);
         pair.map(Self).map_err(|_| InvalidKeySeed)
@@ -111,7 +111,7 @@ pub fn read_checkpoint(
         .map_err(|_| CheckpointError::Signature)
 }
 
-/// Reads a line without knowing who signed it: that of a key that is lost.
+/// Reads a line without verifying its signature, for a key that is lost.
 ///
 /// # Errors
 /// Fails if the line has another form.

@@ -1,5 +1,5 @@
-//! An attacker who has the rows and the stored checkpoints, but neither the key nor the anchors, is
-//! detected: edits, gaps, a cut tail and whole rewrites, 1,000 of each. Broken twins miss some.
+//! An attacker with the rows and the stored checkpoints, but without the key and the anchors, is detected: edits, gaps, a cut
+//! tail and whole rewrites, 1,000 of each. Deliberately broken inspections miss some.
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -12,7 +12,7 @@ use workgraph_audit::{
 /// Trials of each kind of tampering.
 const TRIALS: u64 = 1_000;
 
-/// Numbers that look random and are the same each time (xorshift).
+/// Pseudo-random numbers, the same each time (xorshift).
 struct TestRng(u64);
 
 impl TestRng {
@@ -45,7 +45,7 @@ fn key() -> CheckpointKey {
     CheckpointKey::from_seed(&[3; 32]).unwrap()
 }
 
-/// Makes a log with a checkpoint every few rows, rows after the last one, and perhaps dropped rows.
+/// Creates a log with a checkpoint every few rows, rows after the last one, and in some cases dropped rows.
 fn make(rng: &mut TestRng) -> (Log, Vec<String>) {
     let (key, mut head, mut base) = (key(), ChainPosition::START, ChainPosition::START);
     let mut log = Log {
@@ -93,7 +93,7 @@ fn make(rng: &mut TestRng) -> (Log, Vec<String>) {
     (log, anchored)
 }
 
-/// Makes numbers and digests consistent again, from a row on.
+/// Recomputes numbers and digests from a row on, so that they are consistent again.
 fn chain_anew(log: &mut Log, from: usize) {
     let mut mark = match from.checked_sub(1).and_then(|at| log.rows.get(at)) {
         Some(row) => ChainPosition {
@@ -108,7 +108,7 @@ fn chain_anew(log: &mut Log, from: usize) {
     }
 }
 
-/// Signs the head of the log with a key of the attacker's own.
+/// Signs the head of the log with a key of the attacker.
 fn sign_anew(log: &mut Log) {
     let own = CheckpointKey::from_seed(&[66; 32]).unwrap();
     let last = log.rows.last().unwrap();
@@ -152,7 +152,7 @@ fn edit(log: &mut Log, rng: &mut TestRng) {
 }
 
 fn gap(log: &mut Log, rng: &mut TestRng) {
-    // The last row stays: without it this is a cut.
+    // The last row stays: removing it would be a cut.
     let from = rng.below(log.signed - 1);
     let to = from + 1 + rng.below(log.signed - 1 - from);
     log.rows.drain(from..to);

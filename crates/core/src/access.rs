@@ -22,7 +22,7 @@ use crate::model::resources::{
     user_task_list,
 };
 
-/// The deepest chain of parents that is followed; subtasks go five levels deep.
+/// Deepest chain of parents that is followed; subtasks are nested at most five levels deep.
 const MAX_DEPTH: u8 = 8;
 
 /// Returns the viewer's level of access to the node.
@@ -129,7 +129,7 @@ fn at_depth(
             let project = node.get(portfolio::SETTING_PROJECT);
             let on_project = of_link(viewer, project, facts, depth)?;
             if on_project == Level::Admin && node.get(portfolio::IS_INHERITED) {
-                // The admins of a project see every way into it, and may end it.
+                // Project admins see every way into the project and may remove it.
                 on_project
             } else {
                 let portfolio = node.get(portfolio::SETTING_PORTFOLIO);
@@ -162,12 +162,12 @@ fn at_depth(
         Type::ProjectBrief | Type::Allocation | Type::RuleTrigger => {
             of_container(viewer, node, facts, depth)?
         }
-        // The admins of a project alone see what the time of its users costs.
+        // Only the admins of a project see what its users' time costs.
         Type::Rate | Type::Budget => match of_container(viewer, node, facts, depth)? {
             Level::Admin => Level::Admin,
             _ => Level::None,
         },
-        // Those who administer the target decide; whoever asks sees what became of it.
+        // The admins of the target decide; the requester sees the decision.
         Type::AccessRequest => {
             let own = node.get(access_request::REQUESTER) == Some(viewer.user);
             match of_container(viewer, node, facts, depth)? {
@@ -196,8 +196,7 @@ fn at_depth(
             of_link(viewer, node.get(custom_type::OPTION_OF), facts, depth)?
         }
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
-        // Only the organization's service account sees the export of the organization. The last ones are never nodes of
-        // a store.
+        // Only the organization's service account sees its exports. Nodes of the last types are never stored.
         Type::User
         | Type::ProjectTotals
         | Type::TimePeriod
@@ -217,8 +216,8 @@ fn at_depth(
     })
 }
 
-/// Returns the level on a user. Users see themselves, and those they share a workspace with; where they are guests,
-/// only those they share a project or team with.
+/// Returns the level on a user. Users see themselves and everyone in a workspace that they share; as guests, they see only those
+/// in a project or team that they share.
 fn user(
     viewer: &Viewer,
     node: &Node,
@@ -227,7 +226,7 @@ fn user(
     if node.gid == viewer.user {
         return Ok(Level::Admin);
     }
-    // Who left stays known where they were: what they made and had still names them.
+    // A user who left is still visible in their former workspaces: what they made and owned still names them.
     let mut seats = facts.lookup_edges(node.gid, rel::WORKSPACES)?;
     if !seats.iter().any(|seat| viewer.is_member(seat.dst)) {
         seats.extend(facts.lookup_edges(node.gid, rel::FORMER)?);
@@ -236,7 +235,7 @@ fn user(
         return Ok(Level::Viewer);
     }
     for seat in seats {
-        // A user known to a guest of one workspace is not known to them from another.
+        // A user whom a guest knows in one workspace is not known to that guest in another one.
         let known = viewer.known_users.get(&seat.dst);
         if let Some(known) = known.filter(|_| viewer.membership(seat.dst).is_some())
             && known.include(node.gid, facts)?
@@ -247,7 +246,7 @@ fn user(
     Ok(Level::None)
 }
 
-/// Returns the level that follows from the node at the end of a link.
+/// Returns the level that the node at the end of a link gives.
 fn of_link(
     viewer: &Viewer,
     gid: Option<Gid>,
@@ -272,7 +271,7 @@ fn of_container(
     of_link(viewer, container, facts, depth)
 }
 
-/// Returns the level on a record that only its author and admins change, by the level on the node that contains it.
+/// Returns the level on a record that only its author and admins change, from the level on its container.
 fn of_author(viewer: &Viewer, author: Option<Gid>, role: Role, found: Level) -> Level {
     match found {
         Level::None | Level::Admin => found,
@@ -340,9 +339,9 @@ fn in_portfolio(viewer: &Viewer, node: &Node, full: bool) -> Level {
     shared.unwrap_or_default().max(open)
 }
 
-/// Returns the highest level on a goal of: ownership, a membership, and the privacy setting. A public goal of a team is
-/// open to those who see the team, and its members edit it; any other is open to the full members of the workspace. Both
-/// may comment on it.
+/// Returns the highest level on a goal of: ownership, a membership, and the privacy setting. A public goal of a team is open to
+/// everyone who sees the team, and the team's members edit it. Any other public goal is open to the full members of the
+/// workspace. All of them may comment.
 fn in_goal(
     viewer: &Viewer,
     node: &Node,
@@ -369,7 +368,7 @@ fn in_goal(
     Ok(shared.max(open))
 }
 
-/// Returns the level on a relationship: that on the goal, for those who see the supporter.
+/// Returns the level on a relationship: the level on the goal, for viewers who see the supporter.
 fn in_relationship(
     viewer: &Viewer,
     node: &Node,
@@ -386,9 +385,9 @@ fn in_relationship(
     }
 }
 
-/// Returns the level on a custom field. It belongs to its creator and to the admins; others have the level of its
-/// settings. Memberships of teams and users raise that. The user's own membership lowers it, too; a team's does not,
-/// since a user can leave the team. Guests never do more than set values.
+/// Returns the level on a custom field. Its creator and the admins own it; others have the level of its settings. Memberships of
+/// teams and users raise that level. The user's own membership also lowers it; a team's does not, since a user can leave the
+/// team. Guests can never do more than set values.
 fn of_custom_field(
     viewer: &Viewer,
     node: &Node,
@@ -420,8 +419,7 @@ fn of_custom_field(
     })
 }
 
-/// Returns the level on a template: it belongs to its owner; its team edits it, and if it is public the workspace sees
-/// it.
+/// Returns the level on a template: its owner has all access, its team edits it, and the workspace sees it if it is public.
 fn of_template(
     viewer: &Viewer,
     node: &Node,
@@ -442,7 +440,7 @@ fn of_template(
     })
 }
 
-/// Returns the level on a part of a project or task list: that of the project; a task list is open to its owner alone.
+/// Returns the level on a part of a project or task list: the level on the project; only the owner has access to a task list.
 fn in_container(
     viewer: &Viewer,
     container: Option<Gid>,
@@ -456,7 +454,7 @@ fn in_container(
     else {
         return Ok(Level::None);
     };
-    // Not by the level: with a view-only seat the owner has the same level as other users.
+    // Not from the level: with a view-only seat the owner has the same level as other users.
     let own = container_node.get(user_task_list::OWNER) == Some(viewer.user);
     if container_node.ty == Type::UserTaskList && !own {
         return Ok(Level::None);
@@ -464,8 +462,8 @@ fn in_container(
     at_depth(viewer, &container_node, facts, depth + 1)
 }
 
-/// Returns the level on a task. It is open to its creator and assignee, to those who may see one of its projects or its
-/// parent, and to those whom somebody made a follower; they edit it only where no project or parent gives them less.
+/// Returns the level on a task. It is open to its creator and assignee, to everyone with access to one of its projects or its
+/// parent, and to followers whom somebody added. Followers edit it only if no project or parent gives them less.
 fn of_task(
     viewer: &Viewer,
     node: &Node,
@@ -474,7 +472,7 @@ fn of_task(
 ) -> Result<Level, GraphStoreError> {
     let me = Some(viewer.user);
     let mut best = Level::None;
-    // The creator stands early in every body, the assignee late or not at all.
+    // The creator comes early in every body, the assignee late or not at all.
     if node.get(task::CREATED_BY) == me || node.get(task::ASSIGNEE) == me {
         return Ok(Level::Editor);
     }
@@ -490,7 +488,7 @@ fn of_task(
         && let Some(edge) = facts.lookup_edge(node.gid, rel::FOLLOWERS, viewer.user)?
     {
         let given = follower_level(edge.rank);
-        // A follower comments on what a project shows, and does not edit what it only shows.
+        // A follower may comment on a task that a project only shows them, but may not edit it.
         best = match best {
             Level::None => given,
             left => left.max(given.min(Level::Commenter)),

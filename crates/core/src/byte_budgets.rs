@@ -1,14 +1,13 @@
 //! Budgets in bytes: the most that one request, one delivery or one step of a job may read and write.
 //!
-//! Links lead from record to record and back, so a short path in `opt_fields` can name more than any machine holds.
-//! Bytes read for a plan and bytes written by it are therefore counted as they grow, and the work stops where the
-//! budget ends.
+//! Links lead from record to record and back, so a short path in `opt_fields` can name more than any machine holds. The bytes
+//! read and written for a plan are therefore counted as they grow, and the work stops at the budget.
 
-/// Most bytes that a reply may have, unless a setting says something else.
+/// Most bytes of a reply, unless a setting says otherwise.
 pub const REPLY_BYTES: usize = 8 << 20;
 /// Most bytes that the nodes and edges of one load may take.
 pub const LOAD_BYTES: usize = 64 << 20;
 /// Most bytes that one step of a job may write.
 pub const JOB_STEP_BYTES: usize = 16 << 20;
-/// Most bytes that one delivery to a webhook may have.
+/// Most bytes of one delivery to a webhook.
 pub const DELIVERY_BYTES: usize = 1 << 20;

@@ -14,7 +14,7 @@ pub enum DomainErrorKind {
     Forbidden,
     /// The operation is for paid workspaces only.
     PaidOnly,
-    /// The request is well formed, but it cannot be carried out as it stands.
+    /// The request is well formed, but it cannot be carried out as it is.
     Unprocessable,
     /// Too much work at once: the client may try again after this many seconds.
     Busy(u32),
@@ -32,7 +32,7 @@ pub enum DomainErrorKind {
 pub struct DomainError {
     /// Kind of the error, from which the status follows.
     pub kind: DomainErrorKind,
-    /// Message for the client: the parameter, the fault, and a value that would be right.
+    /// Message for the client: the parameter, the fault, and a value that would be valid.
     pub message: String,
 }
 
@@ -55,7 +55,7 @@ impl DomainError {
     pub fn field(parameter: &str, message: impl fmt::Display) -> Self {
         Self::invalid(format!("{parameter}: {message}"))
     }
-    /// Returns the error with the name of the parameter that has the part at fault.
+    /// Returns the error with the name of the parameter that contains the faulty part.
     #[must_use]
     pub fn within(self, parameter: &str) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl DomainError {
             ..self
         }
     }
-    /// Returns the error of a property that other operations write.
+    /// Returns the error for a property that only other operations can write.
     #[must_use]
     pub fn unwritable(parameter: &str) -> Self {
         Self::field(parameter, "Cannot write this property")
@@ -93,7 +93,7 @@ impl DomainError {
     pub fn no_access(noun: &str) -> Self {
         Self::forbidden(format!("You do not have access to this {noun}."))
     }
-    /// Returns the error of an action that the viewer may not do.
+    /// Returns the error of an action that the viewer is not allowed to take.
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl DomainError {
             message: message.into(),
         }
     }
-    /// Returns the error of a request that is well formed, but cannot be carried out as it stands.
+    /// Returns the error of a request that is well formed, but cannot be carried out as it is.
     #[must_use]
     pub fn unprocessable(message: impl Into<String>) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl DomainError {
             message: message.into(),
         }
     }
-    /// Returns the error of an exceeded byte budget; the message says which part of the request must become smaller.
+    /// Returns the error of an exceeded byte budget; the message says which part of the request must shrink.
     #[must_use]
     pub fn too_large(message: impl Into<String>) -> Self {
         Self {

@@ -1,7 +1,6 @@
 //! The engine of the graph: loads, pages, searches and commits.
 //!
-//! It is the part that all stores have in common. A store calls [`load`](load::load) with a snapshot and
-//! [`apply`](apply::apply) with a transaction.
+//! All stores share it. A store calls [`load`](load::load) with a snapshot and [`apply`](apply::apply) with a transaction.
 mod abandoned_tasks;
 pub mod apply;
 mod audit_derivation;

@@ -3,7 +3,7 @@ use crate::interrupt::InterruptReason;
 use crate::model::gid::GidLeaseEnded;
 use thiserror::Error;
 
-/// Reason for which a store could not answer a call.
+/// Reason why a store could not answer a call.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum GraphStoreError {
     /// A guard failed: the caller must load and decide again.
@@ -18,10 +18,10 @@ pub enum GraphStoreError {
     /// The storage failed; nothing of the call was applied.
     #[error("storage failed: {0}")]
     Failed(String),
-    /// The storage, or something that it needs, cannot be used now; nothing of the call was applied.
+    /// The storage, or a service that it needs, is not available now; nothing of the call was applied.
     #[error("not available now: {0}")]
     Unavailable(String),
-    /// The storage did not say what became of a change: it was applied as a whole, or not at all.
+    /// The storage did not report the outcome of a change: it was applied as a whole, or not at all.
     #[error("what became of the change is not known: {0}")]
     Unknown(String),
     /// The interrupt of the call stopped it; nothing is wrong with the storage.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Reason for which work was stopped.
+/// Reason why work was stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InterruptReason {
     /// The deadline of the work has passed.
@@ -18,7 +18,7 @@ pub enum InterruptReason {
     AllowanceSpent,
 }
 
-/// Decides whether work goes on. It is checked from one thread at a time.
+/// Decides whether work continues. One thread checks it at a time.
 pub trait Interrupt: fmt::Debug + Send + Sync {
     /// Counts steps, of some hundred nanoseconds each, and returns an error if the work must stop.
     ///
@@ -32,14 +32,14 @@ pub trait Interrupt: fmt::Debug + Send + Sync {
         Poll::Ready(())
     }
 
-    /// Notes the gid of the user for whom the work is done, once that is known. Long work of users takes turns.
+    /// Notes the gid of the user for whom the work is done, once it is known. Users take turns with long work.
     fn note_user(&self, _user: u64) {}
 }
 
-/// Interrupt of some work, or `None` if the work runs to its end.
+/// Interrupt of some work; `None` if the work is never stopped.
 pub type MaybeInterrupt = Option<Arc<dyn Interrupt>>;
 
-/// The number of steps between two checks.
+/// Number of steps between two checks.
 pub const STEPS_PER_CHECK: u32 = 64;
 
 /// Counts the steps of a piece of work, and checks its interrupt now and then.
@@ -48,7 +48,7 @@ pub(crate) struct StepCounter {
     interrupt: MaybeInterrupt,
     /// Steps since the last check.
     steps: u32,
-    /// Steps until the last check.
+    /// Steps up to the last check.
     before: u64,
 }
 
@@ -73,7 +73,7 @@ impl StepCounter {
         self.check()
     }
 
-    /// Returns the number of all steps until now.
+    /// Returns the number of steps so far.
     pub(crate) fn total(&self) -> u64 {
         self.before + u64::from(self.steps)
     }

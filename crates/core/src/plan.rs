@@ -1,7 +1,7 @@
 //! Plans: the fields of a record that are sent, and the reads that they need.
 //!
-//! A plan is made from the `opt_fields` or `opt_expand` of a request, or is the default record of a type. It is a
-//! tree: links that a request names by path carry the plan of the linked node.
+//! A plan comes from the `opt_fields` or `opt_expand` of a request, or is the default record of a type. It is a tree: links that
+//! a request names by path have the plan of the linked node.
 mod expand_paths;
 mod expansion;
 mod field_mask;
@@ -28,11 +28,11 @@ use std::sync::{Arc, OnceLock};
 pub struct Plan {
     /// Type of the record.
     pub ty: Type,
-    /// Type of the nodes that it represents.
+    /// Type of the nodes that the record represents.
     pub node_type: Type,
     /// Fields in the order in which they are sent; gid is always the first.
     pub steps: Vec<PlanStep>,
-    /// Smallest run of relations that holds all outgoing edges to read.
+    /// Smallest run of relations with all outgoing edges to read.
     pub band: Option<(Relation, Relation)>,
     /// True if the stored head is exactly this record.
     pub is_head: bool,
@@ -40,7 +40,7 @@ pub struct Plan {
     pub reads_body: bool,
     /// True if a text of the record may name other objects.
     pub mentions: bool,
-    /// Plans of other types that may stand in the same place of a reply.
+    /// Plans of other types that may appear in the same place of a reply.
     pub variants: Vec<Plan>,
 }
 
@@ -51,14 +51,14 @@ pub struct PlanStep {
     pub def: &'static FieldDef,
     /// Plan for the nodes that it links to.
     pub link_plan: LinkPlan,
-    /// True if the field was asked for by name: external data of an app is then null if there is none.
+    /// True if the request names the field: external data of an app is then null if there is none.
     pub explicit: bool,
-    /// Name of the field as it stands in a JSON object.
+    /// Name of the field, quoted for a JSON object.
     pub(crate) quoted_name: QuotedName,
 }
 
 impl PlanStep {
-    /// Returns the step of a field that was not asked for by name.
+    /// Returns the step of a field that the request does not name.
     #[must_use]
     pub fn new(def: &'static FieldDef, link_plan: LinkPlan) -> Self {
         Self {
@@ -79,7 +79,7 @@ pub enum LinkPlan {
     Compact,
     /// `{gid, resource_type}`.
     ReferenceOnly,
-    /// The fields of a plan, one for each type the link may lead to.
+    /// The fields of a plan, one for each type that the link may lead to.
     Plans(Vec<Plan>),
     /// Inline objects with these fields.
     Items(Vec<PlanStep>),
@@ -115,7 +115,7 @@ fn cached(ty: Type, compact: bool) -> Arc<Plan> {
 type Inclusions = &'static [Inclusion];
 const COMPACT: Inclusions = &[Inclusion::Compact];
 const FULL: Inclusions = &[Inclusion::Compact, Inclusion::Full, Inclusion::FullIfSet];
-/// Inclusion rules for a custom field that comes with its value.
+/// Inclusion rules for a custom field with its value.
 const VALUED: Inclusions = &[
     Inclusion::Compact,
     Inclusion::Full,
@@ -172,7 +172,7 @@ fn default_parts(parts: &'static [FieldDef]) -> Vec<PlanStep> {
 }
 
 impl Plan {
-    /// Returns the plan for a node of a type: this one, or that of the variant with this type.
+    /// Returns the plan for a node of a type: this one, or the variant of that type.
     #[must_use]
     pub fn of(&self, ty: Type) -> &Self {
         self.variants

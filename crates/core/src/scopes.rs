@@ -1,6 +1,7 @@
-//! Scopes of the API: what a user can permit an app to do.
+//! Scopes of the API: the actions that a user can permit to an app.
 
-/// Names of every scope, each with its words for the consent page, in order of name. Sets are stored by these names, never by position.
+/// Names of every scope, each with its text for the consent page, in order of name. Sets are stored by these names, never by
+/// position.
 pub static SCOPES: [(&str, &str); 51] = [
     ("attachments:delete", "Delete attachments"),
     ("attachments:read", "See attachments and their files"),

@@ -1,8 +1,8 @@
 //! Search: a closed language of conditions, the meaning of each, and the ways to find matches.
 //!
-//! [`SearchQuery::matches`] alone defines the meaning of a query, for one node and what is known of
-//! it. The module `planner` finds candidates: from the smallest lists that a store keeps of any
-//! condition, or along the order asked for. Each candidate is then checked for a match.
+//! [`SearchQuery::matches`] alone defines the meaning of a query, for one node and the data known about it. The module `planner`
+//! finds candidates: from the smallest lists that a store keeps for the conditions, or along the requested order. Each candidate
+//! is then checked for a match.
 mod column_set;
 mod index_column;
 mod index_entry;
@@ -33,11 +33,10 @@ pub struct Search {
     pub workspace: usize,
     /// Queries, in the order of their matches.
     pub queries: Vec<SearchQuery<usize>>,
-    /// Greatest number of matches.
+    /// Most matches.
     pub limit: usize,
-    /// Greatest number of index entries that each way of finding matches reads, also of those that
-    /// do not match or that the viewer cannot see. A query that reaches it ends with the matches
-    /// found so far.
+    /// Most index entries that each way of finding matches reads, including those that do not match or that the viewer cannot
+    /// see. A query that reaches it ends with the matches found so far.
     pub cap: usize,
     /// Amount that is read in one way before another is tried; usually [`SearchEffort::USUAL`].
     pub effort: SearchEffort,
@@ -46,18 +45,18 @@ pub struct Search {
 /// Amount that is read in one way before another is tried. The matches do not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SearchEffort {
-    /// Greatest number of candidates that are read of each condition before the order is tried.
+    /// Most candidates of each condition that are read before the order is tried.
     pub probe: usize,
-    /// Greatest number of candidates that are sorted at once if their index entries must be read
-    /// for it. With more candidates, a scan in order may meet enough matches sooner.
+    /// Most candidates that are sorted at once if their index entries must be read first. With more candidates, a scan in order
+    /// may find enough matches sooner.
     pub sort: usize,
-    /// Number of index entries that are then scanned in order before more candidates are gathered;
-    /// fewer if hardly any of the first ones match.
+    /// Number of index entries that are scanned in order before more candidates are gathered; fewer if hardly any of the first
+    /// ones match.
     pub trial_scan: usize,
     /// Number of candidates of one condition that are gathered before a longer scan is tried.
     pub gather: usize,
-    /// Least number of candidates at which another condition's list is read to leave some out; the
-    /// index entries of fewer are read in less time.
+    /// Fewest candidates for which another condition's list is read to exclude some; the index entries of fewer are read in less
+    /// time.
     pub narrow: usize,
     /// Number of index entries that are scanned in order before candidates of a condition are
     /// gathered up to the search's cap.
@@ -76,11 +75,11 @@ impl SearchEffort {
     };
 }
 
-/// Query of a search: conditions and order. `N` is the form in which nodes are named: as indexes
-/// into [`crate::storage::ReadQuery::node_refs`], or by gid.
+/// Query of a search: conditions and order. `N` is how nodes are named: by index into [`crate::storage::ReadQuery::node_refs`],
+/// or by gid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchQuery<N = Gid> {
-    /// Type of the nodes that are looked for.
+    /// Type of the nodes to find.
     pub ty: Type,
     /// Conditions, all of which must hold.
     pub clauses: Vec<Clause<N>>,
@@ -116,7 +115,7 @@ pub enum Clause<N = Gid> {
     Completed(bool),
     /// The node depends on a task that is not completed (true), or on none (false).
     Blocked(bool),
-    /// The node is not completed and a task depends on it (true), or not so (false).
+    /// The node is not completed and a task depends on it (true), or not (false).
     Blocking(bool),
     /// The node's value of a custom field meets a predicate.
     Value(N, ValuePredicate),
@@ -135,7 +134,7 @@ pub enum SearchLink {
     Assigner,
     /// The task is in that project.
     Project,
-    /// The task is in that section, of a project or of a task list.
+    /// The task is in that section of a project or of a task list.
     Section,
     /// The task has that tag.
     Tag,
@@ -155,7 +154,7 @@ pub enum SearchLink {
     Commenter,
     /// The other node is attached to the task.
     Attachment,
-    /// The other node is the task of which it is a subtask.
+    /// The other node is the parent task of this subtask.
     Parent,
     /// The task has that status of its custom type.
     CustomStatus,
@@ -167,7 +166,7 @@ pub type NumberBounds = (Bound<Decimal>, Bound<Decimal>);
 /// Condition on a custom field value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ValuePredicate {
-    /// There is a value (true), or none (false).
+    /// A value exists (true), or not (false).
     Set(bool),
     /// The value has a key in one of these ranges, ends included; see
     /// [`crate::storage::custom_field_index`].
@@ -176,9 +175,9 @@ pub enum ValuePredicate {
     Number(NumberBounds, Vec<(IndexKey, IndexKey)>),
     /// The value has a key between the bounds, bounds excluded.
     Between(IndexKey, IndexKey),
-    /// The text ends with this (in lower case).
+    /// The text ends with this string (in lower case).
     EndsWith(String),
-    /// The text contains this (in lower case).
+    /// The text contains this string (in lower case).
     Contains(String),
 }
 
@@ -201,7 +200,7 @@ pub trait EvalContext {
     /// Returns the live node, with its body.
     ///
     /// # Errors
-    /// Fails if the store fails; so for every method.
+    /// Fails if the store fails; the same holds for every method.
     fn node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError>;
     /// Returns the edges of one relation that start at the node.
     ///
@@ -218,8 +217,8 @@ pub trait EvalContext {
     /// # Errors
     /// Fails if the store fails.
     fn sources(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Gid>, GraphStoreError>;
-    /// Returns true if the node is live and the viewer may see it. What a condition says of a node follows only from others
-    /// for which this is true.
+    /// Returns true if the node is live and the viewer may see it. The result of a condition depends only on other nodes for
+    /// which this is true.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -243,7 +242,7 @@ pub trait EvalContext {
 }
 
 impl<N> SearchQuery<N> {
-    /// Returns the same query with other names of nodes; `None` if a node has no such name.
+    /// Returns the same query with nodes named in another way; `None` if a node has no such name.
     pub fn renamed<M>(&self, name: &dyn Fn(&N) -> Option<M>) -> Option<SearchQuery<M>> {
         let clauses = self.clauses.iter().map(|clause| clause.renamed(name));
         Some(SearchQuery {
@@ -295,7 +294,7 @@ impl SearchQuery {
         self.matches_else(entry, &[], around)
     }
 
-    /// Returns true if a node matches, when the conditions with the indices `known` are known to hold.
+    /// Returns true if a node matches, given that the conditions with the indices `known` hold.
     pub(crate) fn matches_else(
         &self,
         entry: &IndexEntry,

@@ -38,7 +38,7 @@ use crate::model::gid::Gid;
 use crate::model::time::Time;
 use async_trait::async_trait;
 
-/// The domain graph's storage port. Every method is one trip.
+/// The storage port of the domain graph. Every method is one trip.
 #[async_trait]
 pub trait GraphStore: Send + Sync {
     /// Reads everything that `want` names, from one consistent snapshot. A node reference without a live node is absent
@@ -48,8 +48,8 @@ pub trait GraphStore: Send + Sync {
     /// Applies all of `changes`, or none. When it returns, the commit is durable.
     async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError>;
 
-    /// Returns a number that changes with every commit, before the commit is answered, if the store knows it without a
-    /// trip: equal numbers before two loads mean that both loads see the same state.
+    /// Returns a number that changes with every commit, before the commit is answered, if the store knows it without a trip. If
+    /// it is equal before two loads, both see the same state.
     fn version(&self) -> Option<u64> {
         None
     }
@@ -67,7 +67,7 @@ pub trait GraphStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<JournalEntry>, GraphStoreError>;
 
-    /// Returns the commits of the journal with changes of a node or of the nodes in it.
+    /// Returns the commits of the journal that change a node or the nodes in it.
     async fn events_about(
         &self,
         ask: EventQuery,
@@ -81,8 +81,8 @@ pub trait GraphStore: Send + Sync {
         interrupt: MaybeInterrupt,
     ) -> Result<Vec<audit::AuditRow>, GraphStoreError>;
 
-    /// Drops the oldest commits from the journal: those before the instant and not after `upto`, at most `limit` of
-    /// them and never the last one. Later commits have the numbers they had. Returns the number of dropped commits.
+    /// Drops the oldest commits from the journal: those before the instant and not after `upto`, at most `limit` of them and
+    /// never the last one. Later commits keep their numbers. Returns the number of dropped commits.
     async fn prune_journal(
         &self,
         before: Time,

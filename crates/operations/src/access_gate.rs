@@ -1,5 +1,5 @@
-//! The gate of operations that let somebody into an object, or change a setting that restricts somebody. The rules are those
-//! of [`workgraph_core::access::gate`].
+//! The gate of operations that let somebody into an object, or change a setting that restricts somebody. The rules are in
+//! [`workgraph_core::access::gate`].
 use workgraph_core::access::{Level, gate};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
@@ -9,11 +9,11 @@ use workgraph_core::model::resources::resource;
 use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::storage::ReadView;
 
-/// Checks that the caller may let others into an object, or remove them. Returns the caller's level, which is the most
-/// that they give.
+/// Checks that the caller may let others into an object, or remove them. Returns the caller's level, which is the most that they
+/// can give.
 ///
 /// # Errors
-/// Fails when the caller's level is too low.
+/// Fails if the caller's level is too low.
 pub fn may_share(view: &ReadView, node: &Node) -> Result<Level, DomainError> {
     let own = view.level(node.gid);
     if own >= gate::least_to_share(node) {
@@ -25,11 +25,11 @@ pub fn may_share(view: &ReadView, node: &Node) -> Result<Level, DomainError> {
     )))
 }
 
-/// Checks that the caller may join an object that they see. Where only admins share, others let nobody in, themselves
-/// included. A portfolio gives its members access to projects, so those who only see it do not make themselves members.
+/// Checks that the caller may join an object that they see. If only admins share it, nobody else lets anyone in, not even
+/// themselves. A portfolio gives its members access to projects, so users who only see it cannot make themselves members.
 ///
 /// # Errors
-/// Fails when the caller's level is too low.
+/// Fails if the caller's level is too low.
 pub fn may_join(view: &ReadView, node: &Node) -> Result<Level, DomainError> {
     if node.ty == Type::Portfolio || gate::least_to_share(node) > Level::Editor {
         return may_share(view, node);
@@ -37,7 +37,7 @@ pub fn may_join(view: &ReadView, node: &Node) -> Result<Level, DomainError> {
     Ok(view.level(node.gid))
 }
 
-/// Returns the level of new members to whom nobody gives another: the usual one, but at most the caller's.
+/// Returns the level of new members for whom no other is given: the usual one, but at most the caller's.
 #[must_use]
 pub fn joining_level(view: &ReadView, node: &Node, sharing: &Sharing) -> Level {
     let word = node.get(sharing.default);
@@ -45,7 +45,7 @@ pub fn joining_level(view: &ReadView, node: &Node, sharing: &Sharing) -> Level {
     gate::joining_level(usual.unwrap_or(Level::Viewer), view.level(node.gid))
 }
 
-/// Returns the usual level of new members that a draft has.
+/// Returns the usual level of new members in a draft.
 #[must_use]
 pub fn usual_level(draft: &Draft, sharing: &Sharing) -> Level {
     let word = draft.get(sharing.default);
@@ -53,11 +53,11 @@ pub fn usual_level(draft: &Draft, sharing: &Sharing) -> Level {
         .unwrap_or(Level::Viewer)
 }
 
-/// Checks the settings that an update changes: each is changed by those who may, and the usual level of new members is
-/// not above the caller's own.
+/// Checks the settings that an update changes: the caller must be allowed to change each of them, and the usual level of new
+/// members must not be above the caller's own.
 ///
 /// # Errors
-/// Fails when the caller's level is too low.
+/// Fails if the caller's level is too low.
 pub fn may_change_settings(view: &ReadView, node: &Node, draft: &Draft) -> Result<(), DomainError> {
     let own = view.level(node.gid);
     let noun = resource(node.ty).noun;

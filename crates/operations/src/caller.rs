@@ -1,4 +1,4 @@
-//! The client of a request, as far as operations and the audit log know it.
+//! The client of a request, as seen by operations and the audit log.
 use std::net::IpAddr;
 use std::sync::Arc;
 use workgraph_auth::{Grant, TokenKind};
@@ -10,11 +10,12 @@ use workgraph_core::{Gid, Interrupt};
 pub struct Caller<'a> {
     /// The client's address.
     pub address: Option<IpAddr>,
-    /// The client's name for itself (`User-Agent`).
+    /// The name that the client gave (`User-Agent`).
     pub user_agent: Option<&'a str>,
     /// The interrupt that stops the work on the request.
     pub interrupt: Option<&'a Arc<dyn Interrupt>>,
-    /// The address of the API as the client reached it, in the form of the one in the settings; `None` if it is that one.
+    /// The address of the API as the client reached it, in the same form as in the settings; `None` if it is the one in the
+    /// settings.
     pub base_url: Option<&'a str>,
 }
 

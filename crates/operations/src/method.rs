@@ -5,7 +5,7 @@
 pub enum Method {
     /// Reads a resource.
     Get,
-    /// Creates a resource, or carries out an action that the path names.
+    /// Creates a resource, or performs an action that the path names.
     Post,
     /// Updates a resource.
     Put,

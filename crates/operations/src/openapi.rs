@@ -1,8 +1,7 @@
 //! The OpenAPI 3.1 document of the API, computed from the operation table, the typed inputs and the registry of types.
 //!
-//! Nothing is written by hand but the texts about the service as a whole, so the document cannot differ from what the
-//! server does: a field of a record is the [`FieldDef`] that projection reads, an input is the [`InputDef`] that
-//! validation reads.
+//! Only the texts about the service as a whole are written by hand, so the document cannot differ from the behaviour of the
+//! server: a field of a record is the [`FieldDef`] that projection reads, an input is the [`InputDef`] that validation reads.
 //!
 //! [`FieldDef`]: workgraph_core::model::registry::FieldDef
 //! [`InputDef`]: crate::operation::inputs::InputDef
@@ -18,7 +17,7 @@ use std::collections::BTreeSet;
 /// The path of the API below the base URL of the server.
 const API_PATH: &str = "/api/1.0";
 
-/// Texts and addresses of the document that the tables do not have.
+/// Texts and addresses of the document that are not in the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentInfo<'a> {
     /// URL of the server, without a path.

@@ -25,7 +25,7 @@ pub struct Operation {
     pub path: &'static str,
     /// Other paths of the same operation, for old clients.
     pub alias_paths: &'static [&'static str],
-    /// The scope that the operation needs; without one it needs a token with full permissions.
+    /// The scope that the operation needs; `None` requires a token with full permissions.
     pub scope: Option<&'static str>,
     /// Declarations of its typed inputs.
     pub inputs: &'static [&'static InputDef],
@@ -37,13 +37,13 @@ pub struct Operation {
     pub paid_only: Option<&'static str>,
     /// True if the operation is not allowed as an action of a batch.
     pub not_in_batch: bool,
-    /// True if the record depends on the time, too, so that no reply stays true for long.
+    /// True if the record also depends on the time, so that no reply stays valid for long.
     pub time_dependent: bool,
     /// True if the operation counts against the search quota instead of the standard one.
     pub search: bool,
-    /// True if a request about `me` may have its token in the query, where there is no header.
+    /// True if a request about `me` without a header may have its token in the query.
     pub query_token: bool,
-    /// True if a `multipart/form-data` body may bring a file.
+    /// True if a `multipart/form-data` body may contain a file.
     pub takes_file: bool,
     /// True if only full members of the workspace may use the operation; guests get the message of `paid_only`.
     pub no_guests: bool,
@@ -51,7 +51,7 @@ pub struct Operation {
     pub handler: Handler,
 }
 
-/// An operation of the table, with its number, from 1.
+/// An operation of the table, with its number, starting at 1.
 pub type NumberedOperation = (&'static Operation, u16);
 
 /// The shape of an operation's successful response.
@@ -73,36 +73,36 @@ pub enum ResponseKind {
     Counts,
     /// 200 and the outcomes of actions.
     Outcomes,
-    /// 200 and events, with a token to go on from.
+    /// 200 and events, with a token for the next call.
     Events,
     /// 200 and rows of the audit log.
     AuditLog,
 }
 
-/// The work that an operation does, matched by the executor.
+/// The work of an operation; the executor matches on it.
 #[derive(Clone, Copy)]
 pub enum Handler {
     /// Responds with the node of a path parameter.
     Get(&'static InputDef),
     /// Lists nodes at the node of a path parameter.
     Page(&'static InputDef, ListDefinition),
-    /// Lists what is described.
+    /// Lists the nodes of a description.
     ComputedPage(&'static dyn Described<ListRequest>),
-    /// Lists the matches of the search that is described.
+    /// Lists the matches of a described search.
     Search(&'static dyn Described<SearchRequest>),
-    /// Responds with the node that is chosen from what was read.
+    /// Responds with a node that is chosen from the read view.
     Lookup(&'static dyn Prepare<Gid>),
-    /// Decides the changes from what was read.
+    /// Decides the changes from the read view.
     Write(&'static dyn Prepare<Decision>),
     /// Trashes the node of a path parameter, if the viewer has this level.
     Delete(&'static InputDef, Level),
-    /// Carries out the actions of its body, each as a request of its own.
+    /// Performs the actions in its body, each as a request of its own.
     Batch,
     /// Lists the events since the last call.
     Events(&'static dyn Described<ListEvents>),
     /// Lists the audit log of a workspace.
     Audit(&'static dyn Described<ListAuditLog>),
-    /// Carries out an action on webhooks, which have a store of their own.
+    /// Performs an action on webhooks, which have a store of their own.
     Webhooks(&'static dyn Described<WebhookRequest>),
 }
 
@@ -134,7 +134,7 @@ pub enum ListDefinition {
         dir: Direction,
         /// The end of each edge that the list contains.
         give: EdgeEnd,
-        /// True if a viewer who sees the node sees all of the list.
+        /// True if a viewer who sees the node may see the whole list.
         open: bool,
     },
     /// Edges of a relation by title.
@@ -145,14 +145,14 @@ pub enum ListDefinition {
     Tasks,
 }
 
-/// A list that a function describes.
+/// A list described by a function.
 #[derive(Clone, Debug)]
 pub struct ListRequest {
     /// The read query; its page has no limit yet.
     pub query: ReadQuery,
     /// The list; the anchor is an index into the references of `query`.
     pub page: PageQuery,
-    /// True if the list is computed: a walk over it ends after the walk cap.
+    /// True if the list is computed: a walk over it ends at the walk cap.
     pub computed: bool,
     /// The parameter that names the anchor, for errors.
     pub anchor: &'static str,
@@ -173,10 +173,10 @@ pub struct ReferencedNode {
     pub linked_to: Option<(&'static str, Gid)>,
 }
 
-/// A search that a function describes.
+/// A search described by a function.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
-    /// The read query, the search included.
+    /// The read query, including the search.
     pub query: ReadQuery,
     /// The nodes that the request names.
     pub referenced: Vec<ReferencedNode>,
@@ -191,7 +191,7 @@ pub struct Decision {
     pub changes: Changes,
     /// The node to respond with; `None` for an empty response.
     pub subject: Option<Gid>,
-    /// Users whose memberships change: the tiers of their accounts are computed again.
+    /// Users whose memberships change: the tiers of their accounts are recomputed.
     pub accounts: Vec<Gid>,
 }
 
@@ -228,7 +228,7 @@ impl Operation {
         self.row_filters = filters;
         self
     }
-    /// Replaces the declaration of the path parameter of a list, where it accepts more types than usual.
+    /// Replaces the declaration of the path parameter of a list that accepts more types than usual.
     #[must_use]
     pub const fn at(mut self, input: &'static InputDef) -> Self {
         if let Handler::Page(_, lists) = self.handler {
@@ -273,7 +273,7 @@ impl Operation {
         let declared = declared.filter(|i| !i.is_family());
         declared.map(|i| i.name)
     }
-    /// Returns the names of the body fields that are required, each with true if null counts as given.
+    /// Returns the names of the required body fields, each with true if null is accepted.
     pub fn required_body(&self) -> impl Iterator<Item = (&'static str, bool)> {
         self.inputs.iter().flat_map(|input| {
             let names = input.required_fields().iter();
@@ -324,7 +324,7 @@ impl Operation {
         self.not_in_batch = true;
         self
     }
-    /// Declares that the record depends on the time, too.
+    /// Declares that the record also depends on the time.
     #[must_use]
     pub const fn time_dependent(mut self) -> Self {
         self.time_dependent = true;
@@ -336,7 +336,7 @@ impl Operation {
         self.search = true;
         self
     }
-    /// Takes the token from the query where there is no header, if the request is about `me`.
+    /// Takes the token from the query if there is no header and the request is about `me`.
     #[must_use]
     pub const fn query_token(mut self) -> Self {
         self.query_token = true;
@@ -382,8 +382,8 @@ impl Operation {
 }
 
 impl Operation {
-    /// Returns the type whose fields `opt_fields` names. A response without a record shows none of them, but those that
-    /// the token may not read are refused as for a task.
+    /// Returns the type whose fields `opt_fields` names. A response without a record shows none of them, but fields that the
+    /// token may not read are refused as for a task.
     #[must_use]
     pub const fn named_fields_type(&self) -> Type {
         match self.record() {

@@ -29,11 +29,11 @@ pub struct RequestContext<'a> {
     pub raw: RawInputs<'a>,
     /// The user who makes the request, or the service account with its workspace.
     pub viewer: ViewerKey,
-    /// The rights that its token grants.
+    /// The rights that the token grants.
     pub grant: &'a Grant,
     /// The client: its address, user agent and interrupt.
     pub caller: Caller<'a>,
-    /// Commit that the request must see, if any state from that commit on will do: see [`ReadQuery::min_seq`].
+    /// Commit that the request must see, if any state from that commit on is acceptable: see [`ReadQuery::min_seq`].
     pub min_seq: Option<Seq>,
     /// The workspaces to which the app of the token is restricted; `None` if it is not restricted.
     pub allowed_workspaces: Option<Arc<[u64]>>,
@@ -57,7 +57,7 @@ impl<'a> RequestContext<'a> {
         self.caller.actor_context(self.grant)
     }
 
-    /// Returns the address of the API that links in the reply begin with.
+    /// Returns the address of the API with which links in the reply begin.
     #[must_use]
     pub fn base_url(&self) -> &str {
         self.settings.base_url_for(self.caller.base_url)
@@ -105,16 +105,16 @@ impl<'a> RequestContext<'a> {
     /// Parses a user in the fields of a record: a gid, an e-mail address or `me`. `field` is the name for errors.
     ///
     /// # Errors
-    /// Fails when it is none of these.
+    /// Fails if it is none of these.
     pub fn parse_user_ref(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
         inputs::parse_user_ref(field, text, self.user_gid())
     }
 
-    /// Returns the node that an input names, if the caller has the level that the operation needs.
+    /// Returns the node that an input names, if the caller has the required level.
     ///
     /// # Errors
-    /// Fails when there is no such node of the input's types: with 404 if the path names it, else with 400. Fails with
-    /// 403 when the level is not enough.
+    /// Fails if no node of the input's types has this name: with 404 if the path names it, else with 400. Fails with 403 if the
+    /// level is too low.
     pub fn named_node<'v, R: Clone + Into<NodeRef>>(
         &self,
         view: &'v ReadView,
@@ -130,7 +130,7 @@ impl<'a> RequestContext<'a> {
         }
     }
 
-    /// Returns the node that a path parameter names, if the caller has the level that the operation needs.
+    /// Returns the node that a path parameter names, if the caller has the required level.
     fn node_of_path<'v>(
         &self,
         view: &'v ReadView,
@@ -161,7 +161,7 @@ impl<'a> RequestContext<'a> {
     /// Checks that the plan of the workspace allows the operation. `node` is the workspace, or a node in it.
     ///
     /// # Errors
-    /// Fails with 402 when the plan does not have it.
+    /// Fails with 402 if the plan does not include it.
     pub fn require_plan(&self, view: &ReadView, node: &Node) -> Result<(), DomainError> {
         let workspace = if node.ty == Type::Workspace {
             Some(node.gid)
@@ -179,17 +179,17 @@ impl<'a> RequestContext<'a> {
         Ok(())
     }
 
-    /// Returns true if a reply may show that a node exists. When forbidden objects are hidden, a node that the caller
-    /// has no access to gets the same reply as one that does not exist.
+    /// Returns true if a reply may reveal that a node exists. If forbidden objects are hidden, a node that the caller has no
+    /// access to gets the same reply as one that does not exist.
     #[must_use]
     pub fn is_visible(&self, view: &ReadView, node: &Node) -> bool {
         !self.settings.hide_forbidden || view.level(node.gid) > Level::None
     }
 
-    /// Returns a node that the query or the body names, if the caller has the level that the operation needs.
+    /// Returns a node that the query or the body names, if the caller has the required level.
     ///
     /// # Errors
-    /// Fails with 400 when there is no such node of these types, and with 403 when the level is not enough.
+    /// Fails with 400 if no node of these types has this name, and with 403 if the level is too low.
     pub fn resolve_ref<'v>(
         &self,
         view: &'v ReadView,
@@ -203,11 +203,10 @@ impl<'a> RequestContext<'a> {
         Ok(node)
     }
 
-    /// Returns a node that the query or the body names, if it is in a workspace of the caller; the caller need not see
-    /// it.
+    /// Returns a node that the query or the body names, if it is in one of the caller's workspaces; the caller need not see it.
     ///
     /// # Errors
-    /// Fails with 400 when there is no such node of these types, and with 403 when the workspace is not the caller's.
+    /// Fails with 400 if no node of these types has this name, and with 403 if the workspace is not the caller's.
     pub fn resolve_unseen<'v>(
         &self,
         view: &'v ReadView,
@@ -241,11 +240,11 @@ impl<'a> RequestContext<'a> {
         found.ok_or_else(|| DomainError::reference_not_found(field, format_ref(name)))
     }
 
-    /// Returns a user that the query or the body names and who belongs to a workspace.
+    /// Returns a user that the query or the body names, if the user belongs to a workspace.
     ///
     /// # Errors
-    /// Fails with 400 when the caller knows no such user, or the user does not belong to the workspace. `noun` is the
-    /// kind of the workspace.
+    /// Fails with 400 if the caller knows no such user, or the user does not belong to the workspace. `noun` is the kind of the
+    /// workspace.
     pub fn resolve_member<'v>(
         &self,
         view: &'v ReadView,
@@ -268,8 +267,8 @@ impl<'a> RequestContext<'a> {
     }
 }
 
-/// Returns true if query and body may name a node. A user who shares no workspace with the viewer gets the same reply
-/// as one that does not exist; otherwise clients could try out addresses and gids.
+/// Returns true if query and body may name a node. A user who shares no workspace with the viewer gets the same reply as one who
+/// does not exist; otherwise clients could try out addresses and gids.
 #[must_use]
 pub fn is_known_user(view: &ReadView, node: &Node) -> bool {
     node.ty != Type::User || view.level(node.gid) > Level::None
@@ -278,7 +277,7 @@ pub fn is_known_user(view: &ReadView, node: &Node) -> bool {
 /// Checks that the viewer has the level.
 ///
 /// # Errors
-/// Fails when the viewer's level is lower.
+/// Fails if the viewer's level is lower.
 pub fn require_level(view: &ReadView, node: &Node, least: Level) -> Result<(), DomainError> {
     let noun = resource(node.ty).noun;
     match view.level(node.gid) {

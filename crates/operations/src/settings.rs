@@ -8,25 +8,25 @@ use workgraph_core::rules::stored_files::FileQuotas;
 #[derive(Clone, Debug)]
 pub struct ApiSettings {
     /// The address of the API as clients reach it, without a trailing slash, ending in `/api/1.0`. Links in a reply begin with
-    /// it, unless the transport says at which other address the client reached the API (`Caller::base_url`).
+    /// it, unless the transport knows that the client used another address (`Caller::base_url`).
     pub base_url: String,
-    /// The `help` of every error; an empty one leads to the page of errors of this server.
+    /// The `help` of every error; if empty, it is this server's page of errors.
     pub help: String,
-    /// The most objects of a request without `limit`; more is 400. 0 switches the limit off.
+    /// The most objects of a request without `limit`; more are refused with 400. 0 switches the limit off.
     pub unpaginated_max: usize,
     /// Objects after which a walk over a computed list ends. 0 switches the limit off.
     pub walk_cap: u32,
-    /// Rows after which the walk of any list is cut with a 400. 0 switches the limit off.
+    /// Rows after which a walk over any list is cut off with a 400. 0 switches the limit off.
     pub set_cap: u32,
     /// Lifetime of a page token.
     pub offset_lifetime: Duration,
     /// Lifetime of a sync token of the events API.
     pub sync_lifetime: Duration,
-    /// Time for which the journal keeps its entries. Entries that a webhook still has to deliver are kept longer.
+    /// Time for which the journal keeps its entries. Entries that are still to be delivered by a webhook are kept longer.
     pub journal_retention: Duration,
-    /// Time for which the audit log is kept, and lifetime of a token of a walk over it.
+    /// Time for which the audit log is kept, and lifetime of a page token for it.
     pub audit_retention: Duration,
-    /// True if objects that exist but are not visible give 404 instead of 403.
+    /// True if objects that exist but are not visible get 404 instead of 403.
     pub hide_forbidden: bool,
     /// The largest JSON body, in bytes.
     pub body_max: usize,
@@ -34,30 +34,30 @@ pub struct ApiSettings {
     pub upload_max: u64,
     /// The deepest nesting of a JSON body.
     pub depth_max: usize,
-    /// Bytes that the records of one reply may have, those of all actions of a batch together.
+    /// Most bytes of the records in one reply, or in all actions of a batch together.
     pub reply_max: usize,
     /// The most unfinished jobs of one user. `Api::set_jobs_per_user_max` replaces it.
     pub jobs_per_user_max: u32,
     /// The limit of all tokens of a user together, as a multiple of the limit of one token; `None` for no limit.
     /// `Api::set_user_multiple` replaces it.
     pub user_multiple: Option<u32>,
-    /// True if tokens, responses and commits that were read are cached. False asks the stores each time: responses are
-    /// the same, only later. It is meant for finding faults.
+    /// True if tokens, responses and commits are cached. If false, the stores are read each time: responses are the same, only
+    /// slower. This is meant for debugging.
     pub caches: bool,
     /// The request inspector.
     pub inspector: InspectorSettings,
-    /// The files of attachments together.
+    /// The total size of attached files.
     pub attachments: AttachmentSettings,
 }
 
-/// Settings of the room for the files of attachments.
+/// Settings of the space for attached files.
 #[derive(Clone, Copy, Debug)]
 pub struct AttachmentSettings {
-    /// Bytes that the files of one user may have together; `None` for no quota.
+    /// Most bytes of all files of one user; `None` for no quota.
     pub user_quota: Option<u64>,
-    /// Bytes that the files of one workspace may have together; `None` for no quota.
+    /// Most bytes of all files of one workspace; `None` for no quota.
     pub workspace_quota: Option<u64>,
-    /// Bytes of the disk of the files that stay free: uploads that would need them are refused.
+    /// Bytes that stay free on the disk of the files: uploads that would need them are refused.
     pub disk_reserve: u64,
 }
 
@@ -101,13 +101,13 @@ impl Default for InspectorSettings {
 }
 
 impl ApiSettings {
-    /// Returns the address of the API for a client that reached it at `base_url`, if that is another one than here.
+    /// Returns the address of the API for a client that reached it at `base_url`, if that differs from the setting.
     #[must_use]
     pub fn base_url_for<'s>(&'s self, base_url: Option<&'s str>) -> &'s str {
         base_url.unwrap_or(&self.base_url)
     }
 
-    /// Returns the `help` of every error, for a client that reached the API at `base_url`, if that is another one than here.
+    /// Returns the `help` of every error, for a client that reached the API at `base_url`, if that differs from the setting.
     #[must_use]
     pub fn error_help(&self, base_url: Option<&str>) -> Cow<'_, str> {
         match &self.help {
@@ -119,7 +119,7 @@ impl ApiSettings {
         }
     }
 
-    /// Returns the most rows that the walk of a list goes through.
+    /// Returns the most rows of a walk over a list.
     #[must_use]
     pub const fn traversal_rows_max(&self) -> u32 {
         match self.set_cap {
@@ -128,7 +128,7 @@ impl ApiSettings {
         }
     }
 
-    /// Returns the most candidates that a search reads: the rows after which the walk of a list is cut.
+    /// Returns the most candidates that a search reads: the number of rows after which a walk over a list is cut off.
     #[must_use]
     pub const fn candidates(&self) -> usize {
         if self.set_cap == 0 {

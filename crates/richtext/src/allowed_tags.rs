@@ -1,4 +1,4 @@
-//! The tags rich text may use, and the sanitiser set up with the same list.
+//! The tags that rich text may use, and the sanitiser with the same list.
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
@@ -14,12 +14,12 @@ pub(crate) struct Tag {
     tier: TagAvailability,
     /// True if it has no content (`<hr/>`).
     pub(crate) void: bool,
-    /// True if it stands on lines of its own.
+    /// True if it has lines of its own.
     pub(crate) block: bool,
     /// The attributes it may have.
     pub(crate) attributes: &'static [&'static str],
-    /// True if other attributes are dropped, not refused: the attributes that readers get for these tags are generated,
-    /// and readers may send them back.
+    /// True if other attributes are dropped, not refused: readers get generated attributes for these tags, and may send them
+    /// back.
     pub(crate) drops_others: bool,
 }
 
@@ -129,17 +129,17 @@ pub(crate) fn of(flavor: RichTextProfile) -> impl Iterator<Item = &'static Tag> 
     TAGS.iter().filter(move |tag| tag.tier <= tier)
 }
 
-/// Tags that are read as others.
+/// Tags that are read as other ones.
 const SYNONYMS: &[(&str, &str)] = &[("b", "strong"), ("i", "em")];
 
-/// Returns a tag by its name, or by the name of one that means the same.
+/// Returns a tag by its name or by a synonym.
 pub(crate) fn find(name: &str, flavor: RichTextProfile) -> Option<&'static Tag> {
     let synonym = SYNONYMS.iter().find(|(synonym, _)| *synonym == name);
     let name = synonym.map_or(name, |(_, name)| *name);
     of(flavor).find(|tag| tag.name == name)
 }
 
-/// Returns the reason for which a tag may not stand inside these open ones (outermost first), or `None` if it may.
+/// Returns the reason why a tag may not be inside these open ones (outermost first), or `None` if it may.
 pub(crate) fn misplaced(tag: &Tag, open: &[&'static Tag]) -> Option<&'static str> {
     let parent = open.last().map_or("body", |tag| tag.name);
     let within = |names: &[&str]| open.iter().any(|tag| names.contains(&tag.name));
@@ -163,7 +163,7 @@ pub(crate) fn is_address(href: &str) -> bool {
         && Url::parse(href).is_ok_and(|url| SCHEMES.contains(&url.scheme()))
 }
 
-/// Returns a piece of HTML as the sanitiser leaves it.
+/// Returns a piece of HTML after sanitising.
 pub(crate) fn sanitise(html: &str) -> String {
     static SANITISER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         let attributes: HashMap<_, HashSet<_>> = TAGS

@@ -1,12 +1,12 @@
 //! Characters that texts may have.
 use std::borrow::Cow;
 
-/// Returns true if plain and rich text may have this character: every one that XML can carry, without DEL.
+/// Returns true if plain and rich text may have this character: every one that XML can contain, except DEL.
 pub(crate) fn is_allowed(c: char) -> bool {
     !matches!(c, '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Returns a text with CR LF and CR as LF.
+/// Returns a text with CR LF and CR replaced by LF.
 pub(crate) fn newlines(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))

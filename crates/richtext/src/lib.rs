@@ -42,7 +42,7 @@ pub fn normalize(
     if rich.html.len() > MAX_BYTES {
         return Err(RichError::TooLong);
     }
-    // Our HTML must mean the same to a browser as to us: a difference is a security hole.
+    // Our HTML must mean the same to a browser as to us: any difference is a security hole.
     if allowed_tags::sanitise(&serialize::as_html(&pieces, true))
         != serialize::as_html(&pieces, false)
     {
@@ -51,9 +51,8 @@ pub fn normalize(
     Ok(rich)
 }
 
-/// Returns a stored rich text as the current user sees it: with the present names and addresses of linked objects, and
-/// with a private link for objects that the user may not see. `None` if the text has no links, so all readers get the
-/// stored form.
+/// Returns a stored rich text as the current user sees it: with the current names and addresses of linked objects, and with a
+/// private link for objects that the user may not see. `None` if the text has no links, so all readers get the stored form.
 ///
 /// # Errors
 /// Returns an error if the text is not in the stored form.
@@ -65,8 +64,8 @@ pub fn reader_view(html: &str, links: &LinkResolver<'_>) -> Result<Option<RichTe
     Ok(Some(serialize::rich(&pieces)))
 }
 
-/// Returns a rich text without the names that its links show, as it is stored and searched: the plain text has nothing
-/// at the place of a link. `None` if the text has no links.
+/// Returns a rich text without the names that its links show, as it is stored and searched: the plain text has nothing in place
+/// of a link. `None` if the text has no links.
 ///
 /// # Errors
 /// Returns an error if the text is not a rich text.
@@ -80,8 +79,8 @@ pub fn without_names(html: &str) -> Result<Option<RichText>, RichError> {
     Ok(Some(rich))
 }
 
-/// Returns a stored rich text whose images show other attachments: those that `replacement` gives for the gids of the
-/// present ones. `None` if no image is replaced.
+/// Returns a stored rich text with other attachments as images: `replacement` maps the current gids to the new ones. `None` if no
+/// image is replaced.
 ///
 /// # Errors
 /// Returns an error if the text is not in the stored form.
@@ -97,8 +96,8 @@ pub fn with_images(
     Ok(replaced.then(|| serialize::rich(&pieces).html))
 }
 
-/// Returns a rich text as HTML that a page of a browser can contain: elements without attributes but the addresses of
-/// links, which lead to `http`, `https` and `mailto` alone; headings two levels lower; images as links to them.
+/// Returns a rich text as HTML that a web page can contain: elements have no attributes except the addresses of links, which may
+/// only be `http`, `https` and `mailto`; headings are two levels lower; images become links.
 ///
 /// # Errors
 /// Returns an error if the text is not in the stored form.
@@ -109,7 +108,7 @@ pub fn page_html(html: &str) -> Result<String, RichError> {
     )?))
 }
 
-/// Returns true if a text, or JSON that holds one, may link to objects. False is certain.
+/// Returns true if a text, or JSON that contains one, may link to objects. A result of false is certain.
 #[must_use]
 pub fn has_links(text: &str) -> bool {
     static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("data-asana-gid"));
@@ -155,11 +154,11 @@ pub fn from_text(text: &str) -> String {
     html
 }
 
-/// Returns a plain text field in its stored form: line ends as `\n`; vertical tabs and form feeds left out, since
-/// texts from PDF files and spreadsheets have them; other control characters refused.
+/// Returns a plain text field in its stored form: line ends become `\n`; vertical tabs and form feeds, which come from PDF files
+/// and spreadsheets, are removed; other control characters are refused.
 ///
 /// # Errors
-/// Returns an error if there is a character that XML cannot carry, or DEL.
+/// Returns an error if there is a character that XML cannot contain, or DEL.
 pub fn clean_text(text: &str) -> Result<Cow<'_, str>, RichError> {
     let text = without_page_marks(text);
     match text.chars().find(|&c| !is_allowed(c) && c != '\r') {

@@ -1,15 +1,15 @@
-//! References: links, images and embedded objects, written out for readers who may see them.
+//! References: links, images and embedded objects, expanded for readers who may see them.
 use crate::allowed_tags::{OBJECT_TYPES, Tag, is_address};
 use crate::characters::is_allowed;
 use crate::parse::{ALONG, Attributes, MarkupToken, get, parse_gid};
 use crate::rich_text::{LinkResolver, LinkTarget};
 use crate::rich_text_error::RichError;
 
-/// The text of a link to an object out of sight.
+/// The text of a link to an object that the reader may not see.
 const PRIVATE: &str = "Private Link";
 
-/// Writes out the references in a text from a client. A reference to an object that the client may not see must have a
-/// text of its own.
+/// Expands the references in a text from a client. A reference to an object that the client may not see must have a text of its
+/// own.
 pub(crate) fn written(
     pieces: Vec<MarkupToken>,
     links: &LinkResolver<'_>,
@@ -17,7 +17,7 @@ pub(crate) fn written(
     expand(pieces, links, false)
 }
 
-/// Writes out a stored text for a reader, who may see less than its author.
+/// Expands a stored text for a reader, who may see less than its author.
 pub(crate) fn read(
     pieces: Vec<MarkupToken>,
     links: &LinkResolver<'_>,
@@ -39,8 +39,8 @@ pub(crate) fn own_words(pieces: Vec<MarkupToken>) -> Vec<MarkupToken> {
     emptied(pieces, |_, _| true)
 }
 
-/// Replaces the attachments that images show; returns true if there was one to replace. The address of an image is left
-/// out: readers get it from the attachment.
+/// Replaces the attachments that images show; returns true if one was replaced. The address of an image is left out: readers get
+/// it from the attachment.
 pub(crate) fn replace_images(
     pieces: &mut [MarkupToken],
     replacement: &dyn Fn(u64) -> Option<u64>,
@@ -65,7 +65,7 @@ fn emptied(
     which: impl Fn(&Tag, &Attributes) -> bool,
 ) -> Vec<MarkupToken> {
     let mut out = Vec::with_capacity(pieces.len());
-    // Content is dropped until this tag closes.
+    // Content is dropped until this tag is closed.
     let mut within: Option<&'static Tag> = None;
     for piece in pieces {
         match (piece, within) {
@@ -94,7 +94,7 @@ fn expand(
     stored: bool,
 ) -> Result<Vec<MarkupToken>, RichError> {
     let mut out = Vec::with_capacity(pieces.len());
-    // Content is dropped until this tag closes: its generated text has been written.
+    // Content is dropped until this tag is closed: its generated text is already written.
     let mut replaced: Option<&'static Tag> = None;
     // Text for the open link if it turns out to be empty; links do not nest.
     let mut shown = String::new();
@@ -140,7 +140,7 @@ enum TagContent {
     Own,
     /// The content that was given, or this text if that is empty.
     OwnOr(String),
-    /// A text that has been written already.
+    /// A text that is already written.
     Replaced,
 }
 
@@ -306,7 +306,7 @@ fn name_of(target: &LinkTarget) -> String {
     }
 }
 
-/// Returns a stored name on one line, without the characters that XML cannot carry.
+/// Returns a stored name on one line, without the characters that XML cannot contain.
 fn line(text: &str) -> String {
     text.chars()
         .map(|c| {

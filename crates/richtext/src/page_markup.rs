@@ -1,4 +1,4 @@
-//! The writer of HTML for pages, which have a heading above the text and a policy that loads nothing.
+//! The writer of HTML for pages, which have a heading above the text and a policy that loads no resources.
 use crate::parse::{Attributes, MarkupToken, get};
 use crate::serialize::{escape, escape_attribute};
 
@@ -18,7 +18,7 @@ pub(crate) fn write(pieces: &[MarkupToken]) -> String {
     out
 }
 
-/// Returns the element of a tag; none for a tag that is left out around its content.
+/// Returns the HTML element of a tag; none if only the tag's content is written.
 fn element(tag: &'static str) -> Option<&'static str> {
     match tag {
         "h1" => Some("h3"),
@@ -52,7 +52,7 @@ fn open(tag: &'static str, attributes: &Attributes, out: &mut String) {
     }
 }
 
-/// Opens a link; it leads nowhere if its address has another scheme.
+/// Opens a link; it has no address if the scheme is not allowed.
 fn link(address: Option<&str>, out: &mut String) {
     let is_safe = |address: &&str| {
         let scheme = address.split_once(':').map(|(scheme, _)| scheme);

@@ -37,7 +37,7 @@ impl MarkupToken {
     }
 }
 
-/// The attributes of a link that name objects beside its target.
+/// The attributes of a link that name objects besides its target.
 pub(crate) const ALONG: [&str; 2] = ["data-asana-project", "data-asana-tag"];
 
 /// Returns an attribute by its name.
@@ -294,7 +294,7 @@ fn problem(error: &Error) -> String {
     }
 }
 
-/// Returns user input for a message, cut short.
+/// Returns user input for a message, shortened.
 fn shorten(text: &str) -> String {
     const CHARS_MAX: usize = 100;
     let mut short: String = text.chars().take(CHARS_MAX).collect();

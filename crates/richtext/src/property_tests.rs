@@ -22,7 +22,7 @@ fn steps() -> impl Strategy<Value = Vec<MarkupStep>> {
     prop::collection::vec(step, 0..60)
 }
 
-/// Writes a text that follows the rules; steps that would break one are left out.
+/// Writes a text that follows the rules; skips steps that would break one.
 fn follow(steps: &[MarkupStep], flavor: RichTextProfile) -> String {
     let (mut out, mut open): (_, Vec<&'static Tag>) = ("<body>".to_owned(), Vec::new());
     let close = |open: &mut Vec<&'static Tag>, out: &mut String| {

@@ -1,19 +1,19 @@
-//! Errors of rich texts: the reason of the refusal, and the form that would be right.
+//! Errors of rich texts: the reason for the refusal, and a form that would be valid.
 use std::fmt;
 
 use crate::allowed_tags;
 use crate::allowed_tags::Tag;
 use crate::rich_text::{MAX_BYTES, MAX_DEPTH, RichTextProfile};
 
-/// Reason for which a rich or plain text was refused. The text is a whole message but for the name of the field, which
-/// the caller puts before it.
+/// Reason why a rich or plain text was refused. The text is a complete message except for the name of the field, which the caller
+/// puts before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RichError {
-    /// More than [`MAX_BYTES`], as sent or with its references written out.
+    /// More than [`MAX_BYTES`], as sent or with its references expanded.
     TooLong,
     /// Tags nested deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// A control character or another that XML cannot carry.
+    /// A control character or another one that XML cannot contain.
     Character(char),
     /// Not well-formed XML: the byte offset and what is wrong there.
     Xml(u64, String),
@@ -25,11 +25,11 @@ pub enum RichError {
     Entity(String),
     /// A tag that is not known.
     Tag(String, RichTextProfile),
-    /// A tag at a place where it has no meaning, and the rule.
+    /// A tag in a place where it has no meaning, and the rule.
     Misplaced(&'static str, &'static str),
     /// An attribute on a tag that does not take it: tag, attribute, those it takes.
     Attribute(&'static str, String, &'static [&'static str]),
-    /// An attribute with an unusable value: attribute, value, the values that are right.
+    /// An attribute with an unusable value: attribute, value, valid values.
     Value(&'static str, String, &'static str),
     /// A link with neither an object nor an address, an image or object without a gid.
     NoTarget(&'static str),

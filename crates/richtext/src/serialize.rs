@@ -1,4 +1,4 @@
-//! The writers: XML to store, HTML for the sanitiser, plain text.
+//! The writers: XML for storage, HTML for the sanitiser, plain text.
 use crate::allowed_tags::Tag;
 use crate::parse::{MarkupToken, get};
 use crate::rich_text::RichText;
@@ -90,8 +90,8 @@ fn escaped_attribute(value: &str, form: MarkupSyntax, out: &mut String) {
     }
 }
 
-/// Returns the plain text: inline tags vanish, blocks stand on lines of their own, list items get a bullet or number,
-/// cells of a row are separated by tabs.
+/// Returns the plain text: inline tags vanish, blocks have lines of their own, list items get a bullet or number, cells of a row
+/// are separated by tabs.
 fn text(pieces: &[MarkupToken]) -> String {
     let mut plain = PlainTextWriter {
         out: String::new(),

@@ -1,4 +1,4 @@
-//! Copy of everything from one store to another.
+//! Copying of a store into another one.
 use crate::digests::{PAGE, StoreDigest, TableDigest, digest, each_page};
 use crate::ports::{RowReader, RowWriter, RowsError};
 use crate::tables::TABLES;
@@ -8,7 +8,7 @@ use crate::tables::TABLES;
 pub struct CopyProgress {
     /// Step: the name of the table, `indexes`, or `comparison`.
     pub step: &'static str,
-    /// Rows that were copied, of all tables.
+    /// Rows copied so far, of all tables.
     pub copied: u64,
     /// Rows to copy; index rows are counted by their nodes.
     pub total: u64,
@@ -17,18 +17,18 @@ pub struct CopyProgress {
 /// Result of a copy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CopyOutcome {
-    /// Digests, which the source and the copy have in common.
+    /// Digests, which are the same for the source and the copy.
     pub digest: StoreDigest,
-    /// Nodes whose index rows were made.
+    /// Number of nodes whose index rows were created.
     pub indexed: u64,
 }
 
-/// Copies all rows, makes the index rows anew, compares the digests, and only then makes the copy seen. `progress` is
-/// called after each page.
+/// Copies all rows, creates the index rows, compares the digests, and only then makes the copy visible. `progress` is called
+/// after each page.
 ///
 /// # Errors
-/// Fails if the target has rows, the source cannot be read, a value does not fit the target, or the copy differs. Then
-/// nothing of the copy is seen.
+/// Fails if the target has rows, the source cannot be read, a value does not fit the target, or the copy differs. Nothing of the
+/// copy is visible then.
 pub fn copy(
     source: &mut dyn RowReader,
     mut target: Box<dyn RowWriter + '_>,
@@ -41,7 +41,7 @@ pub fn copy(
         }
         total += source.count(table)?;
         if table.name == "node" {
-            // Each node is met once more for its index rows.
+            // Each node is counted once more for its index rows.
             total += source.count(table)?;
         }
     }

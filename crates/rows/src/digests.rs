@@ -1,7 +1,7 @@
-//! Digests of rows, tables and stores: equal for equal data, whatever the engine and the order of the rows.
+//! Digests of rows, tables and stores: equal for equal data, independent of the engine and the order of the rows.
 //!
-//! The digest of a table is the XOR of the SHA-256 digests of its rows, so no order is needed; rows differ in their
-//! keys, so no two cancel out. It tells copies apart that differ by accident; against tampering there is the audit log.
+//! The digest of a table is the XOR of the SHA-256 digests of its rows, so the order does not matter; rows differ in their keys,
+//! so no two cancel out. It detects accidental differences between copies; the audit log protects against tampering.
 use crate::ports::{RowReader, RowsError};
 use crate::tables::{TABLES, Table};
 use crate::values::{Row, Value};
@@ -21,7 +21,7 @@ pub struct TableDigest {
     pub table: &'static str,
     /// Number of its rows.
     pub rows: u64,
-    /// Digest of its rows; zeros if there are none.
+    /// Digest of its rows; zeros without rows.
     pub digest: [u8; 32],
 }
 
@@ -196,7 +196,7 @@ mod tests {
                 assert_ne!(one.digest, other.digest);
             }
         }
-        // What ends one value cannot begin the next.
+        // Text moved from one value to the next changes the digest.
         let joined = |x: &str, y: &str| sum(&[vec![Value::Text(x.into()), Value::Text(y.into())]]);
         assert_ne!(joined("ab", "c").digest, joined("a", "bc").digest);
     }

@@ -22,12 +22,12 @@ pub enum RowsError {
         table: &'static str,
         /// Name of the column.
         column: &'static str,
-        /// Key of the row, without what is secret.
+        /// Key of the row, without secrets.
         row: String,
         /// Reason why the value does not fit.
         reason: String,
     },
-    /// A table of the copy is not that of the source.
+    /// A table of the copy differs from the source.
     #[error(
         "the copy of table {table} is not its source: {source_rows} rows with the digest {source_digest} there, {target_rows} rows with {target_digest} here"
     )]
@@ -67,21 +67,21 @@ impl RowsError {
     }
 }
 
-/// Index rows of one node, which follow from it and its edges.
+/// Index rows of one node; they follow from the node and its edges.
 #[derive(Clone, Debug)]
 pub struct NodeIndexes {
     /// Gid of the node.
     pub node: Gid,
-    /// Index entry and words, if it can be searched for.
+    /// Index entry and words, if the node is searchable.
     pub entry: Option<(IndexEntry, NodeWords)>,
-    /// Keys of its values of custom fields.
+    /// Keys of its custom field values.
     pub values: Vec<ValueIndexEntry>,
 }
 
 /// Snapshot of a store, read as rows. All calls show one state.
 pub trait RowReader {
-    /// Returns the next rows of a table in the order of its key, which the engine chooses: those after the given row,
-    /// which this returned before. No rows means that there are no more.
+    /// Returns the next rows of a table in the order of its key, as the engine sorts it: those after the given row, which an
+    /// earlier call returned. An empty result means that there are no more.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
@@ -92,7 +92,7 @@ pub trait RowReader {
         limit: usize,
     ) -> Result<Vec<Row>, RowsError>;
 
-    /// Returns the number of rows of a table, for showing progress.
+    /// Returns the number of rows of a table, for progress reports.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
@@ -105,8 +105,7 @@ pub trait RowReader {
     fn indexes(&mut self, after: Option<Gid>, limit: usize) -> Result<Vec<NodeIndexes>, RowsError>;
 }
 
-/// Store that is being written, row by row. Nothing of it is seen before [`finish`](RowWriter::finish) was called on it,
-/// or ever if that fails or is not reached.
+/// Store that is being written, row by row. Nothing of it is visible before [`finish`](RowWriter::finish) returns successfully.
 pub trait RowWriter: RowReader {
     /// Writes rows. They come table by table, in the order of the source.
     ///
@@ -120,9 +119,9 @@ pub trait RowWriter: RowReader {
     /// Fails if the store cannot be written.
     fn write_indexes(&mut self, nodes: &[NodeIndexes]) -> Result<(), RowsError>;
 
-    /// Makes everything durable and seen.
+    /// Makes everything durable and visible.
     ///
     /// # Errors
-    /// Fails if the store cannot be written; then nothing is seen.
+    /// Fails if the store cannot be written; nothing is visible then.
     fn finish(self: Box<Self>) -> Result<(), RowsError>;
 }

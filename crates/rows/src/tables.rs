@@ -1,4 +1,4 @@
-//! The list of tables. It is said once, here; each store compares it with its own tables in a test.
+//! The list of tables. It is declared only here; each store compares it with its own tables in a test.
 
 /// Kind of the values of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub enum ColumnKind {
 pub enum ColumnContent {
     /// Data as clients see it.
     Plain,
-    /// Digests, from which what they stand for cannot be found.
+    /// Digests, which do not reveal their input.
     Digest,
     /// Secrets, sealed or hashed.
     Secret,
@@ -29,7 +29,7 @@ pub struct Column {
     pub name: &'static str,
     /// Kind of its values.
     pub kind: ColumnKind,
-    /// True if it may have no value.
+    /// True if the value may be missing.
     pub nullable: bool,
     /// Sensitivity of its values.
     pub content: ColumnContent,
@@ -40,7 +40,7 @@ pub struct Column {
 pub struct Table {
     /// Name, in every engine.
     pub name: &'static str,
-    /// Number of columns, the first ones, that are the key.
+    /// Number of key columns, which come first.
     pub key: usize,
     /// Columns.
     pub columns: &'static [Column],
@@ -101,7 +101,7 @@ const fn table(name: &'static str, key: usize, columns: &'static [Column]) -> Ta
     Table { name, key, columns }
 }
 
-/// Names of tables whose content follows from that of others: index entries, words, the index of field values.
+/// Names of tables whose content is computed from others: index entries, words, the index of field values.
 pub const DERIVED_TABLES: [&str; 4] = ["card", "value", "word", "words"];
 
 /// Tables, in the order in which they are copied.

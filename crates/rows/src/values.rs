@@ -18,7 +18,7 @@ pub enum Value {
 pub type Row = Vec<Value>;
 
 impl Value {
-    /// Returns true if a column of this kind holds such values.
+    /// Returns true if a column of this kind can hold the value.
     #[must_use]
     pub const fn is_of(&self, kind: ColumnKind) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! Store in memory: the model that other stores are compared with, and quick in tests.
+//! Store in memory: the model that other stores are compared with, and a fast store for tests.
 mod memory_graph;
 mod memory_oauth;
 mod memory_webhooks;
@@ -32,9 +32,9 @@ use workgraph_core::storage::{
 };
 use workgraph_core::{MaybeInterrupt, engine};
 
-/// Graph, journal and tokens in memory, gone with the value.
+/// Graph, journal and tokens in memory.
 ///
-/// Nothing is cached and there is one lock around everything, so that it is easy to see that it is correct.
+/// It caches nothing and has one lock around everything, so that its correctness is easy to see.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Mutex<MemoryGraph>,
@@ -44,7 +44,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Makes an empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -73,8 +73,7 @@ impl MemoryStore {
 
 #[cfg(feature = "models")]
 impl MemoryStore {
-    /// Returns the results that a search should have, from a look at every node. `refs` are the nodes that its queries
-    /// name.
+    /// Returns the correct results of a search, by looking at every node. `refs` are the nodes that its queries name.
     ///
     /// # Errors
     /// Never fails here; the same rules may fail on other stores.
@@ -87,8 +86,8 @@ impl MemoryStore {
         naive_search::search(&mut self.state(), viewer, refs, search)
     }
 
-    /// Makes a store with a fault: index entries are never updated, so nodes are found by their old values. It is for
-    /// tests that must notice this.
+    /// Creates a store with a fault: index entries are never updated, so nodes are found by their old values. Tests must detect
+    /// it.
     #[must_use]
     pub fn with_stale_index() -> Self {
         let store = Self::default();
@@ -97,7 +96,7 @@ impl MemoryStore {
     }
 }
 
-/// Copies everything into a store of its own.
+/// Copies everything into a separate store.
 impl Clone for MemoryStore {
     fn clone(&self) -> Self {
         let state = self.state().clone();

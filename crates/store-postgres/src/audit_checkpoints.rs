@@ -28,8 +28,8 @@ const LOCK: i64 = 0x576b_4370;
 
 const PROGRESS: &str = "SELECT audit_seq, audit_digest, (SELECT line FROM checkpoint ORDER BY id DESC LIMIT 1) \
     FROM store_state";
-/// The last row to drop: old, not the last row, and not too many at once. Numbers in a log that was tampered with can
-/// be any.
+/// The last row to drop: old, not the last row of the log, and not too many rows at once. A log that was tampered with may
+/// contain any numbers.
 const PRUNABLE: &str = "SELECT a.seq, a.digest FROM audit a WHERE a.seq = (SELECT least(old.seq, \
         CASE WHEN s.audit_seq > 0 THEN s.audit_seq - 1 ELSE 0 END, \
         CASE WHEN f.seq BETWEEN 0 AND 9000000000000000000 THEN f.seq + $2 - 1 ELSE f.seq END) \
@@ -50,7 +50,7 @@ impl From<DatabaseError> for AuditLogStoreError {
     }
 }
 
-/// Returns the chain position in two columns; an empty digest stands for the beginning.
+/// Returns the chain position in two columns; an empty digest means the beginning.
 fn chain_position(row: &Row, at: usize) -> Stored<ChainPosition> {
     if get::<&[u8]>(row, at + 1)?.is_empty() {
         return Ok(ChainPosition::START);
@@ -155,7 +155,7 @@ impl Database {
     }
 }
 
-/// Shows a row to an inspector; returns its number. Any value may be in the database: nothing here is believed.
+/// Passes a row to an inspector; returns its number. The database may contain any value: nothing here is trusted.
 fn inspect_row(inspector: &mut LogInspector, row: &Row) -> Stored<i64> {
     let code = |at| get::<i16>(row, at).map(i64::from);
     let numbers = [

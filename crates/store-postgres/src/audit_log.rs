@@ -1,6 +1,6 @@
 //! Rows that transactions outside the graph append to the audit log.
 //!
-//! One chain for the whole store, so that a row is bound to those of all workspaces before it and one checkpoint covers
+//! The whole store has one chain, so each row is bound to all earlier rows of all workspaces, and one checkpoint covers
 //! everything. The end of the chain is in the row of `store_state`, which a transaction locks before it appends.
 use crate::columns::bound;
 use crate::database::Connection;

@@ -1,24 +1,26 @@
 //! Tokens, accounts, apps, authorizations, codes and sessions.
 //!
-//! A method that only reads is one statement. One that decides something is one conditional statement, or one
-//! transaction ([`AuthTransaction`]) at isolation level *read committed*, in which each statement sees what was
-//! committed before it began. Nothing is cached: a revocation counts from the next statement on, on every node.
+//! A method that only reads is one statement. A method that makes a decision is one conditional statement, or one transaction
+//! ([`AuthTransaction`]) at isolation level *read committed*, in which each statement sees everything committed before it began.
+//! Nothing is cached: a revocation counts from the next statement on, on every node.
 //!
 //! # Order of locks
 //!
-//! Transactions lock rows in this order, so that they never wait for each other in a circle:
+//! Transactions lock rows in this order, so that they never deadlock:
 //!
 //! 1. the code that is spent;
-//! 2. the account of the user. Whatever ends something of a user, or adds what must end with it, locks the account
-//!    first. So a new token, authorization, session or webhook is either seen by what ends them all, or refused;
-//! 3. the ticket that is spent, apps, authorizations, tokens, logins and sessions, several of one table in the order of their keys;
+//! 2. the account of the user. Every transaction that ends something of a user, or adds something that must end with it, locks
+//! the account first. So a new token, authorization, session or webhook is either seen by the transaction that ends them all, or
+//! refused;
+//! 3. the ticket that is spent, apps, authorizations, tokens, logins and sessions; several of one table in the order of their
+//! keys;
 //! 4. webhooks;
-//! 5. the row of `store_state`: with the end of the audit log in it, and the revision of the webhooks.
+//! 5. the row of `store_state`, which holds the end of the audit log and the revision of the webhooks.
 //!
-//! A commit of the graph locks the row of `store_state` first, and after it only rows of the graph, of the journal and
-//! of the audit log. Before it, it inserts rows of new nodes at most, whose keys nobody else has. No transaction of this module locks any of these before it has the row of `store_state`; it reads
-//! nodes without locks. Rows that are deleted for their age are locked with `SKIP LOCKED`, so that a sweep waits for
-//! nobody.
+//! A commit of the graph locks the row of `store_state` first, and after it only rows of the graph, of the journal and of the
+//! audit log. Before it, it inserts at most rows of new nodes, whose keys no other transaction has. No transaction of this module
+//! locks any of these before it has the row of `store_state`; it reads nodes without locks. Rows that are deleted for their age
+//! are locked with `SKIP LOCKED`, so that a sweep never waits.
 pub(crate) mod accounts;
 mod audit_events;
 mod auth_rows;
@@ -44,7 +46,7 @@ use workgraph_auth::AuthStoreError;
 /// Result of a method of the store of tokens.
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
 
-/// Makes [`OwnedParams`] of values.
+/// Creates [`OwnedParams`] from values.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
         vec![$(Box::new($value) as Box<dyn tokio_postgres::types::ToSql + Send + Sync>),*]
@@ -73,7 +75,7 @@ impl PostgresStore {
         self.database.run(work).await
     }
 
-    /// Runs one statement by itself, and returns its first row as `read` reads it.
+    /// Runs one statement by itself, and returns its first row, converted by `read`.
     pub(crate) async fn query_first<T, E: From<DatabaseError>>(
         &self,
         sql: &'static str,
@@ -84,8 +86,8 @@ impl PostgresStore {
         rows.first().map(read).transpose()
     }
 
-    /// Makes a decision in a transaction of its own, and commits it with the audit rows of its acts. An error takes
-    /// everything back.
+    /// Makes a decision in a transaction of its own, and commits it with the audit rows of its acts. An error rolls everything
+    /// back.
     pub(crate) async fn decide<T, W>(&self, work: W) -> AuthStoreResult<T>
     where
         T: Send + 'static,

@@ -1,4 +1,4 @@
-//! Check of the whole database: contradictions between rows, and between nodes and what is stored beside them.
+//! Check of the whole database: contradictions between rows, and between nodes and the rows stored beside them.
 mod contradictions;
 mod integrity_report;
 mod node_checks;
@@ -11,7 +11,7 @@ use crate::transaction::PgTransaction;
 use workgraph_auth::RedirectUri;
 use workgraph_core::storage::GraphStoreError;
 
-/// Returns every problem that a snapshot shows.
+/// Returns every problem in a snapshot.
 fn problems(transaction: &mut PgTransaction<'_>) -> Result<Vec<String>, GraphStoreError> {
     let mut report = IntegrityReport::default();
     for (reason, sql) in CONTRADICTIONS {
@@ -37,8 +37,7 @@ fn problems(transaction: &mut PgTransaction<'_>) -> Result<Vec<String>, GraphSto
 }
 
 impl Database {
-    /// Looks for contradictions in the data. Reads everything, from one snapshot. Returns the problems; an empty list
-    /// means that there are none.
+    /// Looks for contradictions in the data. Reads everything, from one snapshot. Returns the problems found.
     ///
     /// # Errors
     /// Fails if the database cannot be read at all.

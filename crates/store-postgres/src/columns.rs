@@ -3,12 +3,12 @@ use crate::database_error::DatabaseError;
 use tokio_postgres::Row;
 use workgraph_core::model::gid::Gid;
 
-/// Converts a limit to a parameter; a larger number becomes the largest one.
+/// Converts a limit to a parameter; a number that is too large becomes the largest one.
 pub(crate) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// Converts a number to a parameter; a larger one becomes the largest one.
+/// Converts a number to a parameter; one that is too large becomes the largest one.
 pub(crate) fn bound(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -36,7 +36,7 @@ pub(crate) fn maybe_gid(row: &Row, at: usize) -> Result<Option<Gid>, DatabaseErr
         .transpose()
 }
 
-/// Returns the gid of a number that is 0 for none.
+/// Returns the gid for a number; 0 means none.
 pub(crate) fn gid_or_none(number: i64) -> Result<Option<Gid>, DatabaseError> {
     match number {
         0 => Ok(None),

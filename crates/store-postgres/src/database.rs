@@ -1,4 +1,4 @@
-//! Database: its address, the pools of connections, the checks at start, and the runtime that its work runs on.
+//! Database: its address, the connection pools, the checks at start, and the runtime on which its work runs.
 mod address;
 mod connection_pool;
 pub(crate) mod migrations;
@@ -24,18 +24,18 @@ use tokio::time::MissedTickBehavior;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Number of times that two connections are compared: by chance, those of a busy pooler can differ.
+/// Number of comparisons of two connections: by chance, those of a busy pooler can differ.
 const POOLER_CHECKS: usize = 3;
 
-/// Most connections of the writer: one that commits, one that prepares the next commit, and one in place of another that
-/// broke or is being rolled back.
+/// Most connections of the writer: one that commits, one that prepares the next commit, and one to replace another that broke or
+/// is being rolled back.
 const WRITERS: usize = 3;
 
-/// Time between two tries to take a connection where the server takes no more, and this node has none.
+/// Time between two attempts to take a connection if the server accepts no more, and this node has none.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Time without a word on a connection after which it is asked for a sign of life, and the time and number of the
-/// questions after that.
+/// Time without traffic after which a connection gets a keepalive probe, and the time between and number of the probes after
+/// that.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
@@ -46,23 +46,23 @@ pub struct DatabaseOptions {
     /// Address: `postgres://user:password@host:port/database`, with the parameters `sslmode`, `sslrootcert`, `host` (for
     /// a folder with a socket) and those of libpq that tokio-postgres knows.
     pub url: String,
-    /// Name of this node, by which the server's list of connections shows it.
+    /// Name of this node in the server's list of connections.
     pub node: String,
-    /// Most connections, 2 at least; up to three of them write.
+    /// Most connections, at least 2; up to three of them write.
     pub connections: usize,
     /// Longest time to wait for a connection, free or new.
     pub connect_timeout: Duration,
-    /// Longest time that the server works on one statement.
+    /// Longest time that the server may work on one statement.
     pub statement_timeout: Duration,
-    /// Longest time that a statement waits for a lock.
+    /// Longest time that a statement may wait for a lock.
     pub lock_timeout: Duration,
     /// Longest time of one load.
     pub read_timeout: Duration,
-    /// Longest time of one transaction that writes, and of finding out what became of one whose connection broke.
+    /// Longest time of one transaction that writes, and of finding out the outcome of one whose connection broke.
     pub write_timeout: Duration,
-    /// Bytes of the cache of answers, about; 0 for none.
+    /// Approximate bytes of the cache of answers; 0 for none.
     pub cache_bytes: usize,
-    /// False to make each read of a load a trip of its own: slow, and simple enough to compare the other way with.
+    /// False to make each read of a load a separate trip: slow, but simple enough to compare the other way with.
     pub waves: bool,
     /// True to accept a server that can lose commits in a crash; for tests.
     pub accept_unsafe_server: bool,
@@ -100,7 +100,7 @@ impl DatabaseOptions {
     }
 }
 
-/// The address is left out: it has a password.
+/// Omits the address, which contains a password.
 impl fmt::Debug for DatabaseOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DatabaseOptions")
@@ -133,7 +133,7 @@ struct SharedDatabase {
     /// Number of transactions that wrote, and of the times that they waited.
     batches: AtomicU64,
     write_trips: AtomicU64,
-    /// Number of times that anything else waited.
+    /// Number of times that other work waited.
     statement_trips: AtomicU64,
 }
 
@@ -144,8 +144,8 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Connects, checks that the server is one that can be used, and brings the tables to their newest form. All work
-    /// runs on `runtime`, which must drive I/O and time on threads of its own; callers may be on any executor.
+    /// Connects, checks that the server is suitable, and brings the tables to the newest version. All work runs on `runtime`,
+    /// which must drive I/O and time on threads of its own; callers may be on any executor.
     ///
     /// # Errors
     /// Fails if the address is wrong, the server cannot be reached or is unsuitable, or its data is of a newer version.
@@ -158,10 +158,10 @@ impl Database {
         Ok(database)
     }
 
-    /// Connects and checks the server, without any change to its data.
+    /// Connects and checks the server, without changing its data.
     ///
     /// # Errors
-    /// Fails as [`open`](Self::open) does, but for the data.
+    /// Fails as [`open`](Self::open) does, except for the data.
     pub async fn connect(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let address = Address::parse(&options.url)?;
         let display = address.to_string();
@@ -194,10 +194,10 @@ impl Database {
         Ok(database)
     }
 
-    /// Checks that this program can work with the tables, without any change to them.
+    /// Checks that this program can work with the tables, without changing them.
     ///
     /// # Errors
-    /// Fails if they lack something, or a newer program has removed something.
+    /// Fails if something is missing, or a newer program has removed something.
     pub async fn check_tables(&self) -> Result<(), DatabaseError> {
         let own = self.clone();
         let checked = async move { migrations::check(&own.connection().await?).await };
@@ -209,7 +209,7 @@ impl Database {
         &self.shared.options
     }
 
-    /// Counts a read that waited for the database so many times.
+    /// Counts a read that waited for the database this many times.
     pub(crate) fn count_read(&self, trips: u32) {
         self.shared.reads.fetch_add(1, Ordering::Relaxed);
         self.shared
@@ -217,7 +217,7 @@ impl Database {
             .fetch_add(u64::from(trips), Ordering::Relaxed);
     }
 
-    /// Counts a transaction that wrote, and waited for the database so many times.
+    /// Counts a transaction that wrote, and waited for the database this many times.
     pub(crate) fn count_batch(&self, trips: u32) {
         self.shared.batches.fetch_add(1, Ordering::Relaxed);
         self.shared
@@ -244,16 +244,16 @@ impl Database {
         }
     }
 
-    /// Returns the runtime that work on the database runs on.
+    /// Returns the runtime on which work on the database runs.
     pub(crate) fn runtime(&self) -> &Handle {
         &self.shared.runtime
     }
 
-    /// Runs work on the runtime of the database, so that it goes on under any executor. The work runs to its end even
-    /// if the caller does not wait for it.
+    /// Runs work on the runtime of the database, so that it works under any executor. The work runs to its end even if the caller
+    /// stops waiting.
     ///
     /// # Errors
-    /// Fails as the work does, and if the runtime ended.
+    /// Fails as the work does, and if the runtime has ended.
     pub async fn run<T, E>(
         &self,
         work: impl Future<Output = Result<T, E>> + Send + 'static,
@@ -262,14 +262,13 @@ impl Database {
         T: Send + 'static,
         E: From<DatabaseError> + Send + 'static,
     {
-        // What a runtime makes of a future it makes of each type of one: of boxed ones there are few.
+        // The runtime's code is compiled once for each type of future, and boxed futures have few types.
         let work: Pin<Box<dyn Future<Output = Result<T, E>> + Send>> = Box::pin(work);
         let done = self.runtime().spawn(work).await;
         done.unwrap_or_else(|error| Err(DatabaseError::Failed(error.to_string()).into()))
     }
 
-    /// Takes a connection for reading or for single statements. It must be awaited on the runtime: see
-    /// [`run`](Self::run).
+    /// Takes a connection for reading or for single statements. Must be awaited on the runtime: see [`run`](Self::run).
     pub(crate) async fn connection(&self) -> Result<Connection, DatabaseError> {
         let (readers, writers) = (&self.shared.readers, &self.shared.writers);
         self.take(readers, writers, DatabaseError::from).await
@@ -281,7 +280,7 @@ impl Database {
         self.take(writers, readers, DatabaseError::from).await
     }
 
-    /// Takes a connection of a pool, or of the other one if the first has none and the server takes no more.
+    /// Takes a connection of a pool, or of the other one if the first has none and the server accepts no more.
     async fn take(
         &self,
         pool: &ConnectionPool,
@@ -310,10 +309,10 @@ impl Database {
         }
     }
 
-    /// Waits for work, but not longer than this.
+    /// Waits for work, but no longer than this.
     ///
     /// # Errors
-    /// Fails as the work does; if it takes too long, what became of it is not known, and its connection is to be closed.
+    /// Fails as the work does; if it takes too long, its outcome is unknown, and its connection must be closed.
     pub(crate) async fn within<T>(
         limit: Duration,
         work: impl Future<Output = Result<T, DatabaseError>>,
@@ -322,8 +321,8 @@ impl Database {
         tokio::time::timeout(limit, work).await.unwrap_or_else(late)
     }
 
-    /// Closes a connection on which a statement may not have ended, and tells the server to stop that: it would go on to
-    /// its end, or to the limit of its time.
+    /// Closes a connection on which a statement may still be running, and asks the server to stop it; otherwise it would run to
+    /// its end, or to its time limit.
     pub(crate) fn close(&self, connection: Connection) {
         let token = connection.cancel_token();
         let is_closed = connection.is_closed();
@@ -347,12 +346,12 @@ impl Database {
         });
     }
 
-    /// Refuses a pooler that does not keep a server's connection for each of ours: settings and prepared statements would
-    /// be those of other clients.
+    /// Refuses a pooler that does not keep a server connection for each of ours: settings and prepared statements would be mixed
+    /// with those of other clients.
     async fn check_pooler(&self, one: &Connection) -> Result<(), DatabaseError> {
         let other = self.write_connection().await?;
         for _ in 0..POOLER_CHECKS {
-            // Connections that exist at the same time have processes of their own.
+            // Connections that exist at the same time have separate server processes.
             if process(one).await? == process(&other).await? {
                 return Err(DatabaseError::Unsuitable(
                     "a pooler gives its connections to several clients in turn: pgbouncer needs pool_mode = session"
@@ -409,7 +408,7 @@ impl Database {
     }
 }
 
-/// Returns the server's process for a connection. Nothing is prepared for that.
+/// Returns the server's process for a connection. Prepares no statement for that.
 async fn process(connection: &Connection) -> Result<Option<String>, DatabaseError> {
     let messages = connection.simple_query("SELECT pg_backend_pid()").await?;
     Ok(messages.iter().find_map(|message| match message {
@@ -429,7 +428,7 @@ fn pool(
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(options.connect_timeout);
     }
-    // Without these, a connection to a machine that is gone would be waited for until the operating system gives up.
+    // Otherwise a connection to a machine that has gone would be waited for until the operating system gives up.
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(options.statement_timeout);
     }
@@ -458,7 +457,7 @@ fn pool(
     let wait = Some(options.connect_timeout);
     let pool = Pool::builder(manager)
         .max_size(size)
-        // The last one used has its statements prepared.
+        // The connection used last has its statements prepared.
         .queue_mode(QueueMode::Lifo)
         .runtime(Runtime::Tokio1)
         .timeouts(Timeouts {

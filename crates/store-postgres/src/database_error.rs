@@ -6,13 +6,13 @@ use workgraph_auth::AuthStoreError;
 use workgraph_core::InterruptReason;
 use workgraph_core::storage::GraphStoreError;
 
-/// Reason for which the database could not do something. No text of it has the password of the address.
+/// Reason why the database could not do something. Its texts never contain the password of the address.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum DatabaseError {
     /// The address cannot be used.
     #[error("the address of the database: {0}")]
     Address(String),
-    /// The server cannot be used, with what to do about it.
+    /// The server is not suitable; the text says what to do about it.
     #[error("the database cannot be used: {0}")]
     Unsuitable(String),
     /// The data is of a newer version of this program.
@@ -28,12 +28,12 @@ pub enum DatabaseError {
     /// The server cannot be reached, or the connection broke; nothing of the work was kept.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
-    /// The connection broke while the work was being committed, and it could not be found out what became of it.
+    /// The connection broke during the commit, and its outcome could not be found out.
     #[error(
         "the connection to the database broke, and the outcome of the changes is not known: {0}"
     )]
     Unknown(String),
-    /// The work took longer than it may; nothing of it was kept.
+    /// The work exceeded its time limit; nothing of it was kept.
     #[error("the database took too long: {0}")]
     TimedOut(String),
     /// The state of the store is not the one that a statement expects; nothing of the work was kept.
@@ -45,7 +45,7 @@ pub enum DatabaseError {
     /// The interrupt of the work stopped it.
     #[error("stopped: {0}")]
     Interrupted(InterruptReason),
-    /// The database refused a statement, or holds what this program cannot have written.
+    /// The database refused a statement, or contains data that this program cannot have written.
     #[error("{0}")]
     Failed(String),
 }
@@ -58,7 +58,7 @@ impl DatabaseError {
         ))
     }
 
-    /// Returns the error of the first connection to an address, with what to do about it.
+    /// Returns the error of the first connection to an address, with the action to take.
     pub(crate) fn not_connected(error: PoolError, address: &str) -> Self {
         let refusal = match &error {
             PoolError::Backend(error) => error.code().map(SqlState::code),
@@ -82,7 +82,7 @@ impl DatabaseError {
         }
     }
 
-    /// Returns true if the connection is in doubt and is not to be used any more.
+    /// Returns true if the connection is in doubt and must not be used any more.
     pub(crate) const fn breaks_connection(&self) -> bool {
         matches!(
             self,
@@ -101,7 +101,7 @@ impl From<tokio_postgres::Error> for DatabaseError {
                 }
                 _ => error.to_string(),
             };
-            // Otherwise it is a value that could not be converted.
+            // Otherwise a value could not be converted.
             if !error.is_closed() && source.is_none_or(|source| !source.is::<std::io::Error>()) {
                 return Self::Failed(text);
             }
@@ -112,7 +112,7 @@ impl From<tokio_postgres::Error> for DatabaseError {
         if *code == SqlState::UNIQUE_VIOLATION {
             return Self::Duplicate(refusal.constraint().unwrap_or_default().to_owned());
         }
-        // No statement divides but those that fail so when they find another state.
+        // Only statements that expect a state divide; they divide by zero to fail in any other state.
         if *code == SqlState::DIVISION_BY_ZERO {
             return Self::Outdated;
         }
@@ -120,7 +120,7 @@ impl From<tokio_postgres::Error> for DatabaseError {
             return Self::TimedOut(text);
         }
         match code.code().get(..2) {
-            // Connection, resources, and the operator's interventions: shutdown, restart, failover.
+            // Connection, resources, and interventions of the operator: shutdown, restart, failover.
             Some("08" | "53" | "57" | "58") => Self::Unavailable(text),
             _ if *code == SqlState::READ_ONLY_SQL_TRANSACTION
                 || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT =>

@@ -1,4 +1,4 @@
-//! Deadlines, and with them the clock of this crate, which is tokio's: nothing else of it reads the time.
+//! Deadlines, and the clock of this crate, which is tokio's: no other module reads the time.
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ impl Deadline {
         Instant::now() >= self.0
     }
 
-    /// Waits for work until the deadline, and no longer than this time. Returns `None` if it has not ended by then.
+    /// Waits for work until the deadline, but at most for this time. Returns `None` if it has not ended by then.
     pub(crate) async fn wait<T>(self, most: Duration, work: impl Future<Output = T>) -> Option<T> {
         let until = self.0.min(Instant::now() + most);
         tokio::time::timeout_at(until, work).await.ok()

@@ -18,7 +18,7 @@ macro_rules! node_columns {
         ", n.kind, n.home, n.head, n.version, n.body"
     };
 }
-/// Statements for each depth: the edge alone, with the head of the node, with the whole node.
+/// Statements for each depth: the edge alone, with the head of the node, and with the whole node.
 macro_rules! by_depth {
     ($macro:ident) => {
         [$macro!(edge), $macro!(head), $macro!(full)]
@@ -106,7 +106,7 @@ macro_rules! scan_workspace {
         )
     };
 }
-// Most nodes are tasks, so they have no index of their own for this: their index entries are in this order already.
+// Most nodes are tasks, so they have no index of their own for this: their index entries are already in this order.
 macro_rules! scan_workspace_tasks {
     ($depth:ident) => {
         concat!(
@@ -124,7 +124,7 @@ pub(crate) const ALIAS: &str =
     "SELECT n.gid FROM alias a JOIN node n ON n.gid = a.gid WHERE a.key = $1 AND n.gone IS NULL";
 pub(crate) const NODE: [&str; 3] = by_depth!(node);
 const NODES: [&str; 3] = by_depth!(nodes);
-/// Edges alone: their targets need not be live.
+/// Edges only: their targets need not be live.
 pub(crate) const EDGES_OUT_ALL: &str = concat!(
     edge_columns!(),
     " FROM edge e WHERE e.src = $1 AND e.rel BETWEEN $2 AND $3 ORDER BY e.rel, e.dst"
@@ -161,7 +161,7 @@ pub(crate) const COUNT_IN: &str = "SELECT count(*) FROM edge e JOIN node n ON n.
 pub(crate) const SCAN_WORKSPACE: [&str; 3] = by_depth!(scan_workspace);
 pub(crate) const SCAN_WORKSPACE_TASKS: [&str; 3] = by_depth!(scan_workspace_tasks);
 
-/// Values by their keys. The few that are longer than an index holds are read and compared by themselves.
+/// Values by their keys. The few keys that are longer than an index allows are read and compared separately.
 pub(crate) const SCAN_VALUES: &str = "SELECT u.key, u.tail, u.node FROM ((\
     SELECT v.key, v.tail, v.node FROM value v JOIN node n ON n.gid = v.node \
     WHERE v.field = $1 AND v.tail IS NULL AND (v.key, v.node) > ($2, $3) AND v.key <= $4 AND n.gone IS NULL \
@@ -176,8 +176,8 @@ pub(crate) const DROP_VALUES: &str = "DELETE FROM value WHERE node = $1 AND fiel
 pub(crate) const PUT_VALUES: &str = "INSERT INTO value (field, key, tail, node) \
     SELECT $1, unnest($3::bytea[]), unnest($4::bytea[]), $2";
 
-// Arrays are unnested in the list of columns, where rows go on one by one: `FROM unnest(...)` stores the values of each array
-// first. All arrays of a statement have the same length.
+// Arrays are unnested in the list of columns, which produces rows one by one; `FROM unnest(...)` first stores the values of each
+// array. All arrays of a statement have the same length.
 macro_rules! put_nodes {
     () => {
         "INSERT INTO node (gid, kind, home, version, seq, head, body) SELECT unnest($1::bigint[]), \
@@ -209,7 +209,7 @@ pub(crate) const PUT_EDGES: &str = concat!(
     " ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux"
 );
 pub(crate) const DROP_EDGE: &str = "DELETE FROM edge WHERE src = $1 AND rel = $2 AND dst = $3";
-/// Changes no row if another live node has the alias: a trashed node does not keep its aliases.
+/// Changes no row if another live node has the alias; a trashed node loses its aliases.
 pub(crate) const PUT_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALUES ($1, $2, $3) \
     ON CONFLICT (key) DO UPDATE SET gid = excluded.gid WHERE alias.gid = excluded.gid \
     OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL)";
@@ -219,8 +219,8 @@ pub(crate) const PUT_FREE_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALU
     OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL) THEN excluded.gid END";
 pub(crate) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
 
-/// The last entry of commits that are made together has the keys that all of them touch. No entry is of a time before that of
-/// the commit before it, which another node may have made by a clock that is ahead, unless the clock was set back by more than a minute.
+/// The last entry of commits that are made together has the keys that all of them touch. No entry has a time before that of the
+/// previous commit, which may come from another node whose clock is ahead, unless the clock was set back by more than a minute.
 pub(crate) const APPEND: &str = "INSERT INTO journal (seq, at, actor, facts, nodes, touched) \
     SELECT j.seq, CASE WHEN j.at + 60000 < last.at THEN j.at ELSE greatest(j.at, last.at) END, j.actor, j.facts, j.nodes, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM (SELECT unnest($1::bigint[]) AS seq, \
     unnest($2::bigint[]) AS at, unnest($3::bigint[]) AS actor, unnest($4::text[]) AS facts, unnest($5::text[]) AS nodes) j \
@@ -243,14 +243,13 @@ pub(crate) const APP_NAME: &str = "SELECT name FROM app WHERE id = $1";
 /// Statement that makes several reads of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum OfMany {
-    /// The first parameter is an array of gids, and the first column the gid that a row is about.
+    /// The first parameter is an array of gids, and the first column is the gid that a row belongs to.
     Gids(&'static str),
-    /// Each parameter is an array, and the last column the place in them, from 1, that a row is about.
+    /// Each parameter is an array, and the last column is the position in it, from 1, that a row belongs to.
     Places(&'static str),
 }
 
-/// Returns the statement that makes several reads of the kind of this one, if there is one. The rows of each are in its
-/// order.
+/// Returns the statement that makes several reads of this kind, if there is one. The rows of each are in its order.
 pub(crate) fn of_many(sql: &str) -> Option<OfMany> {
     let pairs = |one: [&'static str; 3], many: [&'static str; 3]| one.into_iter().zip(many);
     let mut by_gid = pairs(NODE, NODES)

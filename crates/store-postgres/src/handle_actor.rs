@@ -1,8 +1,8 @@
-//! Actor that a handle of the store has for the audit log.
+//! Actor of a store handle, for the audit log.
 use std::sync::Arc;
 use workgraph_core::audit::ActorContext;
 use workgraph_core::model::time::Time;
 
-/// Actor of a handle, and the time of the act; the service itself, at the time of the last commit, if no actor is set.
+/// Actor of a handle, and the time of the act; if no actor is set, the service itself, at the time of the last commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HandleActor(pub(crate) Option<Arc<(ActorContext, Time)>>);

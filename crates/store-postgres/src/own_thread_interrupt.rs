@@ -3,8 +3,8 @@ use crate::deadline::Deadline;
 use std::sync::Arc;
 use workgraph_core::{Interrupt, InterruptReason, MaybeInterrupt};
 
-/// Interrupt of work on a thread that no request waits for: it may take any number of steps there, until its deadline,
-/// or until its caller has gone.
+/// Interrupt of work on a thread on which no request waits: the work may take any number of steps there, until its deadline, or
+/// until its caller has gone.
 #[derive(Debug)]
 pub(crate) struct OwnThreadInterrupt {
     caller: Arc<dyn Interrupt>,
@@ -12,7 +12,7 @@ pub(crate) struct OwnThreadInterrupt {
 }
 
 impl OwnThreadInterrupt {
-    /// Returns the interrupt of work for a caller, if that has one.
+    /// Returns the interrupt of work for a caller, if the caller has one.
     pub(crate) fn of(caller: &MaybeInterrupt, deadline: Deadline) -> MaybeInterrupt {
         let caller = Arc::clone(caller.as_ref()?);
         Some(Arc::new(Self { caller, deadline }))
@@ -21,7 +21,7 @@ impl OwnThreadInterrupt {
 
 impl Interrupt for OwnThreadInterrupt {
     fn check(&self, _: u32) -> Result<(), InterruptReason> {
-        // The allowance of the caller is for the thread where its request began.
+        // The allowance of the caller applies to the thread on which its request began.
         self.caller.check(0)?;
         if self.deadline.has_passed() {
             return Err(InterruptReason::Deadline);
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Interrupt without any allowance, whose caller has gone or not.
+    /// Interrupt whose allowance is spent, and whose caller may have gone.
     #[derive(Debug)]
     struct Spent {
         abandoned: bool,

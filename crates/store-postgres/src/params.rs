@@ -1,17 +1,17 @@
-//! Parameters of reads as values, so that a read can be remembered and made later.
+//! Parameters of reads as values, so that a read can be stored and made later.
 use crate::columns::whole;
 use crate::database_error::DatabaseError;
 use tokio_postgres::types::ToSql;
 
 /// Parameters of a statement.
 pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
-/// Parameters that a statement takes along.
+/// Parameters that a statement owns.
 pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Send + Sync>>;
 
 /// Most rows of one statement that writes arrays.
 pub(crate) const ROWS_MAX: usize = 4_096;
 
-/// Returns a value of each row, as an array.
+/// Returns one value of each row, as an array.
 pub(crate) fn column<R, T>(rows: &[R], value: impl Fn(&R) -> T) -> Box<dyn ToSql + Send + Sync>
 where
     T: ToSql + Send + Sync + 'static,
@@ -19,7 +19,7 @@ where
     Box::new(rows.iter().map(value).collect::<Vec<T>>())
 }
 
-/// Returns a number of each row, as an array.
+/// Returns one number of each row, as an array.
 ///
 /// # Errors
 /// Fails if a number is too large to be stored.
@@ -86,7 +86,7 @@ impl Param {
         }
     }
 
-    /// Returns an empty array for values like this one, if there are arrays of its kind.
+    /// Returns an empty array for values like this one, if its kind has arrays.
     pub(crate) const fn array(&self) -> Option<Self> {
         Some(match self {
             Self::Big(_) => Self::Bigs(Vec::new()),
@@ -110,7 +110,7 @@ impl Param {
     }
 }
 
-/// Makes a list of parameters.
+/// Creates a list of parameters.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
         vec![$($crate::params::Param::from($value)),*]

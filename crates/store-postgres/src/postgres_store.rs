@@ -16,8 +16,8 @@ use workgraph_core::storage::CommitClock;
 
 const DATABASE_BYTES: &str = "SELECT pg_database_size(current_database())";
 
-/// Graph, journal, tokens and audit log in a PostgreSQL database that other nodes use, too. A clone is another handle on
-/// the same store.
+/// Graph, journal, tokens and audit log in a PostgreSQL database shared with other nodes. A clone is another handle on the same
+/// store.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pub(crate) database: Database,
@@ -30,7 +30,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens the store, and brings its tables to their newest form. All work runs on `runtime`.
+    /// Opens the store, and brings its tables to the newest version. All work runs on `runtime`.
     ///
     /// # Errors
     /// Fails as [`Database::open`] does.
@@ -65,7 +65,7 @@ impl PostgresStore {
         self.database.stats()
     }
 
-    /// Returns the bytes of the database on the server's disk, its log left out.
+    /// Returns the size of the database on the server's disk in bytes, without its log.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
@@ -79,7 +79,7 @@ impl PostgresStore {
         self.database.run(asked).await
     }
 
-    /// Forgets the answers of earlier loads and commits, as a store that was just opened has none: for measurements.
+    /// Forgets the answers of earlier loads and commits, as if the store had just been opened: for measurements.
     pub fn clear_cache(&self) {
         let mut cache = self.cache.lock();
         let seq = cache.seq();

@@ -5,14 +5,14 @@ use crate::transaction::PgTransaction;
 use std::time::Duration;
 use workgraph_core::MaybeInterrupt;
 
-/// Work on a transaction; boxed, so that all reads of one type of result are one piece of code.
+/// Work on a transaction; boxed, so that the code is compiled once for all reads with the same type of result.
 type ReadWork<T, E> = Box<dyn FnOnce(&mut PgTransaction<'_>) -> Result<T, E> + Send>;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 /// Lifts the limits of the connection for one transaction.
 const WITHOUT_LIMITS: &str =
     "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
-/// Longest time of a read of everything.
+/// Longest time of a read of the whole database.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 impl Database {
@@ -30,7 +30,7 @@ impl Database {
         self.read_within(timeout, interrupt, Box::new(read)).await
     }
 
-    /// Reads everything from one snapshot, for as long as it takes: for checks of the whole database.
+    /// Reads everything from one snapshot, without a time limit: for checks of the whole database.
     pub(crate) async fn read_everything<T, E>(
         &self,
         read: impl FnOnce(&mut PgTransaction<'_>) -> Result<T, E> + Send + 'static,
@@ -78,7 +78,7 @@ impl Database {
     where
         E: From<DatabaseError>,
     {
-        // A panic drops the connection too, which is then not in the pool any more.
+        // A panic also drops the connection, which then leaves the pool.
         let mut connection = OpenConnection::new(self, connection);
         let mut transaction =
             PgTransaction::new(connection.connected()?, self.runtime(), BEGIN, timeout)
@@ -104,7 +104,7 @@ impl Database {
     }
 }
 
-/// Connection that is closed unless it was taken out: a statement on it may not have ended.
+/// Connection that is closed unless it was taken out: a statement on it may still be running.
 pub(crate) struct OpenConnection {
     database: Database,
     connection: Option<Connection>,
@@ -128,7 +128,7 @@ impl OpenConnection {
         self.get().ok_or_else(gone)
     }
 
-    /// Gives the connection back to its pool, unless what was done on it broke it.
+    /// Returns the connection to its pool, unless the work on it broke it.
     pub(crate) fn give_back_after<T>(&mut self, done: &Result<T, DatabaseError>) {
         if !matches!(done, Err(error) if error.breaks_connection()) {
             drop(self.take());

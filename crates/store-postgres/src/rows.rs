@@ -1,7 +1,7 @@
 //! The tables as rows: reading them from one snapshot, and filling an empty database in one transaction.
 //!
-//! Everything is written in one transaction, so that a copy that is cut off leaves the database as it was. Statements are
-//! made from the list of tables; the types of their columns are those that the database has.
+//! Everything is written in one transaction, so that an interrupted copy leaves the database as it was. Statements are generated
+//! from the list of tables; the types of their columns come from the database.
 mod row_values;
 mod sealed_values;
 mod statements;
@@ -45,7 +45,7 @@ impl fmt::Debug for PgRows {
     }
 }
 
-/// A transaction that was not committed is rolled back: its connection is closed.
+/// Rolls back a transaction that was not committed, by closing its connection.
 impl Drop for PgRows {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
@@ -60,7 +60,7 @@ fn failed(error: impl Into<DatabaseError>) -> RowsError {
 }
 
 impl PgRows {
-    /// Begins to read a database as it is now. No node may be serving it.
+    /// Begins to read the current state of a database. No node may be serving it.
     ///
     /// # Errors
     /// Fails if the database cannot be reached, or a node serves it.
@@ -70,7 +70,7 @@ impl PgRows {
         Ok(rows)
     }
 
-    /// Begins to read a database as it is now, beside nodes that serve it.
+    /// Begins to read the current state of a database, while nodes may be serving it.
     ///
     /// # Errors
     /// Fails if the database cannot be reached.
@@ -78,7 +78,7 @@ impl PgRows {
         Self::begin(database, sql::BEGIN_SNAPSHOT)
     }
 
-    /// Begins to fill an empty database. Nodes cannot write to it meanwhile.
+    /// Begins to fill an empty database. Nodes cannot write to it until this ends.
     ///
     /// # Errors
     /// Fails if the database cannot be reached, a node serves it, or anything was committed to it.
@@ -136,7 +136,7 @@ impl PgRows {
 
     /// Returns a transaction for the primitives of the graph, inside that of the connection.
     fn transaction(&self) -> Result<PgTransaction<'_>, DatabaseError> {
-        // An empty statement, since the transaction has begun already.
+        // An empty statement, since the transaction has already begun.
         Ok(PgTransaction::new(
             self.connection()?,
             &self.runtime,
@@ -193,7 +193,7 @@ impl PgRows {
             return Ok(());
         }
         let (types, copy) = (sql::types(table), sql::copy_in(table));
-        // An alias that is too long for an index has a column more.
+        // An alias that is too long for an index has an additional column.
         let stored: Vec<Row> = match table.name {
             "alias" => rows
                 .iter()
@@ -295,7 +295,7 @@ impl PgRows {
             )),
             other => other,
         })?;
-        // The plans of a table without statistics are bad; if this fails, the database does it by itself, later.
+        // Without statistics, the plans for a table are bad; if this fails, the database does it later by itself.
         let analyzed = self.wait(|connection| async { connection.batch_execute("ANALYZE").await });
         if let Err(error) = analyzed {
             tracing::warn!(%error, "the database has no statistics of its tables yet");
@@ -307,7 +307,7 @@ impl PgRows {
     }
 }
 
-/// Returns a value of a key as the table has it.
+/// Returns a value of a key in the form in which the table stores it.
 fn stored_key(table: &Table, value: &Value) -> Value {
     match (table.name, value) {
         ("alias", Value::Text(alias)) => Value::Text(alias_key(alias).key.into_owned()),

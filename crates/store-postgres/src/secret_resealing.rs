@@ -1,4 +1,4 @@
-//! Conversion of webhook secrets to the form in which they are kept from now on.
+//! Conversion of webhook secrets to the new stored form.
 use crate::auth::{AuthTransaction, params};
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
@@ -9,10 +9,10 @@ use workgraph_auth::AuthStoreError;
 use workgraph_webhooks::{Reseal, ResealError};
 
 const SECRETS: &str = "SELECT id, secret FROM hook ORDER BY id";
-/// Only a secret that is still the one that was read: another node may have converted it.
+/// Only a secret that has not changed since it was read: another node may have converted it.
 const RESEAL: &str = "UPDATE hook h SET secret = n.after FROM unnest($1::bigint[], $2::text[], $3::text[]) \
     AS n (id, before, after) WHERE h.id = n.id AND h.secret = n.before";
-/// Writes the table anew, without the versions of rows that hold the old secrets.
+/// Rewrites the table without the row versions that contain the old secrets.
 const WIPE: &str = "VACUUM (FULL) hook";
 
 async fn replace(
@@ -30,12 +30,12 @@ async fn replace(
 }
 
 impl PostgresStore {
-    /// Converts the secrets of webhooks with `reseal`, each by its id, in one transaction, and removes the old ones from
-    /// the table. The server's log of changes, its standbys and backups made before keep them as long as they last.
+    /// Converts the secrets of webhooks with `reseal`, each by its id, in one transaction, and removes the old ones from the
+    /// table. The server's log of changes, its standbys and earlier backups keep them as long as they exist.
     ///
     /// # Errors
-    /// Fails if `reseal` or the database does. Then no secret is converted, or all are and the old ones are removed by
-    /// the server's next cleaning of the table.
+    /// Fails if `reseal` or the database does. Then no secret is converted, or all are and the server's next vacuum of the table
+    /// removes the old ones.
     pub async fn reseal_secrets(&self, reseal: &mut Reseal<'_>) -> Result<(), ResealError> {
         let mut changed = Vec::new();
         for row in self.query(SECRETS, params![]).await? {

@@ -1,13 +1,13 @@
-//! Loads without a transaction: each statement sees the newest state, and the last one of a wave says what was committed
-//! since the state of the facts.
+//! Loads without a transaction: each statement sees the newest state, and the last one of a wave returns what was committed since
+//! the state of the facts.
 //!
 //! ```text
 //!  facts at 7 ──► wave: statements, which see 7, 8 or 9, and at last ──► untouched answers, old and new, are true at 9:
 //!                 the stamp: now at 9; 8 and 9 touched these keys        they are the facts; the others are lacking
 //! ```
 //!
-//! A key that no commit between two states has touched has the same value in both, and in each between them. So nothing needs
-//! a snapshot that is begun and ended, which would be two more statements for each load, and a trip more for its connection.
+//! A key that no commit between two states has touched has the same value in both, and in each state between them. So loads need
+//! no snapshot, whose begin and end would cost two more statements for each load, and one more trip for its connection.
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;
@@ -27,10 +27,10 @@ use workgraph_core::engine::waves::{FactCache, FactKey, Facts, GraphAnswer, Grap
 use workgraph_core::storage::{GraphStoreError, ReadQuery, ReadView, Seq};
 use workgraph_core::{Interrupt, InterruptReason, MaybeInterrupt};
 
-/// Steps that the attempts of one load may take on a thread that serves other requests, too.
+/// Steps that the attempts of one load may take on a thread that also serves other requests.
 const STEPS_MAX: u32 = 8_192;
 
-/// Failure of a load, which may be one of its connection.
+/// Failure of a load, possibly of its connection.
 enum LoadError {
     Store(GraphStoreError),
     Database(DatabaseError),
@@ -48,7 +48,7 @@ impl From<DatabaseError> for LoadError {
     }
 }
 
-/// Interrupt that stops work after [`STEPS_MAX`] steps, and when the one of its caller does.
+/// Interrupt that stops work after [`STEPS_MAX`] steps, or when the caller's interrupt does.
 #[derive(Debug)]
 struct StepBudget {
     caller: MaybeInterrupt,
@@ -67,17 +67,17 @@ impl StepBudget {
 impl Interrupt for StepBudget {
     fn check(&self, steps: u32) -> Result<(), InterruptReason> {
         if let Some(caller) = &self.caller {
-            // What is done here takes the place of waiting, and the allowance is for the work after it.
+            // This work replaces waiting, and the allowance is for the work after it.
             caller.check(0)?;
         }
-        // One thread at a time checks.
+        // Only one thread checks at a time.
         let left = self.left.load(Ordering::Relaxed).checked_sub(steps);
         self.left.store(left.unwrap_or(0), Ordering::Relaxed);
         left.map(drop).ok_or(InterruptReason::AllowanceSpent)
     }
 }
 
-/// Facts of the state that a load has come to.
+/// Facts of the current state of a load.
 struct LoadState {
     facts: Facts,
     /// Reads that were made for the facts.
@@ -90,7 +90,7 @@ impl LoadState {
         Self { facts, reads }
     }
 
-    /// Adds the answers of a wave, and goes on to the state of its stamp with all that is still true there.
+    /// Adds the answers of a wave, and moves on to the state of its stamp with everything that is still true there.
     fn add(
         &mut self,
         wave: Vec<GraphRead>,
@@ -118,13 +118,14 @@ impl LoadState {
 }
 
 impl Stamp {
-    /// Returns the answers, of states between that after the commit `since` and this one, that are true of this one.
+    /// Returns those answers that are true of this state; they come from states between the one after the commit `since` and this
+    /// one.
     fn still_true(
         &self,
         since: Seq,
         answers: impl Iterator<Item = (GraphRead, GraphAnswer)>,
     ) -> Vec<(GraphRead, GraphAnswer)> {
-        // A database that has lost commits, or a way that is not known, leaves nothing.
+        // If the database has lost commits, or the touched keys are unknown, nothing remains.
         let Some(touched) = self.touched().filter(|_| self.seq() > since) else {
             return Vec::new();
         };
@@ -139,18 +140,18 @@ impl Stamp {
 }
 
 impl PgTransaction<'_> {
-    /// Notes the statements of reads, and after them that of a stamp.
+    /// Notes the statements of reads, followed by that of a stamp.
     fn noted(mut self, reads: &[GraphRead], since: Seq) -> Wave {
         self.wave = Some(Wave::default());
         for read in reads {
-            // Without rows, nothing that is made of them counts.
+            // Without rows, the results do not count.
             let _ = read.run_in(&mut self);
         }
         drop(self.stamp(since));
         self.wave.unwrap_or_default()
     }
 
-    /// Returns the answers and the stamp that are made of the rows of a wave.
+    /// Returns the answers and the stamp from the rows of a wave.
     fn answers_from_rows(
         mut self,
         wave: Wave,
@@ -170,9 +171,9 @@ impl PgTransaction<'_> {
 }
 
 impl Database {
-    /// Answers a query in waves without a transaction, and takes from the cache what no commit has touched since it was
-    /// kept. Returns `None` if that takes too many waves, for the state that changes meanwhile, or too many steps, for the
-    /// size of the answer: then a snapshot is to be read, on a thread that may block.
+    /// Answers a query in waves without a transaction, and takes from the cache what no commit has touched since it was kept.
+    /// Returns `None` if that takes too many waves, because the state keeps changing, or too many steps, because the answer is
+    /// large: then a snapshot must be read, on a thread that may block.
     pub(crate) async fn load_stamped(
         &self,
         query: ReadQuery,
@@ -231,7 +232,7 @@ impl Database {
                 stamp.apply(since, &mut cache);
                 state.add(wave, answers, &stamp, &mut cache)?;
                 if *trips == 1 || stamp.seq() != since {
-                    // A guess answers narrower reads, too. What was touched just now is read if an attempt lacks it.
+                    // A guess also answers narrower reads. What was just touched is read only if an attempt lacks it.
                     cache.fill(&mut state.facts, kept.clone())?;
                 }
             }
@@ -256,7 +257,7 @@ impl Database {
         Ok(None)
     }
 
-    /// Makes reads in one trip, and after them reads the state that they may be of.
+    /// Makes reads in one trip, followed by a read of the state to which they may belong.
     async fn stamped_wave(
         &self,
         connection: &Connection,
@@ -289,7 +290,7 @@ mod tests {
 
     const LISTS: usize = 3;
 
-    /// Step of a load, or of others meanwhile.
+    /// Step of a load, or of others at the same time.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         /// A commit changes a list.
@@ -314,8 +315,8 @@ mod tests {
         (GraphRead::CountIn { dst, rel }, FactKey::list(dst, rel))
     }
 
-    /// Runs a load and compares what it knows at each stamp with what is true there. Stamps that tell of no touched keys
-    /// are the fault that must be noticed.
+    /// Runs a load and compares its facts at each stamp with the true state. Stamps without touched keys are the fault that must
+    /// be detected.
     fn run(steps: &[Step], tells_touched: bool) -> Result<(), String> {
         let (mut counts, mut log) = ([0_u64; LISTS], Vec::new());
         let (mut state, mut cache) = (LoadState::at(0), FactCache::new(1 << 16, 0));

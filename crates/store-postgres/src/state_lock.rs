@@ -1,4 +1,4 @@
-//! Lock of the row of `store_state`: a transaction that writes takes it first, but for rows of new nodes, and writes the row
+//! Lock of the row of `store_state`: a transaction that writes takes it first, except for rows of new nodes, and writes the row
 //! back before it commits.
 use crate::columns::{number, whole};
 use crate::database_error::DatabaseError;
@@ -15,8 +15,8 @@ const LOCK: &str = "WITH attempt AS (INSERT INTO write_attempt (id) VALUES (gen_
 const STORE: &str = "UPDATE store_state SET seq = $1, floor = $2, audit_seq = $3, audit_gid = $4, audit_at = $5, \
     audit_digest = $6";
 
-/// Locks the row and writes the state after commits into it, if it is still the one to which they were applied;
-/// otherwise it fails: see [`DatabaseError::Outdated`]. Where the log gets no rows, it may be at any end.
+/// Locks the row and writes the state after commits into it, if it is still the state to which they were applied; otherwise it
+/// fails: see [`DatabaseError::Outdated`]. If the commits have no audit rows, the log may have any end.
 const MOVE: &str = "WITH moved AS (UPDATE store_state SET seq = $2, floor = greatest(floor, $3), \
     audit_seq = coalesce($5, audit_seq), audit_gid = coalesce($6, audit_gid), audit_at = coalesce($7, audit_at), \
     audit_digest = coalesce($8, audit_digest) \
@@ -39,7 +39,7 @@ fn end_columns(end: Option<AuditLogEnd>) -> Result<EndColumns, DatabaseError> {
     ))
 }
 
-/// Move of the row of the store's state by commits that were applied to the state before them.
+/// Move of the store's state row by commits that were applied to the state before them.
 #[derive(Debug)]
 pub(crate) struct StateMove {
     /// Commit before them, and the last of them.
@@ -52,8 +52,8 @@ pub(crate) struct StateMove {
 }
 
 impl StateMove {
-    /// Returns the statement that locks the row and moves it. It fails if the state is not the one before the commits, or
-    /// if the log, where they have rows for it, has another end.
+    /// Returns the statement that locks the row and moves it. It fails if the state is not the one before the commits, or if they
+    /// have audit rows and the log has another end.
     pub(crate) fn statement(
         &self,
         attempt: &WriteAttempt,
@@ -79,7 +79,7 @@ impl StateMove {
 }
 
 impl PgTransaction<'_> {
-    /// Locks the row of the store's state, which makes this a transaction that has locked it.
+    /// Locks the row of the store's state, and marks the transaction as having locked it.
     pub(crate) fn lock_state(&mut self) -> Result<(), DatabaseError> {
         let rows = self.read(LOCK, params![])?;
         let row = rows

@@ -1,10 +1,10 @@
-//! Statements that write, made before they are sent.
+//! Statements that write, created before they are sent.
 use crate::params::OwnedParams;
 
-/// A statement with the parameters that it takes along.
+/// Statement with the parameters that it owns.
 pub(crate) type OwnedStatement = (&'static str, OwnedParams);
 
-/// Statements that write, in the order in which they are to be sent.
+/// Statements that write, in the order in which they are sent.
 #[derive(Default)]
 pub(crate) struct StatementList {
     statements: Vec<OwnedStatement>,

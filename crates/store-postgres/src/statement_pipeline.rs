@@ -1,4 +1,4 @@
-//! Statements that are sent together, each of which sees what those before it did.
+//! Statements that are sent together; each sees the effects of those before it.
 use crate::database::Connection;
 use crate::database_error::DatabaseError;
 use crate::params::Params;
@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 /// A statement with its parameters.
 pub(crate) type Statement<'p> = (&'static str, Params<'p>);
 
-/// Sends statements together, in this order, each of which sees what those before it did; after `before`, if that is
-/// given. Returns the rows of each.
+/// Sends statements together, in this order; each sees the effects of those before it. They follow `before`, if that is given.
+/// Returns the rows of each.
 ///
 /// # Errors
 /// Fails with the first error; then none of the later statements was executed, if all are in one transaction.
@@ -34,7 +34,7 @@ pub(crate) async fn pipeline_all(
     statements: &[Statement<'_>],
     after: Option<&str>,
 ) -> Result<Vec<Vec<Row>>, DatabaseError> {
-    // All are prepared first: one that must be prepared in between would be sent after those that follow it.
+    // All are prepared first: one that is prepared in between would be sent after its successors.
     let mut prepared = Vec::with_capacity(statements.len());
     for (sql, _) in statements {
         prepared.push(connection.prepare_cached(sql).await?);

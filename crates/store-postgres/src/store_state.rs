@@ -1,4 +1,4 @@
-//! Row of the table `store_state`, of which there is one.
+//! The single row of the table `store_state`.
 use crate::columns::{gid_or_none, number};
 use crate::database_error::DatabaseError;
 use tokio_postgres::Row;
@@ -8,7 +8,7 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::Seq;
 
-/// Numbers of the store as a transaction that writes sees them.
+/// Numbers of the store as seen by a transaction that writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StoreState {
     /// Sequence number of the last commit.
@@ -46,7 +46,7 @@ impl AuditLogEnd {
         }))
     }
 
-    /// Returns a row as it stands in the log after its last row, and the new end of the log.
+    /// Returns a row with its place in the log after the last row, and the new end of the log.
     pub(crate) fn append(last: Option<Self>, row: AuditRow) -> (AuditRow, Self) {
         let row = row.appended_after(last.map(|last| (last.gid, last.at)));
         let before = last.map_or(ChainPosition::START, |last| last.head);

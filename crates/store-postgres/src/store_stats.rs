@@ -3,7 +3,7 @@
 /// Figures of a store for its operators, since it was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoreStats {
-    /// Number of reads: loads, and looks at the journal and the audit log.
+    /// Number of reads: loads, and reads of the journal and the audit log.
     pub reads: u64,
     /// Number of times that the reads waited for the database.
     pub read_trips: u64,
@@ -11,7 +11,7 @@ pub struct StoreStats {
     pub batches: u64,
     /// Number of times that they waited for the database.
     pub write_trips: u64,
-    /// Number of times that anything else waited for it: what is asked and decided about tokens, apps and webhooks.
+    /// Number of times that other work waited for it: reads and decisions about tokens, apps and webhooks.
     pub statement_trips: u64,
     /// Number of connections that are open.
     pub connections: u64,

@@ -7,7 +7,7 @@ use tokio_postgres::types::FromSql;
 use workgraph_auth::SecretDigest;
 use workgraph_core::model::time::Time;
 
-/// Returns the error of a column that is not a `what`.
+/// Returns the error of a column that does not contain a `what`.
 pub(crate) fn not_a(column: usize, what: &str) -> DatabaseError {
     DatabaseError::Failed(format!(
         "column {column} of a row is not a {what} this program knows"
@@ -31,7 +31,7 @@ pub(crate) fn maybe_number(row: &Row, at: usize) -> Stored<Option<u64>> {
         .map_err(|_| not_a(at, "number"))
 }
 
-/// Returns the number in a column whose type here is smaller than there.
+/// Returns the number in a column whose type here is smaller than in the table.
 pub(crate) fn small<T: TryFrom<i64>>(row: &Row, at: usize) -> Stored<T> {
     T::try_from(get(row, at)?).map_err(|_| not_a(at, "number"))
 }
@@ -77,8 +77,8 @@ pub(crate) fn millis(at: SystemTime) -> i64 {
 /// Character that begins an escape in a stored text.
 const ESCAPE: char = '\u{1}';
 
-/// Converts a text to its stored form. PostgreSQL keeps no character U+0000 in a text, but people and programs may
-/// send one: it is stored as U+0001 and `0`, and U+0001 itself as U+0001 and `1`. Almost no text is changed.
+/// Converts a text to its stored form. PostgreSQL cannot store the character U+0000 in a text, but people and programs may send
+/// one: it is stored as U+0001 and `0`, and U+0001 itself as U+0001 and `1`. Almost no text is changed.
 pub(crate) fn text_to_store(text: &str) -> Cow<'_, str> {
     if !text.contains(['\0', ESCAPE]) {
         return Cow::Borrowed(text);

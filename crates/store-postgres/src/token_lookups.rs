@@ -1,7 +1,7 @@
-//! Look-ups of tokens, sent together, and beside them what was committed since the cache was brought up to date.
+//! Look-ups of tokens, sent together, along with a read of what was committed since the cache was brought up to date.
 //!
-//! Nearly every request begins with one. Those that come while others are under way wait for each other and go in one
-//! trip, so that the database has less to do the more requests there are.
+//! Nearly every request begins with a look-up. Look-ups that arrive while others are under way are collected for one trip, so
+//! that the more requests there are, the less work each one causes.
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::reader::OpenConnection;
@@ -18,7 +18,7 @@ use workgraph_core::storage::Seq;
 
 /// Most look-ups of one trip.
 const BATCH: usize = 256;
-/// Most look-ups in the queue; when it is full, callers wait until there is room.
+/// Most look-ups in the queue; if it is full, callers wait for room.
 const QUEUE: usize = 1024;
 /// Most trips under way. With two of them, one is answered while the next is collected.
 const TRIPS: usize = 2;
@@ -27,7 +27,7 @@ const TRIPS: usize = 2;
 pub(crate) struct FoundToken {
     /// Row of the token, if there is one.
     pub(crate) row: Option<Arc<Row>>,
-    /// Last commit at a time after the look-up began, if it was asked for.
+    /// Last commit at a time after the look-up began, if requested.
     pub(crate) last_commit: Option<Seq>,
 }
 
@@ -56,7 +56,7 @@ impl TokenLookups {
         Self { queue }
     }
 
-    /// Finds the row of the token with a digest. The statement takes an array of digests, and has the digest in its second
+    /// Finds the row of the token with a digest. The statement takes an array of digests, and returns the digest in its second
     /// column.
     pub(crate) async fn find(&self, sql: &'static str, digest: [u8; 32]) -> Found {
         let (answer, found) = oneshot::channel();
@@ -71,7 +71,7 @@ impl TokenLookups {
     }
 }
 
-/// Makes look-ups until nobody can ask for more.
+/// Makes look-ups until nobody can request more.
 async fn run(
     database: Database,
     cache: Arc<Mutex<FactCache>>,
@@ -101,7 +101,7 @@ async fn run(
     }
 }
 
-/// Gives each look-up its answer.
+/// Sends the answer to each look-up.
 fn answer(batch: Vec<PendingLookup>, found: Result<FoundTokens, DatabaseError>) {
     for lookup in batch {
         let found = match &found {
@@ -116,7 +116,7 @@ fn answer(batch: Vec<PendingLookup>, found: Result<FoundTokens, DatabaseError>) 
     }
 }
 
-/// Rows by their digests, and the last commit, if it was asked for.
+/// Rows by their digests, and the last commit, if requested.
 type FoundTokens = (HashMap<Vec<u8>, Arc<Row>>, Option<Seq>);
 
 /// Finds tokens, and brings the cache up to date.

@@ -30,7 +30,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(25);
 pub(crate) struct PgTransaction<'c> {
     connection: &'c Connection,
     runtime: &'c Handle,
-    /// Statement that begins the transaction, until it was sent: it goes along with the first one.
+    /// Statement that begins the transaction, until it is sent along with the first one.
     begin: Option<&'static str>,
     deadline: Deadline,
     interrupt: MaybeInterrupt,
@@ -38,22 +38,22 @@ pub(crate) struct PgTransaction<'c> {
     pending: Vec<PendingStatement<'c>>,
     /// Statements that are noted, or sent together.
     pub(crate) wave: Option<Wave>,
-    /// Last commit that a transaction which only reads shows, once it was read.
+    /// Last commit that a read-only transaction shows, after it was read.
     pub(crate) shown: Option<Seq>,
-    /// Locked row of a transaction that writes; `None` in one that reads, and before the lock.
+    /// Locked row of a transaction that writes; `None` before the lock and in one that reads.
     pub(crate) state: Option<StoreState>,
-    /// Attempt to commit of a transaction that writes.
+    /// Commit attempt of a transaction that writes.
     pub(crate) attempt: Option<WriteAttempt>,
     /// True if the transaction writes, so that it locks the state first.
     is_writing: bool,
-    /// True while a statement is waited for: what is left then is in doubt.
+    /// True while waiting for a statement: if the wait is abandoned, the connection is in doubt.
     busy: bool,
-    /// Number of times that it waited for rows, or for writes to be done.
+    /// Number of times that it waited for rows, or for writes to complete.
     trips: u32,
 }
 
 impl<'c> PgTransaction<'c> {
-    /// Makes a transaction that begins with its first statement.
+    /// Creates a transaction that begins with its first statement.
     pub(crate) fn new(
         connection: &'c Connection,
         runtime: &'c Handle,
@@ -77,12 +77,12 @@ impl<'c> PgTransaction<'c> {
         }
     }
 
-    /// Makes one that notes reads, or finds their rows among those of a wave; it sends nothing.
+    /// Creates a transaction that notes reads, or finds their rows among those of a wave; it sends nothing.
     pub(crate) fn noting(connection: &'c Connection, runtime: &'c Handle) -> Self {
         Self::new(connection, runtime, "", Duration::ZERO)
     }
 
-    /// Makes it one that writes.
+    /// Turns this into a transaction that writes.
     pub(crate) fn writing(self) -> Self {
         Self {
             is_writing: true,
@@ -90,12 +90,12 @@ impl<'c> PgTransaction<'c> {
         }
     }
 
-    /// Returns true if it writes.
+    /// Returns true if the transaction writes.
     pub(crate) const fn writes(&self) -> bool {
         self.is_writing
     }
 
-    /// Makes the interrupt stop it.
+    /// Lets the interrupt stop the transaction.
     pub(crate) fn interrupted_by(self, interrupt: MaybeInterrupt) -> Self {
         Self { interrupt, ..self }
     }
@@ -110,7 +110,7 @@ impl<'c> PgTransaction<'c> {
         self.begin.is_none()
     }
 
-    /// Returns true if no statement was left before its answer came.
+    /// Returns true if no statement was abandoned before its answer came.
     pub(crate) fn is_idle(&self) -> bool {
         !self.busy && self.pending.is_empty()
     }
@@ -127,7 +127,7 @@ impl<'c> PgTransaction<'c> {
         let work = async move {
             let rows = connection.query(&statement, params);
             match begin {
-                // Both are sent before the first answer is waited for; the connection keeps their order.
+                // Both are sent before waiting for the first answer; the connection keeps their order.
                 Some(begin) => {
                     let (begun, rows) =
                         futures_util::future::join(connection.batch_execute(begin), rows).await;
@@ -168,7 +168,7 @@ impl<'c> PgTransaction<'c> {
         Ok(self.rows(sql, params)?.into_iter().next())
     }
 
-    /// Runs a statement that returns no rows; returns how many rows it changed.
+    /// Runs a statement that returns no rows; returns the number of rows that it changed.
     pub(crate) fn run(
         &mut self,
         sql: &'static str,
@@ -184,8 +184,8 @@ impl<'c> PgTransaction<'c> {
         }
     }
 
-    /// Sends a statement without waiting for it. Later statements see what it did; its failure is that of the next one
-    /// that waits, or of [`flush`](Self::flush).
+    /// Sends a statement without waiting for it. Later statements see its effects; its failure is reported by the next one that
+    /// waits, or by [`flush`](Self::flush).
     pub(crate) fn send(
         &mut self,
         sql: &'static str,
@@ -217,7 +217,7 @@ impl<'c> PgTransaction<'c> {
         }));
     }
 
-    /// Waits for all statements that were sent; returns the error of the first that failed.
+    /// Waits for all sent statements; returns the error of the first that failed.
     pub(crate) fn flush(&mut self) -> Result<(), DatabaseError> {
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() {
@@ -233,8 +233,8 @@ impl<'c> PgTransaction<'c> {
         })?
     }
 
-    /// Takes the outcomes of pending statements that were answered before a later one was: the connection keeps their
-    /// order. One that was left pending would put the connection in doubt.
+    /// Takes the outcomes of pending statements that were answered before a later one: the connection keeps their order. A
+    /// statement left pending would put the connection in doubt.
     fn settle_answered(&mut self) -> Result<(), DatabaseError> {
         let mut first = Ok(());
         self.pending.retain_mut(|statement| {
@@ -266,8 +266,8 @@ impl<'c> PgTransaction<'c> {
         self.pending.push(statement);
     }
 
-    /// Returns the error of the first pending statement that failed, or else this one: after a failure the database
-    /// refuses all that follows.
+    /// Returns the error of the first pending statement that failed, or else this one: after a failure the database refuses all
+    /// later statements.
     fn first_error(&mut self, error: DatabaseError) -> DatabaseError {
         match self.flush() {
             Err(first) => first,
@@ -313,8 +313,8 @@ impl<'c> PgTransaction<'c> {
     }
 }
 
-/// Polls a statement for the first time, which puts it on its connection. It is seldom answered by then, and fails if it
-/// could not be sent.
+/// Polls a statement for the first time, which sends it on its connection. It is seldom answered at once; it fails if it could
+/// not be sent.
 pub(crate) fn first_poll<F: Future + Unpin>(
     runtime: &Handle,
     statement: &mut F,
@@ -323,15 +323,15 @@ pub(crate) fn first_poll<F: Future + Unpin>(
     statement.now_or_never()
 }
 
-/// Waits for work on a connection, until its deadline or until the interrupt stops it. After an error, what became of the
-/// work is not known, and the connection is to be closed.
+/// Waits for work on a connection, until its deadline or until the interrupt stops it. After an error, the outcome of the work is
+/// unknown, and the connection must be closed.
 pub(crate) async fn wait_for<T>(
     work: impl Future<Output = T>,
     deadline: Deadline,
     interrupt: &MaybeInterrupt,
 ) -> Result<T, DatabaseError> {
     let mut work = std::pin::pin!(work);
-    // A prepared statement is known already.
+    // A prepared statement is already known.
     if let Some(done) = work.as_mut().now_or_never() {
         return Ok(done);
     }

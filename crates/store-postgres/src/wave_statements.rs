@@ -16,7 +16,7 @@ pub(crate) struct Read {
     pub(crate) params: Vec<Param>,
 }
 
-/// Place of the rows of a read among those of the statements that were sent.
+/// Position of the rows of a read among those of the sent statements.
 #[derive(Clone, Copy)]
 enum Place {
     /// All rows of a statement.
@@ -27,7 +27,7 @@ enum Place {
     Last(usize, i64),
 }
 
-/// Reads as they are sent: several of one kind are one statement.
+/// Reads as they are sent: several of one kind become one statement.
 #[derive(Default)]
 pub(crate) struct JoinedReads {
     pub(crate) reads: Vec<Read>,
@@ -51,7 +51,7 @@ impl JoinedReads {
         joined
     }
 
-    /// Adds a read to a statement that makes several like it; `None` if it is better made by itself.
+    /// Adds a read to a statement that makes several like it; `None` if it is better made alone.
     fn place<'r>(
         &mut self,
         read: &'r Read,
@@ -107,7 +107,7 @@ impl JoinedReads {
     }
 }
 
-/// Returns rows by the number in their first or last column; those of one number follow each other.
+/// Returns rows by the number in their first or last column; rows with the same number are adjacent.
 fn runs(rows: Vec<Row>, is_last: bool) -> Result<Vec<(i64, Vec<Row>)>, DatabaseError> {
     let mut runs: Vec<(i64, Vec<Row>)> = Vec::new();
     for row in rows {
@@ -128,10 +128,10 @@ fn runs(rows: Vec<Row>, is_last: bool) -> Result<Vec<(i64, Vec<Row>)>, DatabaseE
 /// Statements of one wave.
 #[derive(Default)]
 pub(crate) struct Wave {
-    /// Position of each in the lists.
+    /// Position of each statement in the lists.
     pub(crate) positions: HashMap<Read, usize>,
     pub(crate) reads: Vec<Read>,
-    /// Rows of each; none while statements are noted.
+    /// Rows of each statement; empty while statements are noted.
     pub(crate) rows: Vec<Rows>,
 }
 
@@ -155,7 +155,8 @@ mod tests {
     use crate::graph_statements as statements;
     use crate::params::params;
 
-    /// Reads of one kind are one statement; a single scan, and what differs in more than its gid, is made by itself.
+    /// Checks that reads of one kind become one statement, while a single scan, and reads that differ in more than their gid, are
+    /// made alone.
     #[test]
     fn reads_of_one_kind_are_joined() {
         let read = |sql, params| Read { sql, params };

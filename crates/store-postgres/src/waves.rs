@@ -1,8 +1,7 @@
 //! Waves: all reads that a load or a group of commits lacks are made in one trip.
 //!
-//! The engine says what it lacks ([`workgraph_core::engine::waves`]). The same code that makes a read by itself makes
-//! it here, twice: the first time its statements are noted, then all are sent together, and the second time it finds
-//! their rows.
+//! The engine lists the reads that it lacks ([`workgraph_core::engine::waves`]). The same code that makes a single read runs here
+//! twice: the first time its statements are noted, then all are sent together, and the second time it finds their rows.
 use crate::columns::{bound, limit, number};
 use crate::database_error::DatabaseError;
 use crate::params::{Param, params};
@@ -24,19 +23,19 @@ use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView, Seq
 
 /// Most attempts of one load, with facts from trips or from the cache.
 pub(crate) const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
-/// Most commits of which the touched keys are read; a cache that is further behind starts anew.
+/// Most commits whose touched keys are read; a cache that is further behind starts again empty.
 const TOUCHED_COMMITS_MAX: usize = 1_000;
-/// The last commit, and the keys that commits after one touched, of one state.
+/// The last commit, and the keys that commits after a given one touched, all of one state.
 pub(crate) const TOUCHED_SINCE: &str = "SELECT s.seq, j.seq, j.touched FROM store_state s LEFT JOIN \
     (SELECT seq, touched FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2) j ON true ORDER BY j.seq";
 const TOUCHED: &str = "SELECT touched FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2";
 
-/// Returns the parameters of [`TOUCHED_SINCE`] a commit.
+/// Returns the parameters of [`TOUCHED_SINCE`] for a commit.
 pub(crate) fn touched_since_params(since: Seq) -> (i64, i64) {
     (bound(since), limit(TOUCHED_COMMITS_MAX))
 }
 
-/// Reads that are made beside those of a wave.
+/// Additional reads of a wave.
 #[derive(Clone, Copy, Default)]
 struct Beside {
     /// Commit since which the touched keys are read.
@@ -45,16 +44,16 @@ struct Beside {
     locks: bool,
 }
 
-/// State of the graph, and the way to it.
+/// State of the graph, with the keys touched on the way to it.
 pub(crate) struct Stamp {
     /// Last commit.
     seq: Seq,
-    /// Keys that were touched on the way; `None` if they are not known.
+    /// Keys touched on the way; `None` if they are unknown.
     touched: Option<Vec<FactKey>>,
 }
 
 impl Stamp {
-    /// Reads the rows of [`TOUCHED_SINCE`] a commit.
+    /// Reads the rows of [`TOUCHED_SINCE`] for a commit.
     pub(crate) fn read(rows: &[Row], since: Seq) -> Result<Self, DatabaseError> {
         let first = rows.first();
         let first = first.ok_or_else(|| DatabaseError::unreadable("store_state"))?;
@@ -94,12 +93,12 @@ impl Stamp {
         self.seq
     }
 
-    /// Returns the keys that were touched on the way; `None` if they are not known.
+    /// Returns the keys touched on the way; `None` if they are unknown.
     pub(crate) fn touched(&self) -> Option<&[FactKey]> {
         self.touched.as_deref()
     }
 
-    /// Brings a cache to the state. One that knows of later commits than the database, which has lost them, forgets
+    /// Brings a cache to this state. If the cache is ahead of the database, the database has lost commits, and the cache forgets
     /// everything.
     pub(crate) fn apply(&self, since: Seq, cache: &mut FactCache) {
         if self.seq < since {
@@ -115,7 +114,7 @@ impl Stamp {
 }
 
 impl PgTransaction<'_> {
-    /// Returns the rows of a read of the snapshot: those of the present wave, or else from the database.
+    /// Returns the rows of a read of the snapshot: from the current wave, or else from the database.
     pub(crate) fn read(
         &mut self,
         sql: &'static str,
@@ -150,7 +149,7 @@ impl PgTransaction<'_> {
         beside: Beside,
     ) -> Result<(Vec<GraphAnswer>, Option<Stamp>), GraphStoreError> {
         self.wave = Some(Wave::default());
-        // Without rows, nothing that is made of them counts.
+        // Without rows, the results do not count.
         drop(self.state_beside(beside));
         for read in reads {
             let _ = read.run_in(self);
@@ -179,7 +178,7 @@ impl PgTransaction<'_> {
         Ok((answers?, stamp))
     }
 
-    /// Returns the state, and what commits touched on the way to it, if that is asked for.
+    /// Returns the state, and the keys that commits touched on the way to it, if requested.
     fn state_beside(&mut self, beside: Beside) -> Result<Option<Stamp>, GraphStoreError> {
         let Some(since) = beside.since else {
             match beside.locks {
@@ -216,8 +215,8 @@ impl PgTransaction<'_> {
         }
     }
 
-    /// Locks the state, and applies change sets to it in waves. Returns them with the facts from which they were applied;
-    /// `None` if they take too many waves.
+    /// Locks the state, and applies change sets to it in waves. Returns them with the facts from which they were applied; `None`
+    /// if that takes too many waves.
     pub(crate) fn lock_and_apply(
         &mut self,
         sets: &[&Changes],
@@ -228,15 +227,15 @@ impl PgTransaction<'_> {
         self.in_waves(cache, guesses.collect(), attempt)
     }
 
-    /// Makes attempts at something until one lacks no reads; `None` if they take too many waves. In a transaction that
-    /// writes, the first wave locks the state.
+    /// Makes attempts until one lacks no reads; `None` if that takes too many waves. In a transaction that writes, the first wave
+    /// locks the state.
     fn in_waves<T>(
         &mut self,
         cache: &Mutex<FactCache>,
         guesses: Vec<GraphRead>,
         attempt: impl Fn(&mut Facts, &CacheAt<'_>) -> Result<T, Vec<GraphRead>>,
     ) -> Result<Option<(Facts, T)>, GraphStoreError> {
-        // The first trip brings what was touched, and what the cache does not have in any case.
+        // The first trip reads the touched keys, and everything that the cache lacks in any case.
         let (since, kept, mut wave) = {
             let mut cache = cache.lock();
             let (kept, lacking): (Vec<_>, Vec<_>) = guesses
@@ -251,7 +250,7 @@ impl PgTransaction<'_> {
         if let Some((stamp, since)) = stamp.zip(since) {
             let mut cache = cache.lock();
             stamp.apply(since, &mut cache);
-            // What was touched just now is read if an attempt lacks it.
+            // What was just touched is read only if an attempt lacks it.
             cache.fill(&mut facts, kept)?;
         }
         let cache_at = CacheAt::new(cache, seq);
@@ -284,8 +283,8 @@ impl PgTransaction<'_> {
         engine::load::load(self, query, viewer)
     }
 
-    /// Applies change sets to the state that this transaction has locked, and may have changed, in waves; `None` if they
-    /// take too many.
+    /// Applies change sets in waves to the state that this transaction has locked, and may have changed; `None` if that takes too
+    /// many waves.
     pub(crate) fn apply_in_waves(
         &mut self,
         sets: &[&Changes],
@@ -313,7 +312,7 @@ pub(crate) fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>
     }
 }
 
-/// Returns the guesses of a query; not those of its viewer if the cache has the viewer.
+/// Returns the guesses of a query; without those of its viewer if the cache has the viewer.
 pub(crate) fn guesses(query: &ReadQuery, cache: &Mutex<FactCache>) -> Vec<GraphRead> {
     load_guesses(query, cache.lock().viewer(query.viewer).is_none())
 }
@@ -331,7 +330,7 @@ impl<'c> CacheAt<'c> {
         Self { cache, seq, viewer }
     }
 
-    /// Looks into the cache, unless it has gone on to another state.
+    /// Reads the cache, unless it has moved on to another state.
     fn at<T>(&self, look: impl FnOnce(&mut FactCache) -> Option<T>) -> Option<T> {
         let mut cache = self.cache.lock();
         (cache.seq() == self.seq)
@@ -361,7 +360,7 @@ impl AttemptCache for CacheAt<'_> {
     }
 }
 
-/// Applies change sets to the state of facts, which take from the cache what they lack.
+/// Applies change sets to the state of facts, with a cache for the reads that the facts lack.
 fn applied(
     facts: &mut Facts,
     sets: &[&Changes],
@@ -370,7 +369,7 @@ fn applied(
     outcome(apply_attempt_with(facts, cache, sets))
 }
 
-/// Answers a query from facts, which take from the cache what they lack.
+/// Answers a query from facts, with a cache for the reads that the facts lack.
 pub(crate) fn loaded(
     facts: &mut Facts,
     query: &ReadQuery,
@@ -382,8 +381,7 @@ pub(crate) fn loaded(
     }
 }
 
-/// Answers a query from what the cache knows of the state after a commit, or of a later one; `None` if it does not know
-/// enough.
+/// Answers a query from the cache, of the state after a commit or a later one; `None` if the cache lacks something.
 pub(crate) fn load_from_cache(
     query: &ReadQuery,
     min_seq: Seq,
@@ -393,11 +391,11 @@ pub(crate) fn load_from_cache(
     if facts.seq() < min_seq {
         return Ok(None);
     }
-    // A guess that is not known may be useless.
+    // An unknown guess may be useless.
     let guesses = guesses(query, cache);
     cache.lock().fill(&mut facts, guesses)?;
     let cache_at = CacheAt::new(cache, facts.seq());
-    // Attempts are made as long as the cache has the reads that the last one lacked.
+    // Attempts continue as long as the cache has the reads that the last one lacked.
     for _ in 0..ATTEMPTS_MAX {
         let lacking = match loaded(&mut facts, query, &cache_at) {
             Ok(view) => return view.map(Some),
@@ -414,7 +412,7 @@ pub(crate) fn load_from_cache(
 mod tests {
     use super::*;
 
-    /// A database that takes the place of one with later commits has lost them.
+    /// Checks that a cache starts again if the database was replaced by one that has lost later commits.
     #[test]
     fn a_cache_that_is_ahead_of_the_database_begins_anew() {
         for (seq, touched, expected) in [(3, Some(vec![]), 3), (7, None, 7), (5, Some(vec![]), 5)] {

@@ -10,7 +10,7 @@ use workgraph_core::engine::waves::{
 };
 use workgraph_core::storage::{Changes, GraphStoreError, Seq, ViewerKey};
 
-/// State after the pending commits, as they and the cache before them know it.
+/// State after the pending commits, as known from them and the cache before them.
 struct StateAhead<'c> {
     cache: &'c Mutex<FactCache>,
     pending: RefCell<&'c mut PendingCommits>,
@@ -31,13 +31,13 @@ impl<'c> StateAhead<'c> {
     fn get(&self, read: &GraphRead) -> Option<GraphAnswer> {
         let (mut cache, mut pending) = (self.cache.lock(), self.pending.borrow_mut());
         let is_ahead = pending.last_seq().is_some();
-        // Without pending commits the cache must still be where it was.
+        // Without pending commits the cache must still be at the same state.
         (is_ahead || cache.seq() == self.seq)
             .then(|| pending.answer(read, &mut cache))
             .flatten()
     }
 
-    /// Adds what is known to facts. Returns true if all of these reads are.
+    /// Adds known answers to facts. Returns true if all of these reads are known.
     fn fill(&self, facts: &mut Facts, reads: Vec<GraphRead>) -> Result<bool, GraphStoreError> {
         let mut are_all = true;
         for read in reads {
@@ -56,7 +56,7 @@ impl AttemptCache for StateAhead<'_> {
     }
 
     fn viewer(&self, _: ViewerKey) -> Option<Arc<Viewer>> {
-        // Changes are applied for nobody.
+        // Changes are applied without a viewer.
         None
     }
 
@@ -71,7 +71,7 @@ pub(crate) fn apply_ahead(
 ) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
     let ahead = StateAhead::new(cache, pending);
     let mut facts = Facts::at(ahead.seq);
-    // A guess that is not known may be useless.
+    // An unknown guess may be useless.
     let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
     ahead.fill(&mut facts, guesses.collect())?;
     for _ in 0..ATTEMPTS_MAX {

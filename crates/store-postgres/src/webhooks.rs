@@ -1,8 +1,8 @@
 //! Webhooks and the log of their deliveries.
 //!
-//! The order of locks is that of [`crate::auth`]: an insertion locks the account of the user, so that no access ends
-//! meanwhile, and then the row of `store_state`, which makes it exact: the limits count every webhook before it, and its
-//! position is the last commit before it.
+//! The order of locks is that of [`crate::auth`]. An insertion locks the account of the user, so that no access ends during it,
+//! and then the row of `store_state`, which makes it exact: the limits count every earlier webhook, and its position is the last
+//! commit before it.
 use crate::auth::{AuthTransaction, LOCK_ACCOUNT, params};
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
@@ -29,7 +29,7 @@ macro_rules! hook_cols {
             FROM hook"
     };
 }
-// A statement on webhooks and the new revision of them, if it changed any; it returns a row then.
+// A statement on webhooks, and their new revision if it changed any; it then returns a row.
 macro_rules! revises {
     ($statement:literal) => {
         concat!(
@@ -46,12 +46,12 @@ const HOOKS_OF: &str = concat!(
     " WHERE \"user\" = $1 AND app IS NOT DISTINCT FROM $2 AND workspace = $3 AND id > $4 \
         AND ($5::bigint IS NULL OR resource = $5) ORDER BY id LIMIT $6"
 );
-/// The app's columns are those that decide where it works.
+/// The app's columns determine where it works.
 const PERMISSION: &str = "SELECT coalesce(a.disabled, TRUE), h.app, \
         p.disabled_at IS NULL AND (' ' || p.distribution || ' ') LIKE ('% ' || h.workspace || ' %') \
             AND (' ' || p.disabled_in || ' ') NOT LIKE ('% ' || h.workspace || ' %') \
     FROM hook h LEFT JOIN account a ON a.user = h.user LEFT JOIN app p ON p.id = h.app WHERE h.id = $1";
-/// Finds a row if a refresh token of this user and app lives.
+/// Finds a row if a refresh token of this user and app is live.
 const HOLD: &str = "SELECT 1 FROM token t JOIN \"authorization\" g ON g.id = t.authorization WHERE t.user = $1 \
     AND t.app = $2 AND t.kind = 'refresh' AND t.revoked_at IS NULL AND g.revoked_at IS NULL LIMIT 1";
 const LOCK_POSITION: &str =
@@ -63,15 +63,15 @@ const INSERT: &str = "INSERT INTO hook (id, \"user\", app, service, workspace, r
     created_at, seq, last_success_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 const SET_FILTERS: &str = revises!("UPDATE hook SET filters = $2 WHERE id = $1");
 const REMOVE: &str = revises!("DELETE FROM hook WHERE id = $1");
-/// Stores the result of an attempt and its line of the log, if the change applies to the stored state; returns whether
-/// there is such a webhook, and whether it applied.
+/// Stores the result of an attempt and its line of the log, if the change applies to the stored state; returns whether the
+/// webhook exists, and whether the change applied.
 const RECORD: &str = "WITH done AS (UPDATE hook SET seq = $2, facts = $3, last_success_at = $4, last_failure_at = $5, \
         last_failure = $6, retries = $7, next_attempt_at = $8, failing_since = $9 \
         WHERE id = $1 AND retries = $10 AND (seq, facts) <= ($2, $3) RETURNING id), \
     logged AS (INSERT INTO delivery (hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, status, error) \
         SELECT id, $11, $12, $13, $14, $15, $16, $17, $18, $19 FROM done WHERE $11::bigint IS NOT NULL) \
     SELECT EXISTS (SELECT 1 FROM done), EXISTS (SELECT 1 FROM hook WHERE id = $1)";
-/// Writes a line of the log alone.
+/// Writes only a line of the log.
 const RECORD_LINE: &str = "WITH logged AS \
     (INSERT INTO delivery (hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, status, error) \
         SELECT id, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM hook WHERE id = $1 AND $2::bigint IS NOT NULL) \
@@ -83,7 +83,7 @@ const GIVE_UP: &str = "WITH done AS (DELETE FROM hook WHERE id = $1 AND retries 
     logged AS (INSERT INTO delivery (hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, status, error) \
         SELECT id, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM done WHERE $5::bigint IS NOT NULL) \
     SELECT EXISTS (SELECT 1 FROM done), EXISTS (SELECT 1 FROM hook WHERE id = $1)";
-/// A webhook that another transaction changes is left to that one.
+/// A webhook that another transaction is changing is left to that one.
 const ADVANCE: &str = "UPDATE hook SET seq = $2, facts = 0 WHERE id IN \
     (SELECT id FROM hook WHERE id = ANY($1) AND seq < $2 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)";
 const DELIVERIES: &str = "SELECT id, hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, status, error \
@@ -110,7 +110,7 @@ fn filters_text(filters: &[EventFilter]) -> String {
 }
 
 fn filters(row: &Row, at: usize) -> Stored<Vec<EventFilter>> {
-    // Filters that cannot be read must not become an empty list, which lets everything through.
+    // Filters that cannot be read must not become an empty list, which accepts all events.
     let unreadable = || not_a(at, "list of filters");
     let value = serde_json::from_str(get(row, at)?).map_err(|_| unreadable())?;
     EventFilter::read_all(&value).map_err(|_| unreadable())
@@ -165,7 +165,7 @@ fn delivery(row: &Row) -> Stored<DeliveryLogEntry> {
     })
 }
 
-/// Returns the column values of a line of the log; nulls if there is none.
+/// Returns the column values of a line of the log; nulls without one.
 fn line_values(line: Option<&DeliveryLogEntry>) -> OwnedParams {
     let number = |read: &dyn Fn(&DeliveryLogEntry) -> i64| line.map(read);
     params![
@@ -181,7 +181,7 @@ fn line_values(line: Option<&DeliveryLogEntry>) -> OwnedParams {
     ]
 }
 
-/// Returns the column values of a result of an attempt, and the statement that stores it.
+/// Returns the column values for the result of an attempt, and the statement that stores it.
 fn attempt_values(
     id: u64,
     change: Option<&DeliveryStateChange>,

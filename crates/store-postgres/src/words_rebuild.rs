@@ -1,8 +1,8 @@
-//! Words of nodes that an older version wrote, made again in the background while the store serves.
+//! Words of nodes that an older version wrote, rebuilt in the background while the store serves.
 //!
-//! The digest of its words in an index entry tells whether a node has those of this version. Nodes of the version before may
-//! still write theirs, so all is looked at once more when they have gone. Several nodes may do it at once: each looks again
-//! under the lock of the store's state before it writes.
+//! The digest of its words in an index entry shows whether a node has the words of this version. Nodes of the previous version
+//! may still write their own, so everything is checked once more after they have gone. Several nodes may do this at once: each
+//! checks again under the lock of the store's state before it writes.
 use crate::columns::{gid, maybe_gid, number};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
@@ -16,10 +16,10 @@ use workgraph_core::search::{IndexEntry, NodeWords, is_searchable};
 
 /// Version of the tables whose nodes write words as this program does.
 const VERSION: i32 = 8;
-/// Nodes that are looked at together, and that are written together.
+/// Nodes that are checked together, and that are written together.
 const CHUNK: i64 = 500;
 const WRITTEN: usize = 50;
-/// Time between two looks at whether older nodes still serve, or after a failure.
+/// Time between two checks whether older nodes still serve, and after a failure.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 const PENDING: &str = "SELECT words_pending FROM schema_version WHERE version = 1";
@@ -48,7 +48,7 @@ pub(crate) async fn is_pending(database: Database) -> Result<bool, DatabaseError
     Ok(connection.query_one(PENDING, &[]).await?.try_get(0)?)
 }
 
-/// Makes the words again until all are those of this version and no older node serves.
+/// Rebuilds the words until all are those of this version and no older node serves.
 pub(crate) async fn run(database: Database) {
     let mut ticks = tokio::time::interval(INTERVAL);
     let mut is_second_look = false;
@@ -64,7 +64,7 @@ pub(crate) async fn run(database: Database) {
     }
 }
 
-/// Makes the words again, and returns true if that was the last time. While older nodes serve, a second look waits.
+/// Rebuilds the words, and returns true if that was the last time. While older nodes serve, a second look waits.
 async fn attempt(database: &Database, is_second_look: bool) -> Result<bool, DatabaseError> {
     if !is_pending(database.clone()).await? {
         return Ok(true);
@@ -87,7 +87,7 @@ async fn has_older_nodes(database: &Database) -> Result<bool, DatabaseError> {
     Ok(row.try_get(0)?)
 }
 
-/// Looks at every node, and writes the words of those that have others.
+/// Checks every node, and rewrites outdated words.
 async fn rebuild(database: &Database) -> Result<(), DatabaseError> {
     let mut after = 0i64;
     loop {
@@ -110,10 +110,10 @@ async fn rebuild(database: &Database) -> Result<(), DatabaseError> {
     }
 }
 
-/// Writes the words of some nodes, as the nodes are now.
+/// Writes the words of some nodes in their current state.
 async fn write(database: &Database, gids: &[i64]) -> Result<(), DatabaseError> {
     let mut connection = database.write_connection().await?;
-    // It ends without effect unless it is committed.
+    // It has no effect unless it is committed.
     let transaction = connection.transaction().await?;
     transaction.query(LOCK, &[]).await?;
     for row in transaction.query(AGAIN, &[&gids]).await? {
@@ -139,7 +139,7 @@ async fn write(database: &Database, gids: &[i64]) -> Result<(), DatabaseError> {
     Ok(transaction.commit().await?)
 }
 
-/// Returns the words of a node, with its index entry, unless the one that is stored has the same.
+/// Returns the words of a node, with its index entry, unless the stored entry already has the same words.
 fn stale_words(row: &Row) -> Result<Option<(IndexEntry, NodeWords)>, DatabaseError> {
     let kind: i16 = row.try_get(1)?;
     let ty = u8::try_from(kind).ok().and_then(Type::from_code);

@@ -1,7 +1,7 @@
-//! Attempts to commit: each is on record, under a random id, if and only if it was committed. So it can be found out what
-//! became of a transaction whose connection broke.
+//! Attempts to commit: each is on record, under a random id, if and only if it was committed. So the outcome of a transaction
+//! whose connection broke can be found out.
 //!
-//! The number of the transaction would not do: after a crash or a failover the server may give it to another one.
+//! The number of the transaction would not be enough: after a crash or a failover the server may give it to another one.
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,25 +10,25 @@ use tokio_postgres::error::Severity;
 
 /// Time between two attempts to ask.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Puts an attempt on record, unless it is there. If its transaction is being committed, this waits for the end of that;
-/// one that comes later cannot be committed any more, since its id is taken.
+/// Puts an attempt on record, unless it is already there. If its transaction is being committed, this waits for its end; a later
+/// commit can no longer succeed, since the id is taken.
 const CLAIM: &str =
     "INSERT INTO write_attempt (id) VALUES ($1::text::uuid) ON CONFLICT (id) DO NOTHING";
 
 /// Outcome of one try to put an attempt on record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Claim {
-    /// The attempt was not on record, and now is.
+    /// The attempt was not on record, and is now.
     Made,
     /// The attempt is on record.
     Taken,
-    /// The try failed. It may have been carried out all the same if it is in doubt.
+    /// The try failed. If it is in doubt, it may still have been carried out.
     Failed { in_doubt: bool },
 }
 
 impl Claim {
-    /// Returns true if the attempt was committed, false if it never will be; `None` if this try does not tell. Where an
-    /// earlier try is in doubt, what is on record may come from that.
+    /// Returns true if the attempt was committed, false if it never will be; `None` if this try does not show it. If an earlier
+    /// try is in doubt, the record may come from that one.
     const fn outcome(self, in_doubt: bool) -> Option<Result<bool, Doubt>> {
         match (self, in_doubt) {
             (Self::Made, _) => Some(Ok(false)),
@@ -39,7 +39,7 @@ impl Claim {
     }
 }
 
-/// Reason for which nobody can tell what became of an attempt.
+/// Error: the outcome of an attempt cannot be found out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Doubt;
 
@@ -69,7 +69,7 @@ impl WriteAttempt {
         Ok(Self { id })
     }
 
-    /// Returns the id under which it is put on record.
+    /// Returns the id under which it is on record.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
@@ -80,8 +80,8 @@ impl WriteAttempt {
         format!("INSERT INTO write_attempt (id) VALUES ('{id}'); COMMIT")
     }
 
-    /// Asks on another connection what became of the transaction: success if it was committed, the error that broke its
-    /// connection if it was not and never will be, and [`DatabaseError::Unknown`] if the database does not tell in time.
+    /// Asks on another connection for the outcome of the transaction: success if it was committed, the error that broke its
+    /// connection if it was not and never will be, and [`DatabaseError::Unknown`] if the database does not answer in time.
     pub(crate) async fn find_out(
         &self,
         database: &Database,
@@ -123,7 +123,7 @@ impl WriteAttempt {
             Err(error) => {
                 database.close(connection);
                 tracing::debug!(%error, "the outcome of a commit could not be read");
-                // An error of the statement itself has undone it. Whatever else broke may have come after its commit.
+                // An error of the statement itself has undone it. Any other failure may have come after its commit.
                 let told = error
                     .as_db_error()
                     .and_then(|error| error.parsed_severity());
@@ -138,7 +138,7 @@ impl WriteAttempt {
 mod tests {
     use super::*;
 
-    /// A try whose answer was lost may have put the attempt on record itself.
+    /// Checks that a record after a try in doubt proves no commit: that try may have made the record itself.
     #[test]
     fn what_is_on_record_after_a_try_in_doubt_proves_no_commit() {
         assert_eq!(Claim::Taken.outcome(false), Some(Ok(true)));

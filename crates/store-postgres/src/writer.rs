@@ -1,8 +1,8 @@
-//! Writer and group commit: it takes all waiting jobs, commits them together, and answers all once that is durable.
+//! Writer and group commit: it takes all waiting jobs, commits them together, and answers all of them once the commit is durable.
 //!
-//! Change sets that the cache knows enough about are applied to the state that it shows, and written in one trip, which
-//! begins with a statement that fails if the state is another one by now. While that becomes durable, the next ones are
-//! applied to the state after it, and the rows of their new nodes are sent. For all others the state is locked first.
+//! If the cache knows enough about some change sets, they are applied to the state that it shows, and written in one trip, which
+//! begins with a statement that fails if the state has changed. While that becomes durable, the next ones are applied to the
+//! state after it, and the rows of their new nodes are sent. For all other change sets the state is locked first.
 mod group_ahead;
 mod group_commit;
 mod group_transaction;
@@ -21,10 +21,10 @@ use tokio::sync::{mpsc, oneshot};
 use workgraph_core::engine::waves::FactCache;
 use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError};
 
-/// Most jobs in the queue; when it is full, callers wait until there is room.
+/// Most jobs in the queue; if it is full, callers wait for room.
 const QUEUE: usize = 1024;
 
-/// Handle of the writer's thread, which ends once this is dropped and the jobs in the queue are done.
+/// Handle of the writer's thread, which ends after this is dropped and the jobs in the queue are done.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     queue: mpsc::Sender<Box<dyn DynWrite>>,
@@ -46,8 +46,8 @@ impl Writer {
         Ok(Self { queue })
     }
 
-    /// Runs work in a transaction that holds the lock of the store's state; an error undoes what the work wrote. The
-    /// work may run more than once. When this returns, the commit is durable.
+    /// Runs work in a transaction that holds the lock of the store's state; an error undoes its writes. The work may run more
+    /// than once. When this returns, the commit is durable.
     pub(crate) async fn work<T, E>(
         &self,
         work: impl Fn(&mut PgTransaction<'_>) -> Result<T, E> + Send + 'static,

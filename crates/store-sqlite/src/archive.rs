@@ -1,14 +1,14 @@
-//! Continuous archive: full copies of the database, and between them every commit as the write-ahead log has it.
+//! Continuous archive: full copies of the database, and every commit between them in the form of the write-ahead log.
 //!
-//! A thread copies committed frames of the log into segments, every few seconds. Each start of the store begins a new
-//! generation with a copy of the database; the segments of a generation are numbered, and each has the digest of the one
-//! before, so a missing one is noticed. Frames are pages as they are after the commit: a copy and the frames since make
-//! the database as of any commit.
+//! A thread copies committed frames of the log into segments, every few seconds. Each start of the store begins a new generation
+//! with a copy of the database. The segments of a generation are numbered, and each has the digest of the one before, so a
+//! missing one is detected. Frames are pages in their state after the commit: a copy and the frames since then give the database
+//! as of any commit.
 //!
 //! Segments go through a queue in memory, so that commits and checkpoints never wait for the archive itself.
 //!
-//! The log starts over only where its frames were copied: checkpoints ask the archiver first, which then keeps a
-//! snapshot open, so that nothing is checkpointed that was committed meanwhile.
+//! The log starts over only after its frames were copied: checkpoints ask the archiver first, which keeps a snapshot open during
+//! the checkpoint, so that later commits are not checkpointed.
 pub(crate) mod archive_folder;
 mod archiver;
 mod archiver_thread;

@@ -1,4 +1,4 @@
-//! Error of the archive: a module of its own, since opening a store fails with it, too.
+//! Error of the archive, in a module of its own, since opening a store can also fail with it.
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -11,13 +11,13 @@ pub enum ArchiveError {
     /// The store could not be read.
     #[error("the store: {0}")]
     Store(String),
-    /// Too many bytes of segments wait for the archive.
+    /// Too many bytes of segments are waiting for the archive.
     #[error("{0} bytes of commits wait for the archive, which is slow or cannot be written")]
     Behind(u64),
-    /// The write-ahead log is not the continuation of what was copied.
+    /// The write-ahead log does not continue from the last copied frames.
     #[error("the write-ahead log does not continue where the archive ends")]
     Lost,
-    /// A file of the archive is not as it was written.
+    /// A file of the archive is damaged.
     #[error("{name} of the archive is damaged: {reason}")]
     Damaged {
         /// Name of the file.
@@ -25,22 +25,22 @@ pub enum ArchiveError {
         /// Reason why it cannot be used.
         reason: String,
     },
-    /// A file of the archive is not there.
+    /// A file of the archive does not exist.
     #[error("{0} of the archive is missing, and later ones are there")]
     Missing(String),
     /// The archive has no copy of the database that is old enough.
     #[error("{0}")]
     NothingSoOld(String),
-    /// The target has a store already.
+    /// The target already has a store.
     #[error("{} exists already; restore into a folder without a store", .0.display())]
     Exists(PathBuf),
-    /// The restored database is not sound.
+    /// The restored database failed its checks.
     #[error("the restored store in {} has problems: {}", .0.display(), .1.join("; "))]
     Unsound(PathBuf, Vec<String>),
 }
 
 impl ArchiveError {
-    /// Returns the error for a file that is not as it was written.
+    /// Returns the error for a damaged file.
     pub(crate) fn damaged(name: &str, reason: impl Into<String>) -> Self {
         Self::Damaged {
             name: name.to_owned(),

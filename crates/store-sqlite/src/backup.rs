@@ -12,7 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use workgraph_core::storage::GraphStoreError;
 
-/// Store opened for reading only; another process may have it open too.
+/// Store opened for reading only; another process may also have it open.
 #[derive(Debug)]
 pub struct ReadOnlyStore {
     pub(crate) conn: Connection,
@@ -29,11 +29,11 @@ impl ReadOnlyStore {
         Ok(Self { conn })
     }
 
-    /// Copies the current state into a new file, which is on disk when this returns. Writers go on meanwhile. The copy
-    /// holds hashes of passwords and tokens, so only its owner can read it, from its first byte on.
+    /// Copies the current state into a new file, which is on disk when this returns. Writers continue at the same time. The copy
+    /// contains hashes of passwords and tokens, so only its owner can read it, from its first byte on.
     ///
     /// # Errors
-    /// Fails if the file exists already, or if a file cannot be read or written.
+    /// Fails if the file already exists, or if a file cannot be read or written.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), GraphStoreError> {
         let to = to.as_ref();
         let io =
@@ -62,8 +62,8 @@ impl ReadOnlyStore {
             fs::rename(&partial, to).map_err(io)
         });
         if copied.is_err() {
-            // If the partial file stays, the next backup to this path removes it. The error that stopped this backup
-            // matters more.
+            // If the partial file remains, the next backup to this path removes it. The error that stopped this backup is more
+            // important.
             let _ = fs::remove_file(&partial);
             return copied;
         }
@@ -74,8 +74,7 @@ impl ReadOnlyStore {
         connection_setup::sync_folder(folder).map_err(io)
     }
 
-    /// Looks for damage to the file and for contradictions in the graph. Reads everything. Returns the problems; an
-    /// empty list means that there are none.
+    /// Looks for damage to the file and for contradictions in the graph. Reads everything. Returns the problems found.
     ///
     /// # Errors
     /// Fails if the file cannot be read at all.
@@ -87,7 +86,7 @@ impl ReadOnlyStore {
 fn copy(from: &Connection, to: &Path) -> Result<(), GraphStoreError> {
     let mut target = Connection::open(to).map_err(failed)?;
     let done = Backup::new(from, &mut target)
-        // In one step: in several, each commit in between would make it start over.
+        // In one step: otherwise each commit in between would make it start over.
         .and_then(|backup| backup.step(-1))
         .map_err(failed)?;
     if done != StepResult::Done {
@@ -99,18 +98,18 @@ fn copy(from: &Connection, to: &Path) -> Result<(), GraphStoreError> {
 }
 
 impl SqliteStore {
-    /// Opens a store for reading only; another process may have it open.
+    /// Opens a store for reading only; another process may also have it open.
     ///
     /// # Errors
-    /// Fails if there is no store, or if it is not of this version.
+    /// Fails if the store does not exist, or has another version.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<ReadOnlyStore, StoreOpenError> {
         ReadOnlyStore::of(&StorePaths::at(path.as_ref()), &StoreOptions::default())
     }
 
-    /// Takes the lock on the store in a folder, which keeps servers out until it is dropped.
+    /// Takes the lock on the store in a folder; servers cannot open it until the lock is dropped.
     ///
     /// # Errors
-    /// Fails if another process has the store open, or there is none.
+    /// Fails if another process has the store open, or it does not exist.
     pub fn lock_folder(folder: impl AsRef<Path>) -> Result<FolderLock, StoreOpenError> {
         let files = StorePaths::at(folder.as_ref());
         let database = &files.database;

@@ -1,11 +1,12 @@
 //! Flags with which SQLite is compiled for this store, and those that a build lacks.
 //!
-//! The bundled SQLite is compiled by `libsqlite3-sys`, which takes more flags from the environment alone. Without them the store is
-//! as safe and gives the same answers; reads and writes take longer, and of a file above 2 GiB only the start is mapped into memory.
+//! The bundled SQLite is compiled by `libsqlite3-sys`, which takes further flags only from the environment. Without them the
+//! store is as safe and gives the same answers, but reads and writes take longer, and only the first 2 GiB of a larger file are
+//! mapped into memory.
 use rusqlite::Connection;
 
-/// As the authors of SQLite recommend it, without modules that nothing here uses: no counters around each allocation, no checks of
-/// arguments that Rust's types have made. It maps files of up to 1 TiB.
+/// Flags that the authors of SQLite recommend, without modules that this store does not use, without counters for each
+/// allocation, and without checks of arguments that Rust's types already guarantee. Files of up to 1 TiB are mapped.
 const FLAGS: [&str; 11] = [
     "-DSQLITE_DEFAULT_MEMSTATUS=0",
     "-DSQLITE_OMIT_SHARED_CACHE",
@@ -20,8 +21,8 @@ const FLAGS: [&str; 11] = [
     "-DSQLITE_MAX_MMAP_SIZE=0x10000000000",
 ];
 
-/// Returns the value of `LIBSQLITE3_FLAGS` with which a program that embeds the store is built, such as in the section `[env]` of its
-/// `.cargo/config.toml`.
+/// Returns the value of `LIBSQLITE3_FLAGS` for building a program that embeds the store, for example in the section `[env]` of
+/// its `.cargo/config.toml`.
 #[must_use]
 pub fn build_flags() -> String {
     FLAGS.join(" ")
@@ -30,7 +31,7 @@ pub fn build_flags() -> String {
 /// Returns the flags that the linked SQLite was compiled without. The store logs them when it opens.
 ///
 /// # Errors
-/// Fails if SQLite can't be asked.
+/// Fails if SQLite can't be queried.
 pub fn missing_build_flags() -> Result<Vec<&'static str>, rusqlite::Error> {
     missing_in(&Connection::open_in_memory()?)
 }
@@ -54,7 +55,7 @@ fn missing_in(connection: &Connection) -> Result<Vec<&'static str>, rusqlite::Er
     Ok(missing(&options.collect::<Result<Vec<String>, _>>()?))
 }
 
-/// Compares the flags with what `PRAGMA compile_options` lists: names without `SQLITE_`, those that are defined alone.
+/// Compares the flags with the output of `PRAGMA compile_options`: names without `SQLITE_`, and only defined ones.
 fn missing(options: &[String]) -> Vec<&'static str> {
     let is_listed = |name: &str| options.iter().any(|option| option == name);
     let is_missing = |flag: &&str| match flag.strip_prefix("-DSQLITE_") {

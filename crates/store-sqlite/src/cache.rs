@@ -1,4 +1,4 @@
-//! Caches of the store: everything that it remembers between two transactions, behind [`StoreCaches`].
+//! Caches of the store: all data that it keeps between two transactions, behind [`StoreCaches`].
 //!
 //! ```text
 //!  a load of nodes                               a look-up of a token or an app         a refresh, in the writer
@@ -17,7 +17,7 @@
 //!  SQLite: statements that were prepared once, pages of a mapped file
 //! ```
 //!
-//! | Cache | Who reads it | What outdates an entry | Bound |
+//! | Cache | Read by | Outdated by | Bound |
 //! |---|---|---|---|
 //! | viewers ([`EpochCache`]) | all readers | a commit that changes memberships | 10,000 viewers |
 //! | tokens, apps ([`EpochCache`]) | all readers | a commit that changes a token, or its app, authorization or account | 10,000 each, none longer than its row |
@@ -26,12 +26,12 @@
 //! | hot cache ([`HotCache`]) | the connection of the snapshot | the end of the snapshot | 256 gids with three parts of 4 KiB at most and an index entry: 3 MiB for each connection |
 //! | node cache ([`node_cache`]) | all readers; the writer, for nodes that it has not written yet | a commit that writes the node, its index entry, an edge from it or an edge of a short list into it | `StoreOptions::node_cache_bytes` |
 //!
-//! A write gathers the entries that it outdates in [`Invalidations`]. Nothing here is a matter of access: a cache
-//! holds what the tables hold, and the rules of access are applied to what is read, from wherever it comes. Viewers are
-//! asked for by their own key, tokens by their digest.
+//! A write collects the entries that it outdates in [`Invalidations`]. Caches do not affect access: they hold the same data as
+//! the tables, and the access rules are applied to everything that is read, from any source. Viewers are looked up by their own
+//! key, tokens by their digest.
 //!
-//! With `StoreOptions::caches` off, the caches are made without room and no snapshot is kept: every read begins a
-//! snapshot and is answered by SQLite. The switch is looked at when the store is opened, not where a cache is used.
+//! With `StoreOptions::caches` off, the caches have no room and no snapshot is kept: every read begins a snapshot and is answered
+//! by SQLite. The switch is checked when the store is opened, not at each use of a cache.
 mod cache_view;
 mod epoch_cache;
 mod hot_cache;
@@ -72,7 +72,7 @@ pub(crate) struct StoreCaches {
 }
 
 impl StoreCaches {
-    /// Makes the caches of a store, empty.
+    /// Creates the caches of a store, empty.
     pub(crate) fn new(options: &StoreOptions) -> Self {
         Self::omitting(options, Omissions::default())
     }
@@ -116,29 +116,29 @@ impl StoreCaches {
         CacheView::new(self.nodes.as_ref(), self.state(), None)
     }
 
-    /// Returns the empty list of what a transaction outdates.
+    /// Returns an empty list of the entries that a transaction outdates.
     pub(crate) fn invalidations(&self) -> Invalidations {
         Invalidations::new(self.omissions)
     }
 
-    /// Marks the begin of a commit: from now on nothing is returned that it outdates, and nothing is kept that was read
-    /// before it.
+    /// Marks the beginning of a commit: from now on, entries that it outdates are not returned, and data read before it is not
+    /// kept.
     pub(crate) fn begin_commit(&self, outdated: &Invalidations) {
         if let Some(nodes) = &self.nodes {
             nodes.begin(outdated.gids());
         }
     }
 
-    /// Marks the end of a commit, made or failed.
+    /// Marks the end of a commit, successful or failed.
     pub(crate) fn end_commit(&self, failed: bool) {
         if let Some(nodes) = &self.nodes {
             nodes.end(failed);
         }
     }
 
-    /// Outdates viewers and tokens after a commit, before it is answered; `None` after a commit that failed, since what
-    /// it changed is unknown. The commit must have been counted before ([`KeptSnapshots::count_commit`]): everything
-    /// that is kept from now on must come from a snapshot that shows the commit.
+    /// Outdates viewers and tokens after a commit, before it is answered; `None` after a failed commit, since its changes are
+    /// unknown. The commit must have been counted first ([`KeptSnapshots::count_commit`]): everything that is kept from now on
+    /// must come from a snapshot that shows the commit.
     pub(crate) fn invalidate(&self, outdated: Option<&Invalidations>) {
         let unless_omitted = |kind, invalidate: &dyn Fn()| {
             if !self.omissions.contains(kind) {

@@ -10,7 +10,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Oldest SQLite that is used: older ones can lose commits when a write and a checkpoint overlap.
+/// Oldest supported SQLite: earlier ones can lose commits when a write and a checkpoint overlap.
 const OLDEST: i32 = 3_051_003;
 
 /// Bytes of a page of the file.
@@ -22,26 +22,24 @@ pub(crate) const WRITER_WAITS: Duration = Duration::from_secs(10);
 /// Options of a store. Commits are always synced to disk before they are acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoreOptions {
-    /// Most connections that read at the same time; 0 means two more than there are cores. They are opened when first
-    /// needed.
+    /// Most connections that read at the same time; 0 means two more than there are cores. They are opened on first use.
     pub readers: usize,
     /// True if a separate thread copies the write-ahead log into the database. Without it the log grows until the store
     /// is closed.
     pub checkpoints: bool,
-    /// Bytes of write-ahead log after which it is copied; when commits pause, a quarter of them.
+    /// Bytes of write-ahead log after which it is copied; if commits pause, a quarter of that.
     pub checkpoint_bytes: u64,
     /// Bytes of write-ahead log after which the writer waits until all of it is copied, so that it starts over.
     pub wal_limit_bytes: u64,
-    /// Most bytes of the file that are mapped into memory, per connection: address space, not memory. A default build
-    /// of SQLite maps 2 GiB at most, and reads the rest; `-DSQLITE_MAX_MMAP_SIZE`, as in `.cargo/config.toml`, raises
-    /// that to 1 TiB.
+    /// Most bytes of the file that are mapped into memory, per connection: address space, not memory. A default build of SQLite
+    /// maps at most 2 GiB, and reads the rest; `-DSQLITE_MAX_MMAP_SIZE`, as in `.cargo/config.toml`, raises that to 1 TiB.
     pub mmap_bytes: u64,
     /// Kibibytes of page cache, per connection.
     pub cache_kib: u32,
-    /// Bytes, roughly, of nodes and edges that the node cache keeps until a write touches them; 0 keeps nothing.
+    /// Approximate bytes of nodes and edges that the node cache keeps until a write touches them; 0 keeps nothing.
     pub node_cache_bytes: usize,
-    /// True if what was read is cached, and snapshots are kept between reads. False sends every read to SQLite: answers
-    /// are the same, only later. It is meant for finding faults.
+    /// True if reads are cached, and snapshots are kept between reads. False sends every read to SQLite: answers are the same,
+    /// only slower. This is meant for debugging.
     pub caches: bool,
     /// Time that a read may take before it is stopped; the interrupt of a request may stop it earlier.
     pub read_timeout: Duration,
@@ -92,32 +90,32 @@ impl StorePaths {
         }
     }
 
-    /// Returns the file beside the database with this end of its name.
+    /// Returns the file beside the database with this suffix.
     fn beside(&self, end: &str) -> PathBuf {
         let mut name = self.database.clone().into_os_string();
         name.push(end);
         name.into()
     }
 
-    /// Returns the bytes of the write-ahead log on disk.
+    /// Returns the size of the write-ahead log on disk in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
         fs::metadata(self.beside("-wal")).map_or(0, |m| m.len())
     }
 
-    /// Returns the bytes of the database on disk.
+    /// Returns the size of the database on disk in bytes.
     pub(crate) fn database_bytes(&self) -> u64 {
         fs::metadata(&self.database).map_or(0, |m| m.len())
     }
 
-    /// Returns the database, or what one that is gone has left, if there is any: SQLite would take the pages of an old log
-    /// for those of a new database.
+    /// Returns the database, or files that a removed one has left, if there are any: SQLite would read the pages of an old log as
+    /// those of a new database.
     pub(crate) fn existing(&self) -> Option<PathBuf> {
         let left = ["-wal", "-shm", "-journal"].map(|end| self.beside(end));
         let mut files = std::iter::once(self.database.clone()).chain(left);
         files.find(|file| file.exists())
     }
 
-    /// Makes the folder and takes the lock that keeps other processes out.
+    /// Creates the folder and takes the lock that keeps other processes out.
     pub(crate) fn lock(&self) -> Result<FolderLock, StoreOpenError> {
         let io = |path: &Path| {
             let path = path.to_owned();
@@ -132,7 +130,7 @@ impl StorePaths {
             .mode(0o600)
             .open(&path)
             .map_err(io(&path))?;
-        // A user who can open the file could hold the lock. Files of older versions had the mode of the process.
+        // A user who can open the file could hold the lock. Older versions created files with the mode of the process.
         let mode = file.metadata().map_err(io(&path))?.permissions().mode();
         if mode & 0o077 != 0 {
             let changed = file.set_permissions(Permissions::from_mode(0o600));
@@ -145,14 +143,14 @@ impl StorePaths {
         }
     }
 
-    /// Syncs the folder, so that a new file is found after a power cut.
+    /// Syncs the folder, so that a new file is found after a power failure.
     pub(crate) fn sync_folder(&self) -> Result<(), StoreOpenError> {
         sync_folder(&self.folder).map_err(|e| StoreOpenError::Io(self.folder.clone(), e))
     }
 }
 
-/// Ignores the error of a change of mode that is not possible: the file is another user's, or the files of its volume
-/// have no modes of their own.
+/// Ignores the error of a mode change that is not possible: the file belongs to another user, or the volume does not support
+/// modes.
 fn if_possible(changed: std::io::Result<()>) -> std::io::Result<()> {
     let passes = |kind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::Unsupported);
     match changed {
@@ -174,7 +172,7 @@ pub(crate) fn check_version() -> Result<(), StoreOpenError> {
     Ok(())
 }
 
-/// Opens the connection that writes. Makes the file if there is none, and brings it up to date.
+/// Opens the connection that writes. Creates the file if it does not exist, and brings it up to date.
 pub(crate) fn open_writer(
     files: &StorePaths,
     options: &StoreOptions,
@@ -236,10 +234,10 @@ pub(crate) fn open_read_only_connection(
     Ok(conn)
 }
 
-/// Applies the setup that all connections have in common.
+/// Applies the setup that is common to all connections.
 fn set_up(conn: &Connection, options: &StoreOptions) -> Result<(), StoreOpenError> {
     conn.busy_timeout(Duration::from_secs(2))?;
-    // Plans must not depend on bound values: otherwise statements are prepared anew at each use.
+    // Plans must not depend on bound values: otherwise statements are prepared again at each use.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -247,7 +245,7 @@ fn set_up(conn: &Connection, options: &StoreOptions) -> Result<(), StoreOpenErro
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     conn.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
-    // These three answer with a row.
+    // These three return a row.
     conn.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     conn.pragma_update_and_check(
         None,

@@ -55,7 +55,7 @@ pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(report.named)
 }
 
-/// Runs the integrity check of SQLite and reports what it finds.
+/// Runs the integrity check of SQLite and reports its findings.
 fn file(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()> {
     each(conn, "PRAGMA integrity_check", |row| {
         let line: String = row.get(0)?;
@@ -158,7 +158,7 @@ fn graph(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
     Ok(())
 }
 
-/// Reports redirect URLs that would not be registered today.
+/// Reports redirect URLs that could not be registered today.
 fn apps(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()> {
     each(conn, "SELECT id, redirects FROM app ORDER BY id", |row| {
         let id: i64 = row.get(0)?;
@@ -169,7 +169,7 @@ fn apps(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()>
     })
 }
 
-/// Compares each node's own record with the rows stored beside it.
+/// Compares each node's record with the rows stored beside it.
 fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()> {
     let mut linked =
         conn.prepare("SELECT aux FROM edge WHERE src = ?1 AND rel = ?2 AND dst = ?3")?;
@@ -177,7 +177,7 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
         let mut rows = linked.query((src.as_i64(), rel, dst.as_i64()))?;
         rows.next()?.map(|row| row.get(0)).transpose()
     };
-    // Index entries of another form are made anew when the file is opened for writing.
+    // Index entries of another format are rebuilt when the file is opened for writing.
     let made = is_current(conn)?;
     each(
         conn,
@@ -239,7 +239,7 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
     )
 }
 
-/// Checks that search finds a task by the values it has, and by no others.
+/// Checks that search finds a task by the values that it has, and by no others.
 fn is_indexed(conn: &Connection, task: &Node) -> rusqlite::Result<bool> {
     let mut head = conn.prepare_cached("SELECT head FROM node WHERE gid = ?1")?;
     let mut missing = false;

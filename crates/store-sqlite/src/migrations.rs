@@ -1,15 +1,15 @@
-//! Tables, and the migrations that bring a file to their newest form.
+//! Tables, and the migrations that bring a file to the newest version.
 use crate::open_error::StoreOpenError;
 use rusqlite::{Connection, ErrorCode};
 
 /// Application id that marks a file as one of this program: "WkGr".
 pub(crate) const APPLICATION_ID: i32 = 0x576b_4772;
 
-/// Migrations, each to the next version; a file's version is the number of migrations applied. Entries are never
-/// edited, only added.
+/// Migrations, each to the next version; the version of a file is the number of migrations applied. Entries are never edited,
+/// only added.
 pub(crate) const MIGRATIONS: &[&str] = &[
-    // The long columns of a node stand last, so that reading the others never leaves the page.
-    // `seq` is the commit that created the node, `gone` the one that trashed it.
+    // The long columns of a node come last, so that reading the others never leaves the page. `seq` is the commit that created
+    // the node, `gone` the one that trashed it.
     "CREATE TABLE node (
          gid INTEGER PRIMARY KEY, kind INTEGER NOT NULL, home INTEGER, version INTEGER NOT NULL,
          seq INTEGER NOT NULL, gone INTEGER, head TEXT NOT NULL, body TEXT NOT NULL
@@ -42,9 +42,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE INDEX token_user ON token (user, id);
 
      CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;",
-    // `token.refresh` is the refresh token that an issued token depends on, its own for a refresh token; NULL for a
-    // token that depends on none. Lists of numbers are kept with spaces between, redirect URLs one to a line, scopes as
-    // they are shown.
+    // `token.refresh` is the refresh token that an issued token depends on, its own for a refresh token; NULL for a token that
+    // depends on none. Lists of numbers are separated by spaces, redirect URLs are one per line, scopes are stored as shown.
     "ALTER TABLE token ADD COLUMN refresh INTEGER;
      CREATE INDEX token_end ON token (expires_at) WHERE kind = 'access';
 
@@ -83,8 +82,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
          key BLOB PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID;
      CREATE INDEX strikes_last ON strikes (last_at);",
-    // Relations that lists read together stand together: followers, tags, parents and My Tasks changed their numbers.
-    // New: the values of custom fields as search finds them, a number or a text for each.
+    // Relations that lists read together have neighbouring numbers: those of followers, tags, parents and My Tasks change. New:
+    // the values of custom fields as search finds them, a number or a text for each.
     "UPDATE edge SET rel = rel + 100 WHERE rel BETWEEN 2 AND 5;
      UPDATE edge SET rel = CASE rel WHEN 102 THEN 5 WHEN 103 THEN 4 WHEN 104 THEN 2 ELSE 3 END
          WHERE rel BETWEEN 102 AND 105;
@@ -94,9 +93,9 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE INDEX value_of ON value (node, field, key);",
     // Contexts of the nodes that a commit names; rows of older files have none.
     "ALTER TABLE journal ADD COLUMN nodes TEXT NOT NULL DEFAULT '[]';",
-    // Index entries: the columns that search compares and sorts by, a row for each live node that can be found; 0 is
-    // "in no workspace". The words are those of names and descriptions, cut and folded already; `home` and `kind` are
-    // part of each word, so that a search never reads words of other workspaces or types.
+    // Index entries: the columns that search compares and sorts by, one row for each live node that can be found; 0 means "in no
+    // workspace". The words are those of names and descriptions, already split and folded; `home` and `kind` are part of each
+    // word, so that a search never reads words of other workspaces or types.
     "CREATE TABLE card (
          home INTEGER NOT NULL, kind INTEGER NOT NULL, gid INTEGER NOT NULL, created INTEGER NOT NULL,
          modified INTEGER NOT NULL, completed INTEGER, due INTEGER, start INTEGER, who INTEGER,
@@ -145,7 +144,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      UPDATE card SET done = 1 WHERE flags & 1;
      DROP INDEX card_who;
      CREATE INDEX card_who ON card (home, kind, who, done, due, gid) WHERE who IS NOT NULL;",
-    // The audit log: `gid` and `at` grow with `seq`, which has no gaps; `digest` chains the rows, and the lines of
+    // The audit log: `gid` and `at` increase with `seq`, which has no gaps; `digest` chains the rows, and the lines of
     // `checkpoint` are signed. The columns are for filters, `body` is the text that is shown.
     "CREATE TABLE audit (
          gid INTEGER PRIMARY KEY, seq INTEGER NOT NULL UNIQUE, at INTEGER NOT NULL, home INTEGER NOT NULL,
@@ -160,8 +159,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE INDEX audit_resource ON audit (home, resource, gid);
      CREATE TABLE checkpoint (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, line TEXT NOT NULL) STRICT;
      CREATE INDEX checkpoint_seq ON checkpoint (seq);",
-    // Index entries by their column set (`shape`), which shows missing columns too; and the list of words, for reading
-    // those with a given prefix.
+    // Index entries by their column set (`shape`), which also shows missing columns; and the list of words, for reading those
+    // with a given prefix.
     "ALTER TABLE card ADD COLUMN shape INTEGER NOT NULL DEFAULT 0;
      UPDATE card SET shape = (completed IS NOT NULL) + 2 * (due IS NOT NULL) + 4 * (start IS NOT NULL)
          + 8 * (who IS NOT NULL) + 16 * (creator IS NOT NULL) + 32 * (assigner IS NOT NULL)
@@ -169,13 +168,13 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      DROP INDEX card_modified;
      CREATE INDEX card_shape ON card (home, kind, shape, modified, gid);
      CREATE VIRTUAL TABLE word USING fts5vocab(words, instance);",
-    // Webhooks end with the last refresh token of their user and app; those of older files may have outlived it.
+    // Webhooks end with the last refresh token of their user and app; those of older files may still exist after it.
     "DELETE FROM hook WHERE app IS NOT NULL AND NOT EXISTS (
          SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization
          WHERE t.user = hook.user AND t.app = hook.app AND t.kind = 'refresh'
              AND t.revoked_at IS NULL AND g.revoked_at IS NULL);",
-    // Sessions record their last use; older ones have none. Users that were switched off had kept sessions, tokens,
-    // authorizations and webhooks; these end now.
+    // Sessions record their last use; older ones have none. Disabled users had kept sessions, tokens, authorizations and
+    // webhooks; these end now.
     "ALTER TABLE session ADD COLUMN used_at INTEGER;
      ALTER TABLE session ADD COLUMN address TEXT;
      DELETE FROM session WHERE user IN (SELECT user FROM account WHERE disabled);
@@ -184,12 +183,12 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      UPDATE authorization SET revoked_at = 1000 * unixepoch()
          WHERE revoked_at IS NULL AND user IN (SELECT user FROM account WHERE disabled);
      DELETE FROM hook WHERE user IN (SELECT user FROM account WHERE disabled);",
-    // Private custom fields (kind 13) take no name in their workspace. Otherwise a user could learn of them by giving
-    // another field the same name.
+    // Private custom fields (kind 13) reserve no name in their workspace. Otherwise a user could discover them by giving another
+    // field the same name.
     "DELETE FROM alias WHERE key GLOB 'name:*' AND EXISTS (
          SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.kind = 13
              AND json_extract(n.body, '$.privacy_setting') = 'private');",
-    // The list of an assignee's tasks includes when each was modified, because searches sort by that.
+    // The list of an assignee's tasks includes their modification times, because searches sort by these.
     "DROP INDEX card_who;
      CREATE INDEX card_who ON card (home, kind, who, done, due, modified, gid) WHERE who IS NOT NULL;",
 ];
@@ -211,14 +210,14 @@ pub(crate) fn inspect(conn: &Connection) -> Result<bool, StoreOpenError> {
     Ok(false)
 }
 
-/// Brings the file to the newest form, each migration in a transaction of its own.
+/// Brings the file to the newest version, each migration in a transaction of its own.
 pub(crate) fn migrate(conn: &Connection) -> Result<(), StoreOpenError> {
     inspect(conn)?;
     if is_newest(conn)? {
         return Ok(());
     }
-    // An index is sorted in files, so that a large one takes no more memory than a small one; if no file can be made,
-    // it is sorted in memory.
+    // An index is sorted in temporary files, so that a large one takes no more memory than a small one; if no file can be
+    // created, it is sorted in memory.
     let mut done = steps(conn, "FILE");
     if matches!(&done, Err(StoreOpenError::Sqlite(error)) if has_no_file(error)) {
         done = steps(conn, "MEMORY");
@@ -227,7 +226,7 @@ pub(crate) fn migrate(conn: &Connection) -> Result<(), StoreOpenError> {
     done
 }
 
-/// Returns true if SQLite could not make or use a temporary file.
+/// Returns true if SQLite could not create or use a temporary file.
 fn has_no_file(error: &rusqlite::Error) -> bool {
     let codes = [ErrorCode::CannotOpen, ErrorCode::SystemIoFailure];
     error
@@ -235,7 +234,7 @@ fn has_no_file(error: &rusqlite::Error) -> bool {
         .is_some_and(|code| codes.contains(&code))
 }
 
-/// Applies the remaining migrations; `temp_store` is where SQLite sorts meanwhile.
+/// Applies the remaining migrations; `temp_store` is where SQLite sorts during these.
 fn steps(conn: &Connection, temp_store: &str) -> Result<(), StoreOpenError> {
     conn.pragma_update(None, "temp_store", temp_store)?;
     for (at, step) in MIGRATIONS.iter().enumerate().skip(version(conn)?) {
@@ -252,7 +251,7 @@ fn steps(conn: &Connection, temp_store: &str) -> Result<(), StoreOpenError> {
     Ok(())
 }
 
-/// Rolls back a transaction, unless an error has ended it already.
+/// Rolls back a transaction, unless an error has already ended it.
 pub(crate) fn roll_back(conn: &Connection) -> rusqlite::Result<()> {
     if conn.is_autocommit() {
         return Ok(());
@@ -260,7 +259,7 @@ pub(crate) fn roll_back(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("ROLLBACK")
 }
 
-/// Returns true if the file has the newest form.
+/// Returns true if the file has the newest version.
 pub(crate) fn is_newest(conn: &Connection) -> Result<bool, StoreOpenError> {
     Ok(version(conn)? == MIGRATIONS.len())
 }

@@ -8,7 +8,7 @@ use workgraph_webhooks::ResealError;
 /// Reason why a store could not be opened.
 #[derive(Debug, Error)]
 pub enum StoreOpenError {
-    /// The linked SQLite is older than the oldest one that is used.
+    /// The linked SQLite is older than the oldest supported one.
     #[error("SQLite {0} is linked, but 3.51.3 or newer is needed: older ones can lose commits")]
     OldSqlite(String),
     /// Another process has the folder open.
@@ -32,18 +32,18 @@ pub enum StoreOpenError {
         "the data is of an older version of Workgraph; start the server once, which brings it up to date"
     )]
     Older,
-    /// The file system cannot hold a write-ahead log, as networked ones cannot.
+    /// The file system does not support a write-ahead log, as is the case for network file systems.
     #[error(
         "the file system does not support write-ahead logging (SQLite stays in mode {0}); use a local disk"
     )]
     NoWal(String),
-    /// A folder or file could not be made or opened.
+    /// A folder or file could not be created or opened.
     #[error("{path}: {1}", path = .0.display())]
     Io(PathBuf, std::io::Error),
-    /// The search index could not be made from the nodes of an older file.
+    /// The search index could not be built from the nodes of an older file.
     #[error("the search index: {0}")]
     SearchIndex(GraphStoreError),
-    /// A webhook's secret could not be converted to the form in which secrets are kept from now on.
+    /// A webhook's secret could not be converted to the new stored form.
     #[error("{0}")]
     Secrets(ResealError),
     /// The archive could not be begun.
@@ -69,7 +69,7 @@ pub(crate) fn failed(error: rusqlite::Error) -> GraphStoreError {
     GraphStoreError::Failed(described(&error))
 }
 
-/// Returns the text of an error; that of a damaged file says what to do.
+/// Returns the text of an error; for a damaged file it says what to do.
 fn described(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => format!(

@@ -1,5 +1,4 @@
-//! Watchdog of a read: SQLite calls it at intervals, and it stops the read after its timeout or when its interrupt says
-//! so.
+//! Watchdog of a read: SQLite calls it at intervals, and it stops the read after its timeout or when its interrupt requires it.
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -12,16 +11,16 @@ const INSTRUCTIONS: i32 = 1_000;
 /// Steps that these instructions count as.
 const STEPS: u32 = 128;
 
-/// Watchdog that stops the statements of one connection. A clone watches over the same connection.
+/// Watchdog that stops the statements of one connection. A clone watches the same connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadWatchdog(Arc<Mutex<Option<WatchedRead>>>);
 
-/// Read that the connection is used for at present.
+/// Read for which the connection is currently used.
 #[derive(Debug)]
 struct WatchedRead {
     interrupt: MaybeInterrupt,
     timeout: Duration,
-    /// Time of the first check, from which the timeout counts. Short reads do without reading the clock.
+    /// Time of the first check, from which the timeout counts. Short reads never read the clock.
     since: Option<Instant>,
     stopped: Option<InterruptReason>,
 }
@@ -48,7 +47,7 @@ impl ReadWatchdog {
         Ok(watch)
     }
 
-    /// Returns true if the current statement is to stop.
+    /// Returns true if the current statement should stop.
     fn stops(&self) -> bool {
         let mut running = self.0.lock();
         let Some(running) = running.as_mut() else {
@@ -60,7 +59,7 @@ impl ReadWatchdog {
         running.stopped.is_some()
     }
 
-    /// Marks the begin of a read.
+    /// Marks the beginning of a read.
     pub(crate) fn begin(&self, interrupt: MaybeInterrupt, timeout: Duration) {
         *self.0.lock() = Some(WatchedRead {
             interrupt,
@@ -70,7 +69,7 @@ impl ReadWatchdog {
         });
     }
 
-    /// Marks the end of the read. Returns the reason for which it was stopped, if it was.
+    /// Marks the end of the read. Returns the reason why it was stopped, if it was.
     pub(crate) fn end(&self) -> Option<InterruptReason> {
         self.0.lock().take()?.stopped
     }

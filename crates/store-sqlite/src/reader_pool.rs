@@ -1,8 +1,7 @@
 //! Connections that read, each with one snapshot at a time.
 //!
-//! A connection keeps its snapshot when it is given back, as long as that is the newest
-//! ([`KeptSnapshots`](crate::cache::KeptSnapshots)). Two events end a kept snapshot, because it would be in their way: a
-//! commit, and a restart of the write-ahead log.
+//! A returned connection keeps its snapshot as long as it is the newest ([`KeptSnapshots`](crate::cache::KeptSnapshots)). Two
+//! events end a kept snapshot, because it would block them: a commit, and a restart of the write-ahead log.
 use crate::cache::{HotCache, OpenSnapshot, StoreCaches};
 use crate::connection_setup;
 use crate::connection_setup::{StoreOptions, StorePaths};
@@ -19,11 +18,11 @@ use workgraph_core::MaybeInterrupt;
 use workgraph_core::storage::GraphStoreError;
 use workgraph_core::storage::snapshot::Snapshot;
 
-/// Times that connections go from thread to thread before another one is opened.
+/// Number of times that connections change threads before another one is opened.
 const THREAD_CHANGES_MAX: usize = 64;
 
-/// Pool of connections that read. One is used by one thread at a time, from the first statement of a snapshot to the
-/// last, so a thread waits for one only while as many others are reading.
+/// Pool of connections that read. Each is used by one thread at a time, from the first statement of a snapshot to the last, so a
+/// thread waits only while all connections are reading.
 #[derive(Debug)]
 pub(crate) struct ReaderPool {
     files: StorePaths,
@@ -41,13 +40,13 @@ pub(crate) struct ReaderPool {
 struct PoolState {
     idle: Vec<ReadConnection>,
     open: usize,
-    /// Times that a thread took a connection that another had used last, since one was opened.
+    /// Number of times that a thread took a connection last used by another, since one was opened.
     thread_changes: usize,
-    /// Number of threads that wait for a connection. If it is 0, the system call that wakes one is left out.
+    /// Number of threads that wait for a connection. If it is 0, the system call that wakes one is skipped.
     waiting: usize,
 }
 
-/// Connection that reads, perhaps with an open snapshot.
+/// Connection that reads, possibly with an open snapshot.
 #[derive(Debug)]
 struct ReadConnection {
     conn: Connection,
@@ -74,7 +73,7 @@ impl ReadConnection {
 /// Connection taken from the pool.
 struct PooledConnection<'r> {
     readers: &'r ReaderPool,
-    /// The connection; `None` if it is not to be given back: after a panic or a failure it is closed instead.
+    /// The connection; `None` if it must not be returned: after a panic or a failure it is closed instead.
     reader: Option<ReadConnection>,
 }
 
@@ -116,7 +115,7 @@ impl ReaderPool {
         self.state.lock()
     }
 
-    /// Takes a connection for this thread, with the obligation to give it back.
+    /// Takes a connection for this thread, with a guard that returns it.
     fn checkout(&self) -> Result<(PooledConnection<'_>, ReadConnection), GraphStoreError> {
         let user = Some(thread::current().id());
         let mut state = self.lock();
@@ -131,7 +130,7 @@ impl ReaderPool {
                 let reader = state.idle.swap_remove(at);
                 return Ok((loan(None), reader));
             }
-            // Another connection costs memory, so it is opened only when it is worth that.
+            // Another connection costs memory, so it is opened only if it is worth that.
             if (!room || state.thread_changes < THREAD_CHANGES_MAX)
                 && let Some(reader) = state.idle.pop()
             {
@@ -200,7 +199,7 @@ impl ReaderPool {
             }
             (found, _) => found,
         };
-        // An interrupted read has done no harm: the snapshot is as it was, unless SQLite ended it.
+        // An interrupted read does no harm: the snapshot is unchanged, unless SQLite ended it.
         if !matches!(found, Ok(_) | Err(GraphStoreError::Interrupted(_))) {
             return found;
         }
@@ -226,8 +225,8 @@ impl ReaderPool {
         })
     }
 
-    /// Notes that a commit was made. It must be called before anything else that follows from the commit: invalidation
-    /// of caches, answers to callers.
+    /// Signals that a commit was made. Must be called before all consequences of the commit: invalidation of caches, answers to
+    /// callers.
     pub(crate) fn notify_committed(&self) {
         self.caches.snapshots.count_commit();
         if self.caches.snapshots.end_with_commit() {
@@ -254,7 +253,7 @@ impl ReaderPool {
         self.caches.snapshots.commits()
     }
 
-    /// Runs work that needs all kept snapshots closed.
+    /// Runs work that requires all kept snapshots to be closed.
     pub(crate) fn without_snapshots<T>(&self, work: impl FnOnce() -> T) -> T {
         self.caches.snapshots.suspend();
         self.close_idle_snapshots();

@@ -12,25 +12,25 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// State that was restored.
+/// Restored state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Restored {
     /// Generation of the archive.
     pub generation: u64,
-    /// Number of the last commit in the generation; 0 for the state it began with.
+    /// Number of the last commit in the generation; 0 for its initial state.
     pub commit: u64,
     /// Time of the state, in milliseconds since 1970.
     pub at: u64,
     /// Sequence number of the last change of the graph.
     pub seq: u64,
-    /// Later generation that began before the time asked for, but has no copy of the database that is old enough.
+    /// Later generation that began before the requested time, but has no copy of the database that is old enough.
     pub skipped: Option<u64>,
 }
 
-/// Makes a store in a folder, as of the last commit at or before a time, and checks it. The folder must have no store.
+/// Creates a store in a folder, as of the last commit at or before a time, and checks it. The folder must not have a store.
 ///
 /// # Errors
-/// Fails if the archive does not reach so far back, is damaged, or has a gap, or the folder cannot be written. Then the
+/// Fails if the archive does not reach back far enough, is damaged, or has a gap, or the folder cannot be written. Then the
 /// folder has no store.
 pub fn restore(
     archive: &dyn ArchiveFolder,
@@ -53,7 +53,7 @@ pub fn restore(
     sync_folder(folder).map_err(io(folder))?;
     let checked = check(folder, &partial);
     if checked.is_err() {
-        // What was not found sound has no name under which a server would open it.
+        // A database that was not checked successfully must not have a name under which a server would open it.
         fs::rename(&files.database, &partial).map_err(io(&partial))?;
     }
     restored.seq = checked?;
@@ -61,7 +61,7 @@ pub fn restore(
     Ok(restored)
 }
 
-/// Checks the database of a folder; `partial` is its name if it is not sound. Returns its last commit.
+/// Checks the database of a folder; `partial` is its name if it is damaged. Returns its last commit.
 fn check(folder: &Path, partial: &Path) -> Result<u64, ArchiveError> {
     let opened = SqliteStore::open_read_only(folder)
         .map_err(|error| ArchiveError::Store(error.to_string()))?;
@@ -91,7 +91,7 @@ fn newest_copy(files: &[ArchiveFile], until: u64) -> Option<(ArchiveFile, Option
     Some((copy, skipped))
 }
 
-/// Writes the database, without a name.
+/// Writes the database to a file without its final name.
 fn write(archive: &dyn ArchiveFolder, until: u64, to: &Path) -> Result<Restored, ArchiveError> {
     let listed = archive
         .list()
@@ -211,7 +211,7 @@ fn unpack(
     let mut packed = SummedReader::new(file);
     let unpacked = io::copy(&mut GzDecoder::new(&mut packed), &mut out);
     unpacked.map_err(|error| ArchiveError::damaged(name, error.to_string()))?;
-    // What stands behind the end belongs to the digest, too.
+    // Bytes after the end also belong to the digest.
     let rest = io::copy(&mut packed, &mut io::sink());
     rest.map_err(|error| ArchiveError::Io(name.to_owned(), error))?;
     if bytes(packed.sum.finish()) != *digest {

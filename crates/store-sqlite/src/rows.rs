@@ -1,4 +1,4 @@
-//! The tables as rows: reading them from one snapshot, and writing a new file of them.
+//! The tables as rows: reading them from one snapshot, and writing a new file from them.
 mod row_writer;
 
 pub use self::row_writer::SqliteRowWriter;
@@ -17,7 +17,7 @@ use workgraph_core::search::is_searchable;
 use workgraph_core::storage::GraphStoreError;
 use workgraph_rows::{NodeIndexes, Row, RowReader, RowsError, Table, Value};
 
-/// Rows of a store as they were when this was made; another process may write meanwhile.
+/// Rows of a store at the time when this was created; another process may write in the meantime.
 #[derive(Debug)]
 pub struct SqliteRowReader<'c> {
     conn: &'c Connection,
@@ -30,7 +30,7 @@ impl ReadOnlyStore {
     /// Fails if the file cannot be read.
     pub fn rows(&self) -> Result<SqliteRowReader<'_>, GraphStoreError> {
         let begun = self.conn.execute_batch("BEGIN").and_then(|()| {
-            // The snapshot is taken by the first read.
+            // The first read takes the snapshot.
             let any = "SELECT count(*) FROM sqlite_schema";
             self.conn.query_row(any, [], |row| row.get::<_, i64>(0))
         });
@@ -68,19 +68,19 @@ impl ToSql for Parameter<'_> {
 /// Returns the source of a table's rows, for `FROM`.
 fn source(table: &Table) -> String {
     match table.name {
-        // Other rows of `meta` are about this file alone.
+        // Other rows of `meta` are only about this file.
         "state" => "(SELECT key, value FROM meta WHERE key = 'floor')".into(),
         name => format!("\"{name}\""),
     }
 }
 
-/// Returns names of columns with commas between.
+/// Returns column names separated by commas.
 fn names(columns: &[workgraph_rows::Column]) -> String {
     let quoted: Vec<String> = columns.iter().map(|c| format!("\"{}\"", c.name)).collect();
     quoted.join(", ")
 }
 
-/// Returns placeholders with commas between.
+/// Returns placeholders separated by commas.
 fn placeholders(count: usize) -> String {
     vec!["?"; count].join(", ")
 }
@@ -129,7 +129,7 @@ fn count(conn: &Connection, table: &'static Table) -> rusqlite::Result<u64> {
     Ok(u64::try_from(rows).unwrap_or_default())
 }
 
-/// Makes the index rows of the next nodes.
+/// Builds the index rows of the next nodes.
 fn indexes(
     conn: &Connection,
     after: Option<Gid>,

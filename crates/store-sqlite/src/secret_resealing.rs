@@ -1,22 +1,22 @@
-//! Conversion of webhook secrets to the form in which they are kept from now on.
+//! Conversion of webhook secrets to the new stored form.
 use crate::open_error::StoreOpenError;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use workgraph_webhooks::{Reseal, ResealError};
 
-/// Key in `meta` of the digest of the key that secrets were last sealed with.
+/// Key in `meta` of the digest of the key that last sealed the secrets.
 const KEY_DIGEST: &str = "key_digest";
 
-/// Accepts or refuses the digest that a file has noted, and returns the one to note.
+/// Accepts or refuses the digest in a file, and returns the one to store.
 pub type KeyCheck<'k> = dyn FnMut(Option<u64>) -> Result<u64, ResealError> + Send + 'k;
 
-/// Keys of the secrets in a file: whether they are the right ones, and the conversion of secrets to the newest of them.
+/// Keys of the secrets in a file: a check that they are the right ones, and the conversion of secrets to the newest key.
 pub(crate) struct SealingKeys<'a, 'k, 'r> {
     /// `None` if the file is used without keys.
     pub(crate) check: Option<&'a mut KeyCheck<'k>>,
     pub(crate) reseal: &'a mut Reseal<'r>,
 }
 
-/// Converts every secret, if `keys` accept the digest that the file has noted; then the digest of the present key is noted.
+/// Converts every secret, if `keys` accept the digest in the file; then stores the digest of the current key.
 pub(crate) fn reseal_with(
     conn: &mut Connection,
     keys: SealingKeys<'_, '_, '_>,
@@ -40,19 +40,19 @@ pub(crate) fn reseal_with(
     Ok(())
 }
 
-/// Key in `meta` while the file may still hold secrets in the old form.
+/// Key in `meta` while the file may still contain secrets in the old form.
 const WIPE_KEY: &str = "wipe_secrets";
 
 /// Converts every secret, in one transaction, and rewrites the file and its log, so that the old secrets are gone.
 ///
-/// A crash after any step leaves a file that the next start finishes with. Copies that were made of the file (backups,
-/// snapshots of the disk, blocks that the file system gave back) keep the old secrets.
+/// After a crash at any step, the next start finishes the work. Copies of the file (backups, snapshots of the disk, blocks that
+/// the file system freed) keep the old secrets.
 pub(crate) fn reseal(conn: &mut Connection, reseal: &mut Reseal<'_>) -> Result<(), StoreOpenError> {
     seal(conn, reseal)?;
     wipe(conn)
 }
 
-/// Converts every secret, and notes in the same commit that the file is to be rewritten.
+/// Converts every secret, and records in the same commit that the file must be rewritten.
 fn seal(conn: &mut Connection, reseal: &mut Reseal<'_>) -> Result<(), StoreOpenError> {
     let mut changed = Vec::new();
     {
@@ -83,7 +83,7 @@ fn seal(conn: &mut Connection, reseal: &mut Reseal<'_>) -> Result<(), StoreOpenE
     Ok(())
 }
 
-/// Rewrites the file without its free pages, and truncates its log, if the note is there.
+/// Rewrites the file without its free pages, and truncates its log, if that is recorded as pending.
 fn wipe(conn: &mut Connection) -> Result<(), StoreOpenError> {
     let noted = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?1)";
     if !conn.query_row(noted, [WIPE_KEY], |row| row.get(0))? {
@@ -91,7 +91,7 @@ fn wipe(conn: &mut Connection) -> Result<(), StoreOpenError> {
     }
     conn.execute_batch("VACUUM")?;
     let busy: bool = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    // Another process reads the file, for example for a backup: the note stays for the next start.
+    // Another process is reading the file, for example for a backup: the record stays for the next start.
     if !busy {
         conn.execute("DELETE FROM meta WHERE key = ?1", [WIPE_KEY])?;
     }
@@ -107,7 +107,7 @@ mod tests {
 
     const PLAIN: &str = "0123456789abcdef0123456789abcdef";
 
-    /// Returns true if any file of a folder has these bytes.
+    /// Returns true if any file of a folder contains these bytes.
     fn shows(folder: &std::path::Path, text: &str) -> bool {
         let files = std::fs::read_dir(folder).unwrap();
         files

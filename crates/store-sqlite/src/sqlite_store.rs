@@ -32,8 +32,8 @@ use workgraph_core::storage::{
 use workgraph_core::{MaybeInterrupt, engine};
 use workgraph_webhooks::Reseal;
 
-/// Graph, journal and tokens in one SQLite file that only this process writes. A clone is another handle on the same
-/// store, which is closed with the last one.
+/// Graph, journal and tokens in one SQLite file that only this process writes. A clone is another handle on the same store, which
+/// is closed with the last handle.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     inner: Arc<SharedStore>,
@@ -48,10 +48,10 @@ impl Deref for SqliteStore {
     }
 }
 
-/// State that the handles on a store share.
+/// State shared by the handles on a store.
 #[derive(Debug)]
 pub struct SharedStore {
-    // Dropped in this order: waiting work is written first, the lock goes last.
+    // Dropped in this order: waiting work is written first, the lock is released last.
     pub(crate) writer: Writer,
     archive: Option<ArchiverThread>,
     _checkpoints: Option<WalCheckpointer>,
@@ -75,7 +75,7 @@ pub struct StoreStats {
 }
 
 impl SqliteStore {
-    /// Opens the store in a folder (or a file that ends in `.db` or `.sqlite`), and makes it if there is none. No other
+    /// Opens the store in a folder (or a file that ends in `.db` or `.sqlite`), and creates it if it does not exist. No other
     /// process may have it open.
     ///
     /// # Errors
@@ -116,9 +116,9 @@ impl SqliteStore {
         Self::open_with(path.as_ref(), options, caches, archive, keys)
     }
 
-    /// Opens the store as [`open_archived`](Self::open_archived) does, if `check` accepts the digest of the key that its
-    /// secrets were last sealed with: it gets the digest, or `None` in a file that has none yet, and returns the one to
-    /// note. It is called before anything is resealed.
+    /// Opens the store as [`open_archived`](Self::open_archived) does, if `check` accepts the digest of the key that last sealed
+    /// its secrets: `check` gets the digest, or `None` if the file has none yet, and returns the one to store. It is called
+    /// before anything is resealed.
     ///
     /// # Errors
     /// Fails as [`open_archived`](Self::open_archived) does, and if `check` fails.
@@ -137,7 +137,7 @@ impl SqliteStore {
         Self::open_with(path.as_ref(), options, caches, archive, keys)
     }
 
-    /// Archives what was committed before this call; does nothing without an archive.
+    /// Archives all commits from before this call; does nothing without an archive.
     ///
     /// # Errors
     /// Fails if the archive cannot be written.
@@ -158,7 +158,7 @@ impl SqliteStore {
         connection_setup::check_version()?;
         let files = StorePaths::at(path);
         let lock = files.lock()?;
-        // First the connection that makes the tables, if they are new; the writer opens its own.
+        // First the connection that creates the tables, if they are new; the writer opens its own.
         let mut first = connection_setup::open_writer(&files, &options)?;
         build_flags::log_missing(&first)?;
         search_index::rebuild(&first).map_err(StoreOpenError::SearchIndex)?;
@@ -198,7 +198,7 @@ impl SqliteStore {
         Ok(Self { inner, actor: by })
     }
 
-    /// Returns the highest gid that is in use anywhere: new ones must be above it.
+    /// Returns the highest gid in use: new ones must be above it.
     ///
     /// # Errors
     /// Fails if the file cannot be read.

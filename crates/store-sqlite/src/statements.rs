@@ -1,4 +1,4 @@
-//! Statements that the store runs while it serves. Each is prepared once per connection.
+//! Statements that the store runs while serving. Each is prepared once per connection.
 #[macro_use]
 mod parts;
 
@@ -33,7 +33,7 @@ statements! {
     Alias = "SELECT n.gid FROM alias a CROSS JOIN node n ON n.gid = a.gid WHERE a.key = ?1 AND n.gone IS NULL";
     NodeHead = concat!("SELECT 0", head_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
     NodeFull = concat!("SELECT 0", full_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
-    // Only what loading needs of an edge; the target is checked for being live when it is read.
+    // Only the columns that loading needs of an edge; the target is checked for being live when it is read.
     OutEdge = "SELECT e.rel, e.dst, e.rank, e.aux FROM edge e \
         WHERE e.src = ?1 AND e.rel BETWEEN ?2 AND ?3 ORDER BY e.rel, e.dst";
     OutHead = out!(head_cols!());
@@ -49,9 +49,9 @@ statements! {
         AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src LIMIT ?5";
     OutAll = "SELECT e.rel, e.dst, e.rank, e.aux, e.seq FROM edge e WHERE e.src = ?1 ORDER BY e.rel, e.dst LIMIT ?2";
     ListIn = "SELECT src FROM edge WHERE dst = ?1 AND rel = ?2 LIMIT ?3";
-    // Used together with `ScanInFull`. No LIMIT: that would count edges, so the reading stops instead. The outer index
-    // gives the order of sources, the inner primary key that of the edges of each. Most edges have no rank and no aux:
-    // two flags for that cost less than reading both.
+    // Used together with `ScanInFull`. No LIMIT, which would count edges; the reader stops instead. The outer index gives the
+    // order of sources, the inner primary key that of the edges of each. Most edges have no rank and no aux: two flags for that
+    // cost less than reading both.
     OutOfIn = "SELECT e.src, o.dst, o.rel | ((o.aux IS NOT NULL) << 8) | ((o.rank <> 0) << 16), o.rank, o.aux, o.seq \
         FROM edge e LEFT JOIN edge o ON o.src = e.src AND o.rel BETWEEN ?5 AND ?6 \
         WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src";
@@ -109,7 +109,7 @@ statements! {
         " AND actor = ?6", "");
     AuditResource = audit!("audit_resource", " AND (?4 IS NULL OR kind = ?4)",
         " AND (?5 IS NULL OR actor_type = ?5)", " AND (?6 IS NULL OR actor = ?6)", " AND resource = ?7");
-    // The first row that is not before an instant; rows are in order of time.
+    // The first row at or after an instant; rows are in order of time.
     AuditSince = "SELECT gid FROM audit WHERE home = ?1 AND at >= ?2 ORDER BY at, gid LIMIT 1";
     AuditLast = "SELECT gid, at, seq, digest FROM audit WHERE gid > 0 ORDER BY gid DESC LIMIT 1";
     AuditFirst = "SELECT min(seq) FROM audit";
@@ -227,7 +227,7 @@ statements! {
     LiveApp = "SELECT 1 FROM app WHERE id = ?1 AND disabled_at IS NULL";
     InsertApp = "INSERT INTO app (id, name, secret, redirects, scopes, distribution, disabled_in, owner, created_at, \
         disabled_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    // Only if the app is still as it was read.
+    // Only if the app has not changed since it was read.
     ReplaceApp = "UPDATE app SET name = ?2, secret = ?3, redirects = ?4, scopes = ?5, distribution = ?6, \
         disabled_in = ?7, owner = ?8, created_at = ?9, disabled_at = ?10 \
         WHERE id = ?1 AND id = ?11 AND name = ?12 AND secret IS ?13 AND redirects = ?14 AND scopes = ?15 \
@@ -237,10 +237,10 @@ statements! {
     Regrant = "UPDATE authorization SET scopes = ?3 WHERE user = ?1 AND app = ?2 AND revoked_at IS NULL";
     InsertGrant = "INSERT INTO authorization (id, user, app, scopes, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
     RevokeGrant = "UPDATE authorization SET revoked_at = ?3 WHERE id = ?1 AND user = ?2 AND revoked_at IS NULL";
-    // Finds a row if an authorization of this user and app stands, and both are switched on.
+    // Finds a row if an authorization of this user and app is valid, and both are switched on.
     GrantHolds = "SELECT 1 FROM authorization g CROSS JOIN account a ON a.user = g.user CROSS JOIN app p ON p.id = g.app \
         WHERE g.id = ?1 AND g.user = ?2 AND g.app = ?3 AND g.revoked_at IS NULL AND NOT a.disabled AND p.disabled_at IS NULL";
-    // Finds a row if a refresh token of this user and app lives.
+    // Finds a row if a refresh token of this user and app is live.
     Hold = "SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization WHERE t.user = ?1 \
         AND t.app = ?2 AND t.kind = 'refresh' AND t.revoked_at IS NULL AND g.revoked_at IS NULL LIMIT 1";
     GrantOf = "SELECT p.id, p.name FROM authorization g CROSS JOIN app p ON p.id = g.app WHERE g.id = ?1";

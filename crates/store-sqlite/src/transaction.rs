@@ -14,27 +14,27 @@ use crate::tables::search_index::PendingWords;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 use workgraph_core::storage::Seq;
 
-/// Connection inside a transaction, with the statements that the transaction has used so far. They go back to the
+/// Connection inside a transaction, with the statements that the transaction has used so far. They are returned to the
 /// connection, prepared, when the transaction ends.
 pub(crate) struct SqliteTransaction<'c> {
     pub(crate) conn: &'c Connection,
-    /// Prepared statements used so far, in the order of their first use; `names` tells which they are. Most
-    /// transactions that read use none to a few.
+    /// Prepared statements used so far, in the order of their first use; `names` identifies them. Most transactions that read use
+    /// only a few, or none.
     statements: Vec<CachedStatement<'c>>,
     names: Vec<Sql>,
     /// True if the transaction only reads, so that the rows it reads do not change while it lasts.
     pub(crate) reading: bool,
-    /// Last commit that the transaction shows: of one that reads, once it was read; of one that writes, once it has
-    /// made a commit.
+    /// Last commit that the transaction shows: in one that reads, after it was read; in one that writes, after it has made a
+    /// commit.
     pub(crate) last: Option<Seq>,
-    /// Caches at the state that a reading transaction shows, or at the state before a writing one: then they are valid
-    /// for nodes that it has not written.
+    /// Caches at the state that a reading transaction shows, or at the state before a writing one; in the latter they are valid
+    /// only for nodes that it has not written.
     cache: CacheView<'c>,
     /// Cached values that its writes outdate.
     pub(crate) invalidations: Invalidations,
-    /// Highest gid of an auxiliary node that is on record, once it was read.
+    /// Recorded highest gid of an auxiliary node, after it was read.
     pub(crate) floor: Option<i64>,
-    /// Last row of the audit log, once it was read or written.
+    /// Last row of the audit log, after it was read or written.
     pub(crate) audited: Option<audit_log_table::AuditLogEnd>,
     /// Words to be written at the end.
     pub(crate) pending: Vec<PendingWords>,
@@ -56,7 +56,7 @@ impl<'c> SqliteTransaction<'c> {
         }
     }
 
-    /// Makes a transaction that reads the open snapshot of a connection, and caches what it reads.
+    /// Creates a transaction that reads the open snapshot of a connection, and caches its reads.
     pub(crate) fn reading(
         conn: &'c Connection,
         snapshot: &OpenSnapshot,
@@ -71,7 +71,7 @@ impl<'c> SqliteTransaction<'c> {
         }
     }
 
-    /// Makes a transaction that writes, and takes nodes that it does not change from the cache.
+    /// Creates a transaction that writes, and takes nodes that it does not change from the cache.
     pub(crate) fn writing(conn: &'c Connection, caches: &'c StoreCaches) -> Self {
         Self {
             cache: caches.writing(),
@@ -94,7 +94,7 @@ impl<'c> SqliteTransaction<'c> {
             .ok_or(rusqlite::Error::InvalidQuery)
     }
 
-    /// Runs a statement that returns no rows; returns how many rows it changed.
+    /// Runs a statement that returns no rows; returns the number of rows that it changed.
     pub(crate) fn run(&mut self, sql: Sql, params: impl Params) -> rusqlite::Result<usize> {
         self.stmt(sql)?.execute(params)
     }
@@ -119,7 +119,7 @@ impl<'c> SqliteTransaction<'c> {
         self.each_while(sql, params, |row| read(row).map(|()| true))
     }
 
-    /// Reads rows until one is not wanted any more.
+    /// Reads rows until the visitor stops.
     pub(crate) fn each_while(
         &mut self,
         sql: Sql,

@@ -1,11 +1,11 @@
 //! Checkpoints of the write-ahead log: a separate thread copies it into the database.
 //!
-//! A checkpoint syncs twice and copies megabytes; on the writer's thread every slow commit would wait for it. But while
-//! commits never pause, a checkpoint beside them never finds the log copied as a whole, so it cannot start over. When
-//! it has become very large, the writer waits once and makes it start over.
+//! A checkpoint syncs twice and copies megabytes; on the writer's thread every slow commit would wait for it. But while commits
+//! never pause, a concurrent checkpoint never copies the whole log, so the log cannot start over. When it has become very large,
+//! the writer waits once and makes it start over.
 //!
-//! A page that many commits write is copied once for all of them, so a busy log is copied in large pieces. When commits
-//! pause, what is there is copied, so that little is left to do after a crash.
+//! A page that many commits write is copied once for all of them, so a busy log is copied in large pieces. When commits pause,
+//! the rest is copied, so that little is left to do after a crash.
 use crate::archive::Archiver;
 use crate::connection_setup;
 use crate::connection_setup::{PAGE, StoreOptions, StorePaths};
@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Number of steps of growth in which a busy log comes to the length at which it is copied.
+/// Number of steps of growth after which a busy log is copied.
 const STEPS: u64 = 4;
 
 /// Time without a step of growth after which a shorter log is copied.
@@ -58,8 +58,8 @@ impl WalMonitor {
         }
     }
 
-    /// Notes a commit that left the log with this many pages. Returns true if the writer is to wait and make the log
-    /// start over.
+    /// Records a commit that left the log with this many pages. Returns true if the writer should wait and make the log start
+    /// over.
     pub(crate) fn written(&mut self, pages: u64) -> bool {
         if pages < self.last {
             // The log started over.
@@ -74,13 +74,13 @@ impl WalMonitor {
         }
         let restart = pages >= self.next_restart;
         if restart {
-            // If a reader that stays prevents it, the next attempt is a while away.
+            // If a reader that stays prevents it, the next attempt comes much later.
             self.next_restart = pages + self.limit;
         }
         restart
     }
 
-    /// Notes that the other thread was copying when the log was to start over: the next attempt is soon.
+    /// Records that the other thread was copying when the log was to start over: the next attempt comes soon.
     pub(crate) fn missed(&mut self) {
         self.next_restart = self.last + self.every;
     }
@@ -116,7 +116,7 @@ impl Drop for WalCheckpointer {
     }
 }
 
-/// Copies the log as far as no one has to wait, each time it has grown. With an archive, only what is in it.
+/// Copies the log as far as possible without making anyone wait, each time it has grown. With an archive, only the archived part.
 fn run(conn: &Connection, woken: &Receiver<()>, archiver: Option<&Archiver>) {
     let passive = || report("PASSIVE", checkpoint(conn, "PASSIVE"));
     while grown(woken, PAUSE) {
@@ -137,8 +137,8 @@ fn grown(woken: &Receiver<()>, pause: Duration) -> bool {
     ends.next() != Some(RecvTimeoutError::Disconnected)
 }
 
-/// Waits for readers, within bounds, and makes the log start over. Returns false if another checkpoint was underway,
-/// for which SQLite does not wait.
+/// Waits for readers, within bounds, and makes the log start over. Returns false if another checkpoint was running, for which
+/// SQLite does not wait.
 pub(crate) fn restart(conn: &Connection) -> rusqlite::Result<bool> {
     conn.busy_timeout(Duration::from_secs(1))?;
     let done = checkpoint(conn, "RESTART");
@@ -163,7 +163,7 @@ fn report(mode: &str, done: rusqlite::Result<(i64, i64, i64)>) -> Option<u64> {
     }
 }
 
-/// Runs a checkpoint. Returns whether others were in the way, the pages of the log, and how many of them are copied.
+/// Runs a checkpoint. Returns nonzero if others blocked it, the pages of the log, and the number of copied pages.
 fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<(i64, i64, i64)> {
     let sql = format!("PRAGMA wal_checkpoint({mode})");
     conn.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))

@@ -23,9 +23,9 @@ use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreErr
 
 /// Most change sets that share one commit.
 const BATCH: usize = 256;
-/// Error of a caller when the writer is gone.
+/// Error of a caller after the writer has ended.
 const CLOSED: &str = "the store is closed";
-/// Most change sets in the queue; when it is full, callers wait until there is room.
+/// Most change sets in the queue; if it is full, callers wait for room.
 const QUEUE: usize = 1024;
 
 /// Handle of the writer's thread, which ends when this is dropped.
@@ -81,8 +81,7 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Runs work in a transaction; an error undoes it. Work that changes what tokens are worth sets
-    /// [`Invalidations::tokens`].
+    /// Runs work in a transaction; an error undoes it. Work that changes the validity of tokens sets [`Invalidations::tokens`].
     pub(crate) async fn work<T: Send + 'static>(
         &self,
         work: impl Fn(&mut SqliteTransaction<'_>) -> Result<T, AuthStoreError> + Send + 'static,
@@ -183,7 +182,7 @@ impl WriterThread {
         }
     }
 
-    /// Writes the jobs and makes them durable; on an error nothing of any of them is kept.
+    /// Writes the jobs and makes them durable; on an error, none of their writes are kept.
     fn batch(&mut self, jobs: &mut [WriteJob]) -> Result<(), String> {
         let conn = match self.conn.take() {
             Some(conn) => conn,
@@ -196,7 +195,7 @@ impl WriterThread {
             .map_err(|e| e.to_string())?,
         };
         let done = write(&conn, &self.readers.caches, jobs);
-        // A connection that cannot leave its transaction is closed, and opened anew for the next batch.
+        // A connection that cannot leave its transaction is closed, and another one is opened for the next batch.
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);
         }
@@ -210,9 +209,9 @@ impl WriterThread {
 
 /// Writes the jobs in one transaction.
 ///
-/// The first try is without savepoints: with one SQLite copies every page before a job changes it. A job that fails has
-/// mostly written nothing, since guards are checked first. If one has, the whole batch is written again, with a
-/// savepoint for each job.
+/// The first try has no savepoints: with a savepoint, SQLite copies every page before a job changes it. A job that fails has
+/// mostly written nothing, since guards are checked first. If one has, the whole batch is written again, with a savepoint for
+/// each job.
 fn write(
     conn: &Connection,
     caches: &StoreCaches,
@@ -225,7 +224,7 @@ fn write(
     }
 }
 
-/// Runs one transaction; returns `None` if a job failed after it had written something, and there are no savepoints.
+/// Runs one transaction; returns `None` if a job failed after a write, and there are no savepoints.
 fn transact(
     conn: &Connection,
     caches: &StoreCaches,

@@ -1,13 +1,13 @@
-//! Ids of deliveries, by which a receiver drops a delivery that it has had.
+//! Ids of deliveries, by which a receiver recognizes a repeated delivery.
 use ring::digest;
 pub use uuid::Uuid;
 
 /// Header with the id of a delivery. It is the same at each attempt.
 pub const DELIVERY_HEADER: &str = "X-Workgraph-Delivery";
 
-/// Returns the id of the delivery of some events to a webhook: a UUID of version 8 (RFC 9562, section 5.8) with the first bits
-/// of a SHA-256 of both. Nothing needs to be kept for it, and an attempt with more events than the last has another id, since
-/// a receiver that dropped it would lose them.
+/// Returns the id of the delivery of some events to a webhook: a UUID of version 8 (RFC 9562, section 5.8) with the first bits of
+/// a SHA-256 of both. It needs no storage, and an attempt with more events than the last one has another id, since a receiver
+/// that dropped it would lose them.
 #[must_use]
 pub fn delivery_id(webhook: u64, events: &str) -> Uuid {
     let named = format!("delivery {webhook} {events}");

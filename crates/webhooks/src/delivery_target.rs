@@ -28,7 +28,7 @@ pub struct Target {
     pub path: String,
 }
 
-/// The reason for which a target is refused. `Display` is the message for the client.
+/// The reason why a target is refused. `Display` is the message for the client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum TargetError {
     /// Not a URL that can be called.
@@ -36,7 +36,7 @@ pub enum TargetError {
         "Not a URL that events can be sent to; it must be https://host/path without user and fragment"
     )]
     Malformed,
-    /// http, where only https is allowed.
+    /// http, although only https is allowed.
     #[error("Not allowed; it must begin with https://")]
     PlainHttp,
     /// A port that is neither 443 nor above 1023 (80 for http).
@@ -45,7 +45,7 @@ pub enum TargetError {
     /// An address that is not public.
     #[error("not allowed; it must lead to a public address")]
     Address,
-    /// A name that never leads to a public address.
+    /// A name that never resolves to a public address.
     #[error("not allowed; it must lead to a public address")]
     Local,
 }
@@ -166,8 +166,7 @@ fn name(text: &str) -> Option<Host> {
     (plain && !number).then_some(Host::Name(name))
 }
 
-/// Returns true for names that never lead to a public address: RFC 6761, RFC 6762, and names of
-/// internal networks.
+/// Returns true for names that never resolve to a public address: RFC 6761, RFC 6762, and names of internal networks.
 fn is_local(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or("");
     matches!(

@@ -21,14 +21,14 @@ pub struct EventFilter {
     pub resource_subtype: Option<String>,
     /// The action, one of [`ACTIONS`].
     pub action: Option<String>,
-    /// For `changed`: the fields of which one must have changed.
+    /// For `changed`: fields, one of which must have changed.
     pub fields: Vec<String>,
 }
 
-/// The reason for which filters are refused. `Display` is the message for the client, without the name of the input.
+/// The reason why filters are refused. `Display` is the message for the client, without the name of the input.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum EventFilterError {
-    /// The filters are no array.
+    /// The filters are not an array.
     #[error("Not an array; it must be one of filters")]
     NotAList,
     /// More than [`FILTERS_MAX`] filters.
@@ -37,33 +37,33 @@ pub enum EventFilterError {
     /// The filter with this index in the array is wrong.
     #[error("[{0}]: {1}")]
     At(usize, Box<EventFilterError>),
-    /// A filter is no object.
+    /// A filter is not an object.
     #[error("Not an object; it must be one with resource_type")]
     NotAnObject,
     /// There is no `resource_type`.
     #[error("resource_type: Missing input")]
     MissingType,
-    /// This part is no name.
+    /// This part is not a name.
     #[error("{0}: must be a name")]
     NotAName(&'static str),
-    /// The action is none of [`ACTIONS`].
+    /// The action is not one of [`ACTIONS`].
     #[error("action: {0}")]
     UnknownAction(UnknownName),
-    /// Events are about no objects of this type.
+    /// No event is about objects of this type.
     #[error("resource_type: {0}")]
     UnknownType(UnknownName),
-    /// The fields are no array, or more than [`FIELDS_MAX`].
+    /// The fields are not an array, or are more than [`FIELDS_MAX`].
     #[error("fields: must be an array of at most {FIELDS_MAX} names of fields")]
     Fields,
-    /// One of the fields is no name.
+    /// One of the fields is not a name.
     #[error("fields: must be names of fields")]
     FieldName,
-    /// Fields with another action than `changed`, which alone has some.
+    /// Fields with an action other than `changed`; only that one has fields.
     #[error("fields: only with the action changed")]
     FieldsWithoutChange,
 }
 
-/// Name that is none of those it must be one of. `Display` is the message for the client.
+/// Name outside the list of allowed names. `Display` is the message for the client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownName {
     name: String,
@@ -78,7 +78,7 @@ impl UnknownName {
         }
     }
 
-    /// Returns the known name that is probably meant.
+    /// Returns the known name that was probably meant.
     fn nearest(&self) -> Option<&str> {
         let name = self.name.to_ascii_lowercase();
         let distances = self.known.iter().map(|known| {
@@ -100,7 +100,7 @@ impl fmt::Display for UnknownName {
     }
 }
 
-/// Facts of an event that a filter compares.
+/// Facts of an event that filters compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventSummary<'a> {
     /// The type of the object that the event is about.
@@ -109,7 +109,7 @@ pub struct EventSummary<'a> {
     pub resource_subtype: Option<&'a str>,
     /// The action, one of [`ACTIONS`].
     pub action: &'a str,
-    /// Another action that the event is, for filters that name that one.
+    /// Other name of the event's action, for filters that use that one.
     pub other_action: Option<&'a str>,
     /// For `changed`: the field that changed.
     pub field: Option<&'a str>,
@@ -133,7 +133,7 @@ impl EventFilter {
     /// Reads a filter from a request.
     ///
     /// # Errors
-    /// Says which part is missing or wrong, and what would be right.
+    /// Names the missing or wrong part, and a valid one.
     pub fn read(value: &Value) -> Result<Self, EventFilterError> {
         let map = value.as_object().ok_or(EventFilterError::NotAnObject)?;
         let resource_type = word(map, "resource_type")?.ok_or(EventFilterError::MissingType)?;
@@ -168,7 +168,7 @@ impl EventFilter {
     /// Reads the filters of a request; null means no filters.
     ///
     /// # Errors
-    /// Says which filter is wrong, and why.
+    /// Names the wrong filter, and the reason.
     pub fn read_all(value: &Value) -> Result<Vec<Self>, EventFilterError> {
         match value {
             Value::Null => Ok(Vec::new()),
@@ -186,7 +186,7 @@ impl EventFilter {
     /// Requires that filters name types that events may be about: those in `types`.
     ///
     /// # Errors
-    /// Says which filter names another one, and which is probably meant.
+    /// Names the filter with another type, and the type that was probably meant.
     pub fn require_types(filters: &[Self], types: &[&str]) -> Result<(), EventFilterError> {
         for (i, filter) in filters.iter().enumerate() {
             let name = filter.resource_type.as_str();

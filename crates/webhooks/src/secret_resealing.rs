@@ -3,6 +3,6 @@
 /// Error of a function that converts secrets.
 pub type ResealError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Function that gets the id and the stored secret of a webhook, and returns the form in which it is kept from now on;
-/// `None` if it stays as it is.
+/// Function that gets the id and the stored secret of a webhook, and returns the form in which it is stored from now on; `None`
+/// if it does not change.
 pub type Reseal<'r> = dyn FnMut(u64, &str) -> Result<Option<String>, ResealError> + Send + 'r;

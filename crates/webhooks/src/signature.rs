@@ -14,7 +14,7 @@ pub fn signature(secret: &str, body: &[u8]) -> String {
     hex(hmac::sign(&key, body).as_ref())
 }
 
-/// Makes a secret from random bytes.
+/// Creates a secret from random bytes.
 #[must_use]
 pub fn signing_secret(random: [u8; 32]) -> String {
     hex(&random)

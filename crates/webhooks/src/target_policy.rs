@@ -1,9 +1,8 @@
 //! Policy of the addresses that may be called: public ones, unless the operator allows more.
 //!
-//! The client that makes a webhook chooses an address that this server then calls. An address that
-//! only the server can reach must not become reachable in this way (server-side request forgery).
-//! Every address that is not plainly a public unicast one is refused: the special-purpose
-//! registries of IANA (RFC 6890), and every way to write an IPv4 address inside an IPv6 one.
+//! The client that makes a webhook chooses an address that this server then calls. An address that only the server can reach must
+//! not become reachable in this way (server-side request forgery). Every address is refused unless it is clearly a public unicast
+//! one: the special-purpose registries of IANA (RFC 6890), and every way to write an IPv4 address inside an IPv6 one.
 pub use ipnet::IpNet;
 use ipnet::{Ipv4Net, Ipv6Net};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,7 +14,7 @@ pub struct TargetPolicy {
     pub loopback: bool,
     /// True if targets other than loopback may use plain http.
     pub plain_http: bool,
-    /// Networks that may be called though they are not public.
+    /// Networks that may be called although they are not public.
     pub networks: Vec<IpNet>,
     /// Addresses on which this server itself listens. They are never called, except on loopback if
     /// that is allowed.
@@ -25,8 +24,7 @@ pub struct TargetPolicy {
 /// Reads a network, as in `10.1.0.0/16`; `None` if the text is not one.
 #[must_use]
 pub fn parse_network(text: &str) -> Option<IpNet> {
-    // The standard library reads the address: unlike the parser of `ipnet` it refuses zeros in front, which some systems
-    // take for octal numbers.
+    // The standard library parses the address: unlike `ipnet` it refuses leading zeros, which some systems read as octal numbers.
     let (address, bits) = text.split_once('/')?;
     IpNet::new(address.parse().ok()?, bits.parse().ok()?).ok()
 }

@@ -33,10 +33,10 @@ pub struct TargetReply {
     pub content: String,
 }
 
-/// The reason for which there is no reply.
+/// The reason why there is no reply.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum DeliveryError {
-    /// The name leads to an address that may not be called; no connection was made.
+    /// The name resolves to an address that may not be called; no connection was made.
     #[error("the target leads to an address that is not allowed")]
     NotAllowed,
     /// No connection, no TLS, or no complete reply in time; the text says which.
@@ -63,9 +63,9 @@ pub struct DeliveryLogEntry {
     pub webhook: u64,
     /// The time at which the request was sent.
     pub sent_at: SystemTime,
-    /// The journal position where the events began.
+    /// The journal position before the events.
     pub from: JournalPosition,
-    /// The journal position where the events ended.
+    /// The journal position after the events.
     pub to: JournalPosition,
     /// The number of events; 0 for a heartbeat.
     pub events: u32,
@@ -77,7 +77,7 @@ pub struct DeliveryLogEntry {
     pub error: String,
 }
 
-/// Most webhooks that may exist.
+/// Limits on the number of webhooks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WebhookLimits {
     /// Most webhooks on one object, of all apps.
@@ -115,11 +115,11 @@ pub struct WebhookListQuery {
 pub enum InsertOutcome {
     /// The webhook was inserted; it receives the events of later commits.
     Done(Box<Webhook>),
-    /// The object already has the most webhooks that it may have.
+    /// The object already has the maximum number of webhooks.
     ResourceFull,
-    /// The user and app already have the most webhooks that they may have.
+    /// The user and app already have the maximum number of webhooks.
     OwnerFull,
-    /// The app has no authorization by the user any more.
+    /// The app is no longer authorized by the user.
     NoGrant,
 }
 
@@ -128,7 +128,7 @@ pub enum InsertOutcome {
 pub enum AttemptRecord {
     /// The result and its line of the log are stored.
     Stored,
-    /// There is no such webhook.
+    /// The webhook does not exist.
     Deleted,
     /// Nothing is stored: another attempt has changed the state since this one began.
     Changed,
@@ -137,7 +137,7 @@ pub enum AttemptRecord {
 /// Permission to send to a webhook at this time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeliveryPermission {
-    /// Nothing may be sent: there is no such webhook.
+    /// Nothing may be sent: the webhook does not exist.
     Deleted,
     /// No events may be sent: the owner's account is off, or the app is disabled in the watched workspace.
     Suspended,
@@ -146,8 +146,8 @@ pub enum DeliveryPermission {
 }
 
 impl DeliveryPermission {
-    /// Returns the permission of a webhook that exists. `account_on`: the owner's account is on. `app_works`: the
-    /// webhook has no app, or its app is enabled in the watched workspace.
+    /// Returns the permission of an existing webhook. `account_on`: the owner's account is on. `app_works`: the webhook has no
+    /// app, or its app is enabled in the watched workspace.
     #[must_use]
     pub const fn of(account_on: bool, app_works: bool) -> Self {
         if account_on && app_works {
@@ -162,16 +162,16 @@ impl DeliveryPermission {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("storage failed: {0}")]
 pub struct WebhookStoreError(pub String);
-/// Store of webhooks and of the log of their deliveries. All that a method wrote is durable when it returns.
+/// Store of webhooks and of the log of their deliveries. All writes of a method are durable when it returns.
 ///
-/// A webhook that was made with an app lasts as long as the app has a live grant of its user. That is a live refresh
-/// token under an authorization that still stands. An operation that ends the last live grant of a user and app
-/// deletes their webhooks in the same transaction, and none is inserted after it. An operation that revokes all
-/// tokens of a user at once deletes all webhooks of the user, also those without an app.
+/// A webhook that was made with an app lasts as long as the app has a live grant of its user: a live refresh token under a valid
+/// authorization. An operation that ends the last live grant of a user and app deletes their webhooks in the same transaction,
+/// and none is inserted after it. An operation that revokes all tokens of a user at once deletes all webhooks of the user, also
+/// those without an app.
 #[async_trait]
 pub trait WebhookStore: Send + Sync {
-    /// Stores a new webhook if the limits leave room for it and its app has a live grant. Sets its position to the
-    /// last commit in the same step, so that the webhook receives the events of every later commit.
+    /// Stores a new webhook if the limits allow it and its app has a live grant. Sets its position to the last commit in the same
+    /// step, so that the webhook receives the events of every later commit.
     async fn insert(
         &self,
         hook: Webhook,
@@ -181,27 +181,27 @@ pub trait WebhookStore: Send + Sync {
     async fn all(&self) -> Result<Vec<Webhook>, WebhookStoreError>;
     /// Returns the permission to send to a webhook at this time.
     async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError>;
-    /// Returns a webhook, or `None` if there is no such webhook.
+    /// Returns a webhook, or `None` if it does not exist.
     async fn get(&self, id: u64) -> Result<Option<Webhook>, WebhookStoreError>;
     /// Returns webhooks of a user and app in a workspace, by id.
     async fn list(&self, page: WebhookListQuery) -> Result<Vec<Webhook>, WebhookStoreError>;
-    /// Replaces the filters; false if there is no such webhook.
+    /// Replaces the filters; false if the webhook does not exist.
     async fn set_filters(
         &self,
         id: u64,
         filters: Vec<EventFilter>,
     ) -> Result<bool, WebhookStoreError>;
-    /// Deletes a webhook; false if there is no such webhook.
+    /// Deletes a webhook; false if it does not exist.
     async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError>;
-    /// Stores the result of an attempt, in one step with its line of the log. Stores neither if the change does not
-    /// apply to the stored state any more ([`DeliveryStateChange::applies_to`]).
+    /// Stores the result of an attempt, in one step with its line of the log. Stores neither if the change no longer applies to
+    /// the stored state ([`DeliveryStateChange::applies_to`]).
     async fn record_attempt(
         &self,
         id: u64,
         change: Option<DeliveryStateChange>,
         delivery: Option<DeliveryLogEntry>,
     ) -> Result<AttemptRecord, WebhookStoreError>;
-    /// Moves webhooks that have no events to send to the last commit that was looked at.
+    /// Moves webhooks without events to send to the last commit that was looked at.
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError>;
     /// Returns the last deliveries of a webhook, newest first; none if the webhook is deleted.
     async fn deliveries(
@@ -211,8 +211,8 @@ pub trait WebhookStore: Send + Sync {
     ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError>;
     /// Deletes lines of the log from before an instant; returns their number.
     async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError>;
-    /// Returns a number that changes whenever a webhook is inserted or deleted, or gets other filters. `None`: only
-    /// this process writes the store, so that there is nothing to notice.
+    /// Returns a number that changes whenever a webhook is inserted or deleted, or gets other filters. `None`: only this process
+    /// writes the store, so there are no changes to detect.
     async fn revision(&self) -> Result<Option<u64>, WebhookStoreError> {
         Ok(None)
     }

@@ -5,17 +5,16 @@ use std::time::{Duration, SystemTime};
 
 /// Time limit for the reply of a target.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
-/// Time for which an attempt reserves its webhook: no other attempt begins before that. It is
-/// longer than any attempt takes.
+/// Time for which an attempt reserves its webhook; no other attempt begins before its end. It is longer than any attempt takes.
 pub const LEASE: Duration = Duration::from_secs(30);
-/// Time that must be left of a node's lease on the deliveries of the store when an attempt begins, so that the attempt
-/// is over when another node may begin one.
+/// Time that must be left on a node's lease on the deliveries of the store when an attempt begins, so that the attempt is over
+/// before another node may begin one.
 pub const LEASE_RESERVE: Duration = Duration::from_secs(12);
 /// Time without a success after which a heartbeat is sent.
 pub const HEARTBEAT: Duration = Duration::from_secs(8 * 3600);
 /// Time of continuous failure after which a webhook is deleted.
 pub const DELETE_AFTER: Duration = Duration::from_secs(24 * 3600);
-/// Waits before the retries; the last one is for all that follow.
+/// Waits before the retries; the last one is used for all further retries.
 pub const BACKOFF: [Duration; 6] = [
     Duration::from_secs(5),
     Duration::from_secs(30),
@@ -94,14 +93,14 @@ pub struct DeliveryStateChange {
 }
 
 impl DeliveryStateChange {
-    /// Returns the position after the attempt. A stored one beyond it is another attempt's.
+    /// Returns the position after the attempt. A stored position beyond it belongs to another attempt.
     #[must_use]
     pub fn end_position(&self) -> JournalPosition {
         self.to.as_ref().unwrap_or(&self.from).position
     }
 
-    /// Returns true if the change may replace the stored state: no other attempt failed or succeeded since this one
-    /// began. So a late result never moves a position back, and never counts a failure over another one's result.
+    /// Returns true if the change may replace the stored state: no other attempt failed or succeeded since this one began. So a
+    /// late result never moves a position back, and a late failure never replaces another attempt's result.
     #[must_use]
     pub fn applies_to(&self, stored: &DeliveryState) -> bool {
         stored.retries == self.from.retries && stored.position <= self.end_position()
@@ -128,8 +127,7 @@ impl Webhook {
         self.filters.is_empty() || self.filters.iter().any(|f| f.matches(event))
     }
 
-    /// Returns the time of the next request: of events that wait (`waiting`), or else of a
-    /// heartbeat.
+    /// Returns the time of the next request: for waiting events (`waiting`), or else for a heartbeat.
     #[must_use]
     pub fn due(&self, waiting: bool) -> SystemTime {
         match (self.state.next_attempt_at, self.state.last_success_at) {
@@ -143,7 +141,7 @@ impl Webhook {
 }
 
 impl DeliveryState {
-    /// Returns the time at which the webhook is deleted, unless a delivery succeeds before.
+    /// Returns the time at which the webhook is deleted, unless a delivery succeeds first.
     #[must_use]
     pub fn deletion_at(&self) -> Option<SystemTime> {
         self.failing_since.map(|since| since + DELETE_AFTER)
@@ -252,7 +250,7 @@ mod tests {
             to: Some(state(9, 2, 0)),
         };
         assert!(change.applies_to(&state(5, 0, 1)));
-        // An idle webhook was moved forward meanwhile: what is acknowledged includes that.
+        // An idle webhook was moved forward in between: the acknowledged position includes that.
         assert!(change.applies_to(&state(7, 0, 1)) && change.applies_to(&state(9, 2, 1)));
         assert!(!change.applies_to(&state(9, 3, 1)), "it would move back");
         assert!(!change.applies_to(&state(5, 0, 2)), "another one failed");

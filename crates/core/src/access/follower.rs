@@ -1,9 +1,9 @@
-//! Access of followers: the level that it was given with, kept as the rank of the edge.
+//! Access of followers: each edge keeps, as its rank, the level with which the follower was added.
 use super::level::Level;
 
-/// Rank of a user who follows on their own, whom nobody gave anything.
+/// Rank of a user who follows on their own, without being added by anybody.
 const OWN: i64 = -1;
-/// Rank of the edges of versions that kept no level.
+/// Rank of the edges from versions that did not keep a level.
 const UNKNOWN: i64 = 0;
 
 /// Returns the rank of a follower whom a user with this level added, or `None` if they follow on their own.
@@ -12,7 +12,7 @@ pub fn follower_rank(given: Option<Level>) -> i64 {
     given.map_or(OWN, |level| level.min(Level::Editor) as i64)
 }
 
-/// Returns the level that an edge with this rank gives, where nothing else gives access.
+/// Returns the level that an edge with this rank gives, if nothing else gives access.
 #[must_use]
 pub fn follower_level(rank: i64) -> Level {
     match rank {

@@ -1,22 +1,22 @@
-//! The gate: who may let others into an object, at which level, and who may change the settings that restrict somebody.
-//! Nobody gives more than they have, and nobody lifts a restriction that binds them.
+//! The gate: who may let others into an object, at which level, and who may change the settings that restrict somebody. Nobody
+//! gives more access than they have, and nobody lifts a restriction on themselves.
 use super::level::Level;
 use crate::model::node::Node;
 use crate::model::registry::Type;
 use crate::model::resources::{custom_field, goal, portfolio, project, team};
 
-/// Those who may change a setting.
+/// Users who may change a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SettingKeeper {
-    /// Those who may share the object.
+    /// Users who may share the object.
     Sharers,
-    /// Its admins.
+    /// The admins of the object.
     Admins,
-    /// Those whom another setting of a team names: all members, or its admins alone.
+    /// The users that another setting of the team names: all members, or only its admins.
     Named(&'static str),
 }
 
-/// The word of a team's settings that reserves an action for its admins.
+/// Value of a team setting that reserves an action for the team's admins.
 const TEAM_ADMINS: &str = "only_team_admins";
 
 const PROJECT: &[(&str, SettingKeeper)] = &[
@@ -63,8 +63,8 @@ const TEAM: &[(&str, SettingKeeper)] = &[
     (team::CONTENT.def.name, SettingKeeper::Admins),
 ];
 
-/// Returns the settings of a type that restrict somebody, each with those who may change it. Others are changed by all
-/// who may change the object.
+/// Returns the settings of a type that restrict somebody, each with those who may change it. Everyone who may change the object
+/// may change its other settings.
 #[must_use]
 pub const fn settings(ty: Type) -> &'static [(&'static str, SettingKeeper)] {
     match ty {
@@ -111,14 +111,14 @@ pub fn least_to_change(node: &Node, key: &str) -> Option<Level> {
     })
 }
 
-/// Returns the level of somebody who joins: the usual one, but not more than the level of the user who lets them in.
+/// Returns the level of a user who joins: the usual one, but not more than the level of the user who lets them in.
 #[must_use]
 pub fn joining_level(usual: Level, own: Level) -> Level {
     usual.min(own)
 }
 
-/// Returns the level of somebody whose request for access is approved: the usual one, but never that of an admin, since
-/// an approval does not say so, and not more than the level of the user who approves.
+/// Returns the level of a user whose request for access is approved: the usual one, but at most that of the approving user and
+/// never admin, since an approval does not say so.
 #[must_use]
 pub fn approved_level(usual: Level, own: Level) -> Level {
     joining_level(usual, own).min(Level::Editor)
@@ -130,7 +130,7 @@ mod tests {
     use crate::model::registry::ValueType;
     use crate::model::resources::ALL;
 
-    /// A setting that restricts somebody: its name says so.
+    /// Returns true if a setting with this name restricts somebody.
     fn restricts(name: &str) -> bool {
         ["access_level", "privacy", "visibility", "minimum_access"]
             .iter()

@@ -10,10 +10,10 @@ use crate::model::node::Node;
 use crate::model::registry::rel;
 use crate::model::resources::{membership, portfolio, project};
 
-/// The longest chain of portfolios, each of which gives access to the user who gave that of the one before.
+/// Longest chain of portfolios in which each gives access to the user who gave the access of the one before.
 const MAX_CHAIN: usize = 4;
 
-/// Returns the viewer's level on a project: that which is given otherwise, or one that a portfolio gives.
+/// Returns the viewer's level on a project: one given otherwise, or one that a portfolio gives.
 pub(super) fn level(
     viewer: &Viewer,
     project: &Node,
@@ -33,8 +33,8 @@ pub(super) fn level(
     Ok(best)
 }
 
-/// Returns true if the user who let the members of a portfolio into a project may still share the project. `chain` has
-/// the portfolios by way of which this is asked; none of them supports itself.
+/// Returns true if the user who let the members of a portfolio into a project may still share the project. `chain` holds the
+/// portfolios that led to this question; none of them can support itself.
 fn holds(
     project: &Node,
     portfolio: Gid,
@@ -53,7 +53,7 @@ fn holds(
     Ok(level >= least_to_share(project))
 }
 
-/// Returns the user who gave the access. Where none is stored it was the owner of the portfolio.
+/// Returns the user who gave the access. If none is stored, it was the owner of the portfolio.
 fn giver(
     project: &Node,
     portfolio: Gid,
@@ -70,7 +70,7 @@ fn giver(
     Ok(portfolio.and_then(|node| node.get(portfolio::OWNER)))
 }
 
-/// Returns the level of a user who is not the viewer on a project.
+/// Returns the level on a project of a user other than the viewer.
 fn level_of(
     user: Gid,
     project: &Node,

@@ -18,7 +18,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the level that is kept as the rank of a membership edge.
+    /// Returns the level that a membership edge stores as its rank.
     #[must_use]
     pub const fn from_rank(rank: i64) -> Self {
         match rank {

@@ -34,8 +34,8 @@ pub struct WorkspaceMembership {
     pub task_list: Option<Gid>,
 }
 
-/// Users that a guest knows in one workspace: those in the projects and teams that the guest is in. Members of small
-/// projects and teams are listed here; for larger ones the store is asked if a user is a member.
+/// Users that a guest knows in one workspace: those in the projects and teams that the guest is in. Members of small projects and
+/// teams are listed here; for larger ones the store looks up the membership.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UsersKnownToGuest {
     /// Members of small projects and teams.
@@ -80,7 +80,7 @@ impl UsersKnownToGuest {
     }
 }
 
-/// User of a request with all memberships of the user, or a service account.
+/// User of a request with all their memberships, or a service account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Viewer {
     /// Gid of the user.
@@ -89,12 +89,11 @@ pub struct Viewer {
     pub service_workspace: Option<Gid>,
     /// Memberships of the workspaces to which the user belongs.
     pub memberships: Vec<WorkspaceMembership>,
-    /// The user's workspaces that the request does not reach; the viewer has no membership there.
+    /// The user's workspaces that the request does not reach; the viewer has no membership in them.
     pub excluded_workspaces: Vec<Gid>,
     /// The teams the user belongs to; true for team admins.
     pub teams: FxHashMap<Gid, bool>,
-    /// Projects and custom fields shared with the user or with one of the user's teams, each with the highest level
-    /// that is given in this way.
+    /// Projects and custom fields shared with the user or with one of the user's teams, each with the highest level so given.
     pub shared_levels: FxHashMap<Gid, Level>,
     /// Users that the viewer knows in the workspaces where the viewer is a guest, by workspace.
     pub known_users: FxHashMap<Gid, UsersKnownToGuest>,
@@ -121,7 +120,7 @@ impl Viewer {
             .iter()
             .any(|s| !reach.contains(&s.workspace.get()))
     }
-    /// Returns the viewer with the memberships of these workspaces alone.
+    /// Returns the viewer with only the memberships of these workspaces.
     #[must_use]
     pub fn restricted_to(&self, reach: &[u64]) -> Self {
         let mut within = self.clone();

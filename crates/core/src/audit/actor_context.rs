@@ -21,7 +21,7 @@ pub enum AuditActor {
 pub enum ActorType {
     /// A user or service account.
     User = 1,
-    /// The service itself; the contract names it so.
+    /// The service itself; this is its name in the contract.
     Asana = 2,
     /// Support staff of the contract's vendor; no actor of this server has this type.
     AsanaSupport = 3,
@@ -62,13 +62,13 @@ impl ActorType {
         }
     }
 
-    /// Returns the type with this name, or `None` if there is none.
+    /// Returns the type with this name, or `None` if no type has it.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|ty| ty.name() == word)
     }
 
-    /// Returns the type with this stored number, or `None` if there is none.
+    /// Returns the type with this stored number, or `None` if no type has it.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|ty| *ty as u8 == code)
@@ -146,22 +146,22 @@ impl AuthMethod {
 /// Actor of an act, with its channel, authentication method, address and client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActorContext {
-    /// Actor that does it.
+    /// Actor of the act.
     pub actor: AuditActor,
-    /// Channel through which it came.
+    /// Channel of the act.
     pub channel: AuditChannel,
     /// Authentication method, for requests of the API.
     pub method: Option<AuthMethod>,
     /// Address of the client.
     pub address: Option<IpAddr>,
-    /// Name that the client gave itself (`User-Agent`).
+    /// Name that the client gave (`User-Agent`).
     pub user_agent: Option<Box<str>>,
     /// App whose token was used.
     pub app: Option<u64>,
 }
 
 impl ActorContext {
-    /// Returns the context of an act that the server does itself, on behalf of an actor.
+    /// Returns the context of an act of the server itself, on behalf of an actor.
     #[must_use]
     pub const fn internal(actor: AuditActor) -> Self {
         Self {

@@ -1,12 +1,12 @@
 //! Kinds of audit events, as one table.
 //!
-//! Most names are those of the public catalogue. Names whose events this server never writes are
-//! known, too, so that a filter on one of them finds nothing instead of being an error.
+//! Most names are those of the public catalogue. They include names of events that this server never writes, so that a filter on
+//! one of them finds nothing instead of being an error.
 
 /// Kind of an audit event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuditEventKind {
-    /// Number that is stored for the kind; it must never be used again for another.
+    /// Stored number of the kind; it must never be reused for another.
     pub code: u8,
     /// Name of the kind in the contract, as in `event_type`.
     pub name: &'static str,
@@ -64,13 +64,13 @@ const fn of(category: AuditCategory, code: u8, name: &'static str) -> AuditEvent
 }
 
 impl AuditEventKind {
-    /// Returns the kind with this name, or `None` if there is none.
+    /// Returns the kind with this name, or `None` if no kind has it.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         ALL.iter().copied().find(|kind| kind.name == name)
     }
 
-    /// Returns the kind with this stored number, or `None` if there is none.
+    /// Returns the kind with this stored number, or `None` if no kind has it.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         ALL.iter().copied().find(|kind| kind.code == code)

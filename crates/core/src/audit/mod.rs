@@ -1,9 +1,8 @@
-//! Audit log: the acts in a workspace that its administrators should know of, with their actors.
+//! Audit log: acts in a workspace that its administrators should know about, with their actors.
 //!
-//! Rows follow from the changes of a commit ([`crate::engine::has_audit_rows`]), so an act and its row are one
-//! commit, and no such act is without a row. Acts outside the graph (sign-in, tokens, apps) are
-//! recorded by the stores that keep them, with [`crate::engine::build_row`], in their own transaction. A row is
-//! fixed when it is written: it keeps the names of that time.
+//! Rows follow from the changes of a commit ([`crate::engine::has_audit_rows`]), so an act and its row are one commit, and every
+//! such act has a row. Acts outside the graph (sign-in, tokens, apps) are recorded by the stores that keep them, with
+//! [`crate::engine::build_row`], in their own transaction. A row never changes: it keeps the names from when it was written.
 mod actor_context;
 pub mod event_kinds;
 
@@ -21,7 +20,7 @@ pub struct AuditEntry {
     pub kind: AuditEventKind,
     /// Workspace to whose log the row belongs.
     pub workspace: Gid,
-    /// Node to which it happened.
+    /// Node that the event is about.
     pub resource: Gid,
     /// Value before the event, for kinds that change one.
     pub old: Option<String>,
@@ -30,7 +29,7 @@ pub struct AuditEntry {
 }
 
 impl AuditEntry {
-    /// Makes an entry without old and new value, about a node of a workspace.
+    /// Creates an entry without old and new value, about a node of a workspace.
     #[must_use]
     pub const fn new(kind: AuditEventKind, workspace: Gid, resource: Gid) -> Self {
         Self {
@@ -55,7 +54,7 @@ impl AuditEntry {
 pub struct AuditRow {
     /// Gid of the row, greater than that of the row before.
     pub gid: Gid,
-    /// Time of writing; never before that of the row before, so that the log is in order of time.
+    /// Time of writing, never earlier than that of the row before, so that the log is in order of time.
     pub time: Time,
     /// Workspace to whose log the row belongs.
     pub workspace: Gid,
@@ -65,7 +64,7 @@ pub struct AuditRow {
     pub actor_type: ActorType,
     /// User or service account that acted, if it was one.
     pub actor: Option<Gid>,
-    /// Node to which it happened.
+    /// Node that the act is about.
     pub resource: Gid,
     /// Actor, resource, details and context, as JSON members of the record.
     pub body: Box<str>,
@@ -79,8 +78,7 @@ pub(crate) fn first_gid(at: Time) -> Gid {
 }
 
 impl AuditRow {
-    /// Returns the row with the gid and time that it has after `last`, the gid and time of the
-    /// log's last row.
+    /// Returns the row with the gid and time that follow `last`, the gid and time of the log's last row.
     #[must_use]
     pub fn appended_after(mut self, last: Option<(Gid, Time)>) -> Self {
         if let Some((gid, at)) = last {
@@ -118,10 +116,9 @@ impl AuditRow {
     }
 }
 
-/// Returns the bytes that a row's digest covers: all parts of the row, each of a fixed length but
-/// the last. The numbers are gid, time, workspace, kind, type of actor and resource. They are taken
-/// as they are stored and not checked, so that a search for tampering can use stored values
-/// unchanged.
+/// Returns the bytes that a row's digest covers: all parts of the row, each of a fixed length except the last. The numbers are
+/// gid, time, workspace, kind, type of actor and resource. They are stored values that are not checked, so a search for tampering
+/// can pass them unchanged.
 #[must_use]
 pub fn digest_input(numbers: [i64; 6], actor: Option<i64>, body: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + body.len());
@@ -157,7 +154,7 @@ pub struct AuditQuery {
 }
 
 impl AuditQuery {
-    /// Makes a query for all rows of a workspace, up to `limit`.
+    /// Creates a query for all rows of a workspace, up to `limit`.
     #[must_use]
     pub const fn all(workspace: Gid, limit: usize) -> Self {
         Self {

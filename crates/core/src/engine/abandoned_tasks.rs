@@ -1,5 +1,5 @@
-//! Tasks of a deleted project. Those that nothing else lists are trashed: they are in no other project, assigned to nobody,
-//! and no subtasks. All others leave the project's sections.
+//! Tasks of a deleted project. Tasks that nothing else lists are trashed: they are in no other project, assigned to nobody, and
+//! no subtasks. All others leave the project's sections.
 use super::apply::{Recorded, trash_subtree};
 use super::loader;
 use crate::graph_store_error::GraphStoreError;
@@ -10,8 +10,8 @@ use crate::model::resources::task;
 use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord};
 
-/// Most tasks that a project takes along in the commit that deletes it. Cleanup steps take the rest
-/// ([`crate::jobs::cleanup`]), so that no commit grows with the project.
+/// Most tasks that the commit that deletes a project also deletes. Cleanup steps delete the rest ([`crate::jobs::cleanup`]), so
+/// the size of a commit does not depend on the project.
 const AT_ONCE: usize = 500;
 
 /// Abandons the first tasks of a project that is about to be trashed.
@@ -42,8 +42,8 @@ pub(super) fn abandon_first(
     Ok(())
 }
 
-/// Trashes a task in a section of a deleted project, or takes it out of the section if something else lists it. `project`
-/// is the project if it is not trashed yet.
+/// Trashes a task in a section of a deleted project, or takes it out of the section if something else lists it. `project` is the
+/// project, unless it is already trashed.
 pub(super) fn abandon(
     txn: &mut dyn Transaction,
     (task, section): (Gid, Gid),

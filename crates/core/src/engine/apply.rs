@@ -43,7 +43,7 @@ pub(super) fn check_guards(
     Ok(())
 }
 
-/// Writes the changes, whose guards hold.
+/// Writes the changes, after their guards were checked.
 pub(super) fn write(
     txn: &mut dyn Transaction,
     changes: &Changes,
@@ -139,8 +139,8 @@ pub(super) fn nodes_to_index(changes: &Changes) -> BTreeSet<Gid> {
         .collect()
 }
 
-/// Returns true if viewers are computed from nodes of this type that are not trashed. Users are among them: a guest's
-/// viewer lists those that share a project or team with the guest.
+/// Returns true if viewers depend on live nodes of this type. Users are among them: a guest's viewer lists the users who share a
+/// project or team with the guest.
 fn affects_viewers(ty: Type) -> bool {
     matches!(
         ty,
@@ -172,7 +172,7 @@ fn guard_holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphSto
         Guard::AtMost(gid, rel, most) => txn.count_in(gid, rel)? <= most,
         Guard::Links(gid, rel, seen) => {
             let mut targets = Vec::new();
-            // The view has the edges to live nodes alone.
+            // The view has only the edges to live nodes.
             txn.edges_out(gid, rel, rel, Depth::Head, &mut |edge, _| {
                 targets.push(edge.dst)
             })?;
@@ -184,7 +184,7 @@ fn guard_holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphSto
     })
 }
 
-/// Records that a commit adds to the changes it is given.
+/// Records that a commit adds to its changes.
 pub(super) struct Recorded<'r, 'c> {
     facts: &'r mut Vec<ChangeRecord>,
     notes: &'r mut ContextCollector<'c>,
@@ -205,7 +205,7 @@ impl Recorded<'_, '_> {
     }
 }
 
-/// Trashes a node, and with it a task's subtasks and a project's task templates.
+/// Trashes a node with its parts: a task's subtasks, or a project's task templates.
 pub(super) fn trash_subtree(
     txn: &mut dyn Transaction,
     (gid, ty): (Gid, Option<Type>),
@@ -235,13 +235,13 @@ pub(super) fn trash_subtree(
     Ok(())
 }
 
-/// Returns true if there is no such edge yet, and its target is live.
+/// Returns true if the edge does not exist yet and its target is live.
 fn is_new(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<bool, GraphStoreError> {
     let edge = txn.edge_between(link.src, link.rel, link.dst)?;
     Ok(edge.is_none() && txn.node(link.dst, Depth::Head)?.is_some())
 }
 
-/// Returns the total that is the rank of an edge.
+/// Returns the total that an edge has as its rank.
 fn total(
     txn: &mut dyn Transaction,
     (src, rel, dst): (Gid, Relation, Gid),
@@ -250,7 +250,7 @@ fn total(
     Ok(edge.map_or(0, |edge| edge.rank))
 }
 
-/// Returns the rank for the list position of an edge, after respacing the list if it has no room there.
+/// Returns the rank for an edge's list position, after respacing the list if there is no room.
 fn rank_for(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<i64, GraphStoreError> {
     let (dst, rel) = (link.dst, link.rel);
     for _ in 0..2 {
@@ -301,7 +301,7 @@ fn rank_between(low: Option<i64>, high: Option<i64>) -> Option<i64> {
     }
 }
 
-/// Returns the neighbour after a key, other than the edge's own present position.
+/// Returns the neighbour after a key, other than the edge itself.
 fn next(
     txn: &mut dyn Transaction,
     link: &EdgeWrite,
@@ -319,7 +319,7 @@ fn next(
     }
 }
 
-/// Returns the neighbour before a key, other than the edge's own present position.
+/// Returns the neighbour before a key, other than the edge itself.
 fn prev(
     txn: &mut dyn Transaction,
     link: &EdgeWrite,
@@ -333,8 +333,8 @@ fn prev(
     }
 }
 
-/// Spreads the neighbours after an edge so that there is room again: the smallest run of them
-/// (64, 128, ... edges) that leaves at least 2^16 between each, or the rest of the list.
+/// Spreads the neighbours after an edge to make room: the smallest run of them (64, 128, ... edges) that leaves at least 2^16
+/// between each, or the rest of the list.
 fn respace(
     txn: &mut dyn Transaction,
     dst: Gid,

@@ -1,7 +1,7 @@
 //! Derivation of audit rows from the changes of a commit.
 //!
-//! The check whether a commit has audit rows compares each of its change records once and reads
-//! nothing, so a commit without audit rows costs nothing.
+//! The check for audit rows compares each change record of a commit once and reads nothing, so a commit without audit rows costs
+//! nothing.
 use super::audit_row_encoding::{build_row, display_name, find};
 use crate::audit::{ActorContext, AuditActor, AuditEntry, AuditEventKind, AuditRow, event_kinds};
 use crate::graph_store_error::GraphStoreError;
@@ -13,7 +13,7 @@ use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord, Changes, NodeWrite};
 use std::borrow::Cow;
 
-/// Returns the kind of audit event that a change record is, or `None`, as for most.
+/// Returns the audit event kind of a change record, or `None`, as for most records.
 fn event_kind_of(change: &ChangeRecord) -> Option<AuditEventKind> {
     Some(match (change.ty, &change.action) {
         (Type::Task, ChangeAction::Deleted) => event_kinds::TASK_DELETED,
@@ -51,7 +51,7 @@ fn event_kind_of(change: &ChangeRecord) -> Option<AuditEventKind> {
     })
 }
 
-/// Returns true if a commit may have audit rows. Only then is the actor needed.
+/// Returns true if a commit may have audit rows. Only these commits need the actor.
 #[must_use]
 pub fn has_audit_rows(changes: &Changes) -> bool {
     !changes.audit_entries.is_empty()
@@ -75,15 +75,14 @@ fn setting(kind: AuditEventKind, node: &Node) -> Option<String> {
     value.map(Cow::into_owned)
 }
 
-/// Collects the audit rows of a commit. This must happen before the commit is applied, while nodes
-/// that it deletes can still be read for their names.
+/// Collects the audit rows of a commit, before it is applied, while nodes that it deletes can still be read for their names.
 pub(crate) struct AuditCollector<'c> {
     changes: &'c Changes,
     rows: Vec<AuditRow>,
 }
 
 impl<'c> AuditCollector<'c> {
-    /// Makes a collector with the rows that follow from the changes themselves.
+    /// Creates a collector with the rows that follow from the changes themselves.
     pub(crate) fn new(
         txn: &mut dyn Transaction,
         changes: &'c Changes,
@@ -99,7 +98,7 @@ impl<'c> AuditCollector<'c> {
         Ok(all)
     }
 
-    /// Adds the row of one more change record, if that kind of record is in the log.
+    /// Adds the row of one more change record, if the log has rows for that kind of record.
     pub(crate) fn add_change_record(
         &mut self,
         txn: &mut dyn Transaction,
@@ -146,7 +145,7 @@ impl<'c> AuditCollector<'c> {
         Ok(())
     }
 
-    /// Returns the audit entry of a change record, with everything that must be looked up for it.
+    /// Returns the audit entry of a change record, after looking up everything that it needs.
     fn audit_entry(
         &self,
         txn: &mut dyn Transaction,
@@ -188,7 +187,7 @@ impl<'c> AuditCollector<'c> {
                 self.sharing(txn, kind, workspace, parties, added)?
             }
             event_kinds::INVITED => user.map(|user| {
-                // A user without a task list is new; one with a task list returns.
+                // A user without a task list is new; a user with one is returning.
                 let mut lists = puts.iter().filter(|p| p.node.ty == Type::UserTaskList);
                 let new = lists.any(|p| p.node.get(user_task_list::OWNER) == Some(user));
                 let kind = if new {
@@ -223,7 +222,7 @@ impl<'c> AuditCollector<'c> {
         let puts = &self.changes.node_writes;
         let new = |put: &NodeWrite| put.node.gid == parent && put.node.version == 1;
         if added && self.changes.actor == Some(member) && puts.iter().any(new) {
-            // The creator of a new node becomes its member; that is no sharing.
+            // The creator of a new node becomes its member; that does not count as sharing.
             return Ok(None);
         }
         let name = find(txn, puts, member)?.map(|member| display_name(&member));

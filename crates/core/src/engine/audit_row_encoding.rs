@@ -12,10 +12,10 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Greatest number of bytes that are kept of a client's `User-Agent`.
+/// Most bytes of a client's `User-Agent` that are kept.
 const AGENT_MAX: usize = 256;
 
-/// Returns a node as it is after the changes, or as the store has it if they do not write it.
+/// Returns a node after the changes, or from the store if they do not write it.
 pub(super) fn find(
     txn: &mut dyn Transaction,
     puts: &[NodeWrite],
@@ -120,18 +120,18 @@ pub fn build_row(
     encode_row(names, acting, at, entry)
 }
 
-/// Nodes and names of which a row shows something, as they are when it is written; `None` for those that do not exist.
+/// Nodes and names that a row shows, as of the time of writing; `None` for those that do not exist.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowNames<'a> {
     /// Node of the actor.
     pub actor: Option<&'a Node>,
-    /// Node to which it happened.
+    /// Node that the act is about.
     pub resource: Option<&'a Node>,
     /// Name of the app whose token was used.
     pub app: Option<&'a str>,
 }
 
-/// Builds the row of an act that happened at `at` from nodes and names that were looked up already.
+/// Builds the row of an act that happened at `at`, from nodes and names that were looked up before.
 ///
 /// # Errors
 /// Fails if the row cannot be written as JSON.
@@ -151,7 +151,7 @@ pub fn encode_row(
         context: context(acting, names.app),
     };
     let json = serde_json::to_string(&body).map_err(|e| GraphStoreError::Failed(e.to_string()))?;
-    // Rows are kept without the braces: readers put members around these.
+    // Rows are kept without braces: readers put members around these.
     let body = json
         .strip_prefix('{')
         .and_then(|json| json.strip_suffix('}'));

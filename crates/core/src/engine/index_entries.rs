@@ -38,7 +38,7 @@ pub fn build_entry(
     Ok((entry, text))
 }
 
-/// Writes the index entry of a node anew, if it is live and searchable.
+/// Rewrites the index entry of a node, if it is live and searchable.
 ///
 /// # Errors
 /// Fails if the store fails.
@@ -51,8 +51,8 @@ pub fn update_entry(txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStor
     txn.put_index_entry(&entry, &text)
 }
 
-/// Returns the keys of the values of custom fields that a task has. `head` returns the head of a field, live or not, and
-/// `None` if there never was such a field: its value has no keys.
+/// Returns the keys of a task's custom field values. `head` returns the head of a field, live or not, and `None` if the field
+/// never existed; its value then has no keys.
 ///
 /// # Errors
 /// Fails as `head` does.

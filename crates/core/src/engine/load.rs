@@ -1,4 +1,4 @@
-//! Loading: answers a [`ReadQuery`] from a [`Snapshot`], access rules and page bounds included.
+//! Loading: answers a [`ReadQuery`] from a [`Snapshot`], including access rules and page bounds.
 use crate::access::{Level, Viewer};
 use crate::engine::loader::Loader;
 use crate::engine::{pagination, search_planner};
@@ -31,7 +31,7 @@ pub fn load(
             None => None,
         };
         if let Some(gid) = found {
-            // Edges that the reply needs come first: the level can then be computed from them.
+            // Load the edges that the reply needs first: the level can then be computed from them.
             let plan = want.plans.iter().find(|(of, _)| *of == at);
             if let Some((lo, hi)) = plan.and_then(|(_, plan)| plan.band) {
                 loader.band(gid, lo, hi, Depth::Head)?;
@@ -42,7 +42,7 @@ pub fn load(
     }
     loader.rules(want)?;
     for (at, plan) in &want.plans {
-        // What links to a hidden node shows nothing of the nodes at its ends.
+        // A node that links to a hidden one shows nothing of it.
         if let Some(gid) = loader.found(*at)
             && loader.view.level(gid) > Level::None
         {

@@ -37,15 +37,15 @@ pub(crate) struct Loader<'a> {
     pace: StepCounter,
     /// Number of bytes that may still be gathered.
     budget: usize,
-    /// True while the plan of a page's rows is followed.
+    /// True while following the plan of a page's rows.
     pub(crate) many: bool,
-    /// Linked nodes that were followed already, each with the address of its link plan.
+    /// Linked nodes that were already followed, each with the address of its link plan.
     reached: FxHashSet<(usize, Gid)>,
-    /// True if a task list of the viewer has custom fields; `None` until that was looked up.
+    /// True if a task list of the viewer has custom fields; `None` until looked up.
     own_fields: Option<bool>,
-    /// Types of the custom fields for which values were read.
+    /// Types of the custom fields whose values were read.
     kinds: FxHashMap<Gid, Option<CustomFieldType>>,
-    /// Completed part of the tasks, or of the milestones alone (true), of the projects that progress was computed of.
+    /// Completed part of the tasks (false) or only the milestones (true) of each project whose progress was computed.
     completed_parts: FxHashMap<(Gid, bool), Option<f64>>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Counts steps, and fails if the work is to stop.
+    /// Counts steps, and fails if the work must stop.
     pub(crate) fn steps(&mut self, steps: usize) -> Result<(), GraphStoreError> {
         Ok(self.pace.steps(steps)?)
     }
@@ -86,7 +86,7 @@ impl<'a> Loader<'a> {
         self.view.resolved_refs.get(at).and_then(|(_, gid)| *gid)
     }
 
-    /// Loads the node with its body; returns false if there is no such live node.
+    /// Loads the node with its body; returns false if no live node has this gid.
     pub(crate) fn load_full(&mut self, gid: Gid) -> Result<bool, GraphStoreError> {
         self.deep(gid, Depth::Full)
     }
@@ -109,7 +109,7 @@ impl<'a> Loader<'a> {
         Ok(live)
     }
 
-    /// Loads the node of the person who replaced a user that is gone; returns `None` if no person did.
+    /// Loads the node of the person who replaced a removed user; returns `None` if no person did.
     pub(crate) fn heir_of(&mut self, gone: Gid) -> Result<Option<Gid>, GraphStoreError> {
         let heir = self.snap.alias(&alias::heir(gone))?;
         let Some(heir) = heir else { return Ok(None) };
@@ -120,7 +120,7 @@ impl<'a> Loader<'a> {
         Ok(Some(heir))
     }
 
-    /// Takes this many bytes of the budget.
+    /// Subtracts this many bytes from the budget.
     #[inline]
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), GraphStoreError> {
         let left = self.budget.checked_sub(bytes);
@@ -150,7 +150,7 @@ impl<'a> Loader<'a> {
         self.budget = self.budget.saturating_add(freed);
     }
 
-    /// Keeps a node, unless it was read at the same or a greater depth before.
+    /// Keeps a node, unless it was already read at the same or a greater depth.
     pub(crate) fn keep_node(&mut self, node: Arc<Node>) -> Result<(), GraphStoreError> {
         match self.view.nodes.get(&node.gid) {
             Some(known) if !known.is_head() || node.is_head() => Ok(()),

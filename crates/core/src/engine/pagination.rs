@@ -1,7 +1,7 @@
 //! Pages: keyset reading of one list, with filters, access and bounds.
 //!
-//! A page reads its list in chunks until it has one row more than asked for, the list ends, or the walk has read
-//! [`crate::storage::PageQuery::row_cap`] rows: that cap bounds the work of any walk.
+//! A page reads its list in chunks until it has one row more than requested, the list ends, or it has read
+//! [`crate::storage::PageQuery::row_cap`] rows. That cap bounds the work of every page.
 mod alphabetical;
 mod row_admission;
 mod viewer_workspaces;
@@ -84,7 +84,7 @@ impl RowKeyset {
 }
 
 const START: i64 = i64::MIN;
-/// Steps of a row that is not shown, beside the one that each row has: it was read in full, like a row that is shown.
+/// Steps of a hidden row, besides the one of each row: it was read in full, like a shown row.
 const FILTERED: usize = 3;
 /// Most rows read at once.
 const CHUNK_MAX: usize = 512;
@@ -122,7 +122,7 @@ pub(crate) fn read(
     let mut after = page.after.clone();
     let mut last = None;
     let viewer = Arc::clone(&loader.view.viewer);
-    // The first chunk has the size that a list open to the viewer needs; where rows are skipped, chunks grow.
+    // The first chunk is as large as a list fully open to the viewer needs; chunks grow when rows are skipped.
     let mut wanted = page.limit.saturating_add(1).min(CHUNK_MAX);
     loader.view.reserve(wanted);
     'reading: loop {
@@ -164,7 +164,7 @@ pub(crate) fn read(
                 continue;
             }
             if rows.gids.len() == page.limit {
-                // One row more than asked for: there is a next page, and it starts after the last row of this one.
+                // One row more than requested: there is a next page, and it starts after the last row of this one.
                 break 'reading;
             }
             rows.rows_seen = rows.rows_seen.saturating_add(1);
@@ -185,15 +185,14 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Returns true if the viewer is a guest at the anchor: of a workspace's nodes, guests see those that are shared with
-/// them.
+/// Returns true if the viewer is a guest at the anchor. Guests see only those nodes of a workspace that are shared with them.
 fn guards_guests(loader: &Loader<'_>, anchor: Gid) -> bool {
     let node = loader.view.node(anchor);
     node.is_some_and(|n| n.ty == Type::Workspace) && !loader.view.viewer.is_member(anchor)
 }
 
-/// Returns the list source for an anchor of this type: a section of a task list holds its tasks by another relation than
-/// one of a project, and tasks are liked by another relation than stories.
+/// Returns the list source for an anchor of this type: sections of task lists and of projects hold tasks by different relations,
+/// and so do the likes of tasks and stories.
 fn source_at(loader: &Loader<'_>, from: &ListSource, anchor: Gid) -> ListSource {
     let container = || {
         let section = loader.view.node(anchor)?;
@@ -235,7 +234,7 @@ struct RowChunk {
     out: Vec<Edge>,
     /// Relations of those edges.
     band: Option<(Relation, Relation)>,
-    /// Steps of reading what is not among the rows: rows that wait for another chunk, and lists without rows.
+    /// Steps of reading rows outside the chunk: rows that wait for another chunk, and lists without rows.
     steps: usize,
 }
 

@@ -1,11 +1,10 @@
 //! Planner of searches: finds the matches of a query.
 //!
-//! Each condition of which a store keeps a list is a source of candidates. The smallest source is
-//! gathered, reduced by others that are not much larger, sorted, and checked entry by entry. When
-//! there are many candidates, matches are probably frequent, and entries are scanned in the order
-//! of the query until there are enough matches. The matches may still lie at the far end of that
-//! order, so a scan that becomes too long is given up, and as much as possible is gathered. Each of
-//! these ways ends at the search's cap, so no search reads all of a large workspace.
+//! Each condition with a stored list is a source of candidates. The planner gathers the smallest source, reduces it by others
+//! that are not much larger, sorts it, and checks it entry by entry. If there are many candidates, matches are probably frequent,
+//! and the planner scans entries in the order of the query until it has enough matches. The matches may still be at the far end
+//! of that order, so it gives up a scan that becomes too long, and gathers as much as possible. Each of these ways ends at the
+//! search's cap, so no search reads all of a large workspace.
 mod auto_id_scan;
 mod candidate_sources;
 mod candidates;
@@ -35,7 +34,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Number of candidates of which no more than the index entries of those shown should be read.
+/// Number of candidates above which only the index entries of the shown ones should be read.
 const RANKED: usize = 64;
 /// Number of candidates whose times are read at once.
 const RANKED_AT_ONCE: usize = 1_024;
@@ -104,9 +103,9 @@ struct SearchEngine<'f, 'l> {
     /// Candidates that contain all matches of the query.
     gathered: Option<Rc<Candidates>>,
     prefix_scans: Vec<PrefixScan>,
-    /// Column sets of the entries of a type, as they were read last.
+    /// Column sets of a type's entries, as of the last read.
     shapes: Option<(Type, Vec<ColumnSet>)>,
-    /// Number of index entries and list entries that were read.
+    /// Number of index entries and list entries read so far.
     read: u64,
 }
 
@@ -143,8 +142,8 @@ impl SearchEngine<'_, '_> {
         Some(self.workspace).filter(|_| ty != Type::User)
     }
 
-    /// Finds the matches of one query. Lists are read a little, the order is scanned a little, then
-    /// both further, and at last candidates are gathered up to the cap.
+    /// Finds the matches of one query: reads a little of the lists, scans a little of the order, then more of both, and finally
+    /// gathers candidates up to the cap.
     fn find(&mut self, query: &SearchQuery, bounds: &mut SearchBounds<'_>) -> SearchFlow {
         if bounds.is_full() || query.clauses.contains(&Clause::Never) {
             return Ok(ControlFlow::Continue(()));
@@ -165,7 +164,7 @@ impl SearchEngine<'_, '_> {
             let (most, steps) = (most.min(bounds.cap), steps.min(bounds.cap));
             self.gathered = self.gather(query, &sources, least, most)?.map(Rc::new);
             let steps = match &self.gathered {
-                // For these candidates no more entries are read than a scan would read of them.
+                // For these candidates it reads no more entries than a scan would.
                 Some(all) if all.ranked => 0,
                 Some(few) if few.rows.len() <= effort.sort => 0,
                 // A step of a scan costs as much as the entry of a candidate.
@@ -175,8 +174,8 @@ impl SearchEngine<'_, '_> {
             if steps > 0 {
                 let seen = bounds.rows.rows_seen;
                 let found = bounds.rows.gids.len();
-                // The later ways find the same matches as this scan, so it may be given up at any
-                // time, unless it is the last that reads from the beginning of the order.
+                // The later ways find the same matches as this scan, so it may be given up at any time, except the last scan from
+                // the beginning of the order.
                 let is_trial = is_trial || self.gathered.is_some();
                 bounds.trial_scan = is_trial.then_some(TrialScan { steps, found });
                 let flow = self.walk(query, steps, bounds)?;
@@ -184,8 +183,7 @@ impl SearchEngine<'_, '_> {
                 if flow != ControlFlow::Break(SearchEnd::TooLong) {
                     return Ok(flow);
                 }
-                // Later ways look at the same rows again; the matches found so far come first in
-                // any case.
+                // Later ways see the same rows again; the matches found so far come first in any case.
                 bounds.rows.rows_seen = seen;
             }
             if self.gathered.is_some() {
@@ -209,7 +207,7 @@ impl SearchEngine<'_, '_> {
         }
     }
 
-    /// Returns candidates with the times of their last changes, which are read alone.
+    /// Returns candidates with only the times of their last changes.
     fn modified(&mut self, ty: Type, rows: &[Ranked]) -> Result<Vec<Ranked>, GraphStoreError> {
         let workspace = self.workspace_of(ty);
         let mut ranked = Vec::with_capacity(rows.len());
@@ -245,7 +243,7 @@ impl SearchEngine<'_, '_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Checks candidates in the order of the query, which their index entries give.
+    /// Checks candidates in the order of the query, which comes from their index entries.
     fn sorted(
         &mut self,
         query: &SearchQuery,
@@ -309,15 +307,14 @@ impl SearchEngine<'_, '_> {
 }
 
 impl SearchQuery {
-    /// Returns true if the matches are ordered by their last changes, and no condition is about what
-    /// index entries have. Then the index entries of candidates that are not shown need not be read.
+    /// Returns true if the matches are ordered by their last changes, and no condition is on columns of index entries. Then the
+    /// index entries of candidates that are not shown need not be read.
     fn is_ranked_alone(&self) -> bool {
         self.order == SortOrder::Column(IndexColumn::Modified)
             && !self.clauses.iter().any(Clause::is_on_entries)
     }
 
-    /// Returns true if the words of a candidate need not be compared, when these conditions are known
-    /// to hold.
+    /// Returns true if a candidate's words need not be compared when these conditions are known to hold.
     fn known_words(&self, known: &[usize]) -> bool {
         let mut clauses = self.clauses.iter().enumerate();
         clauses.all(|(at, clause)| known.contains(&at) || !matches!(clause, Clause::Words(_)))
@@ -326,7 +323,7 @@ impl SearchQuery {
     /// Bounds that exclude nothing.
     const UNBOUND: (i64, i64) = (i64::MIN, i64::MAX);
 
-    /// Returns the bounds of a column's values that all conditions leave.
+    /// Returns the bounds that all conditions set on a column's values.
     fn bounds(&self, of: IndexColumn) -> (i64, i64) {
         self.clauses
             .iter()

@@ -1,11 +1,10 @@
 //! Waves: loads and commits against facts, for a store that answers many reads in one trip.
 //!
-//! [`load`](super::load::load) and [`apply`](super::apply::apply) read one thing after the other. A store behind a network
-//! would make a trip for each. Instead it keeps [`Facts`]: reads with their answers, all of one state of the graph. An
-//! *attempt* runs the same code on the facts; a read that they do not answer is answered "nothing" and noted
-//! ([`FactsSnapshot`]). If anything was noted, the attempt is thrown away, whatever it came to, errors included; what
-//! was noted is read in one trip, a *wave*, and the next attempt comes further. So the number of trips is the depth of
-//! the reads, not their number.
+//! [`load`](super::load::load) and [`apply`](super::apply::apply) make one read after the other. A store behind a network would
+//! make a trip for each. Instead it keeps [`Facts`]: reads with their answers, all of one state of the graph. An *attempt* runs
+//! the same code on the facts; a read without an answer gets "nothing" and is noted ([`FactsSnapshot`]). If any read was noted,
+//! the attempt's result is thrown away, even an error; the noted reads are made in one trip, a *wave*, and the next attempt gets
+//! further. So the number of trips is the depth of the reads, not their number.
 //!
 //! ```text
 //!        load_guesses(query)                     ┌──────────────────────────┐
@@ -13,18 +12,18 @@
 //!               └──► wave: all reads in one trip ──► Facts::insert ──► load_attempt ──► Whole(view)
 //! ```
 //!
-//! Every loop in the engine ends when it reads nothing, so an attempt ends. A store bounds the waves of a load or commit
-//! by [`WAVES_MAX`], and then reads one thing after the other, as if there were no facts.
+//! Every loop in the engine ends when it reads nothing, so an attempt ends. A store bounds the waves of a load or commit by
+//! [`WAVES_MAX`], and then makes one read after the other, as if there were no facts.
 //!
 //! A commit is the same on an [`Overlay`]: a transaction whose reads see its own writes over facts, and whose writes are
-//! collected ([`GraphWrites`]), with the keys of what was read and of what was written. The facts may be older than the
-//! state to which the writes are applied, as long as no commit in between touched what was read.
+//! collected ([`GraphWrites`]), with the keys of all reads and writes. The facts may be older than the state to which the writes
+//! are applied, as long as no commit in between touched what was read.
 //!
-//! [`FactCache`] keeps answers between requests. An attempt takes from it what the facts lack when that is asked for
-//! ([`load_attempt_with`]), so that one attempt is enough where the cache has everything. It is exact: before it is used it learns which keys the commits since
-//! its state have touched, in the trip of the first wave. A store that commits gives the cache what it wrote, so that the
-//! reply to the request, and the next commit to the same lists, find it there. [`PendingCommits`] does the same for writes
-//! that are not durable yet: change sets can be applied to the state after them before they are.
+//! [`FactCache`] keeps answers between requests. An attempt takes from it the answers that the facts lack
+//! ([`load_attempt_with`]), so one attempt is enough if the cache has them all. The cache is exact: before it is used, the first
+//! wave also reads which keys the commits since its state have touched. A store that commits gives the cache what it wrote, so
+//! that the reply to the request, and the next commit to the same lists, find it there. [`PendingCommits`] does the same for
+//! writes that are not durable yet, so that the next change sets can be applied to the state after them.
 mod answer_weight;
 mod attempt_facts;
 mod attempts;

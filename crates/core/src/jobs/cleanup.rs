@@ -1,7 +1,7 @@
-//! Cleanup of ended jobs: what they left in the graph is removed soon, and the jobs themselves later.
+//! Cleanup of ended jobs: their leftovers in the graph are removed soon, and the jobs themselves later.
 //!
-//! Such a job has an edge to the queue, whose rank is the time of its next cleanup step. So has
-//! each section of a deleted template or project, until the tasks in it are removed.
+//! Such a job has an edge to the queue, whose rank is the time of its next cleanup step. Each section of a deleted template or
+//! project has one, too, until its tasks are removed.
 use super::tree_export::cached;
 use super::{DEADLINE_MS, JobKind, JobRecord, STEP_OBJECTS, queue, queue_node};
 use crate::model::edge::Edge;
@@ -28,7 +28,7 @@ pub fn delete_template(work: &mut ChangeBuilder<'_>, view: &ReadView, template: 
     delete_with_sections(work, view, (template, Type::ProjectTemplate), None);
 }
 
-/// Deletes a project for a user. The commit takes the first tasks along that nothing else lists; the sections go into the
+/// Deletes a project for a user. The commit trashes the first of the tasks that nothing else lists; the sections go into the
 /// queue, so that the others follow soon.
 pub fn delete_project(work: &mut ChangeBuilder<'_>, view: &ReadView, project: Gid, user: Gid) {
     delete_with_sections(work, view, (project, Type::Project), Some(user));
@@ -46,7 +46,7 @@ fn delete_with_sections(
     for edge in sections {
         work.link(edge.src, rel::ENDED, queue, now, user);
     }
-    // Fails the commit if somebody, or a job that still fills a template, has added a section meanwhile.
+    // Fails the commit if a user, or a job that is still filling a template, has added a section since.
     let all = sections.len() as u64;
     let seen = Guard::AtMost(container, rel::SECTION_OF, all);
     work.changes.guards.push(seen);
@@ -68,9 +68,8 @@ pub fn leftovers(want: ReadQuery, job: Gid) -> ReadQuery {
         .incoming_edges(job, rel::SECTION, STEP_OBJECTS)
 }
 
-/// Returns the changes of the next cleanup step of a job, from its edge to the queue and its
-/// leftovers. A step removes as many leftovers as fit a step. When none are left, the job waits for
-/// its time and is then removed. A section does not wait.
+/// Returns the changes of the next cleanup step of a job, from its edge to the queue and its leftovers. A step removes as many
+/// leftovers as fit a step. When none are left, the job is removed once its time has come; a section is removed at once.
 #[must_use]
 pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
     let job = edge.src;
@@ -91,7 +90,7 @@ pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
     if !within.is_empty() {
         let tasks = within.iter().map(|e| e.src);
         match edge.aux {
-            // They are deleted with their project, by the user who deleted that.
+            // They are deleted with their project, by the user who deleted it.
             Some(user) => {
                 changes.actor = Some(user);
                 changes.abandoned.extend(tasks.map(|task| (task, job)));
@@ -106,7 +105,7 @@ pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
         .map(serde_json::from_str::<JobRecord>);
     let deadline = record.as_ref().map(|record| match record {
         Ok(record) => record.deadline,
-        // A job without a readable record was started when its gid was made.
+        // A job without a readable record counts from the time of its gid.
         Err(_) => job.created_ms().cast_signed() + DEADLINE_MS,
     });
     let end = deadline.map(|deadline| deadline.saturating_add(KEPT_MS));

@@ -1,4 +1,4 @@
-//! Shifts of dates: the number of days by which a copy is later, and the treatment of weekends.
+//! Shifts of dates: the number of days by which copies are later, and the treatment of weekends.
 use crate::model::node::Node;
 use crate::model::resources::task;
 use crate::model::time::{Date, Time};
@@ -13,11 +13,11 @@ const DAY_MS: i64 = 86_400_000;
 pub struct DateShift {
     /// Number of days by which copies are later; earlier if negative.
     pub days: i32,
-    /// True if a day that would fall on a weekend becomes the Monday after it.
+    /// True if days that would fall on a weekend move to the Monday after it.
     pub skip_weekends: bool,
 }
 
-/// Day with which the dates of a copy are to begin or end, in days since 1970-01-01.
+/// Day on which the dates of a copy should begin or end, in days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DateAnchor {
     /// First of all days.
@@ -26,7 +26,7 @@ pub enum DateAnchor {
     Due(i32),
 }
 
-/// First and last day of the tasks that were read so far, in days since 1970-01-01.
+/// First and last day of the tasks read so far, in days since 1970-01-01.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DateSpan {
@@ -37,7 +37,7 @@ pub struct DateSpan {
 }
 
 impl DateShift {
-    /// Returns a day as it is in the copy; days out of the range of dates stay as they are.
+    /// Returns the day of the copy; days out of the range of dates do not move.
     #[must_use]
     pub fn day(self, day: Date) -> Date {
         let moved = day.add_days(self.days).unwrap_or(day);
@@ -53,7 +53,7 @@ impl DateShift {
         moved.add_days(over).unwrap_or(moved)
     }
 
-    /// Returns an instant as it is in the copy: another day at the same time of day.
+    /// Returns the instant of the copy: another day at the same time of day.
     #[must_use]
     pub fn time(self, time: Time) -> Time {
         let day = Date::of(time);

@@ -1,9 +1,9 @@
 //! Duplication of tasks: section by section, then their subtasks, then their attachments, then their dependencies.
 //!
-//! Each copied object leaves an edge from the original to the job. The auxiliary node of the edge
-//! is the copy, and its rank counts the copies. Read by original, the edge leads to the copy. Read
-//! in order, the edges are the list of tasks whose subtasks are still to be copied. The list grows
-//! at its end until no subtasks are left: breadth first, with nothing kept in memory.
+//! Each copied object leaves an edge from the original to the job. The auxiliary node of the edge is the copy, and its rank
+//! counts the copies. Read by original, the edge leads to the copy. Read in order, the edges are the list of tasks whose subtasks
+//! are still to be copied. The list grows at its end until no subtasks are left: a breadth-first walk that keeps nothing in
+//! memory.
 mod attachments;
 mod copier;
 mod copy_options;
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 /// Most dependencies and dependents of a task, together.
 pub const TIES_MAX: usize = 30;
 
-/// Kind of a copying, by the types of original and copy.
+/// Kind of a copy, by the types of original and copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CopyKind {
     /// A task becomes a task, with its subtasks.
@@ -83,7 +83,7 @@ pub struct Duplication {
     /// Copy of the source.
     #[serde(rename = "to")]
     pub copy: Gid,
-    /// Kind of the copying.
+    /// Kind of the copy.
     pub kind: CopyKind,
     /// Pairs of an assignee and the user to whom the copies of their tasks go.
     pub roles: Vec<(Gid, Gid)>,
@@ -94,22 +94,22 @@ pub struct Duplication {
     pub parts: CopyOptions,
     /// Difference between the dates of copies and originals.
     pub shift: DateShift,
-    /// Day with which the dates are to begin or end; the shift follows from it.
+    /// Day on which the dates should begin or end; the shift follows from it.
     pub anchor: Option<DateAnchor>,
-    /// Number of objects that were copied.
+    /// Number of objects copied so far.
     pub copied: i64,
-    /// Phase of the copying that the next step goes on with.
+    /// Phase that the next step continues.
     pub phase: CopyPhase,
 }
 
-/// Phases of a copying, in their order; `after` is the keyset of the last row that was done.
+/// Phases of a duplication, in their order; `after` is the keyset of the last row that was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CopyPhase {
     /// Search for the first and the last day.
     Survey {
         /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
-        /// Days that were found so far.
+        /// Days found so far.
         span: DateSpan,
     },
     /// The sections of the project.
@@ -288,7 +288,7 @@ impl Duplication {
         Ok(NextStep::Continue(JobKind::Duplicate(next)))
     }
 
-    /// Moves the dates of the project itself by the same days as those of its tasks.
+    /// Moves the project's own dates by as many days as those of its tasks.
     fn move_project(&self, work: &mut ChangeBuilder<'_>, view: &ReadView) {
         let (Some(old), Some(new)) = (view.node(self.source), view.node(self.copy)) else {
             return;
@@ -309,7 +309,7 @@ impl Duplication {
         }
     }
 
-    /// Writes into the template's record the roles and dates that it asks for.
+    /// Writes the roles and dates that the template asks for into its record.
     fn seal(&self, work: &mut ChangeBuilder<'_>, view: &ReadView) -> Result<(), DomainError> {
         if let (CopyKind::ProjectToTemplate, Some(node)) = (self.kind, view.node(self.copy)) {
             let mut draft = Draft::edit(node);

@@ -13,7 +13,7 @@ use crate::storage::{
     Changes, EdgeWrite, Guard, ListPosition, NodeWrite, ReadQuery, ReadView, ViewerKey,
 };
 
-/// Job whose lease a worker has: its node as it was last written, and its record.
+/// Job whose lease a worker holds: its node as last written, and its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeasedJob {
     /// The node; its version is the fencing token.
@@ -22,12 +22,11 @@ pub struct LeasedJob {
     pub record: JobRecord,
     /// Queue to which the job belongs.
     pub queue: Gid,
-    /// Time at which it was last written.
+    /// Time of the last write.
     pub since: Time,
-    /// Bytes that go into the job's file with the next checkpoint.
+    /// Bytes to append to the job's file with the next checkpoint.
     pub buffer: OutputBuffer,
-    /// Number of times that the rows of a step's page are halved, because more rows did not fit a
-    /// budget or took too long.
+    /// Number of times that the page of a step is halved, because its rows did not fit a budget or took too long.
     pub halvings: u32,
 }
 
@@ -44,7 +43,7 @@ pub struct PreparedStep {
 /// Effect of a step on the job's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StepEffect {
-    /// Nothing that is worth a commit.
+    /// No effect worth a commit.
     Rests,
     /// A checkpoint is written.
     Goes,
@@ -55,15 +54,15 @@ enum StepEffect {
 /// Bytes that a step appends to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOutput<'a> {
-    /// Node to which the file belongs.
+    /// Node of the file.
     pub file: Gid,
     /// Fencing token: after it, writes with a lower token are refused.
     pub fence: u64,
     /// End of the file at the last checkpoint; bytes after it are cut off.
     pub after: FileEnd,
-    /// Bytes that are appended.
+    /// Bytes to append.
     pub bytes: &'a [u8],
-    /// True if the file is then complete.
+    /// True if the file is complete after that.
     pub is_complete: bool,
     /// True if the complete file is kept for a month, instead of a day.
     pub keep_long: bool,
@@ -72,7 +71,7 @@ pub struct FileOutput<'a> {
 /// Result of a step.
 #[derive(Clone, Debug)]
 pub struct JobStepResult {
-    /// Changes to be committed; `None` if there is nothing yet that is worth a commit.
+    /// Changes to commit; `None` if nothing is worth a commit yet.
     pub changes: Option<Changes>,
     /// The job after the changes.
     pub job: LeasedJob,
@@ -105,13 +104,13 @@ impl LeasedJob {
         self.node.gid
     }
 
-    /// Returns the node to whose file the job writes, if it writes one.
+    /// Returns the node of the file that the job writes, if it writes one.
     #[must_use]
     pub fn file(&self) -> Option<Gid> {
         self.record.kind.file().map(|(file, _)| file)
     }
 
-    /// Returns the user or service account that asked for the job; the job has exactly their access.
+    /// Returns the user or service account that requested the job; the job has exactly their access.
     ///
     /// # Errors
     /// Fails if the node has no creator.
@@ -123,9 +122,8 @@ impl LeasedJob {
         })
     }
 
-    /// Claims the job, or takes it over when the lease of another worker has ended. A job whose
-    /// deadline has passed fails. So does a job that was claimed [`CLAIMS_MAX`] times since its
-    /// last completed step.
+    /// Claims the job, or takes it over when the lease of another worker has ended. A job fails if its deadline has passed, or if
+    /// it was claimed [`CLAIMS_MAX`] times since its last completed step.
     ///
     /// # Errors
     /// Fails if the record cannot be written.
@@ -149,8 +147,8 @@ impl LeasedJob {
         )
     }
 
-    /// Releases the lease of a worker that is dead. The job may be claimed at once if a step was
-    /// completed since the last claim, else after a pause.
+    /// Releases the lease of a dead worker. The job may be claimed at once if a step was completed since the last claim, else
+    /// after a pause.
     ///
     /// # Errors
     /// Fails if the record cannot be written.
@@ -161,8 +159,8 @@ impl LeasedJob {
             .write(Changes::default(), now, "in_progress", until)
     }
 
-    /// Returns the job to the queue until a time at which any worker may claim it. This claim is
-    /// not counted, because the job's step is not what stopped it.
+    /// Returns the job to the queue; any worker may claim it from `until` on. This claim is not counted, because the job's step
+    /// did not cause the stop.
     ///
     /// # Errors
     /// Fails if the record cannot be written.
@@ -172,8 +170,8 @@ impl LeasedJob {
         leased_job.write(Changes::default(), now, "in_progress", until.millis())
     }
 
-    /// Renews the lease of a job whose step took long and is taken again. The caller goes on from where it is, with what
-    /// waits for the file.
+    /// Renews the lease of a job whose step took long and is repeated. The caller continues from its current state, with the
+    /// bytes that wait for the file.
     ///
     /// # Errors
     /// Fails if the record cannot be written.
@@ -189,8 +187,8 @@ impl LeasedJob {
         Ok(renewed)
     }
 
-    /// Returns the job as it was last written. Steps after that are known to its worker alone, and so is what they have for
-    /// the file: whoever goes on from the record must take them again.
+    /// Returns the job as last written. Only its worker knows the steps after that, and their bytes for the file: another worker
+    /// that continues from the record must repeat them.
     fn checkpoint(&self) -> Result<Self, DomainError> {
         Self::read(&self.node, self.queue, self.since)
     }
@@ -242,10 +240,10 @@ impl LeasedJob {
         })
     }
 
-    /// Computes the next step: a pure function of the job and what it read.
+    /// Computes the next step: a pure function of the job and its reads.
     ///
     /// # Errors
-    /// Fails if the work cannot go on; the job has then failed, for the reason in the error.
+    /// Fails if the work cannot continue; the job has then failed, for the reason in the error.
     pub fn step(
         &self,
         view: &ReadView,
@@ -312,8 +310,8 @@ impl LeasedJob {
         leased_job.write(Changes::default(), now, "failed", 0)
     }
 
-    /// Adds the job's next version to the changes, under the version of this lease. `until` is the
-    /// end of the lease, in milliseconds of the Unix epoch.
+    /// Adds the job's next version to the changes, on top of the version of this lease. `until` is the end of the lease, in
+    /// milliseconds of the Unix epoch.
     fn write(
         mut self,
         mut changes: Changes,
@@ -384,7 +382,7 @@ impl PreparedStep {
         })
     }
 
-    /// Returns the changes to be committed; `mark` is the end of the file now, if the step had output.
+    /// Returns the changes to commit; `mark` is the current end of the file, if the step had output.
     ///
     /// # Errors
     /// Fails if the record cannot be written.

@@ -1,25 +1,21 @@
 //! Jobs: long work in steps that survive any crash.
 //!
-//! A job is a node. A step is pure: it names what it must read, and computes from that what
-//! changes. The changes hold up to [`STEP_OBJECTS`] new objects and, in the same commit, the job's
-//! next version: the checkpoint. So after a crash between two steps, the next one starts where the
-//! last commit ended.
+//! A job is a node. A step is pure: it declares its reads, and computes the changes from them. The changes hold up to
+//! [`STEP_OBJECTS`] new objects and, in the same commit, the job's next version: the checkpoint. So after a crash between two
+//! steps, the next one starts where the last commit ended.
 //!
-//! The job's version is the fencing token. A claim of the job writes a new version, and every later
-//! write is made under the version before it. So a worker that lost the lease cannot write any
-//! more.
+//! The job's version is the fencing token. A claim of the job writes a new version, and every later write requires the version
+//! before it. So a worker that lost the lease cannot write any more.
 //!
-//! A claim is counted in the same version, before a step is taken, and a committed step resets the
-//! count. So a job that crashes every process that runs it is known by its count, and fails.
+//! A claim is counted in the same version, before a step is taken, and a committed step resets the count. So the count reveals a
+//! job that crashes every process that runs it, and the job fails.
 //!
-//! A job that writes a file has its step put into the file before the step is committed, and keeps
-//! the length of the file in its checkpoint. The next worker cuts off what is in the file beyond
-//! that length.
+//! A step of a job that writes a file appends to the file before the step is committed, and the checkpoint keeps the length of
+//! the file. The next worker cuts off the bytes beyond that length.
 //!
-//! Two edges exist until a job is at its end. One leads to the user, who may have a limited number
-//! of them ([`JobRequester`]); a guard of the starting commit holds this limit. The other leads to
-//! the queue, where jobs are ordered by the time at which they may be claimed: at once, or when the
-//! current lease ends.
+//! Two edges exist until a job ends. One leads to the user, who may have a limited number of jobs ([`JobRequester`]); a guard of
+//! the starting commit enforces this limit. The other leads to the queue, where jobs are ordered by the time from which they may
+//! be claimed: at once, or when the current lease ends.
 pub mod cleanup;
 pub mod date_shift;
 pub mod duplication;
@@ -50,20 +46,20 @@ use serde::{Deserialize, Serialize};
 use template_instantiation::TemplateInstantiation;
 use tree_export::TreeExport;
 
-/// Greatest number of objects that one step makes.
+/// Most objects that one step creates.
 pub const STEP_OBJECTS: usize = 100;
-/// Length of a lease, in milliseconds; each checkpoint starts it anew.
+/// Length of a lease, in milliseconds; each checkpoint restarts it.
 pub const LEASE_MS: i64 = 30_000;
-/// Age at which a lease is renewed even if no object was made, in milliseconds.
+/// Age at which a lease is renewed even if no object was created, in milliseconds.
 pub const RENEW_MS: i64 = 10_000;
-/// Time after its start at which a job that is not done has failed, in milliseconds.
+/// Time after its start at which an unfinished job fails, in milliseconds.
 pub const DEADLINE_MS: i64 = 3_600_000;
-/// Greatest number of claims of a job without a completed step between them.
+/// Most claims of a job without a completed step between them.
 pub const CLAIMS_MAX: u32 = 2;
-/// Pause after a claim without a completed step, before the next claim, in milliseconds: a process
-/// that starts has the time to serve first.
+/// Pause after a claim without a completed step, before the next claim, in milliseconds: a starting process serves requests
+/// first.
 pub const PAUSE_MS: i64 = 2_000;
-/// Alias of the node that is the queue of all jobs.
+/// Alias of the node for the queue of all jobs.
 const QUEUE: &str = "queue:jobs";
 
 /// Returns a reference to the queue of jobs.
@@ -72,8 +68,7 @@ pub fn queue() -> NodeRef {
     NodeRef::Alias(QUEUE.to_owned())
 }
 
-/// Returns the node of the queue, from a view whose query had [`queue`]; makes it when it is first
-/// needed.
+/// Returns the node of the queue, from a view whose query had [`queue`]; creates it on first use.
 fn queue_node(work: &mut ChangeBuilder<'_>, view: &ReadView) -> Gid {
     view.resolve(&queue()).unwrap_or_else(|| {
         let draft = work.draft(Type::Job, None);
@@ -85,22 +80,22 @@ fn queue_node(work: &mut ChangeBuilder<'_>, view: &ReadView) -> Gid {
     })
 }
 
-/// Stored record of a job, beside its public fields. Jobs outlive the program that started them: a
-/// field that is added here or in a job kind has a default, so that records without it can be read.
+/// Stored record of a job, beside its public fields. Jobs outlive the program that started them: a field that is added here or in
+/// a job kind has a default, so that older records can still be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// Kind of the work, with its progress.
     #[serde(rename = "plot")]
     pub kind: JobKind,
-    /// Workspace of the service account that asked for the job, if one did.
+    /// Workspace of the service account that requested the job, if one did.
     pub service: Option<Gid>,
-    /// Time at which the job fails if it is not done, in milliseconds of the Unix epoch.
+    /// Time at which an unfinished job fails, in milliseconds of the Unix epoch.
     pub deadline: i64,
-    /// Number of objects that were made or exported so far.
+    /// Number of objects created or exported so far.
     #[serde(default)]
     #[serde(rename = "made")]
     pub objects_done: u64,
-    /// Number of claims since a step was last completed.
+    /// Number of claims since the last completed step.
     #[serde(default)]
     #[serde(rename = "take_ups")]
     pub claims: u32,
@@ -120,10 +115,10 @@ pub enum JobKind {
     /// Numbering of tasks in a field with automatic ids.
     #[serde(rename = "Number")]
     AssignNumbers(Numbering),
-    /// Adding to new tasks the relations and values that their recipe has.
+    /// Addition of the relations and values of a recipe to its new tasks.
     #[serde(rename = "Cook")]
     InstantiateTemplate(TemplateInstantiation),
-    /// Export of the resources that fit some filters into a file.
+    /// Export of the resources that pass filters into a file.
     #[serde(rename = "Bulk")]
     ExportResources(ResourceExport),
 }
@@ -179,7 +174,7 @@ impl JobKind {
 
 /// Result of a step of a job kind: the next state of the work.
 pub(crate) enum NextStep {
-    /// The work goes on with this state.
+    /// The work continues with this state.
     Continue(JobKind),
     /// The work is done.
     Done,
@@ -190,18 +185,18 @@ pub(crate) enum NextStep {
 pub struct JobRequester {
     /// User or service account that asks for the job.
     pub viewer: ViewerKey,
-    /// Greatest number of the user's jobs that are not at their end.
+    /// Most jobs of the user that may be unfinished.
     pub max_running: u32,
 }
 
-/// Adds what starting a job must read.
+/// Adds the reads for starting a job.
 #[must_use]
 pub fn start_needs(want: ReadQuery, by: JobRequester) -> ReadQuery {
     want.incoming_edges(by.viewer.user, rel::ACTIVE, by.max_running as usize)
         .node(queue())
 }
 
-/// Starts a job; `new` writes the links to the nodes that the job makes.
+/// Starts a job; `new` writes the links to the nodes that the job creates.
 ///
 /// # Errors
 /// Fails if the user has the greatest allowed number of running jobs.
@@ -237,7 +232,7 @@ pub fn start_from_draft(
     } = by;
     let active = view.sources(viewer.user, rel::ACTIVE);
     if let (true, Some(first)) = (active.len() >= most as usize, active.first()) {
-        // The deadline of the earliest job frees a place at the latest; most jobs end long before.
+        // A place is free at the deadline of the earliest job at the latest; most jobs end long before.
         let wait = (first.rank - work.now.millis()).div_euclid(1000) + 1;
         let seconds = u32::try_from(wait.clamp(1, 60)).unwrap_or(60);
         return Err(DomainError::busy(

@@ -1,8 +1,7 @@
 //! Numbering of the tasks that a project had before it got a field with automatic ids, oldest first.
 //!
-//! A project has no order of creation. So all its tasks are first linked to the job, with their
-//! gids as ranks, and then numbered from the front of that list. Tasks that are added meanwhile get
-//! the next numbers.
+//! A project has no order of creation. So all its tasks are first linked to the job, with their gids as ranks, and then numbered
+//! from the start of that list. Tasks that are added during this get the next numbers.
 use super::{JobKind, NextStep, STEP_OBJECTS};
 use crate::domain_error::DomainError;
 use crate::model::gid::Gid;
@@ -26,7 +25,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Makes a numbering that has not begun.
+    /// Creates a numbering that has not begun.
     #[must_use]
     pub fn new(project: Gid, field: Gid) -> Self {
         Self {
@@ -37,7 +36,7 @@ impl Numbering {
         }
     }
 
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, job: Gid, want: ReadQuery) -> ReadQuery {
         let mut want = want.node(self.field);
         let (job, project) = (want.add_ref(job), want.add_ref(self.project));

@@ -5,7 +5,7 @@ use crate::domain_error::{DomainError, DomainErrorKind};
 use crate::projection::projector::{ProjectionCounts, Projector};
 use serde::{Deserialize, Serialize};
 
-/// Number of bytes from which on they are put into the file, even if there are few records.
+/// Number of bytes from which on they are written to the file, even if there are few records.
 const UNSENT_MAX: usize = 1 << 20;
 
 /// End of a file, as of the last checkpoint.

@@ -1,5 +1,4 @@
-//! Duplication of the items of a portfolio: the copy has the same projects and portfolios, as far as the requester sees
-//! them.
+//! Duplication of the items of a portfolio: the copy has the same projects and portfolios, as far as the requester may see them.
 use super::{JobKind, NextStep, STEP_OBJECTS};
 use crate::domain_error::DomainError;
 use crate::model::gid::Gid;
@@ -12,18 +11,18 @@ use serde::{Deserialize, Serialize};
 /// Duplication of a portfolio's items, and its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortfolioDuplication {
-    /// Portfolio whose items are taken over.
+    /// Portfolio with the original items.
     pub source: Gid,
-    /// Portfolio that gets them.
+    /// Portfolio that gets the items.
     pub copy: Gid,
-    /// Types of the items that are taken over.
+    /// Types of the items to take over.
     pub types: Vec<Type>,
     /// Keyset after which the page of items starts.
     pub after: Option<Vec<i64>>,
 }
 
 impl PortfolioDuplication {
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, want: ReadQuery) -> ReadQuery {
         let mut want = want.node(self.copy);
         let from = ListSource::Edges {
@@ -39,7 +38,7 @@ impl PortfolioDuplication {
         want
     }
 
-    /// Adds what a step must also read: the items that the copy has already.
+    /// Adds the further reads of a step: the items that the copy already has.
     pub(super) fn more(&self, view: &ReadView, want: ReadQuery) -> Option<ReadQuery> {
         let items = view.rows.gids.iter();
         (!view.rows.gids.is_empty())

@@ -1,7 +1,7 @@
-//! Exports of resources: all tasks or teams of a workspace that fit some filters, each as a line of JSON.
+//! Exports of resources: all tasks or teams of a workspace that pass filters, each as a line of JSON.
 //!
-//! The parts that were asked for are walked one after the other, in the order of gids. A page of a
-//! walk is read whole and then filtered, so the time of a step does not depend on the filters.
+//! The requested parts are walked one after the other, in the order of gids. A page of a walk is read whole and then filtered, so
+//! the time of a step does not depend on the filters.
 use super::output_buffer::FileEnd;
 use super::{JobKind, NextStep, OutputBuffer};
 use crate::access::Level;
@@ -19,7 +19,7 @@ use crate::{byte_budgets, plan};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Number of objects that are read at once: tasks come with their stories.
+/// Number of objects read at once: tasks come with their stories.
 const AT_ONCE: usize = 25;
 
 /// Filters that name users, each with the link from a task to such a user.
@@ -31,7 +31,7 @@ pub const PEOPLE: &[(&str, SearchLink)] = &[
     ("followers.any", SearchLink::Follower),
     ("liked_by.any", SearchLink::Liker),
 ];
-/// Times that filters bound, each with `.after` and `.before`.
+/// Times that filters can bound, each with `.after` and `.before`.
 pub const TIMES: &[(&str, IndexColumn)] = &[
     ("created_at", IndexColumn::Created),
     ("modified_at", IndexColumn::Modified),
@@ -66,11 +66,11 @@ impl ExportedKind {
     }
 }
 
-/// Conditions, all of which hold for what is exported.
+/// Conditions that every exported object meets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExportFilters {
-    /// Users of whom at least one has the link to the object, by names of [`PEOPLE`].
+    /// Users, at least one of whom has the link to the object, by names of [`PEOPLE`].
     #[serde(rename = "people")]
     pub user_filters: Vec<(String, Vec<Gid>)>,
     /// First and last millisecond of a time, by names of [`TIMES`].
@@ -86,7 +86,7 @@ pub struct ExportPart {
     pub kind: ExportedKind,
     /// Conditions that exported resources meet.
     pub filters: ExportFilters,
-    /// Fields that were named, as in `opt_fields`; `None` for those of the full record.
+    /// Requested fields, as in `opt_fields`; `None` for those of the full record.
     pub fields: Option<String>,
 }
 
@@ -95,7 +95,7 @@ pub struct ExportPart {
 pub struct ResourceExport {
     /// Workspace whose resources are exported.
     pub workspace: Gid,
-    /// Node to which the file belongs.
+    /// Node of the file.
     #[serde(rename = "to")]
     pub file_node: Gid,
     /// Address of the API, for the links in records.
@@ -132,7 +132,7 @@ const OF_TEAMS: &[FieldDef] =
     ];
 
 impl ExportFilters {
-    /// Returns the conditions as a query for tasks; `None` if there are no conditions.
+    /// Returns the conditions as a query for tasks; `None` without conditions.
     fn query(&self) -> Option<SearchQuery> {
         let people = self.user_filters.iter().filter_map(|(name, users)| {
             let (_, by) = PEOPLE.iter().find(|(known, _)| known == name)?;
@@ -153,20 +153,19 @@ impl ExportFilters {
 }
 
 impl ExportPart {
-    /// Returns the type of the rows and the plan of their fields; `None` if there are no rows of
-    /// that kind.
+    /// Returns the type of the rows and the plan of their fields; `None` if that kind has no rows.
     fn plan(&self) -> Result<Option<(Type, Arc<Plan>)>, DomainError> {
         let Some((ty, extra)) = self.kind.nodes() else {
             return Ok(None);
         };
-        // Stored names that cannot be parsed must not become `None`, which is the full record.
+        // Stored names that cannot be parsed must not become `None`, which means the full record.
         let names = self.fields.as_deref().map(FieldPaths::parse).transpose()?;
         Ok(Some((ty, plan::extended_plan(ty, extra, names.as_ref()))))
     }
 }
 
 impl ResourceExport {
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, want: ReadQuery) -> Result<ReadQuery, DomainError> {
         let mut want = want.node(self.file_node);
         let anchor = want.add_ref(self.workspace);

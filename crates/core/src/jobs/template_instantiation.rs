@@ -1,7 +1,7 @@
-//! Instantiation of task templates: the tasks of the recipe are made at once. A job then adds
-//! followers, projects and custom fields, which must be looked up.
+//! Instantiation of task templates: the recipe's tasks are created at once. A job then adds followers, projects and custom
+//! fields, which must be looked up.
 //!
-//! Objects that the job's user cannot see, and fields that they cannot set, are left out, as in duplications.
+//! Objects that the job's user cannot see, and fields that the user cannot set, are left out, as in duplications.
 mod recipe_parser;
 
 use super::{JobKind, NextStep};
@@ -29,14 +29,14 @@ use serde_json::Value;
 /// Number of tasks that one step fills.
 const AT_ONCE: usize = 20;
 
-/// Tasks that get what their recipe has, and the progress of that.
+/// Tasks that get the relations and values of their recipe, and the progress of that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateInstantiation {
-    /// Task template that has the recipe.
+    /// Task template with the recipe.
     pub template: Gid,
-    /// Tasks that were made, in the order of the recipe: each before its subtasks.
+    /// Created tasks, in the order of the recipe: each before its subtasks.
     pub tasks: Vec<Gid>,
-    /// Number of tasks that have all that their recipe gives them.
+    /// Number of tasks that already have everything from their recipe.
     #[serde(rename = "done")]
     pub tasks_done: usize,
 }
@@ -55,8 +55,7 @@ pub fn recipe(template: &Node) -> Result<Value, DomainError> {
     })
 }
 
-/// Makes the tasks of a recipe, the first with this name in a project; returns them in the recipe's
-/// order.
+/// Creates the tasks of a recipe, the first one with this name in a project; returns them in the recipe's order.
 pub fn create_tasks(
     work: &mut ChangeBuilder<'_>,
     recipe: &Value,
@@ -93,14 +92,14 @@ impl TemplateInstantiation {
         tasks.skip(self.tasks_done).take(AT_ONCE)
     }
 
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, want: ReadQuery) -> ReadQuery {
         let want = want.node(self.template);
         self.next()
             .fold(want, |want, (_, task)| want.edges(task, rel::SECTION))
     }
 
-    /// Adds what a step must also read: the objects that the recipe names for these tasks.
+    /// Adds the further reads of a step: the objects that the recipe names for these tasks.
     pub(super) fn more(&self, view: &ReadView, mut want: ReadQuery) -> Option<ReadQuery> {
         // A recipe that cannot be read is reported by the step.
         let recipe = recipe(view.node(self.template)?).ok()?;
@@ -148,7 +147,7 @@ impl TemplateInstantiation {
         let more = more.unwrap_or(view);
         let mut next = self.clone();
         for (at, task) in self.next() {
-            // Tasks that were deleted meanwhile are skipped.
+            // Skip tasks that were deleted since.
             if let (Some(said), Some(node)) = (all.get(at), view.node(task)) {
                 let dish = RecipeItem { said, node, more };
                 let sections = view.links(task, rel::SECTION).iter();
@@ -188,8 +187,8 @@ impl RecipeItem<'_> {
         }
     }
 
-    /// Adds the task to the projects that the user may edit, beside those it is in, each with its
-    /// section; returns all its projects.
+    /// Adds the task to the projects that the user may edit, besides its current ones, each with its section; returns all its
+    /// projects.
     fn add_to_projects(&self, work: &mut ChangeBuilder<'_>, sections: Vec<(Gid, Gid)>) -> Vec<Gid> {
         let task = self.node.gid;
         let mut projects: Vec<Gid> = sections.iter().map(|(project, _)| *project).collect();
@@ -210,7 +209,7 @@ impl RecipeItem<'_> {
             };
             let before = sections.iter().find(|(other, _)| *other == project);
             match before {
-                // It is in the project already, and only a section that the recipe names moves it.
+                // The task is already in the project, and only a section named by the recipe moves it.
                 Some((_, at)) if named.is_none() || *at == section => continue,
                 Some((_, at)) => work.unlink(task, rel::SECTION, *at),
                 None if projects.contains(&project) || projects.len() >= PROJECTS_MAX => continue,

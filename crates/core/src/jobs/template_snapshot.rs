@@ -1,4 +1,4 @@
-//! Data of project templates beside their tasks: roles and days, and what a client must give for them.
+//! Data of project templates besides their tasks: roles and days, and the values that a client must give for them.
 use super::date_shift::{DateAnchor, DateShift, DateSpan};
 use crate::domain_error::DomainError;
 use crate::model::gid::Gid;
@@ -18,7 +18,7 @@ const ROLES_MAX: usize = 200;
 pub struct TemplateRole {
     /// User to whom the tasks are assigned.
     pub user: Gid,
-    /// Name of the user when the template was made, which is the name of the role.
+    /// Name of the user when the template was created; it is the name of the role.
     pub name: String,
 }
 
@@ -46,7 +46,7 @@ impl TemplateData {
         })
     }
 
-    /// Adds a role for a user, unless there is one or the list is full.
+    /// Adds a role for a user, unless the user has one or the list is full.
     pub(super) fn add(&mut self, user: &Node) {
         let known = self.roles.iter().any(|r| r.user == user.gid);
         if !known && self.roles.len() < ROLES_MAX {

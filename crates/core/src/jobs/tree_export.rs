@@ -1,10 +1,9 @@
-//! Exports of a tree: a walk down from a node that writes the full record of each object on a line
-//! of its own. The file is JSON Lines, or one JSON array for a whole workspace.
+//! Exports of a tree: a walk down from a node writes the full record of each object on a line of its own. The file is JSON Lines,
+//! or one JSON array for a whole workspace.
 //!
-//! The walk keeps only the lists that it is in, one inside the other. Of each it keeps the keyset
-//! of its page, and the rows of that page whose own lists are still to be walked. After a page, the
-//! walk exports the objects below its rows, in their order, and then the next page. An object that
-//! can be reached in several ways is written in one of them only; its own edges decide in which.
+//! The walk keeps only its current lists, one inside the other. Of each it keeps the keyset of its page, and the rows of that
+//! page whose own lists are still to be walked. After a page, the walk exports the objects below its rows, in their order, and
+//! then the next page. An object that can be reached in several ways is written in one of them only; its own edges decide which.
 mod exported_lists;
 
 use super::output_buffer::FileEnd;
@@ -22,8 +21,7 @@ use crate::{byte_budgets, plan, tasks_of_container};
 use exported_lists::{ExportedList, ExportedListSource, lists};
 use serde::{Deserialize, Serialize};
 
-/// Number of tasks above which a graph export is kept, and given again if the same user asks for it
-/// soon.
+/// Number of tasks from which on a graph export is kept, and returned again if the same user soon asks for it.
 pub const CACHED_FROM: u64 = 1_000;
 /// Time for which a large graph export is kept, in milliseconds.
 pub const CACHED_MS: i64 = 4 * 3_600_000;
@@ -37,7 +35,7 @@ pub struct TreeExport {
     pub root: Gid,
     /// Type of the root.
     pub ty: Type,
-    /// Node to which the file belongs.
+    /// Node of the file.
     #[serde(rename = "to")]
     pub file_node: Gid,
     /// Address of the API, for the links in records.
@@ -47,7 +45,7 @@ pub struct TreeExport {
     pub file_end: FileEnd,
     /// Number of tasks that were written.
     pub tasks: u64,
-    /// Lists that the walk is in, the innermost last; `None` before the root itself is written.
+    /// Current lists of the walk, the innermost last; `None` before the root is written.
     #[serde(rename = "within")]
     pub traversal: Option<Vec<TraversalPosition>>,
 }
@@ -65,7 +63,7 @@ pub struct TraversalPosition {
     list: usize,
     /// Keyset after which the page starts.
     after: Option<Vec<i64>>,
-    /// Rows of the page before whose lists are still to be walked, the next one last.
+    /// Rows of the last page whose lists are still to be walked, the next one last.
     #[serde(rename = "below")]
     pending_children: Vec<Gid>,
 }
@@ -88,7 +86,7 @@ const LINES: FileFraming = FileFraming {
     end: "\n",
 };
 
-/// Returns the alias by which a large export is found again.
+/// Returns the alias of a large export, by which later requests find it.
 #[must_use]
 pub fn cached(user: Gid, root: Gid) -> String {
     format!("export:{user}:{root}")
@@ -111,7 +109,7 @@ impl TraversalPosition {
 }
 
 impl TreeExport {
-    /// Makes an export of which nothing is written yet.
+    /// Creates an export of which nothing is written yet.
     #[must_use]
     pub fn new(root: Gid, ty: Type, to: Gid, base_url: &str) -> Self {
         Self {
@@ -125,7 +123,7 @@ impl TreeExport {
         }
     }
 
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(super) fn needs(&self, mut want: ReadQuery) -> ReadQuery {
         let user = want.viewer.user;
         want = want
@@ -160,8 +158,8 @@ impl TreeExport {
         want
     }
 
-    /// Adds what a step must also read: the edges that tell whether rows have objects below them,
-    /// and whether other projects of the rows are exported, too.
+    /// Adds the further reads of a step: the edges that show whether rows have objects below them, and whether other projects of
+    /// the rows are also exported.
     pub(super) fn more(&self, view: &ReadView, mut want: ReadQuery) -> Option<ReadQuery> {
         let list = self.traversal.as_ref()?.last()?.list(self.ty)?;
         if !list.deep || list.ty != Type::Task || view.rows.gids.is_empty() {
@@ -239,7 +237,7 @@ impl TreeExport {
         Ok(NextStep::Done)
     }
 
-    /// Moves on to the next page that must be read; returns true if there is one.
+    /// Moves on to the next page to read; returns true if there is one.
     fn advance(&mut self) -> bool {
         let root = self.ty;
         let within = self.traversal.get_or_insert_default();
@@ -248,7 +246,7 @@ impl TreeExport {
                 return false;
             };
             if let Some(row) = level.pending_children.pop() {
-                // The pending rows are of the list that was read last.
+                // The pending rows belong to the list that was read last.
                 let at = level.list - usize::from(level.after.is_none());
                 let ty = lists(root, level.node_type)
                     .get(at)
@@ -282,8 +280,8 @@ impl TreeExport {
         Ok(())
     }
 
-    /// Returns true if a row is written at this position. A task in several exported projects is
-    /// written in the first of them. A task that is in any of them is not written below its parent.
+    /// Returns true if a row is written at this position. A task in several exported projects is written in the first of them. A
+    /// task in any of them is not written below its parent.
     fn belongs(
         &self,
         row: Gid,
@@ -332,7 +330,7 @@ impl TreeExport {
         NodeRef::Alias(cached(user, self.root))
     }
 
-    /// Marks the node of a graph export as done, and adds its alias if the export was much work.
+    /// Marks the node of a graph export as done, and adds its alias if the export was expensive.
     fn seal(&self, view: &ReadView, work: &mut ChangeBuilder<'_>, tasks: u64) {
         let Some(node) = view
             .node(self.file_node)

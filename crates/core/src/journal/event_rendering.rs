@@ -1,8 +1,7 @@
-//! Rendering of events: the nodes at which a change is an event, and the event in the contract's words.
+//! Rendering of events: the nodes to which a change is an event, and the event in the contract's words.
 //!
-//! Everything here is a pure function of a journal row. A story's event belongs to its task, a
-//! task's to its parents and their projects, and every event of a workspace to the workspace. A
-//! removal is an event of the node from which something was removed.
+//! Everything here is a pure function of a journal row. A story's event belongs to its task, a task's to its parents and their
+//! projects, and every event of a workspace to the workspace. A removal is an event of the node that lost the other one.
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{FieldSource, Type, ValueType};
@@ -31,7 +30,7 @@ pub struct FieldChange {
     pub value: Option<Gid>,
 }
 
-/// Returns true if the removal of a node of this type from its parent is its end, so that its events are called removed
+/// Returns true if a node of this type ceases to exist when it is removed from its parent, so that its events are called removed
 /// where others are called deleted.
 #[must_use]
 pub fn ends_by_removal(ty: Type) -> bool {
@@ -51,7 +50,7 @@ fn is_membership(ty: Type) -> bool {
 }
 
 impl JournalEntry {
-    /// Returns the event of a change record, or `None` if it has none.
+    /// Returns the event of a change record; `None` if the record is not an event.
     #[must_use]
     pub fn render(&self, change: &ChangeRecord) -> Option<RenderedEvent> {
         let plain = |action, parent| RenderedEvent {
@@ -60,13 +59,13 @@ impl JournalEntry {
             change: None,
         };
         Some(match change.action {
-            // Jobs are visible to their creator only, who reads them by gid.
+            // Only their creator sees jobs, and reads them by gid.
             _ if change.ty == Type::Job => return None,
             ChangeAction::Added { parent } => plain("added", parent),
             ChangeAction::Removed { parent } => plain("removed", Some(parent)),
-            // The deletion of a comment is an event as its removal from the task.
+            // The deletion of a comment is reported as its removal from the task.
             ChangeAction::Deleted if change.ty == Type::Story => return None,
-            // So is the end of a membership, as its removal from what was shared.
+            // The end of a membership is reported as its removal from the shared object.
             ChangeAction::Deleted if is_membership(change.ty) => {
                 let about = self.context_of(change.gid);
                 let shared = about.and_then(|about| about.containers.last());
@@ -80,7 +79,7 @@ impl JournalEntry {
             } => {
                 let one = resource(change.ty)
                     .field(field)
-                    // A changed custom field is named by its definition, whose value is another one.
+                    // A changed custom field is named by its definition; the value is a different node.
                     .is_some_and(|d| {
                         matches!(d.value_type, ValueType::One(_))
                             || matches!(d.source, FieldSource::Values(_))

@@ -1,9 +1,8 @@
-//! Context of the nodes in a commit, which the journal row keeps so that events need no graph.
+//! Context of the nodes in a commit; the journal row keeps it so that events need no graph.
 //!
-//! The nodes of which a change is an event depend on what contained the changed node at that time:
-//! a comment is an event of its task, the task's parents and their projects. The graph changes
-//! later, so the containers are recorded in the transaction of the commit. Edges of a new node are
-//! in the change set itself; only those of older nodes are read.
+//! The nodes to which a change is an event depend on the containers of the changed node at that time: a comment is an event of
+//! its task, the task's parents and their projects. The graph changes later, so the containers are recorded in the transaction of
+//! the commit. Edges of a new node are in the change set itself; only those of older nodes are read.
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::{Node, decode_json_string, members};
@@ -13,7 +12,7 @@ use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord, Changes, EdgeWrite, NodeContext};
 use rustc_hash::FxHashMap;
 
-/// Greatest depth of parents that is followed.
+/// Deepest chain of parents that is followed.
 const DEEPEST: u8 = 8;
 
 /// Collects the contexts of the nodes of a commit.
@@ -80,7 +79,7 @@ impl<'c> ContextCollector<'c> {
         }
     }
 
-    /// Records a node that changed, and all that contains it. Must run before the node is trashed.
+    /// Records a changed node and all its containers. Must run before the node is trashed.
     pub(crate) fn record_subject(
         &mut self,
         txn: &mut dyn Transaction,
@@ -109,7 +108,7 @@ impl<'c> ContextCollector<'c> {
         let node = put.or(read.as_deref());
         let mut within: Vec<Gid> = node.and_then(|n| n.workspace).into_iter().collect();
         if matches!(ty, Type::Story | Type::Attachment) {
-            // The workspace is in the containers of the node's parent.
+            // The workspace is among the containers of the node's parent.
             within.clear();
         }
         let fresh = put.is_some_and(|n| n.version == 1);
@@ -128,7 +127,7 @@ impl<'c> ContextCollector<'c> {
         Ok(())
     }
 
-    /// Records a container of a node that changed.
+    /// Records a container of a changed node.
     fn container(
         &mut self,
         txn: &mut dyn Transaction,
@@ -171,13 +170,13 @@ impl<'c> ContextCollector<'c> {
         Ok(())
     }
 
-    /// Records a node that a change record names beside its own.
+    /// Records a node that a change record names besides its own.
     fn mention(&mut self, txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStoreError> {
         if self.known.contains_key(&gid) {
             return Ok(());
         }
         match self.type_of(txn, gid)? {
-            // The task from which a subtask was removed is in projects itself.
+            // The task that lost a subtask is itself in projects.
             Some(Type::Task) => self.container(txn, gid, Type::Task, 0),
             Some(ty) => {
                 let about = NodeContext {
@@ -205,7 +204,7 @@ impl<'c> ContextCollector<'c> {
         })
     }
 
-    /// Returns the containers of a node beside its workspace, with their types.
+    /// Returns the containers of a node besides its workspace, with their types.
     fn places(
         &self,
         txn: &mut dyn Transaction,
@@ -215,7 +214,7 @@ impl<'c> ContextCollector<'c> {
         fresh: bool,
     ) -> Result<Vec<(Gid, Type)>, GraphStoreError> {
         let mut places = Vec::new();
-        // A node that has just one container names it in its body.
+        // A node with just one container names it in its body.
         let container = match ty {
             Type::Section => Some((section::PROJECT, Type::Project)),
             Type::ProjectMembership => Some((membership::PARENT, Type::Project)),
@@ -228,7 +227,7 @@ impl<'c> ContextCollector<'c> {
         };
         if let Some((gid, usual)) = container.and_then(|(key, ty)| Some((node?.get(key)?, ty))) {
             let ty = match usual {
-                // Sections, for example, also belong to a task list.
+                // Sections, for example, may also belong to a task list.
                 Type::Project => self.type_of(txn, gid)?.unwrap_or(usual),
                 _ => usual,
             };

@@ -1,7 +1,7 @@
 //! Stored form of a commit: its change records as one JSON array.
 //!
-//! `[[gid, type, "a", parent], [gid, type, "r", parent], [gid, type, "c", field, added, removed], [gid, type, "d"]]`;
-//! missing values are null. Beside it the contexts of the nodes: `[[gid, type, subtype, within...]]`.
+//! `[[gid, type, "a", parent], [gid, type, "r", parent], [gid, type, "c", field, added, removed], [gid, type, "d"]]`; missing
+//! values are null. The contexts of the nodes are stored beside it: `[[gid, type, subtype, within...]]`.
 use crate::model::gid::Gid;
 use crate::model::node::json_string;
 use crate::model::registry::Type;
@@ -116,8 +116,8 @@ fn change_of(row: &[Value]) -> Option<ChangeRecord> {
     Some(ChangeRecord { gid, ty, action })
 }
 
-/// Returns the name as the registry has it. Names that are not in it are kept for ever, once each: they come from
-/// literals in the rules, so there are few.
+/// Returns the name from the registry. Unregistered names are kept forever, once each: they come from literals in the rules, so
+/// there are few.
 fn field_name(ty: Type, name: &str) -> &'static str {
     if let Some(def) = resource(ty).field(name) {
         return def.name;

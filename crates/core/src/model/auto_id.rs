@@ -9,7 +9,7 @@ pub fn prefix(field: &Node) -> Option<String> {
     Some(decode_json_string(raw).into_owned())
 }
 
-/// Returns the key by which search finds a number: the key of the id as it is shown.
+/// Returns the key by which search finds a number: the key of the displayed id.
 #[must_use]
 pub fn key(prefix: &str, number: i64) -> IndexKey {
     IndexKey::text(&format!("{prefix}-{number}"))

@@ -4,15 +4,15 @@ use crate::model::readable::Readable;
 use crate::model::registry::TypedField;
 use smallvec::SmallVec;
 
-/// Members of a body that are noted without a heap allocation; most bodies have fewer.
+/// Number of a body's members noted without a heap allocation; most bodies have fewer.
 const INLINE: usize = 16;
 
-/// Reader of a body in one pass, if its fields are read in stored order, which they usually are. It reads no further
-/// than the last field needed.
+/// Reader of a body in one pass, as long as its fields are read in stored order, as they usually are. It reads no further than
+/// the last field needed.
 pub(crate) struct BodyReader<'n> {
     /// Members read so far.
     pairs: SmallVec<[(&'n str, &'n str); INLINE]>,
-    /// Index at which the next field most likely stands.
+    /// Index at which the next field most likely is.
     at: usize,
     rest: Members<'n>,
 }

@@ -1,11 +1,11 @@
-//! Data from which a field without a stored value is computed.
+//! Data from which fields without a stored value are computed.
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::time::Time;
 
-/// Source of the addresses at which files can be fetched for a while.
+/// Source of the addresses from which files can be fetched for a while.
 pub trait DownloadUrls: std::fmt::Debug {
-    /// Returns the address of the file that was made for a node at this time, or `None` if the file is gone.
+    /// Returns the address of the file that was created for a node at this time, or `None` if the file no longer exists.
     fn address(&self, of: &Node, made: Time) -> Option<String>;
     /// Returns the address at which a browser shows the file of an attachment, or `None` if it can only be downloaded.
     fn view_address(&self, of: &Node) -> Option<String>;
@@ -20,6 +20,6 @@ pub struct ComputedFieldContext<'a> {
     pub app: Option<u64>,
     /// Address of the API, without a trailing slash.
     pub base_url: &'a str,
-    /// Source of addresses of files; `None` where no addresses are given out.
+    /// Source of addresses of files; `None` if no addresses are given out.
     pub files: Option<&'a dyn DownloadUrls>,
 }

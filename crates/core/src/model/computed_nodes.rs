@@ -1,4 +1,4 @@
-//! Nodes that are computed from their gids and stored nowhere: time periods and standard roles.
+//! Nodes that are computed from their gids and never stored: time periods and standard roles.
 use super::standard_roles;
 use super::time_periods::TimePeriod;
 use crate::model::gid::Gid;

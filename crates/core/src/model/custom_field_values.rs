@@ -1,9 +1,8 @@
 //! Values of custom fields: their stored form in a task, the fields that a task has, and their display form.
 //!
-//! A task's body keeps one object, `{"<field gid>": value, ...}` in the order of gids, without fields that have no
-//! value. Values are normalised and hold gids where they mean nodes, so a renamed option or user shows everywhere; the
-//! parts that depend on the definition (options, format, presence of the field in the task's projects) are joined when
-//! the value is read.
+//! A task's body has one object, `{"<field gid>": value, ...}` in the order of gids, without fields that have no value. Values
+//! are normalised and refer to nodes by gid, so a renamed option or user shows everywhere; the parts that depend on the
+//! definition (options, format, presence of the field in the task's projects) are joined when the value is read.
 //!
 //! | Type | Stored |
 //! |---|---|
@@ -39,7 +38,7 @@ pub fn gids(value: &str) -> impl Iterator<Item = Gid> {
     value.split(digits).filter_map(Gid::parse)
 }
 
-/// Returns the stored array of these gids with one of them added at the end, or without it.
+/// Returns the stored array of these gids, with one gid added at the end or removed.
 pub fn with_gid(gids: impl Iterator<Item = Gid>, gid: Gid, there: bool) -> String {
     let rest = gids.filter(|one| *one != gid);
     let all: Vec<String> = rest
@@ -49,8 +48,8 @@ pub fn with_gid(gids: impl Iterator<Item = Gid>, gid: Gid, there: bool) -> Strin
     format!("[{}]", all.join(","))
 }
 
-/// Returns the keys by which search finds a stored value. That of a number is the nearest binary number; what meets a
-/// condition on numbers is then decided by the value.
+/// Returns the keys by which search finds a stored value. The key of a number is the nearest binary number; conditions on numbers
+/// are then checked on the value.
 #[must_use]
 pub fn keys(kind: CustomFieldType, value: &str) -> Vec<IndexKey> {
     match kind {
@@ -136,7 +135,7 @@ impl DisplayFormat {
         Some(format!("\"{prefix}-{number}\""))
     }
 
-    /// Returns a stored value as it counts: a number with the decimals that the field keeps, others as they are.
+    /// Returns a stored value in its exact form: numbers with the decimals that the field keeps, others unchanged.
     #[must_use]
     pub fn kept<'v>(&self, value: &'v str) -> Cow<'v, str> {
         match self.kind {
@@ -177,7 +176,7 @@ pub fn display<'n>(
             for title in linked(look.kind, value).filter_map(title) {
                 out.extend_from_slice(if first { b"\"" } else { b", " });
                 first = false;
-                // The inside of a JSON string is valid inside another.
+                // The inside of a JSON string is also valid inside another one.
                 let inner = title.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
                 out.extend_from_slice(inner.unwrap_or_default().as_bytes());
             }

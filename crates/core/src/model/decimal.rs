@@ -1,5 +1,5 @@
-//! Decimal numbers: the values of numbers that clients write. Text becomes a number and a number text without a binary
-//! fraction in between, so what was written comes back.
+//! Decimal numbers: exact values of the numbers that clients write. They never become binary fractions on the way from text to
+//! text, so what was written comes back.
 use bigdecimal::num_bigint::BigInt;
 use bigdecimal::{BigDecimal, RoundingMode};
 use serde::de::Error as _;
@@ -9,7 +9,7 @@ use std::fmt;
 
 /// Most characters of a number's text.
 const TEXT_MAX: usize = 400;
-/// Power of ten that all numbers stay below; a number below 10 to the minus so much counts as zero.
+/// Power of ten below which all numbers are; a number below its inverse counts as zero.
 const MAGNITUDE_MAX: i64 = 308;
 
 /// A decimal number with all of its digits, below 10^308.
@@ -64,7 +64,7 @@ impl Decimal {
         Self(BigDecimal::new(digits.into(), decimals.into()).normalized())
     }
 
-    /// Returns the nearest number with at most so many decimals; a half is rounded away from zero.
+    /// Returns the nearest number with at most this many decimals; a half is rounded away from zero.
     #[must_use]
     pub fn rounded(&self, decimals: u32) -> Self {
         let rounded = self
@@ -73,8 +73,8 @@ impl Decimal {
         Self(rounded.normalized())
     }
 
-    /// Returns the nearest binary number of 64 bits. It serves shares of a way and the order of an index; it never becomes
-    /// text.
+    /// Returns the nearest binary number of 64 bits. It is used for parts of a distance and the order of an index; it never
+    /// becomes text.
     #[must_use]
     pub fn nearest_f64(&self) -> f64 {
         self.to_string().parse().unwrap_or_default()
@@ -98,13 +98,13 @@ impl Decimal {
         Self(&self.0 * &other.0)
     }
 
-    /// Returns the quotient with at most so many decimals; a half is rounded away from zero. Nothing divided by zero is zero.
+    /// Returns the quotient with at most this many decimals; a half is rounded away from zero. A number divided by zero is zero.
     #[must_use]
     pub fn divided(&self, by: i64, decimals: u32) -> Self {
         if by == 0 {
             return Self::default();
         }
-        // Whole numbers, so that the quotient is rounded once: twice the remainder decides.
+        // Computes with whole numbers, so that the quotient is rounded once: twice the remainder decides.
         let (digits, scale) = self.0.as_bigint_and_exponent();
         let (up, down) = match i64::from(decimals) - scale {
             more @ 0.. => (more, 0),
@@ -131,7 +131,7 @@ impl Decimal {
         *self < Self::default()
     }
 
-    /// Returns the whole number that is nearest, within the bounds of 64 bits.
+    /// Returns the nearest whole number that fits 64 bits.
     #[must_use]
     pub fn nearest_i64(&self) -> i64 {
         let text = self.rounded(0).to_string();
@@ -274,8 +274,8 @@ mod tests {
         times: Decimal::times,
     };
 
-    /// Returns the name of a law that an arithmetic breaks on numbers of whole digits and a scale; whole numbers of 128 bits
-    /// are the judges.
+    /// Returns the name of a law that an arithmetic breaks on numbers of whole digits and a scale, checked by whole numbers of
+    /// 128 bits.
     fn broken_law(
         arithmetic: &Arithmetic,
         (a, b): (i64, i64),
@@ -315,7 +315,7 @@ mod tests {
             .map(|(name, _)| name)
     }
 
-    /// The numbers on which a law is tried: many have more digits than a double keeps, and many end in a half.
+    /// Returns numbers on which a law is tested: many have more digits than a double keeps, and many end in a half.
     fn cases() -> impl Strategy<Value = ((i64, i64), u32, u32)> {
         let digits = || {
             prop_oneof![

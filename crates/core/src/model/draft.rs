@@ -21,7 +21,7 @@ pub struct Draft {
     pub workspace: Option<Gid>,
     version: u64,
     values: BTreeMap<&'static str, String>,
-    /// Stored keys with a value that differs from the one before, with the value before.
+    /// Stored keys whose value differs from the previous one, with the previous value.
     before: BTreeMap<&'static str, Option<String>>,
 }
 
@@ -87,7 +87,7 @@ impl Draft {
         self.values.get(key).map(String::as_str)
     }
 
-    /// Sets the value of a stored key, which is normalised JSON already; a default is not stored.
+    /// Sets the value of a stored key, which must be normalised JSON; a default is not stored.
     pub fn set_raw(&mut self, key: &'static str, default: &str, raw: String) {
         let old = if raw == default {
             self.values.remove(key)
@@ -102,7 +102,7 @@ impl Draft {
         }
     }
 
-    /// Removes the value of a field, which has its default then.
+    /// Removes the value of a field, which then has its default.
     pub fn clear<K: ?Sized>(&mut self, field: TypedField<K>) {
         if let Some(key) = key(field.def.source) {
             self.set_raw(key, field.def.default, field.def.default.to_owned());
@@ -117,13 +117,13 @@ impl Draft {
         }
     }
 
-    /// Returns true if a field's value differs from that of the node before.
+    /// Returns true if a field's value differs from the previous one.
     #[must_use]
     pub fn changed<K: ?Sized>(&self, field: TypedField<K>) -> bool {
         key(field.def.source).is_some_and(|k| self.before.contains_key(k))
     }
 
-    /// Returns the value that a field had before.
+    /// Returns the previous value of a field.
     #[must_use]
     pub fn before<K: Readable + ?Sized>(&self, field: TypedField<K>) -> K::Value<'_> {
         let Some(key) = key(field.def.source) else {
@@ -152,12 +152,12 @@ impl Draft {
         Some(previous)
     }
 
-    /// Returns the stored keys that differ from before.
+    /// Returns the stored keys with changed values.
     pub fn changed_keys(&self) -> impl Iterator<Item = &'static str> {
         self.before.keys().copied()
     }
 
-    /// Returns the node that a stored key links to, if the field of that name is a link and not empty.
+    /// Returns the node that a stored key links to, if that field is a link and not empty.
     #[must_use]
     pub(crate) fn linked(&self, name: &str) -> Option<Gid> {
         let def = resource(self.ty).field(name)?;
@@ -167,8 +167,7 @@ impl Draft {
         }
     }
 
-    /// Returns the links that the linked nodes list and that differ from before: each with its relation, the node
-    /// before and the node now.
+    /// Returns the changed links that the linked nodes list: each with its relation, the previous node and the current one.
     pub(crate) fn changed_links(
         &self,
     ) -> impl Iterator<Item = (Relation, Option<Gid>, Option<Gid>)> {

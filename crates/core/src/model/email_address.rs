@@ -1,4 +1,4 @@
-//! E-mail addresses: one check and one form for all that stores or compares them.
+//! E-mail addresses: one check and one form for all code that stores or compares them.
 use std::fmt;
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ pub const ADDRESS_MAX: usize = 320;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct EmailAddress(String);
 
-/// Reason for which a text is no e-mail address.
+/// Reason why a text is not an e-mail address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum AddressError {
     /// It is longer than [`ADDRESS_MAX`].
@@ -32,7 +32,7 @@ pub enum AddressError {
 }
 
 impl EmailAddress {
-    /// Checks an address and gives it the form in which it is compared. Blanks around it are left out.
+    /// Checks an address and normalizes it for comparison. Surrounding blanks are removed.
     ///
     /// # Errors
     /// Returns an error if the text is not the address of a mailbox, with the reason.
@@ -77,7 +77,7 @@ impl fmt::Display for EmailAddress {
     }
 }
 
-/// Returns an address in the form in which addresses are compared, whether or not it is one.
+/// Returns an address in the form in which addresses are compared, even if it is not valid.
 #[must_use]
 pub fn normalize_address(text: &str) -> String {
     text.trim().to_lowercase()

@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for RawMembers<'de> {
     }
 }
 
-/// Reads JSON. A number that a [`Number`] does not keep with all of its digits becomes a text.
+/// Reads JSON. A number becomes a text if [`Number`] cannot hold all of its digits.
 ///
 /// # Errors
 /// Fails if it is no JSON.

@@ -1,7 +1,7 @@
 //! External data: a text and an id that an app keeps with a task, each app for itself.
 //!
-//! The body of a task has one object for all apps, with a member `{gid, data}` for each. Versions before 0.2 had one
-//! `{gid, data}` for all apps. Its app is unknown: every app sees it, until one writes its own.
+//! The body of a task has one object for all apps, with a member `{gid, data}` for each. Versions before 0.2 stored a single
+//! `{gid, data}`. Its app is unknown: every app sees it, until one writes its own.
 use crate::model::node::{decode_json_string, json_string, members};
 use std::borrow::Cow;
 
@@ -83,7 +83,7 @@ pub(crate) fn of(all: &str, app: u64) -> Option<&str> {
         .map(|(_, own)| own)
 }
 
-/// Returns true if an older version wrote the object, for no app.
+/// Returns true if an older version wrote the object, which names no app.
 fn is_of_nobody(all: &str) -> bool {
     members(all)
         .next()

@@ -56,7 +56,7 @@ impl Gid {
         (self.get() >> 13) + EPOCH_MS
     }
 
-    /// Returns the gid of a node that is computed and stored nowhere. No generator makes such a gid.
+    /// Returns the gid of a node that is computed and never stored. No generator returns such a gid.
     #[must_use]
     pub(crate) const fn computed(series: u64, number: u8) -> Option<Self> {
         if series >= COMPUTED_END {
@@ -81,7 +81,7 @@ impl Gid {
         self.0.get()
     }
 
-    /// Returns the number as SQLite and keysets carry it.
+    /// Returns the number as stored in SQLite and keysets.
     #[must_use]
     pub const fn as_i64(self) -> i64 {
         self.0.get().cast_signed()
@@ -126,29 +126,29 @@ impl fmt::Debug for Gid {
 /// First instant of gid time, 2025-01-01T00:00:00Z, in milliseconds of the Unix epoch.
 const EPOCH_MS: u64 = 1_735_689_600_000;
 
-/// Greatest node number, which no generator has: rows of the audit log have it.
+/// Greatest node number, reserved for rows of the audit log; no generator uses it.
 pub(crate) const RESERVED_NODE: u64 = 31;
 
-/// Number of series of computed nodes. Rows of the audit log never have such small gids: they would be from the first
-/// seconds of gid time.
+/// Number of series of computed nodes. Rows of the audit log never have such small gids, which would be from the first seconds of
+/// gid time.
 const COMPUTED_END: u64 = 10_000;
 
 /// Generator of gids: 40 bits of milliseconds since 2025, 5 bits of node, 8 bits of counter.
 ///
-/// Gids of one generator are strictly increasing; more than 256 in a millisecond borrow from the next one. Generators
-/// with different node numbers (0 to 30) never give the same gid.
+/// Gids of one generator are strictly increasing; more than 256 in a millisecond borrow from the next one. Generators with
+/// different node numbers (0 to 30) never return the same gid.
 ///
-/// A node number may be leased until a millisecond of the Unix epoch; whoever has it next continues from there. So gids
-/// are stored only after [`confirm`](Self::confirm), whatever the clocks of the machines show.
+/// A node number may be leased until a millisecond of the Unix epoch; its next holder continues from there. So gids are stored
+/// only after [`confirm`](Self::confirm), whatever the machines' clocks show.
 #[derive(Debug)]
 pub struct GidGenerator {
     last: AtomicU64,
-    /// End of the lease on the node number, as a slot that is not given any more.
+    /// End of the lease on the node number, as the first slot that may not be used.
     end: AtomicU64,
     node: u64,
 }
 
-/// The lease on the number with which this node makes gids has ended: what has new gids cannot be stored.
+/// The lease on the number with which this node makes gids has ended: writes with new gids cannot be stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error(
     "the lease on the number with which this node makes new gids has ended and was not renewed: nothing new is stored"
@@ -167,8 +167,8 @@ impl GidGenerator {
         }
     }
 
-    /// Returns a generator for a leased node number (taken modulo 31). It gives gids from `start_ms`, where the lease of
-    /// the holder before ended, until `end_ms`; both are milliseconds of the Unix epoch.
+    /// Returns a generator for a leased node number (taken modulo 31). It returns gids from `start_ms`, where the previous
+    /// holder's lease ended, until `end_ms`; both are milliseconds of the Unix epoch.
     #[must_use]
     pub fn leased(node: u8, start_ms: u64, end_ms: u64) -> Self {
         Self {
@@ -183,10 +183,10 @@ impl GidGenerator {
         self.end.fetch_max(first_slot(end_ms), Ordering::Relaxed);
     }
 
-    /// Confirms that every gid given so far is this node's own.
+    /// Confirms that every gid returned so far belongs to this node.
     ///
     /// # Errors
-    /// Fails if one was given for a time after the end of the lease.
+    /// Fails if one is from a time after the end of the lease.
     pub fn confirm(&self) -> Result<(), GidLeaseEnded> {
         let last = self.last.load(Ordering::Relaxed);
         if last < self.end.load(Ordering::Relaxed) {
@@ -269,7 +269,7 @@ mod tests {
         let (start, end) = (EPOCH_MS + 1_000, EPOCH_MS + 2_000);
         let before = GidGenerator::leased(3, start, end);
         let mut given = std::collections::BTreeSet::new();
-        // Its clock is behind at first: gids begin where the holder before could have ended.
+        // Its clock is behind at first: gids begin where the previous holder could have ended.
         for now in (EPOCH_MS..end).step_by(7) {
             let gid = before.next(now);
             assert!(gid.created_ms() >= start);
@@ -282,12 +282,12 @@ mod tests {
             assert!(given.insert(after.next(now)));
             assert_eq!(after.confirm(), Ok(()));
         }
-        // The one before wakes up late: what it gives now is not confirmed, and stays so.
+        // The previous holder wakes up late: its gids are not confirmed now, and stay so.
         let late = before.next(end);
         assert!(given.contains(&late), "it is another one's");
         assert_eq!(before.confirm(), Err(GidLeaseEnded));
         assert_eq!(before.confirm(), Err(GidLeaseEnded));
-        // Unless the lease was this node's all the time.
+        // Unless this node held the lease all the time.
         before.renew(end + 1);
         assert_eq!(before.confirm(), Ok(()));
         before.renew(start);

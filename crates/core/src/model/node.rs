@@ -1,7 +1,7 @@
 //! Nodes as they are stored, and the raw reading of their bodies.
 //!
-//! A body is a compact JSON object that [`crate::model::draft`] wrote: keys are plain field names, values are already
-//! in the form clients get. Reading finds a value's bytes; no value is decoded twice.
+//! A body is a compact JSON object that [`crate::model::draft`] wrote: keys are plain field names, values are already in the form
+//! that clients get. Reading finds a value's bytes; no value is decoded twice.
 use crate::model::gid::Gid;
 use crate::model::node_types::Type;
 use std::borrow::Cow;
@@ -15,11 +15,11 @@ pub struct Node {
     pub ty: Type,
     /// Workspace that the node belongs to; users and workspaces have none.
     pub workspace: Option<Gid>,
-    /// Number of times that the node was written; 0 when only the head was read.
+    /// Number of times that the node was written; 0 if only the head was read.
     pub version: u64,
-    /// The compact JSON object sent where the node is nested.
+    /// The compact JSON object that is sent where the node is nested.
     pub head: Box<str>,
-    /// The JSON object with all stored fields; empty when only the head was read.
+    /// The JSON object with all stored fields; empty if only the head was read.
     pub body: Box<str>,
 }
 
@@ -36,7 +36,7 @@ impl Node {
         Gid::parse(self.raw(key)?.trim_matches('"'))
     }
 
-    /// Returns the decoded title, if the head carries one.
+    /// Returns the decoded title, if the head has one.
     #[must_use]
     pub fn title(&self) -> String {
         members(&self.head)
@@ -72,7 +72,7 @@ impl<'a> Iterator for Members<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let text = self.rest.strip_prefix('"')?;
-        // Keys are plain names: the next quote ends one, and a colon follows. They are too short for anything but a loop.
+        // Keys are plain names: the next quote ends one, and a colon follows. They are so short that a simple loop is fastest.
         let quote = text.bytes().position(|b| b == b'"')?;
         let (key, rest) = text.split_at_checked(quote)?;
         let after = rest.get(2..)?;

@@ -1,4 +1,4 @@
-//! The compact form of a node, as it is stored.
+//! The compact stored form of a node.
 use crate::model::gid::Gid;
 use crate::model::registry::Type;
 use crate::model::resources::resource;

@@ -36,11 +36,11 @@ pub enum Type {
     EnumOption = 14,
     /// Setting that gives the tasks of a project a custom field.
     CustomFieldSetting = 15,
-    /// A subscription to events. Made from a row of its own table when it is shown, never stored as a node.
+    /// A subscription to events. Built from a row of its own table when it is shown, never stored as a node.
     Webhook = 17,
-    /// A change of an object. Made from the journal when it is shown, never stored as a node.
+    /// A change of an object. Built from the journal when it is shown, never stored as a node.
     Event = 18,
-    /// Long work that goes on after the request that started it.
+    /// Long work that continues after the request that started it.
     Job = 20,
     /// A project kept as a pattern for new ones.
     ProjectTemplate = 21,
@@ -59,7 +59,7 @@ pub enum Type {
     ResourceExport = 27,
     /// A file, or a link to one, at a task or project.
     Attachment = 28,
-    /// A report of how an object, such as a project, is getting on.
+    /// A report on the progress of an object, such as a project.
     StatusUpdate = 30,
     /// A list of projects and other portfolios.
     Portfolio = 31,
@@ -82,17 +82,17 @@ pub enum Type {
     OooEntry = 39,
     /// Work of a user on a project for some days.
     Allocation = 40,
-    /// Money for an hour of a user's time on a project.
+    /// Price of an hour of a user's time on a project.
     Rate = 42,
     /// A goal of a workspace or team.
     Goal = 44,
     /// Membership of a user or team in a goal.
     GoalMembership = 45,
-    /// Relationship of a goal with what supports it.
+    /// Relationship of a goal with an object that supports it.
     GoalRelationship = 46,
     /// The time or cost that a project may take.
     Budget = 48,
-    /// Minutes and rates of the users of a project, from which the figures of its budgets follow. Never sent.
+    /// Minutes and rates of a project's users, from which the figures of its budgets follow. Never sent.
     ProjectTotals = 49,
     /// The approval of the time that a user tracked in a week.
     TimesheetApprovalStatus = 50,
@@ -100,12 +100,11 @@ pub enum Type {
     CustomType = 51,
     /// A status of a custom type.
     CustomTypeStatusOption = 52,
-    /// The wish of a user for access to a project or portfolio.
+    /// A user's request for access to a project or portfolio.
     AccessRequest = 53,
-    /// An emoji with which a user reacts to an object. Made from the edge of a like when it is listed, never stored as a
-    /// node.
+    /// An emoji with which a user reacts to an object. Built from the edge of a like when it is listed, never stored as a node.
     Reaction = 54,
-    /// An automatic member of a workspace. There are none, so it is never stored.
+    /// An automatic member of a workspace. No workspace has one, so it is never stored.
     Agent = 55,
     /// A role of a workspace. Standard roles are computed from their gids, never stored as nodes.
     Role = 56,
@@ -169,8 +168,8 @@ impl Type {
         Self::RuleTrigger,
     ];
 
-    /// Returns true if changes of nodes of this type are events: not where nodes are never stored or are another form of
-    /// others, and not of the server's own work and its results.
+    /// Returns true if changes of nodes of this type are events. Types that are never stored or are another form of others have
+    /// none; nor have the server's own work and its results.
     #[must_use]
     pub const fn has_events(self) -> bool {
         !matches!(
@@ -214,7 +213,7 @@ impl TryFrom<u8> for Type {
 pub(crate) struct ByType<T>(Vec<Option<T>>);
 
 impl<T> ByType<T> {
-    /// Makes a value for each type.
+    /// Creates a value for each type.
     pub(crate) fn new(make: impl Fn(Type) -> T) -> Self {
         Self(
             (0..=u8::MAX)

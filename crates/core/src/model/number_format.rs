@@ -39,8 +39,8 @@ impl NumberFormat {
         self.precision + self.shift
     }
 
-    /// Returns a stored number as it counts: with the decimals that it keeps. Numbers were rounded when they were written;
-    /// the others are those of earlier versions, and those written before the format was changed.
+    /// Returns a stored number with the decimals that it keeps. Numbers are rounded when they are written; those of earlier
+    /// versions, and those written before a change of the format, were not.
     #[must_use]
     pub fn kept<'n>(&self, stored: &'n str) -> Cow<'n, str> {
         let decimals = stored.split_once('.').map_or(0, |(_, part)| part.len());
@@ -71,7 +71,7 @@ impl NumberFormat {
         format!("{minus}{}{digits}{}", self.before, self.after)
     }
 
-    /// Returns the digits of a number without its sign, the point moved, with the decimals that are shown.
+    /// Returns the digits of a number without its sign, with the point moved and the decimals that are shown.
     fn digits(&self, kept: &str) -> String {
         let (whole, part) = kept.split_once('.').unwrap_or((kept, ""));
         let decimals = self.decimals() as usize;

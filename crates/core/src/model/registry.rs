@@ -1,7 +1,7 @@
 //! Declarations of resource types: fields, value types, sources and relations.
 //!
-//! A resource type is one `static` [`Resource`]; projection, validation, scopes, storage and the documents all read it.
-//! The module is data alone, which `const fn`s put together.
+//! A resource type is one `static` [`Resource`]; projection, validation, scopes, storage and the documents all read it. The
+//! module is pure data, built by `const fn`s.
 mod field_source;
 pub mod rel;
 mod typed_field;
@@ -14,7 +14,7 @@ pub use typed_field::{LinkMany, LinkOne, NAME_MAX, Opaque, TEXT_MAX, TypedField}
 
 use crate::model::node::Node;
 
-/// Rule that says when a field is sent without being asked for.
+/// Rule that says when a field is sent without being requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Inclusion {
     /// Sent in lists and in the full record.
@@ -23,7 +23,7 @@ pub enum Inclusion {
     Full,
     /// Sent in the full record if it has a value.
     FullIfSet,
-    /// Sent in the full record of a custom field that comes with its value; elsewhere only when named.
+    /// Sent in the full record of a custom field with its value; elsewhere only when named.
     WithValue,
     /// Sent only when named.
     OptIn,
@@ -32,7 +32,7 @@ pub enum Inclusion {
 /// Rule that says when a client may write a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Writability {
-    /// Never; the server sets it. A client's value is ignored, as in a record sent back whole.
+    /// Never; the server sets it. A client's value is ignored, as when a whole record is sent back.
     Never,
     /// At creation and later.
     Always,
@@ -40,8 +40,8 @@ pub enum Writability {
     OnCreate,
     /// Never, and trying to is an error.
     Refused,
-    /// Never: the field has one value at all times. That value is accepted, as in a record sent back; any other is an
-    /// error, since it would be lost.
+    /// Never: the field always has the same value. That value is accepted, as in a record sent back; any other is an error, since
+    /// it would be lost.
     Constant,
     /// As `Constant`, for a map from custom fields to values; the error names a custom field that the object does not
     /// have.
@@ -96,18 +96,18 @@ pub struct FieldDef {
     pub value_type: ValueType,
     /// Source of the value.
     pub source: FieldSource,
-    /// Rule that says when it is sent without being asked for.
+    /// Rule that says when it is sent without being requested.
     pub inclusion: Inclusion,
     /// Rule that says when a client may write it.
     pub write: Writability,
     /// The JSON of an absent value.
     pub default: &'static str,
-    /// Scopes that naming the field needs beyond the operation's own.
+    /// Scopes needed to name the field, besides those of the operation.
     pub required_scopes: &'static [&'static str],
     /// True for links that are sent as `{gid, resource_type}` instead of the compact form.
     pub reference_only: bool,
-    /// For links: form in which the linked record is sent, compact or full; no scope but the operation's own is needed
-    /// for its parts.
+    /// For links: form in which the linked record is sent, compact or full; its parts need no scope besides those of the
+    /// operation.
     pub record: Option<Inclusion>,
     /// True if the field is part of the node's head, and so is sent wherever the node is nested.
     pub head: bool,
@@ -115,9 +115,9 @@ pub struct FieldDef {
     pub applies_to: Option<fn(&Node) -> bool>,
     /// Change of the contract that is announced to clients that write the field.
     pub deprecated: Option<Deprecation>,
-    /// Its weight in the cost of a request, when named beyond the default record.
+    /// Weight in the cost of a request, if named in addition to the default record.
     pub cost: u8,
-    /// Objects that the text names; a reader gets the names of those that the reader may see.
+    /// Objects that the text names; a reader gets the names of those that they may see.
     pub mentions: MentionRule,
     /// Stored key of a link: the value is sent only to viewers who see the linked node.
     pub visible_through: Option<&'static str>,
@@ -128,7 +128,7 @@ pub struct FieldDef {
 }
 
 impl FieldDef {
-    /// Returns the key under which a body has the value.
+    /// Returns the key under which a body stores the value.
     #[must_use]
     pub const fn stored_key(&self) -> &'static str {
         match self.source {
@@ -138,7 +138,7 @@ impl FieldDef {
     }
 }
 
-/// Objects that a text names, on which its written form depends.
+/// Objects that a text names; its written form depends on them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MentionRule {
     /// The text names no objects: it is sent in its stored form.
@@ -163,7 +163,7 @@ pub struct Deprecation {
 }
 
 impl Deprecation {
-    /// Returns true if an input with this text, or without text, is affected.
+    /// Returns true if the change affects an input with this text, or without text.
     #[must_use]
     pub fn affects(&self, text: Option<&str>) -> bool {
         self.values.is_empty() || text.is_some_and(|text| self.values.contains(&text))
@@ -191,7 +191,7 @@ pub struct Resource {
     pub path: &'static str,
     /// Noun for it in errors, as in "You do not have access to this project."
     pub noun: &'static str,
-    /// The scope that reading it through a link needs.
+    /// Scope needed to read it through a link.
     pub read_scope: &'static str,
     /// Tags that its rich text may use.
     pub flavor: workgraph_richtext::RichTextProfile,
@@ -203,18 +203,18 @@ pub struct Resource {
     pub variants: &'static [Type],
     /// Nodes that the records represent, if the type has none of its own.
     pub representation: Option<Representation>,
-    /// Stored key of the link to the one node that contains it, if there is one: changes are events of that node, too.
+    /// Stored key of the link to the one node that contains it, if there is one: its changes are events of that node, too.
     pub container: Option<&'static str>,
-    /// Stored key of the day that orders the records in the lists of the nodes to which they link; without one they are
-    /// in the order of their gids.
+    /// Stored key of the day that orders the records in the lists of the nodes to which they link; otherwise their gids order
+    /// them.
     pub ordered_by: Option<&'static str>,
     /// All fields, in the order in which they are sent.
     pub fields: &'static [FieldDef],
 }
 
 impl Resource {
-    /// Returns a declaration with the usual values: errors call the type by its name, it has a `name`, and its rich
-    /// text is a description. Path, scope and fields must be given.
+    /// Returns a declaration with the usual values: errors call the type by its name, it has a `name`, and its rich text is a
+    /// description. The caller must set path, scope and fields.
     #[must_use]
     pub const fn of(ty: Type, name: &'static str) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The rich texts of a node as they are stored, with the gids of other objects and without names.
+//! The rich texts of a node in their stored form: with the gids of other objects, but without names.
 use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::{FieldSource, TypedField};
 use std::borrow::Cow;
@@ -6,14 +6,14 @@ use workgraph_richtext as rich_text;
 
 /// Returns the rich text that is stored under a key, if it may link to objects.
 pub(crate) fn linked<'n>(node: &'n Node, key: &str) -> Option<Cow<'n, str>> {
-    // One search of the whole body costs less than finding the text in it.
+    // One search of the whole body is cheaper than finding the text in it.
     let any = rich_text::has_links(&node.body);
     let raw = any.then(|| node.raw(key)).flatten();
     raw.filter(|raw| rich_text::has_links(raw))
         .map(decode_json_string)
 }
 
-/// Returns a plain text of a node without names of other objects, from the rich text that it is a view of.
+/// Returns a plain text of a node without names of other objects, from the rich text that it shows.
 pub(crate) fn without_mentions(
     node: &Node,
     plain: TypedField<str>,

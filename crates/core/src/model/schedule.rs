@@ -1,9 +1,8 @@
 //! The date rules of tasks and projects: dates that a request may change, and the dates that follow from them.
 //!
-//! A due instant carries its UTC day, a start instant too; a day alone has no instant.
-//! `null` next to a value for the same end is no contradiction: the value counts.
-//! Clearing: `due_on: null` clears the due date and time, `due_at: null` does so if there was
-//! a time (and changes nothing if there was none); the same for the start. No due, no start.
+//! A due instant carries its UTC day, a start instant too; a day alone has no instant. If one input for an end is `null` and the
+//! other has a value, the value counts. Clearing: `due_on: null` clears the due date and time; `due_at: null` does so if there
+//! was a time, and else changes nothing; the same for the start. Without a due date there is no start.
 
 use crate::model::time::{Date, Time};
 use thiserror::Error;
@@ -64,7 +63,7 @@ pub struct ProjectDatesPatch {
     pub due_on: Patch<Date>,
 }
 
-/// Reason for which dates were refused. The text is the whole message, field names included.
+/// Reason why dates were refused. The text is the whole message, field names included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ScheduleError {
     /// Both `due_on` and `due_at` have a value.

@@ -1,4 +1,4 @@
-//! Standard roles as nodes, which are computed from their gids and stored nowhere.
+//! Standard roles as nodes, which are computed from their gids and never stored.
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
@@ -8,14 +8,14 @@ use crate::model::resources::role::{BASE, DESCRIPTION, IS_STANDARD, NAME};
 /// Series of the gids of standard roles.
 const SERIES: u64 = 1;
 
-/// The roles that memberships have: base, name, description.
+/// The roles of memberships: base, name, description.
 const ROLES: &[(&str, &str, &str)] = &[
     ("guest", "Guest", "Sees what is shared with them."),
     ("member", "Member", "Sees what is public to the workspace."),
     ("admin", "Admin", "Administers the workspace."),
 ];
 
-/// Returns the standard role whose gid has these parts, if it is one.
+/// Returns the standard role whose gid has these parts, if there is one.
 pub(super) fn of_parts(series: u64, number: u8) -> Option<Node> {
     if series != SERIES {
         return None;

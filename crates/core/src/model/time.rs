@@ -1,4 +1,4 @@
-//! Instants and days: the text that the API reads and writes for `*_at` and `*_on` fields.
+//! Instants and days: the text form that the API reads and writes for `*_at` and `*_on` fields.
 //!
 //! Both types stay within the years 1 to 9999, so their text always has the same width and sorts like the value. The
 //! module reads no clock.
@@ -40,7 +40,7 @@ impl Moment {
     }
 }
 
-/// A value that is not a date or a time; the message says what would be one.
+/// A value that is not a date or a time; the message gives the valid form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TimeError {
     /// Not a date; holds the (shortened) value.
@@ -59,7 +59,7 @@ impl Time {
     /// The last millisecond of the year 9999.
     pub const MAX: Self = Self((LAST_DAY as i64 + 1) * DAY_MILLIS - 1);
 
-    /// Returns the instant this many milliseconds after the Unix epoch, held within `MIN..=MAX`.
+    /// Returns the instant this many milliseconds after the Unix epoch, clamped to `MIN..=MAX`.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         if millis < Self::MIN.0 {
@@ -101,16 +101,15 @@ impl Time {
         shifted.unwrap_or(UNIX_EPOCH)
     }
 
-    /// Returns this instant moved by some milliseconds, held within `MIN..=MAX`.
+    /// Returns this instant moved by some milliseconds, clamped to `MIN..=MAX`.
     #[must_use]
     pub const fn add_millis(self, millis: i64) -> Self {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    /// Reads an RFC 3339 date and time: any fraction is cut to milliseconds. Parts that clients leave out are read as
-    /// zero: the seconds, the zone (UTC; `Z`, `+02:00` and `+0200` are zones), and the whole time of a date alone. A
-    /// blank may stand for the `T`, and for the `+` of a zone, since a `+` that a query did not encode is decoded as a
-    /// blank.
+    /// Reads an RFC 3339 date and time; fractions are cut to milliseconds. Missing parts are read as zero: the seconds, the zone
+    /// (UTC; `Z`, `+02:00` and `+0200` are zones), and the whole time after a date alone. A blank may replace the `T`, and the
+    /// `+` of a zone, since a `+` that is not encoded in a query is decoded as a blank.
     ///
     /// # Errors
     /// Returns an error if the text is anything else, or outside the years 1 to 9999.
@@ -199,8 +198,8 @@ impl Date {
         Self::from_days(self.0.checked_add(days)?)
     }
 
-    /// Reads `YYYY-MM-DD`; the day must exist. Of a date and time, as [`Time::parse`] reads them, it is
-    /// the date as it is written, whatever the zone.
+    /// Reads `YYYY-MM-DD`; the day must exist. From a date and time, as [`Time::parse`] reads them, it takes the date as written,
+    /// in any zone.
     ///
     /// # Errors
     /// Returns an error if the text is anything else.
@@ -274,7 +273,7 @@ fn shorten(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// Returns the number that all of these digits write, or `None` if one is not a digit.
+/// Returns the number with these digits, or `None` if one is not a digit.
 fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0u32, |n, d| {
         d.is_ascii_digit()
@@ -290,7 +289,7 @@ fn parse_date(text: &[u8]) -> Option<Date> {
     Date::new(year, number(&[m1, m2])?, number(&[d1, d2])?)
 }
 
-/// Reads the date as it is written, and the instant if there is a time.
+/// Reads the date as written, and the instant if there is a time.
 fn read(text: &str) -> Option<(Date, Option<Time>)> {
     let (date, rest) = text.as_bytes().split_at_checked(10)?;
     let date = parse_date(date)?;
@@ -333,7 +332,7 @@ fn fraction(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((i64::from(number(&three)?), rest))
 }
 
-/// Reads the minutes east of UTC; no zone is UTC.
+/// Reads the minutes east of UTC; without a zone, it is UTC.
 fn zone_minutes(zone: &[u8]) -> Option<i64> {
     let (sign, h1, h2, m1, m2) = match *zone {
         [] | [b'Z' | b'z'] => return Some(0),

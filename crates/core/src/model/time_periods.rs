@@ -1,4 +1,4 @@
-//! Time periods as nodes, which are computed from their gids and stored nowhere.
+//! Time periods as nodes, which are computed from their gids and never stored.
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
@@ -22,7 +22,7 @@ pub struct TimePeriod {
 }
 
 impl TimePeriod {
-    /// Returns the period with this gid, if it is one.
+    /// Returns the period with this gid, if there is one.
     #[must_use]
     pub fn of_gid(gid: Gid) -> Option<Self> {
         let (year, part) = gid.computed_parts()?;
@@ -44,7 +44,7 @@ impl TimePeriod {
         years.flat_map(|year| (0..PERIODS.len()).map(move |part| Self { year, part }))
     }
 
-    /// Returns the period that this one is part of, if it is not a year.
+    /// Returns the period that contains this one; `None` for a year.
     fn parent(self) -> Option<Self> {
         let part = match self.part {
             0 => return None,

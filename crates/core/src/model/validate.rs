@@ -1,4 +1,4 @@
-//! Checks of request bodies: JSON values are brought into the form in which fields are stored.
+//! Checks of request bodies: JSON values are converted to the stored form of their fields.
 use crate::domain_error::DomainError;
 use crate::model::decimal::Decimal;
 use crate::model::draft::Draft;
@@ -44,7 +44,7 @@ impl CheckedInputs {
             .find(|(n, _)| *n == name)
             .map(|(_, g)| g)
     }
-    /// Returns the gid that a link is given.
+    /// Returns the gid given for a link.
     #[must_use]
     pub fn gid(&self, name: &str) -> Option<Gid> {
         match self.get(name) {
@@ -61,7 +61,7 @@ impl CheckedInputs {
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.entries.iter().map(|(n, _)| *n)
     }
-    /// Puts every stored value into a draft; links and rich text are the caller's.
+    /// Puts every stored value into a draft; the caller handles links and rich text.
     pub fn fill(&self, resource: &Resource, draft: &mut Draft) {
         for (name, given) in &self.entries {
             let Some(def) = resource.field(name) else {
@@ -85,7 +85,7 @@ impl CheckedInputs {
 /// server sets are ignored, so a record that was read can be sent back.
 ///
 /// # Errors
-/// Returns an error if a value is not one that the field takes, or the field is written by another operation.
+/// Returns an error if the field does not take the value, or only another operation may write the field.
 pub fn check_inputs(
     resource: &Resource,
     data: &Map<String, Value>,
@@ -106,7 +106,7 @@ pub fn check_inputs(
             Writability::ValueMap if value.is_array() => continue,
             Writability::ValueMap => {}
             Writability::NewRecord if is_new_record(value) => {}
-            // An update has compared the others with the present link.
+            // An update has compared the others with the current link.
             Writability::Current | Writability::NewRecord if value.is_null() => {
                 continue;
             }
@@ -117,7 +117,7 @@ pub fn check_inputs(
             Writability::OnCreate | Writability::Always => {}
         }
         if creating && is_null(def, value) && !nullable(def) {
-            // Clients that send every property send null if they have no value for this one.
+            // Clients that send every property send null for one without a value.
             continue;
         }
         let input = match def.write {
@@ -129,7 +129,7 @@ pub fn check_inputs(
     Ok(CheckedInputs { entries })
 }
 
-/// Returns the members of an object. An empty array is read as an empty object, for PHP writes both alike.
+/// Returns the members of an object. An empty array is read as an empty object, because PHP writes both alike.
 #[must_use]
 pub fn object(value: &Value) -> Option<&Map<String, Value>> {
     static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
@@ -140,7 +140,7 @@ pub fn object(value: &Value) -> Option<&Map<String, Value>> {
     }
 }
 
-/// Returns true if the value of a link is a record that does not exist yet.
+/// Returns true if the value of a link is a record to be created.
 #[must_use]
 pub fn is_new_record(value: &Value) -> bool {
     value
@@ -148,8 +148,7 @@ pub fn is_new_record(value: &Value) -> bool {
         .is_some_and(|record| !record.contains_key("gid"))
 }
 
-/// Returns true if a value says that there is none. An empty text does so too, except for fields of text: forms have no
-/// null.
+/// Returns true if a value means "none". An empty text does, too, except for fields of text: forms have no null.
 fn is_null(def: &FieldDef, value: &Value) -> bool {
     let text = matches!(
         def.value_type,
@@ -165,7 +164,7 @@ const fn nullable(def: &FieldDef) -> bool {
     )
 }
 
-/// Checks that a value is the one that a constant field has, or no value.
+/// Checks that a value is the one of a constant field, or null.
 fn unchanged(def: &FieldDef, value: &Value) -> Result<(), DomainError> {
     match value {
         Value::Null => Ok(()),
@@ -276,10 +275,10 @@ pub fn decimal(value: &Value) -> Option<Decimal> {
     }
 }
 
-/// Puts the parts of a group that a client gives into the object that is stored.
+/// Merges the parts of a group from a client into the stored object.
 ///
 /// # Errors
-/// Returns an error if the value is not an object, or one of its members is not one that the part takes.
+/// Returns an error if the value is not an object, or one of its members does not fit its part.
 pub fn merge_group(
     group: &FieldDef,
     value: &Value,
@@ -358,7 +357,7 @@ pub fn boolean(text: &str) -> Option<bool> {
     ["false", "no", "0"].iter().any(is).then_some(false)
 }
 
-/// Reads a reference: text, or an integer as old clients send gids, or an object with a gid.
+/// Reads a reference: a text, an integer (as old clients send gids), or an object with a gid.
 ///
 /// # Errors
 /// Returns an error if the value is of another type.
@@ -431,7 +430,7 @@ pub fn split(text: &str) -> Vec<String> {
 /// Most references that one list may have.
 pub const REFS_MAX: usize = 200;
 
-/// Returns a value for an error message: cut short, control characters escaped.
+/// Returns a value for an error message: shortened, with control characters escaped.
 #[must_use]
 pub fn shown(value: &Value) -> String {
     let text = match value {
@@ -441,7 +440,7 @@ pub fn shown(value: &Value) -> String {
     clip(&text)
 }
 
-/// Returns text for an error message, cut short, control characters escaped.
+/// Returns text for an error message: shortened, with control characters escaped.
 #[must_use]
 pub fn clip(text: &str) -> String {
     let mut out: String = text

@@ -1,4 +1,4 @@
-//! The paths of `opt_expand`, read into an automaton whose positions are the names.
+//! The paths of `opt_expand`, parsed into an automaton whose positions are the names.
 use super::DEPTH_MAX;
 use crate::domain_error::DomainError;
 use std::collections::BTreeSet;
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 /// The most names that `opt_expand` may have.
 const NAMES_MAX: usize = 100;
 
-/// The paths of `opt_expand`. A path leads from the record to what is sent as a full record; the states of the
-/// automaton are the sets of names that a way through the fields may have matched last.
+/// The paths of `opt_expand`. A path leads from the record to a part that is sent as a full record. Each state of the automaton
+/// is a set of names: those that a path through the fields may have matched last.
 #[derive(Clone, Debug)]
 pub struct ExpandPaths {
     names: Vec<String>,
@@ -24,27 +24,27 @@ pub(super) struct PathState {
 }
 
 impl PathState {
-    /// Returns true if no path leads here or on from here.
+    /// Returns true if no path ends here or continues from here.
     pub(super) fn is_dead(&self) -> bool {
         self.next.is_empty() && !self.is_expanded
     }
 }
 
-/// A part of the paths: where it can begin and end.
+/// A part of the paths: where it may begin and end.
 #[derive(Clone, Debug, Default)]
 struct Part {
     /// True if it matches the record itself.
     is_nullable: bool,
     first: BTreeSet<usize>,
     last: BTreeSet<usize>,
-    /// Number of names on its longest way, each repetition counted once.
+    /// Number of names on its longest path, each repetition counted once.
     depth: usize,
 }
 
 impl ExpandPaths {
-    /// Reads `opt_expand`: paths separated by commas, each of names joined by dots. `this` and an empty name are the
-    /// record itself, `(a|b)` are alternatives, and `+` repeats what it follows. Empty items, and names that no field
-    /// can have, are ignored like all unknown names.
+    /// Reads `opt_expand`: paths separated by commas, each of names joined by dots. `this` and an empty name mean the record
+    /// itself, `(a|b)` are alternatives, and `+` repeats the preceding part. Empty items, and names that no field can have, are
+    /// ignored like all unknown names.
     ///
     /// # Errors
     /// Returns an error if parentheses are unbalanced, a path is too deep, or there are too many names.
@@ -74,7 +74,7 @@ impl ExpandPaths {
         }
     }
 
-    /// Returns the state behind a field.
+    /// Returns the state after a field.
     pub(super) fn step(&self, state: &PathState, field: &str) -> PathState {
         let is_field = |at: &&usize| self.names.get(**at).is_some_and(|name| name == field);
         let matched: Vec<usize> = state.next.iter().filter(is_field).copied().collect();
@@ -103,7 +103,7 @@ impl ExpandPaths {
         })
     }
 
-    /// Lets the names that begin a part follow those that end another.
+    /// Lets the names that begin one part follow those that end another.
     fn join(&mut self, ends: &BTreeSet<usize>, begins: &BTreeSet<usize>) {
         for at in ends {
             if let Some(following) = self.following.get_mut(*at) {
@@ -142,7 +142,7 @@ impl PathReader<'_> {
         }
     }
 
-    /// Reads one path; `None` if it is empty or has what can't be a name.
+    /// Reads one path; `None` if it is empty or contains an invalid name.
     fn path(&mut self) -> Result<Option<Part>, DomainError> {
         let mut path: Option<Part> = None;
         let mut is_dropped = false;
@@ -155,7 +155,7 @@ impl PathReader<'_> {
                     is_dropped = true;
                     Part::default()
                 }
-                // A dot with nothing beside it stands for the record itself.
+                // A dot without a name means the record itself.
                 Term::Empty if path.is_some() || !is_last => Part {
                     is_nullable: true,
                     ..Part::default()
@@ -198,7 +198,7 @@ impl PathReader<'_> {
     }
 
     fn term(&mut self) -> Result<Term, DomainError> {
-        // A sign of repetition with nothing before it is a blank that a form has encoded.
+        // A repetition sign with nothing before it is a blank that a form has encoded.
         self.rest = self.rest.trim_start_matches([' ', '+']);
         let term = if self.take('(') {
             self.nesting += 1;

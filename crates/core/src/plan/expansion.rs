@@ -1,4 +1,4 @@
-//! Plans of `opt_expand`: default records in which what is named is a full record.
+//! Plans of `opt_expand`: default records whose named parts are full records.
 use super::expand_paths::PathState;
 use super::{
     COMPACT, DEPTH_MAX, ExpandPaths, FULL, FieldMask, Inclusions, LinkPlan, Plan, PlanStep, VALUED,
@@ -9,7 +9,7 @@ use crate::model::registry::{FieldDef, FieldSource, Inclusion, Type, ValueType};
 use crate::model::resources::resource;
 use std::sync::Arc;
 
-/// The most plans that `opt_expand` may lead to: one for each way to a record, and type that it may have there.
+/// Most plans for `opt_expand`: one for each path to a record and type that it may have there.
 const PLANS_MAX: usize = 400;
 
 /// Default form of the record that `opt_expand` starts from.
@@ -19,7 +19,7 @@ pub enum DefaultForm {
     Compact,
     /// The record of single objects.
     Full,
-    /// The compact record of something found by name: whatever is beyond it needs the scope of its type.
+    /// The compact record of an object found by name: all fields beyond it need the scope of its type.
     Lookup,
 }
 
@@ -72,7 +72,7 @@ struct Expansion<'p> {
 }
 
 impl Expansion<'_> {
-    /// Returns the plan of a record, and the cost of what it has beyond its default form.
+    /// Returns the plan of a record, and the cost of its fields beyond the default form.
     fn plan(
         &mut self,
         ty: Type,

@@ -11,7 +11,7 @@ pub struct FieldMask {
     pub plan: Arc<Plan>,
     /// Scopes that the named fields need, besides the operation's own; each with the path of the field.
     pub scopes: Vec<(&'static str, String)>,
-    /// The weight of the fields, summed.
+    /// Total weight of the fields.
     pub cost: u32,
 }
 
@@ -33,8 +33,8 @@ pub fn resolve_fields(ty: Type, names: &FieldPaths) -> FieldMask {
     FieldMask { plan, scopes, cost }
 }
 
-/// Returns the field mask as [`resolve_fields`] does, for a record that is found by name: fields beyond its compact
-/// form need the scope of its type, as they do through a link.
+/// Returns the field mask as [`resolve_fields`] does, for a record found by name: fields beyond its compact form need the scope
+/// of its type, as they do through a link.
 #[must_use]
 pub fn resolve_fields_of_lookup(ty: Type, names: &FieldPaths) -> FieldMask {
     let mut asked = resolve_fields(ty, names);
@@ -47,8 +47,8 @@ pub fn resolve_fields_of_lookup(ty: Type, names: &FieldPaths) -> FieldMask {
     asked
 }
 
-/// Returns the plan of a record that has fields beyond those of its type: the named ones of both, plus gid, or if there
-/// are no names those of the full record and all the additional ones.
+/// Returns the plan of a record with fields beyond those of its type: gid and the named fields of both; without names, those of
+/// the full record and all additional ones.
 #[must_use]
 pub fn extended_plan(
     ty: Type,
@@ -109,7 +109,7 @@ fn step(
                 Some(_) => named,
                 None => linked,
             };
-            // A name costs once, whichever of the types is in the reply.
+            // A name is charged once, for whichever type is in the reply.
             let mut most = 0;
             let plans = types.iter().map(|ty| {
                 let mut one = 0;

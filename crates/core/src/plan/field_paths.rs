@@ -7,7 +7,7 @@ pub const DEPTH_MAX: usize = 8;
 /// The most paths `opt_fields` may name, groups expanded.
 pub const PATHS_MAX: usize = 400;
 
-/// The paths of `opt_fields` as a tree: every path is a way from the root.
+/// The paths of `opt_fields` as a tree: every path starts at the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPaths {
     pub(super) children: BTreeMap<String, FieldPaths>,

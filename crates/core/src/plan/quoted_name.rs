@@ -1,9 +1,9 @@
-//! Names of fields as records carry them, made with a plan.
+//! Names of fields as they are written in records, prepared with the plan.
 
 /// Room for a name with a comma, quotes and a colon.
 const ROOM: usize = 64;
 
-/// The name of a field as it stands in a JSON object behind another member: `,"name":`.
+/// The name of a field in a JSON object, after another member: `,"name":`.
 #[derive(Clone, Copy)]
 pub(crate) struct QuotedName {
     bytes: [u8; ROOM],
@@ -11,7 +11,7 @@ pub(crate) struct QuotedName {
 }
 
 impl QuotedName {
-    /// Quotes a name, which needs no escapes. A name of more than 60 bytes has no room: it comes out empty.
+    /// Quotes a name, which needs no escapes. The result is empty for a name of more than 60 bytes, which has no room.
     pub(crate) const fn new(name: &str) -> Self {
         let mut bytes = [0; ROOM];
         let mut len = 0;
@@ -27,7 +27,7 @@ impl QuotedName {
         Self { bytes, len }
     }
 
-    /// Returns the name behind another member: with a comma.
+    /// Returns the name after another member: with a comma.
     #[inline]
     pub(crate) fn following(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()

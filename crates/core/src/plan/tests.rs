@@ -137,7 +137,7 @@ fn the_compact_form_of_a_task_is_its_head() {
     assert!(full(Type::Task).reads_body);
 }
 
-/// Returns the names of the links of a plan that are full records, with what is nested in them.
+/// Returns the names of the links of a plan that are full records, with those nested in them.
 fn expanded(ty: Type, form: DefaultForm, text: &str) -> String {
     fn nested(plan: &Plan) -> String {
         let full = plan

@@ -1,7 +1,7 @@
 //! Texts that name other objects: descriptions, comments, and the sentences of system stories.
 //!
-//! Stored texts have gids and no names. The names are filled in when a text is read, for the objects that its reader
-//! may see; texts that earlier versions stored with names are read in the same way.
+//! Stored texts have gids and no names. The names are filled in when a text is read, for the objects that its reader may see.
+//! Texts that earlier versions stored with names are treated in the same way.
 mod recipe;
 mod story_sentence;
 
@@ -21,7 +21,7 @@ use workgraph_richtext::{LinkTarget, RichText};
 /// Objects that the texts of a record name.
 #[derive(Debug, Default)]
 pub(crate) struct MentionedNodes {
-    /// Objects that system stories are about: users among them are seen by all readers of the story.
+    /// Objects that system stories are about: all readers of the story see the users among them.
     pub(crate) about: Vec<Gid>,
     /// Objects that authors have linked to.
     pub(crate) linked: Vec<Gid>,
@@ -29,7 +29,7 @@ pub(crate) struct MentionedNodes {
     pub(crate) steps: usize,
 }
 
-/// Text that was written for one reader.
+/// Text written for one reader.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RenderedText {
     /// Number of objects that it names.
@@ -41,7 +41,7 @@ pub(crate) struct RenderedText {
 /// Most objects that the texts of a recipe link to; further ones are shown as private links to all readers.
 const RECIPE_LINKS_MAX: usize = 1_000;
 
-/// Bytes of rich text that are read in about the time of one step.
+/// Bytes of rich text read in about the time of one step.
 const STEP: usize = 128;
 
 /// Returns the objects named by the texts of a record that was read whole.
@@ -81,8 +81,7 @@ pub(crate) fn mentioned_nodes(node: &Node, plan: &Plan) -> MentionedNodes {
     named
 }
 
-/// Writes a text for the viewer, as a JSON string. Returns `None`, with nothing written, if all readers get the stored
-/// text.
+/// Writes a text for the viewer, as a JSON string. Returns `None`, without writing, if all readers get the stored text.
 pub(crate) fn write(
     (mentions, shape): (MentionRule, ValueType),
     node: &Node,
@@ -121,7 +120,7 @@ fn read(html: &str, scene: &ProjectionContext<'_>, written: &mut RenderedText) -
     };
     let rich = match rich_text::reader_view(html, &target) {
         Ok(view) => view?,
-        // A text that cannot be read might name anything.
+        // A text that cannot be read might name any object.
         Err(_) => RichText {
             html: "<body></body>".to_owned(),
             text: String::new(),
@@ -136,7 +135,7 @@ fn read(html: &str, scene: &ProjectionContext<'_>, written: &mut RenderedText) -
 pub(crate) fn target(view: &ReadView, base_url: &str, gid: u64) -> Option<LinkTarget> {
     let node = view.visible(Gid::new(gid)?)?;
     let of = resource(node.ty);
-    // A signed address would outlive its time in texts that clients and caches keep.
+    // A signed address would expire in texts that clients and caches keep.
     let href = attachment::permanent_address(node, base_url)
         .or_else(|| {
             let path = permalink::page_path(node.ty, node.gid, None)?;

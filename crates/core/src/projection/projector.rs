@@ -1,4 +1,4 @@
-//! Projection: a plan over a view becomes JSON bytes.
+//! Projection: converts a view to JSON bytes according to a plan.
 mod field_values;
 mod links;
 #[cfg(test)]
@@ -32,14 +32,14 @@ pub struct Projector<'a> {
     out: Vec<u8>,
     /// Most bytes that the buffer may have; 0 once the work was stopped.
     limit: usize,
-    /// Linked records written before: the same bytes are copied.
+    /// Linked records already written: the same bytes are copied.
     written: FxHashMap<(usize, Gid), OutputSpan>,
     /// Custom fields of tasks by plan and field: the display format of their values, and the span of the buffer with
     /// the definition's part of the record. `None` for fields that the viewer may not see.
     columns: FxHashMap<(usize, Gid), Option<RenderedDefinition>>,
     tally: ProjectionCounts,
     pace: StepCounter,
-    /// Reason of the stop, once the work was stopped: nothing more is written.
+    /// Reason for the stop, once the work was stopped: nothing more is written.
     stopped: Option<ProjectionStop>,
     #[cfg(test)]
     way: Option<tests::Way>,
@@ -50,17 +50,17 @@ pub struct Projector<'a> {
 pub struct ProjectionCounts {
     /// Number of records.
     pub objects: u32,
-    /// Number of links from one object to another that were followed for them, each counted as often as it was written.
+    /// Number of links from one object to another that were followed for the records, each counted as often as it was written.
     pub links: u32,
-    /// Number of steps of loading what they show, and of what turned out not to be shown: [`ReadView::steps`].
+    /// Number of steps of loading both the shown data and data that was not shown in the end: [`ReadView::steps`].
     pub steps: u64,
 }
 
-/// Number of fields, and of bytes copied, that are written in the time of one step.
+/// Number of fields, and of copied bytes, that are written in the time of one step.
 const FIELDS: usize = 8;
 const BYTES: usize = 256;
 
-/// Reason for which nothing more is written.
+/// Reason why nothing more is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ProjectionStop {
     /// The interrupt of the view has stopped the work.
@@ -69,7 +69,7 @@ enum ProjectionStop {
     Exceeded,
 }
 
-/// A part of the buffer that is copied where the same record comes again.
+/// A part of the buffer that is copied if the same record appears again.
 #[derive(Clone, Copy, Debug)]
 struct OutputSpan {
     start: usize,
@@ -184,7 +184,7 @@ impl<'a> Projector<'a> {
         }
     }
 
-    /// Counts steps; returns false if nothing more is to be written.
+    /// Counts steps; returns false if the work has stopped.
     #[inline]
     fn steps(&mut self, steps: usize) -> bool {
         if let Err(interrupted) = self.pace.steps(steps) {
@@ -193,10 +193,10 @@ impl<'a> Projector<'a> {
         self.stopped.is_none()
     }
 
-    /// Returns true if the budget holds this many more bytes; after one refusal it refuses always.
+    /// Returns true if the budget has room for this many more bytes; after the first refusal always false.
     #[inline]
     fn fits(&mut self, more: usize) -> bool {
-        // This check runs every few bytes, so a stop is kept in the limit, too. No two lengths in memory overflow.
+        // This check runs every few bytes, so a stop is also kept in the limit. No two lengths in memory overflow.
         if self.out.len() + more <= self.limit {
             return true;
         }
@@ -204,7 +204,7 @@ impl<'a> Projector<'a> {
         false
     }
 
-    /// Stops the work, unless it was stopped before.
+    /// Stops the work, unless it has already been stopped.
     #[cold]
     fn stop(&mut self, reason: ProjectionStop) {
         self.stopped.get_or_insert(reason);
@@ -230,7 +230,7 @@ impl<'a> Projector<'a> {
         self.bytes(text.as_bytes());
     }
 
-    /// Copies a span that was written before, and counts its links once more.
+    /// Copies a span that was already written, and counts its links again.
     #[inline]
     fn copy(&mut self, part: OutputSpan) {
         #[cfg(test)]
@@ -280,7 +280,7 @@ impl<'a> Projector<'a> {
         self.byte(b'}');
     }
 
-    /// Returns true if the link of a node under a stored key leads to a node that the viewer may not see.
+    /// Returns true if the node's link under a stored key leads to a node that the viewer may not see.
     fn is_behind(&self, node: &Node, link: &str) -> bool {
         let target = node.raw(link).and_then(|v| Gid::parse(v.trim_matches('"')));
         target.is_none_or(|gid| self.visible(gid).is_none())

@@ -1,9 +1,8 @@
 //! Automatic ids: custom fields that number the tasks of their projects.
 //!
-//! A number is the rank of an edge from the task to the field. It is given in the commit that adds
-//! the task to a project of the field: the next number, without gaps, also when many tasks are
-//! added at once. The edge stays, so a number is never given again. The project itself lists the
-//! fields that number its tasks, so a project without such fields needs no read for it.
+//! A number is the rank of an edge from the task to the field. The commit that adds the task to a project of the field assigns
+//! it: the next number, without gaps, even if many tasks are added at once. The edge stays, so a number is never assigned again.
+//! The project itself lists the fields that number its tasks, so a project without such fields needs no read for it.
 pub use crate::model::auto_id::{key, number_of, prefix};
 
 use crate::domain_error::DomainError;
@@ -14,7 +13,7 @@ use crate::model::registry::rel;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListPosition, NodeRef, alias};
 
-/// Greatest length of a prefix, in characters.
+/// Longest prefix, in characters.
 pub const PREFIX_MAX: usize = 10;
 
 /// Returns the fields that number the tasks of a project.
@@ -41,7 +40,7 @@ pub fn changed(project: &Node, field: Gid, there: bool) -> String {
 /// Checks that a prefix has only letters and digits, and a letter first.
 ///
 /// # Errors
-/// Fails if it does not; the error says what it must be.
+/// Fails if it does not; the error states the rule.
 pub fn checked(prefix: &str) -> Result<(), DomainError> {
     let letters = prefix.bytes().all(|b| b.is_ascii_alphanumeric());
     let first = prefix.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -57,8 +56,7 @@ pub fn checked(prefix: &str) -> Result<(), DomainError> {
     ))
 }
 
-/// Returns a reference to the task with an id such as `ENG-7` in a workspace, if the text is an id
-/// at all.
+/// Returns a reference to the task with an id such as `ENG-7` in a workspace, if the text has the form of an id.
 #[must_use]
 pub fn task(workspace: Gid, id: &str) -> Option<NodeRef> {
     let (prefix, number) = id.rsplit_once('-')?;

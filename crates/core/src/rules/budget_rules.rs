@@ -1,8 +1,7 @@
-//! Figures of budgets, from the totals that a project keeps for each of its users.
+//! Figures of budgets, from the totals that a project stores for each of its users.
 //!
-//! The totals are written with each entry of tracked time, allocation and rate, in the same commit, and the figures of
-//! the budgets with them: reading a budget reads no entries. A commit fails if the totals were changed in the meantime,
-//! so nothing is lost.
+//! Each entry of tracked time, allocation and rate updates the totals and the figures of the budgets in the same commit, so
+//! reading a budget reads no entries. A commit fails if the totals have changed since they were read, so no change is lost.
 use crate::model::decimal::Decimal;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
@@ -16,10 +15,10 @@ use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, Read
 
 /// Hours of a working week of five days.
 const WEEK_HOURS: i64 = 40;
-/// Most minutes of one allocation; a longer one counts as this.
+/// Most minutes of one allocation; a longer one is cut to this.
 const PLANNED_MAX: i64 = 1_000_000_000_000;
 
-/// Kinds of minutes that are kept for each user.
+/// Kinds of minutes that are stored for each user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MinutesKind {
     /// Tracked, and a client pays for them.
@@ -52,7 +51,7 @@ impl MinutesKind {
     }
 }
 
-/// Minutes of a user that count to a project.
+/// Minutes of a user that count towards a project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CountedMinutes {
     /// The project.
@@ -65,7 +64,7 @@ pub struct CountedMinutes {
     pub minutes: i64,
 }
 
-/// Totals of one user: the minutes by [`MinutesKind`], and the money for an hour.
+/// Totals of one user: the minutes by [`MinutesKind`], and the hourly rate.
 type UserTotals = (String, [i64; 4], Option<Decimal>);
 
 /// Adds the totals of a project and its budgets to a read query.
@@ -84,8 +83,8 @@ pub fn needs(project: &NodeRef, query: ReadQuery) -> ReadQuery {
         .node(cost)
 }
 
-/// Takes minutes off the totals of their project and adds others, and writes the budgets. Projects that are gone have no
-/// totals any more.
+/// Subtracts minutes from the totals of their project, adds others, and writes the budgets. Deleted projects no longer have
+/// totals.
 pub fn replace_minutes(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
@@ -112,7 +111,7 @@ pub struct ProjectTotals {
 }
 
 impl ProjectTotals {
-    /// Returns the totals that a view has. The commit fails if they were changed in the meantime.
+    /// Returns the totals in a view. The commit fails if they have changed since.
     #[must_use]
     pub fn read(work: &mut ChangeBuilder<'_>, view: &ReadView, project: &Node) -> Self {
         let edge = view.links(project.gid, rel::PROJECT_TOTALS).first();
@@ -128,7 +127,7 @@ impl ProjectTotals {
                 work.draft(Type::ProjectTotals, project.workspace)
             }
         };
-        // A body has what `save` wrote.
+        // A body has only what `save` wrote.
         let users = serde_json::from_str(draft.get(budget::USER_TOTALS)).unwrap_or_default();
         Self {
             project: project.gid,
@@ -153,7 +152,7 @@ impl ProjectTotals {
         }
     }
 
-    /// Takes minutes of the project off the totals, and adds others.
+    /// Subtracts minutes of the project from the totals, and adds others.
     pub(super) fn replace_minutes(
         &mut self,
         before: Option<CountedMinutes>,
@@ -166,7 +165,7 @@ impl ProjectTotals {
         }
     }
 
-    /// Sets the money for an hour of a user, or removes it.
+    /// Sets or removes the hourly rate of a user.
     pub fn set_rate(&mut self, user: Gid, rate: Option<Decimal>) {
         if let Some((.., kept)) = self.user(user) {
             *kept = rate;
@@ -179,16 +178,16 @@ impl ProjectTotals {
         self.draft.get(of.link())
     }
 
-    /// Sets the budget of a type, or removes it.
+    /// Sets or removes the budget of a type.
     pub fn set_budget(&mut self, of: BudgetType, budget: Option<Gid>) {
         self.draft.set(of.link(), budget);
     }
 
-    /// Writes the totals, and the figures of the budgets that the view has.
+    /// Writes the totals, and the figures of the budgets in the view.
     pub fn save(mut self, work: &mut ChangeBuilder<'_>, view: &ReadView) {
         self.users
             .retain(|(_, sums, rate)| rate.is_some() || sums.iter().any(|sum| *sum != 0));
-        // A number with all of its digits goes into text only.
+        // A number with all of its digits fits only into text.
         let users = serde_json::to_string(&self.users);
         let users = users.unwrap_or_else(|_| budget::USER_TOTALS.def.default.to_owned());
         self.draft.set(budget::USER_TOTALS, users);
@@ -209,7 +208,7 @@ impl ProjectTotals {
         }
     }
 
-    /// Writes the figures of a budget, and the defaults of what it does not have.
+    /// Writes the figures of a budget, and defaults for its missing parts.
     pub fn write_figures(&self, draft: &mut Draft) {
         let of = BudgetType::of(draft);
         let units = match of {
@@ -340,7 +339,7 @@ fn set(
     draft.set(group, members.to_string());
 }
 
-/// Returns the minutes of an allocation that count to its project.
+/// Returns the minutes of an allocation that count towards its project.
 #[must_use]
 pub fn planned(allocation: &Draft) -> Option<CountedMinutes> {
     let days = (allocation.get(START_DATE), allocation.get(END_DATE));
@@ -352,14 +351,13 @@ pub fn planned(allocation: &Draft) -> Option<CountedMinutes> {
     })
 }
 
-/// Returns the money for an hour that a rate gives.
+/// Returns the hourly rate from a rate.
 #[must_use]
 pub fn hourly_rate(rate: &Draft) -> Option<Decimal> {
     Decimal::parse(rate.get(capacity::RATE_VALUE))
 }
 
-/// Returns the minutes of an allocation: its hours, or its part of 40 hours, are those of each week from Monday to
-/// Friday.
+/// Returns the minutes of an allocation: its hours, or its part of 40 hours, for each week from Monday to Friday.
 fn planned_minutes(days: (Option<Date>, Option<Date>), effort: &str) -> i64 {
     let (Some(first), Some(last)) = days else {
         return 0;

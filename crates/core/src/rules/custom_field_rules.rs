@@ -21,9 +21,8 @@ fn alias(workspace: Gid, name: &str) -> String {
     format!("name:{name} (in workspace {workspace})")
 }
 
-/// Returns the unique alias that a custom field takes. Fields of a single project take none.
-/// Private fields take none either: an error for another field of the same name would reveal that
-/// they exist.
+/// Returns the unique alias of a custom field, if it needs one. Fields of a single project need none. Nor do private fields: an
+/// error for another field of the same name would reveal that they exist.
 #[must_use]
 pub fn library_alias(workspace: Gid, field: &Draft) -> Option<String> {
     let private = field.get(custom_field::PRIVACY).as_deref() == Some("private");
@@ -31,7 +30,7 @@ pub fn library_alias(workspace: Gid, field: &Draft) -> Option<String> {
     (field.get(custom_field::IS_GLOBAL) && !private).then(|| alias(workspace, &name))
 }
 
-/// Creates a custom field; one of the library takes its alias.
+/// Creates a custom field; a field of the library gets its alias.
 pub fn create_custom_field(work: &mut ChangeBuilder<'_>, draft: &Draft, workspace: Gid) -> Gid {
     let gid = work.create(draft, Some(workspace));
     let taken = library_alias(workspace, draft);
@@ -45,7 +44,7 @@ pub fn create_custom_field(work: &mut ChangeBuilder<'_>, draft: &Draft, workspac
     gid
 }
 
-/// Adds an option to a field; `fill` sets the fields that the client gave.
+/// Adds an option to a field; `fill` sets the fields from the client.
 pub fn add_option(
     work: &mut ChangeBuilder<'_>,
     field: Gid,
@@ -157,8 +156,7 @@ pub fn index_value_changes(
     }
 }
 
-/// Adds a change record for each changed value, with its field, in place of the one for all values
-/// that saving the task made.
+/// Adds a change record with its field for each changed value, instead of the one record for all values from saving the task.
 pub fn record_value_changes(
     work: &mut ChangeBuilder<'_>,
     (gid, ty): (Gid, Type),
@@ -174,7 +172,7 @@ pub fn record_value_changes(
     }
 }
 
-/// Copies the values of a task into a draft, for the fields that the view has.
+/// Copies the values of a task into a draft, for the fields in the view.
 pub fn copy_values(work: &mut ChangeBuilder<'_>, draft: &mut Draft, view: &ReadView, old: &Node) {
     let Some(object) = old.raw(task::CUSTOM_FIELDS.def.name) else {
         return;
@@ -187,7 +185,7 @@ pub fn copy_values(work: &mut ChangeBuilder<'_>, draft: &mut Draft, view: &ReadV
     index_value_changes(work, draft.gid, view, &changes);
 }
 
-/// Returns the plan by which a project must be read so that its settings can be copied.
+/// Returns the plan for reading a project so that its settings can be copied.
 #[must_use]
 pub fn settings() -> Arc<Plan> {
     static PLAN: OnceLock<Arc<Plan>> = OnceLock::new();

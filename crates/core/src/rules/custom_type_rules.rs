@@ -14,15 +14,15 @@ const STATUSES_MAX: usize = 50;
 pub struct NewStatus {
     /// Its name.
     pub name: String,
-    /// True if it stands for completion.
+    /// True if the status means completion.
     pub is_complete: bool,
 }
 
 impl NewStatus {
-    /// Reads a status from its name and its state, with a colon between: `Open:incomplete`.
+    /// Reads a status from its name and its state, separated by a colon: `Open:incomplete`.
     ///
     /// # Errors
-    /// Fails when the state is missing or another word.
+    /// Fails if the state is missing or unknown.
     pub fn parse(text: &str) -> Result<Self, DomainError> {
         let parts = text.rsplit_once(':');
         let is_complete = match parts.map(|(_, state)| state) {
@@ -47,7 +47,7 @@ impl NewStatus {
 /// Creates a custom type for the tasks of some projects of a workspace.
 ///
 /// # Errors
-/// Fails when no status stands for completion or none for its lack, or there are too many.
+/// Fails if no status means complete, none means incomplete, or there are too many.
 pub fn create_custom_type(
     work: &mut ChangeBuilder<'_>,
     workspace: Gid,

@@ -1,11 +1,10 @@
-//! Invitations of people who belong to another workspace already: they become members when they accept.
+//! Invitations of people who already belong to another workspace: they become members when they accept.
 //!
-//! Until then a separate user, the invited user, is in the workspace in their place. It has their
-//! address, and a name made from the address. It can be assigned to tasks, follow and be shared
-//! with like any user, and nothing of it shows that the address has an account. When the person
-//! accepts, all of that moves to them; when they decline, it is removed. Each commit does a part of
-//! it. The invited user is then deleted. Where older stories, texts and recipes name it, its heir
-//! is read in its place ([`alias::heir`]).
+//! Until then a separate user, the invited user, represents them in the workspace. It has their address, and a name made from the
+//! address. Like any user it can be assigned to tasks, follow them and get access, and nothing reveals that the address has an
+//! account. When the person accepts, all of that moves to them; when they decline, it is removed. Each commit does a part of
+//! this. The invited user is then deleted. If older stories, texts and recipes name it, its heir is read instead
+//! ([`alias::heir`]).
 pub mod people;
 pub mod records;
 
@@ -23,17 +22,17 @@ use crate::search::{Clause, Search, SearchEffort, SearchLink, SearchQuery, SortO
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListPosition, NodeRef, ReadQuery, ReadView, ViewerKey, alias};
 
-/// Greatest number of edges of one kind that are moved in one commit.
+/// Most edges of one kind that are moved in one commit.
 const EDGES: usize = 1_000;
-/// Greatest number of tasks or projects that are moved in one commit.
+/// Most tasks or projects that are moved in one commit.
 const OBJECTS: usize = 100;
 
-/// Invitation: the invited user, the person in whose place it is, and the workspace.
+/// Invitation: the invited user, the person that it represents, and the workspace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Invitation {
-    /// User that is in the workspace in the person's place.
+    /// User that represents the person in the workspace.
     pub invited: Gid,
-    /// Person to whom the address belongs.
+    /// Person with the address.
     pub person: Gid,
     /// Workspace of the invitation.
     pub workspace: Gid,
@@ -57,7 +56,7 @@ impl Invitation {
         }
     }
 
-    /// Returns a viewer who sees all of the workspace.
+    /// Returns a viewer who sees everything in the workspace.
     fn reader(&self) -> ViewerKey {
         ViewerKey {
             user: self.person,
@@ -75,7 +74,7 @@ const HELD: [(Relation, TypedField<LinkOne>); 2] = [
 /// Relations that make a user a follower.
 const FOLLOWED: [Relation; 3] = [rel::FOLLOWERS, rel::PROJECT_FOLLOWERS, rel::TAG_FOLLOWERS];
 
-/// Types with a user who is responsible, by which they are found, each with its field.
+/// Types of objects that a responsible user lists, each with the field of that user.
 const RESPONSIBLE: [(Type, TypedField<LinkOne>); 3] = [
     (Type::Task, task::ASSIGNEE),
     (Type::Project, project::OWNER),
@@ -132,8 +131,8 @@ pub fn is_open(it: &Invitation, view: &ReadView) -> bool {
             .is_some()
 }
 
-/// Accepts an invitation: the membership becomes the person's, with the task list. Everything else
-/// of the invited user is moved by [`transfer_some`] afterwards.
+/// Accepts an invitation: the person gets the membership and the task list. [`transfer_some`] later moves everything else of the
+/// invited user.
 pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
     let Invitation {
         invited,
@@ -170,7 +169,7 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
             work.unlink(person, rel::FORMER, workspace);
         }
         (membership, _, own_list) => {
-            // They joined in another way meanwhile, or were members already.
+            // The person has joined in another way since, or was already a member.
             let standing = membership.map_or(
                 MembershipRole::of(Role::Guest),
                 MembershipRole::of_membership,
@@ -182,7 +181,7 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
         }
     }
     if let (Some(shown), Some(person)) = (view.node(invited), view.node(person)) {
-        // Until all is moved, the invited user has the person's name.
+        // Until everything is moved, the invited user has the person's name.
         let mut draft = Draft::edit(shown);
         draft.take(user::NAME, person);
         work.save(&draft);
@@ -193,8 +192,8 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
     work.add_audit_entry(event_kinds::REPROVISIONED, workspace, person);
 }
 
-/// Declines an invitation: the membership ends. Everything else of the invited user is removed by
-/// [`transfer_some`] afterwards, and then the user is deleted.
+/// Declines an invitation: the membership ends. [`transfer_some`] later removes everything else of the invited user; then the
+/// user is deleted.
 pub fn decline(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
     end_membership(work, it, view);
     forget(work, it);
@@ -224,7 +223,7 @@ fn forget(work: &mut ChangeBuilder<'_>, it: &Invitation) {
     work.changes.remove_aliases.push((unique, it.invited));
 }
 
-/// Returns the read query of a part of what still belongs to the invited user after the answer.
+/// Returns the read query for a part of the objects that the invited user still has after the answer.
 #[must_use]
 pub fn remaining_needs(it: &Invitation) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
@@ -249,8 +248,7 @@ pub fn remaining_needs(it: &Invitation) -> ReadQuery {
     want
 }
 
-/// Returns the read query of the full nodes that [`remaining_needs`] found, so that they can be
-/// written.
+/// Returns the read query for the full nodes that [`remaining_needs`] found, so that they can be written.
 #[must_use]
 pub fn remaining_in_full(it: &Invitation, found: &ReadView) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader()).node(it.invited).node(it.person);
@@ -273,8 +271,8 @@ pub fn remaining_in_full(it: &Invitation, found: &ReadView) -> ReadQuery {
     want
 }
 
-/// Moves what [`remaining_needs`] found to the heir, the person who accepted; removes it if they
-/// declined. Returns true if anything was found.
+/// Moves what [`remaining_needs`] found to the heir, the person who accepted; removes it if the person declined. Returns true if
+/// there was any.
 pub fn transfer_some(
     work: &mut ChangeBuilder<'_>,
     it: &Invitation,
@@ -337,8 +335,7 @@ pub fn transfer_some(
     moved
 }
 
-/// Removes the answer and the invited user, once nothing belongs to that user any more. Wherever
-/// its gid is still stored, its heir is read.
+/// Removes the answer and the invited user, once the user has nothing left. References to its gid then lead to its heir.
 pub fn close(work: &mut ChangeBuilder<'_>, it: &Invitation, heir: Option<Gid>) {
     let answer = match heir {
         Some(_) => rel::ACCEPTED,

@@ -1,4 +1,4 @@
-//! Roles in a workspace: the role that an invitation gives, and that of a user who comes back.
+//! Roles in a workspace: the role that an invitation gives, and the role of a returning user.
 use crate::access::Role;
 use crate::audit::{AuditEntry, event_kinds};
 use crate::model::draft::Draft;
@@ -42,7 +42,7 @@ impl MembershipRole {
         }
     }
 
-    /// Returns the number that is stored for it, as the rank of an edge.
+    /// Returns the number that is stored for the role, as the rank of an edge.
     #[must_use]
     pub const fn rank(self) -> i64 {
         let role = match self.role {
@@ -57,7 +57,7 @@ impl MembershipRole {
         }
     }
 
-    /// Returns the role with this number; a number that no version wrote is a guest's.
+    /// Returns the role with this number; an unknown number is a guest's.
     #[must_use]
     pub const fn from_rank(rank: i64) -> Self {
         let role = match rank % VIEW_ONLY {
@@ -74,7 +74,7 @@ impl MembershipRole {
 
 const VIEW_ONLY: i64 = 8;
 
-/// Returns the domains tied to a workspace.
+/// Returns the domains of a workspace.
 #[must_use]
 pub fn domains(workspace: &Node) -> Vec<String> {
     let raw = workspace.raw(workspace::EMAIL_DOMAINS.def.name);
@@ -82,8 +82,7 @@ pub fn domains(workspace: &Node) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Sets the domains of a workspace, in place of those it had. They must be in the form of
-/// [`crate::model::email_address::parse_domain`].
+/// Replaces the domains of a workspace. They must be in the form of [`crate::model::email_address::parse_domain`].
 pub fn set_domains(work: &mut ChangeBuilder<'_>, workspace: &Node, tied: &[String]) {
     let before = domains(workspace);
     let mut draft = Draft::edit(workspace);
@@ -105,8 +104,8 @@ pub fn set_domains(work: &mut ChangeBuilder<'_>, workspace: &Node, tied: &[Strin
     }
 }
 
-/// Returns the role that an invitation gives to an address. In an organization with domains, the
-/// domains decide. Elsewhere invitations by admins make members, and all others make guests.
+/// Returns the role that an invitation gives to an address. In an organization with domains, the domains decide. Elsewhere people
+/// whom an admin invites become members, and all others become guests.
 #[must_use]
 pub fn role_of_invitation(workspace: &Node, address: &str, by_admin: bool) -> Role {
     let domains = domains(workspace);
@@ -119,10 +118,9 @@ pub fn role_of_invitation(workspace: &Node, address: &str, by_admin: bool) -> Ro
     if member { Role::Member } else { Role::Guest }
 }
 
-/// Returns the role of a user who comes back to a workspace. If an admin brings them back, it is
-/// the role of an invitation. If another user does, it is their last role, but at most a member's,
-/// and no more than the domains allow. No last role is known of users who left before these were
-/// stored; they come back as guests.
+/// Returns the role of a user who returns to a workspace. If an admin brings them back, it is the role of an invitation. If
+/// another user does, it is their last role, but at most a member's, and no more than the domains allow. Users who left before
+/// last roles were stored come back as guests.
 #[must_use]
 pub fn role_on_return(
     workspace: &Node,

@@ -13,7 +13,7 @@ use crate::model::time::Time;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ChangeAction, Changes, ListPosition, alias};
 
-/// Returns the changes that make a paid organization with its first members, and the gids of both: each member is a name, an
+/// Returns the changes that create a paid organization with its first members, and the gids of both: each member is a name, an
 /// e-mail address that no other user of the store has, and a role. `mint` returns new gids.
 #[must_use]
 pub fn first_workspace(
@@ -88,7 +88,7 @@ pub fn join_workspace(
     rejoin_workspace(work, user, workspace, list, MembershipRole::of(role))
 }
 
-/// Makes a user a member with a task list that exists already, as for users who come back.
+/// Makes a user a member with an existing task list, as for users who return.
 pub fn rejoin_workspace(
     work: &mut ChangeBuilder<'_>,
     user: Gid,
@@ -118,7 +118,7 @@ pub fn rejoin_workspace(
     gid
 }
 
-/// Ends a user's membership of a workspace, and stores its role for the case that they come back.
+/// Ends a user's membership of a workspace, and stores the role in case the user returns.
 pub fn leave_workspace(
     work: &mut ChangeBuilder<'_>,
     user: Gid,

@@ -1,4 +1,4 @@
-//! Portfolios: their creation, their items, and the access that they give to projects.
+//! Portfolios: their creation, their items, and the access to projects that they give.
 use super::sharing::PORTFOLIOS;
 use crate::access::Level;
 use crate::model::custom_field_values::{gids, with_gid};
@@ -23,7 +23,7 @@ pub fn create_portfolio(work: &mut ChangeBuilder<'_>, mut draft: Draft, owner: G
     gid
 }
 
-/// Adds an item to a portfolio that does not have it; a project gets a setting there.
+/// Adds an item to a portfolio that does not have it; a project gets a setting for it.
 pub fn add_item(
     work: &mut ChangeBuilder<'_>,
     item: (Gid, Type),
@@ -50,7 +50,7 @@ pub fn add_item(
     work.add_change_record(item, ty, ChangeAction::Added { parent });
 }
 
-/// Removes an item from a portfolio, with its setting there.
+/// Removes an item from a portfolio, with its setting.
 pub fn remove_item(
     work: &mut ChangeBuilder<'_>,
     item: &Node,

@@ -8,7 +8,7 @@ use crate::model::resources::{rule_trigger, story};
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{Guard, ListPosition, NodeWrite};
 
-/// Creates a trigger in a project. That is no event, since only its runs concern others.
+/// Creates a trigger in a project. This is not an event, since only its runs concern others.
 pub fn create_trigger(work: &mut ChangeBuilder<'_>, project: &Node, name: &str) -> Gid {
     let mut draft = work.draft(Type::RuleTrigger, project.workspace);
     draft.set(rule_trigger::NAME, name);
@@ -21,7 +21,7 @@ pub fn create_trigger(work: &mut ChangeBuilder<'_>, project: &Node, name: &str) 
     draft.gid
 }
 
-/// Gives a trigger another name.
+/// Renames a trigger.
 pub fn rename_trigger(work: &mut ChangeBuilder<'_>, trigger: &Node, name: &str) {
     let mut draft = Draft::edit(trigger);
     draft.set(rule_trigger::NAME, name);
@@ -37,7 +37,7 @@ pub fn delete_trigger(work: &mut ChangeBuilder<'_>, trigger: &Node) {
     }
 }
 
-/// Runs a trigger on a task: a story keeps the name of the trigger and the data, which is a JSON object.
+/// Runs a trigger on a task: a story stores the name of the trigger and the data, which is a JSON object.
 pub fn run_trigger(work: &mut ChangeBuilder<'_>, trigger: &Node, task: &Node, data: &str) {
     let sentence = format!("ran the rule trigger \"{}\" with {data}", trigger.title());
     work.require_live(trigger.gid);

@@ -13,7 +13,7 @@ pub struct Sharing {
     pub ty: Type,
     /// Type of the memberships.
     pub membership: Type,
-    /// Field that holds the level of new members.
+    /// Field with the level of new members.
     pub default: TypedField<str>,
     /// Names of the levels in the contract, lowest first, with the level that each gives.
     pub levels: &'static [(&'static str, Level)],
@@ -136,8 +136,8 @@ impl Sharing {
     }
 }
 
-/// Makes a user a follower of a task, who has at most the level of the user who adds them. Who follows on their own is
-/// given nothing.
+/// Makes a user a follower of a task, with at most the level of the user who adds them. Users who follow on their own get no
+/// access.
 pub fn follow_task(work: &mut ChangeBuilder<'_>, task: Gid, user: Gid, level: Level) {
     let own = work.changes.actor == Some(user);
     let rank = follower_rank((!own).then_some(level));

@@ -1,4 +1,4 @@
-//! Status updates: the newest one of an object, and the state that follows from it.
+//! Status updates: the newest one of an object, and the object's state that follows from it.
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
@@ -15,8 +15,8 @@ pub fn add_status(work: &mut ChangeBuilder<'_>, status: &Draft, parent: Gid) -> 
     gid
 }
 
-/// Makes a status update the current one of an object, and completes or reopens the object, or sets its status, as the
-/// update says. Without an update it is open, and has no status.
+/// Makes a status update the current one of an object, and completes or reopens the object, or sets its status, according to the
+/// update. Without an update the object is open and has no status.
 pub fn set_current(parent: &mut Draft, current: Option<&Node>, now: crate::model::time::Time) {
     parent.set(CURRENT_STATUS_UPDATE, current.map(|node| node.gid));
     let effect = status_update::parent_rules(parent.ty).map(|rules| &rules.effect);
@@ -35,7 +35,7 @@ pub fn set_current(parent: &mut Draft, current: Option<&Node>, now: crate::model
     }
 }
 
-/// Completes or reopens an object, as its current status update says.
+/// Completes or reopens an object, according to its current status update.
 fn complete(parent: &mut Draft, current: Option<&Node>) {
     let says_so = |node: &&Node| node.get(status_update::STATUS_TYPE).as_deref() == Some(COMPLETE);
     let done = current.filter(says_so);
@@ -52,7 +52,7 @@ fn complete(parent: &mut Draft, current: Option<&Node>) {
     }
 }
 
-/// Trashes a status update. If it is the current one of its object, `before` takes its place.
+/// Trashes a status update. If it is the current one of its object, `before` replaces it.
 pub fn remove_status(
     work: &mut ChangeBuilder<'_>,
     status: Gid,

@@ -1,5 +1,5 @@
-//! Bytes of stored files. A file counts for the user who uploaded it and for its workspace, once however many copies its
-//! attachment has, from the commit of the attachment until the file is removed.
+//! Total size of stored files. A file counts towards the user who uploaded it and its workspace, from the commit of the
+//! attachment until the file is removed, and only once however many copies its attachment has.
 use crate::domain_error::DomainError;
 use crate::model::draft::Draft;
 use crate::model::edge::Edge;
@@ -11,7 +11,7 @@ use crate::storage::alias;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
 
-/// File that is stored, and for whom.
+/// Stored file, with its owners.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredFile {
     /// Gid of the file.
@@ -25,7 +25,7 @@ pub struct StoredFile {
 }
 
 impl StoredFile {
-    /// Returns the file of an attachment that has one.
+    /// Returns the file of an attachment; `None` for links.
     #[must_use]
     pub fn of(node: &Node) -> Option<Self> {
         Some(Self {
@@ -42,17 +42,17 @@ impl StoredFile {
     }
 }
 
-/// Most bytes that files may have together; `None` for no quota.
+/// Most bytes of all files together; `None` for no quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileQuotas {
-    /// Those of one user.
+    /// Quota of one user.
     pub user: Option<u64>,
-    /// Those of one workspace.
+    /// Quota of one workspace.
     pub workspace: Option<u64>,
 }
 
 impl FileQuotas {
-    /// Returns the error of a user's files that would have more bytes than they may.
+    /// Returns the error for files of a user that would exceed the quota.
     #[must_use]
     pub fn user_error(quota: u64, used: u64) -> DomainError {
         DomainError::quota_exceeded(format!(
@@ -60,7 +60,7 @@ impl FileQuotas {
         ))
     }
 
-    /// Returns the error of a workspace's files that would have more bytes than they may.
+    /// Returns the error for files of a workspace that would exceed the quota.
     #[must_use]
     pub fn workspace_error(quota: u64, used: u64) -> DomainError {
         DomainError::quota_exceeded(format!(
@@ -69,30 +69,30 @@ impl FileQuotas {
     }
 }
 
-/// Adds the bytes that are stored for a user, and for the workspace of a node, to a query.
+/// Adds to a query the bytes stored for a user and for the workspace of a node.
 #[must_use]
 pub fn read_totals(query: ReadQuery, user: Gid, node: Gid) -> ReadQuery {
     let workspace = NodeRef::Gid(node).of(LinkSelector::Workspace);
     read_total(read_total(query, NodeRef::Gid(user)), workspace)
 }
 
-/// Adds the bytes that are stored for a user or workspace to a query.
+/// Adds to a query the bytes stored for a user or workspace.
 #[must_use]
 pub fn read_total(query: ReadQuery, owner: NodeRef) -> ReadQuery {
     query.edge(owner.clone(), rel::STORED_BYTES, owner)
 }
 
-/// Returns the bytes that are stored for a user or workspace.
+/// Returns the bytes stored for a user or workspace.
 #[must_use]
 pub fn total(view: &ReadView, owner: Gid) -> u64 {
     let edge = view.link(owner, rel::STORED_BYTES, owner);
     edge.map_or(0, |edge| u64::try_from(edge.rank).unwrap_or(0))
 }
 
-/// Requires that the quotas have room for a file, also when it is committed.
+/// Requires that the quotas have room for a file, both now and at the commit.
 ///
 /// # Errors
-/// Fails if one of them has not. The view has the [totals](read_totals).
+/// Fails if a quota has no room. The view has the [totals](read_totals).
 pub fn require_room(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
@@ -116,7 +116,7 @@ pub fn require_room(
     Ok(())
 }
 
-/// Counts a file. `known` is the node that stands for it, if one exists already.
+/// Counts a file. `known` is its node, if it already exists.
 pub fn count(work: &mut ChangeBuilder<'_>, file: &StoredFile, known: Option<Gid>) {
     let record = known.unwrap_or_else(|| {
         let draft: Draft = work.draft(Type::Attachment, None);
@@ -138,7 +138,7 @@ pub fn count(work: &mut ChangeBuilder<'_>, file: &StoredFile, known: Option<Gid>
     }
 }
 
-/// Counts a file no more. `record` is the node that stands for it, and `owners` are its edges to those it is stored for.
+/// Stops counting a file. `record` is its node, and `owners` are the node's edges to its owners.
 pub fn forget(work: &mut ChangeBuilder<'_>, file: Gid, record: Gid, owners: &[Edge]) {
     work.require_live(record);
     for edge in owners {

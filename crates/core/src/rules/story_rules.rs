@@ -1,4 +1,4 @@
-//! Stories: comments, and the sentences the system writes about changes.
+//! Stories: comments, and the system's sentences about changes.
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::json_string;
@@ -9,8 +9,8 @@ use crate::storage::{ChangeAction, ListPosition};
 use std::borrow::Cow;
 use workgraph_richtext as rich_text;
 
-/// Writes a system story on a task; `more` adds the fields of that kind of story. The module
-/// `mentions` makes its sentence from these for each reader.
+/// Writes a system story on a task; `more` adds the fields of that kind of story. The module `mentions` composes its sentence
+/// from these for each reader.
 pub fn add_system_story(
     work: &mut ChangeBuilder<'_>,
     on: Gid,
@@ -33,7 +33,7 @@ pub fn add_story(work: &mut ChangeBuilder<'_>, draft: &Draft, on: Gid) -> Gid {
     gid
 }
 
-/// Writes the stories that follow from the changed fields of a task.
+/// Writes the stories for the changed fields of a task.
 pub fn add_task_stories(work: &mut ChangeBuilder<'_>, draft: &Draft) {
     let (on, workspace) = (draft.gid, draft.workspace);
     if draft.changed(task::NAME) && !draft.is_new() {
@@ -100,7 +100,7 @@ pub fn add_task_stories(work: &mut ChangeBuilder<'_>, draft: &Draft) {
     }
 }
 
-/// Returns true if the description has other words, or links to other objects.
+/// Returns true if the description has different words, or links to different objects.
 fn is_rewritten(draft: &Draft) -> bool {
     let links = |html: Option<Cow<'_, str>>| html.map(|h| rich_text::links(&h)).unwrap_or_default();
     draft.changed(task::NOTES)

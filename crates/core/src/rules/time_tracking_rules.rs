@@ -1,11 +1,11 @@
-//! The sum of tracked time that a task keeps.
+//! The total of tracked time that a task stores.
 use crate::model::draft::Draft;
 use crate::model::node::Node;
 use crate::model::resources::task;
 use crate::storage::change_builder::ChangeBuilder;
 
-/// Adds minutes to the sum of a task, which may be negative. The sum is null again when no time is left: every entry
-/// has at least one minute. The commit fails if the task was changed in the meantime, so no minute is lost.
+/// Adds minutes, which may be negative, to the total of a task. The total becomes null when no time is left: every entry has at
+/// least one minute. The commit fails if the task has changed since it was read, so no minute is lost.
 pub fn add_minutes(work: &mut ChangeBuilder<'_>, task: &Node, minutes: i64) {
     if minutes == 0 {
         return;

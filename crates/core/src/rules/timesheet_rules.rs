@@ -1,6 +1,6 @@
-//! Weeks of tracked time: the states of their approval, which the entries in them have, too.
+//! Weeks of tracked time: the states of their approval, which their entries share.
 //!
-//! A week is listed by its user's task list, with its Monday as rank: so it is found from the user, any node of the
+//! The task list of its user lists a week, with its Monday as rank: so the week is found from the user, any node of the
 //! workspace, and a day.
 use crate::access::Level;
 use crate::domain_error::DomainError;
@@ -16,7 +16,7 @@ use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, ReadQuery, Read
 /// Most entries of a user from the Monday of a week on that are read to change its state.
 const ENTRIES_MAX: usize = 1_000;
 
-/// Returns the Monday of the week that a day is in.
+/// Returns the Monday of the week of a day.
 #[must_use]
 pub fn monday_of(day: Date) -> Option<Date> {
     // Day 0 was a Thursday.
@@ -56,7 +56,7 @@ impl WeekRef {
         query.count(self.list.clone(), rel::WEEK_IN_LIST)
     }
 
-    /// Returns the week, if its approval was begun. The commit fails if that changes in the meantime.
+    /// Returns the week, if its approval has begun. The commit fails if that has changed since.
     pub fn read<'v>(&self, work: &mut ChangeBuilder<'_>, view: &'v ReadView) -> Option<&'v Node> {
         let week = view.resolve(&self.week()).and_then(|gid| view.node(gid));
         let guard = match week {
@@ -79,10 +79,10 @@ impl WeekRef {
     }
 }
 
-/// The state of a week whose entries do not change.
+/// The state of a week whose entries can't change.
 pub const APPROVED: &str = "APPROVED";
 
-/// Changes of the state of a week: the state before, the state after, and true if only an admin makes the change.
+/// Changes of the state of a week: the state before, the state after, and true if only an admin may make the change.
 const CHANGES: &[(&str, &str, bool)] = &[
     ("DRAFT", "SUBMITTED", false),
     ("SUBMITTED", "DRAFT", false),
@@ -109,8 +109,7 @@ pub fn entries_needs(week: &NodeRef, query: ReadQuery) -> ReadQuery {
 /// Changes the state of a week, and of the entries in it.
 ///
 /// # Errors
-/// Fails when the state does not follow the present one, an admin has to make the change, or the week has too many
-/// entries.
+/// Fails if the new state may not follow the current one, the change needs an admin, or the week has too many entries.
 pub fn change_state(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,

@@ -1,4 +1,4 @@
-//! Vacation dates of a workspace membership, which follow from the out-of-office entries of its user.
+//! Vacation dates of a workspace membership, computed from the out-of-office entries of its user.
 use crate::domain_error::DomainError;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
@@ -13,11 +13,11 @@ pub type EntryDays = (Option<Date>, Option<Date>);
 /// Most entries of a user that are not over.
 const ENTRIES_MAX: usize = 200;
 
-/// Writes the days of an entry into the membership of its user, or removes them if the entry has no days any more. Entries
-/// that are over are left out.
+/// Writes the days of an entry into the membership of its user, or removes them if the entry has none any more. Entries that are
+/// over are left out.
 ///
 /// # Errors
-/// Fails when the user has too many entries that are not over.
+/// Fails if the user has too many entries that are not over.
 pub fn keep_vacation_dates(
     work: &mut ChangeBuilder<'_>,
     seat: &Node,
@@ -44,8 +44,8 @@ pub fn keep_vacation_dates(
     Ok(())
 }
 
-/// Adds the days of entries that were of another membership. Entries that are over are left out, and those beyond the
-/// most that a membership keeps.
+/// Adds the days of entries from another membership. Entries that are over are left out, and so are those beyond the maximum of a
+/// membership.
 pub fn add_vacations(work: &mut ChangeBuilder<'_>, seat: &Node, entries: &[(Gid, EntryDays)]) {
     let today = Date::of(work.now);
     let mut vacations = membership::vacations(seat);
@@ -73,7 +73,7 @@ fn write(work: &mut ChangeBuilder<'_>, seat: &Node, mut vacations: Vec<Vacation>
     work.save(&draft);
 }
 
-/// Sets the out-of-office entries that a membership keeps.
+/// Sets the out-of-office entries of a membership.
 fn set_vacations(seat: &mut Draft, vacations: &[Vacation]) {
     let items = vacations.iter().map(|vacation| {
         let Vacation {

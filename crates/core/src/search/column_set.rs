@@ -1,17 +1,17 @@
 //! Column sets: the columns in which an index entry has a value.
 use super::index_column::IndexColumn;
 
-/// Set of the columns in which an index entry has a value, and of its flags. Entries are stored by
-/// their column sets, and those with the same set in the order of their last modification. So
-/// entries that lack a value are listed, too, and in the usual order of searches.
+/// Set of the columns in which an index entry has a value, and of its flags. Entries are stored by their column sets, and those
+/// with the same set in the order of their last modification. So entries without a value are also listed, in the usual order of
+/// searches.
 ///
-/// There are hundreds of possible sets; a workspace has a dozen or two.
+/// Hundreds of sets are possible; a workspace has a dozen or two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ColumnSet(u16);
 
 impl ColumnSet {
-    /// Columns that have a bit in the set. A store keeps the number of a set, so the position of a
-    /// column must never be given to another.
+    /// Columns with a bit in the set. A store keeps the number of a set, so the position of a column must never be reused for
+    /// another.
     const COLUMNS: [IndexColumn; 8] = [
         IndexColumn::Completed,
         IndexColumn::Due,
@@ -27,13 +27,13 @@ impl ColumnSet {
     /// Position of the bit for [`IndexEntry::due_at_instant`](crate::search::IndexEntry::due_at_instant).
     const TIMED: usize = 9;
 
-    /// Returns the set with a number that a store kept.
+    /// Returns the set with a stored number.
     #[must_use]
     pub const fn from_number(number: u16) -> Self {
         Self(number)
     }
 
-    /// Returns the number by which a store keeps the set.
+    /// Returns the number under which a store keeps the set.
     #[must_use]
     pub const fn number(self) -> u16 {
         self.0

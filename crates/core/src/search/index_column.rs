@@ -1,7 +1,7 @@
 //! Columns of index entries.
 
-/// Column that index entries are found and sorted by. An entry is in the list of a column if it has
-/// a [`value`](crate::search::IndexEntry::value) there.
+/// Column by which index entries are found and sorted. An entry is in the list of a column if it has a
+/// [`value`](crate::search::IndexEntry::value) there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum IndexColumn {
     /// The gid, which every entry has.

@@ -36,9 +36,9 @@ pub struct IndexEntry {
     pub ty: Type,
     /// Workspace of the node; users have none.
     pub workspace: Option<Gid>,
-    /// Time of creation; 0 for types that keep no time.
+    /// Time of creation; 0 for types without one.
     pub created: i64,
-    /// Time of the last modification; 0 for types that keep no time.
+    /// Time of the last modification; 0 for types without one.
     pub modified: i64,
     /// Time of completion; every completed node has one.
     pub completed: Option<i64>,
@@ -70,8 +70,7 @@ pub struct IndexEntry {
     pub words_hash: i64,
 }
 
-/// List of index entries. Lists are in no order, but where a list has a column, a store begins with
-/// its greatest values.
+/// List of index entries. Lists have no order, but if a list has a column, a store begins with the greatest values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EntryList {
     /// Entries with a value within these bounds in a column, any but [`IndexColumn::Modified`].
@@ -82,9 +81,9 @@ pub enum EntryList {
     Of {
         /// Assignee or owner of the entries.
         responsible: Gid,
-        /// True for only completed entries, false for only those that are not.
+        /// True for completed entries only, false for those that are not completed only.
         done: Option<bool>,
-        /// Bounds of the due time, if only entries due within them are wanted.
+        /// Bounds of the due time, for only entries due within them.
         due: Option<(i64, i64)>,
     },
 }

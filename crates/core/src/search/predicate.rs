@@ -54,7 +54,7 @@ impl Clause {
             }
             Self::Lacks(column) => Some(card.value(*column).is_none()),
             Self::DueAtInstant(on) => Some(card.due_at_instant == *on),
-            // A parent counts for those who see it.
+            // A parent counts only for viewers who see it.
             Self::Linked(SearchLink::Parent, on) => (!card.is_subtask).then_some(!on),
             Self::Linked(by, on) => by.column().map(|c| card.value(c).is_some() == *on),
             Self::Either(of) => {
@@ -153,7 +153,7 @@ fn has_visible_source(
 }
 
 impl SearchLink {
-    /// Returns the column of the index entry that names the other node, if one does.
+    /// Returns the column of the index entry that names the other node, if there is one.
     pub(crate) const fn column(self) -> Option<IndexColumn> {
         match self {
             Self::Responsible => Some(IndexColumn::Responsible),
@@ -278,7 +278,7 @@ impl SearchLink {
 }
 
 impl ValuePredicate {
-    /// Returns true if the keys are those of a value that meets the predicate.
+    /// Returns true if the keys belong to a value that meets the predicate.
     #[must_use]
     pub fn holds(&self, keys: &[IndexKey]) -> bool {
         if let Self::Set(on) = self {
@@ -287,8 +287,8 @@ impl ValuePredicate {
         keys.iter().any(|key| self.fits(key))
     }
 
-    /// Returns true if a node's value of a field meets the predicate. The value of a number field decides itself, for its
-    /// key is only near it.
+    /// Returns true if a node's value of a field meets the predicate. For a number field the value itself is compared, since its
+    /// key is only an approximation.
     fn is_met(
         &self,
         node: Gid,
@@ -312,8 +312,8 @@ impl ValuePredicate {
         Ok(self.holds(&around.keys(node, field)?))
     }
 
-    /// Returns the predicate that the keys of a field's values must meet where the value meets this one: equal to it, but
-    /// for numbers, whose keys are only near them.
+    /// Returns the predicate for the keys of the values that meet this one: the same, except for numbers, whose keys are only
+    /// approximations.
     pub(crate) fn on_keys(&self, definition: &Node) -> Cow<'_, Self> {
         let Self::Number((least, most), others) = self else {
             return Cow::Borrowed(self);
@@ -321,7 +321,8 @@ impl ValuePredicate {
         if custom_field::kind(definition) != CustomFieldType::Number {
             return Cow::Owned(Self::Within(others.clone()));
         }
-        // Earlier versions did not round what they wrote, so a value may be half a unit away from what it counts as.
+        // Earlier versions did not round values when writing them, so a stored value may be half a unit away from the rounded
+        // one.
         let half = Decimal::new(5, DisplayFormat::of(definition).numbers.decimals() + 1);
         let key = |bound: Decimal| IndexKey::number(bound.nearest_f64());
         let least = match least {
@@ -337,7 +338,7 @@ impl ValuePredicate {
         Cow::Owned(Self::Within(vec![(least, most)]))
     }
 
-    /// Returns true if one key is that of a value that meets the predicate.
+    /// Returns true if one key belongs to a value that meets the predicate.
     pub(crate) fn fits(&self, key: &IndexKey) -> bool {
         match self {
             Self::Set(on) => *on,

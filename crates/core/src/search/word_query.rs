@@ -1,14 +1,14 @@
 //! Words: the form in which texts are compared.
 //!
-//! Words of nodes and of queries are made here in the same way, so a store compares bytes; the
-//! module `word_split` says what a word is.
+//! Words of nodes and of queries are formed here in the same way, so a store compares bytes; the module `word_split` defines what
+//! a word is.
 use super::word_split::{self, TextPart};
 use crate::model::node::Node;
 use crate::model::registry::Type;
 use crate::model::resources::{task, user};
 use crate::model::rich_text_values;
 
-/// Greatest number of words that one query should look for.
+/// Most words that one query should search for.
 pub const WORDS_MAX: usize = 32;
 
 /// Returns the words of a text, in order.
@@ -27,8 +27,8 @@ pub fn split_words(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the words that a text must have in which this one is looked for: of a run without blanks its pairs alone, and
-/// punctuation only if it stands for itself.
+/// Returns the words that a text must have to match this one: for a run without blanks only its pairs, and punctuation only if it
+/// stands alone.
 fn wanted_words(text: &str) -> Vec<String> {
     let parts = word_split::parts(text);
     let is_punctuation =
@@ -91,9 +91,8 @@ impl NodeWords {
         }
     }
 
-    /// Returns a number that in all likelihood differs from that of any other words. It is stored,
-    /// so it is the same on every machine and in every version: another hash means another format
-    /// of index entries.
+    /// Returns a number that almost certainly differs from that of any other words. It is stored, so it is the same on every
+    /// machine and in every version: another hash means another format of index entries.
     #[must_use]
     pub fn hash(&self) -> i64 {
         let mut sum = Fnv1a::default();
@@ -135,12 +134,12 @@ impl Fnv1a {
     }
 }
 
-/// Words to look for; a node must have all of them.
+/// Words to search for; a node must have all of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct WordQuery {
-    /// Words that are looked for. A query without words matches nothing.
+    /// The words. A query without words matches nothing.
     pub words: Vec<String>,
-    /// True if each may be just the start of a word.
+    /// True if each word may be just the start of one.
     pub match_prefixes: bool,
     /// True if only names are searched.
     pub names_only: bool,

@@ -1,14 +1,14 @@
 //! Cutting and folding of texts into words.
 //!
-//! A word is a run of letters and digits; case, accents and forms of a letter are ignored. A sign that is no letter, digit
-//! or blank is a word of its own, and an emoji sequence is one sign. In scripts that are written without blanks nothing
-//! tells where a word ends: each character is a word, and each pair of neighbours, so that any part of a text is found.
+//! A word is a run of letters and digits; case, accents and variants of a letter are ignored. A sign that is no letter, digit or
+//! blank is a word of its own, and an emoji sequence is one sign. Scripts without blanks do not show where a word ends: in them
+//! each character is a word, and each pair of neighbours, so that any part of a text is found.
 use icu_normalizer::DecomposingNormalizer;
 use icu_properties::props::{ExtendedPictographic, GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointSetData};
 use std::borrow::Cow;
 
-/// Greatest length of a word, in characters; the rest of a longer word is ignored.
+/// Longest word, in characters; the rest of a longer word is ignored.
 pub const WORD_MAX: usize = 64;
 
 /// Part of a text.
@@ -16,7 +16,7 @@ pub const WORD_MAX: usize = 64;
 pub(super) enum TextPart {
     /// Run of letters and digits.
     Word(String),
-    /// Run of characters of scripts that are written without blanks.
+    /// Run of characters of scripts without blanks.
     Unspaced(Vec<char>),
     /// Sign, or emoji sequence.
     Sign(String),
@@ -24,7 +24,7 @@ pub(super) enum TextPart {
 
 /// Joins emoji to one.
 const JOINER: char = '\u{200d}';
-/// Makes a digit, `#` or `*` a keycap.
+/// Turns a digit, `#` or `*` into a keycap.
 const KEYCAP: char = '\u{20e3}';
 
 /// Class of a folded character.
@@ -32,7 +32,7 @@ const KEYCAP: char = '\u{20e3}';
 enum CharClass {
     Letter,
     Unspaced,
-    /// Part of a letter or sign that makes no difference.
+    /// Part of a letter or sign that does not distinguish it.
     Ignored,
     /// Mark that belongs to the letter before it.
     Mark,
@@ -134,7 +134,7 @@ impl Parts {
     }
 }
 
-/// Returns a text in which letters differ only if they are different letters.
+/// Returns a text with variants of a letter replaced by the same letter.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return text.to_ascii_lowercase().into();
@@ -144,7 +144,7 @@ fn folded(text: &str) -> Cow<'_, str> {
     for c in plain.chars() {
         match c {
             'a'..='z' => out.push(c),
-            // Upper case first: it is the one that tells `ß` from no other spelling than `ss`.
+            // Upper case first: it makes `ß` the same as `ss`.
             _ => {
                 c.to_uppercase()
                     .flat_map(char::to_lowercase)
@@ -158,7 +158,7 @@ fn folded(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// Returns what a letter is written as where it does not exist, for letters that normalisation does not take apart.
+/// Returns the usual substitute for a letter that normalisation does not decompose.
 const fn plain_letter(c: char) -> Option<&'static str> {
     Some(match c {
         'ς' => "σ",
@@ -189,7 +189,7 @@ fn class(c: char) -> CharClass {
         return CharClass::Ignored;
     }
     match category {
-        // Joins or divides letters without being seen.
+        // Joins or separates letters invisibly.
         GeneralCategory::Format if c != '\u{200b}' => CharClass::Ignored,
         GeneralCategory::Format => CharClass::Blank,
         _ if GeneralCategoryGroup::Separator.contains(category) => CharClass::Blank,
@@ -216,7 +216,7 @@ const fn is_accent(c: char) -> bool {
         | '\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}' | '\u{3099}' | '\u{309a}')
 }
 
-/// Returns true for characters of scripts that are written without blanks between words.
+/// Returns true for characters of scripts without blanks between words.
 fn is_unspaced(c: char) -> bool {
     // The long vowel of kana belongs to two scripts.
     c == 'ー'
@@ -255,13 +255,13 @@ const fn is_keycap(c: char) -> bool {
     matches!(c, '\u{fe0f}' | KEYCAP)
 }
 
-/// Returns true for what an emoji sequence goes on with: variations, tones of skin, letters of regions, keycaps, joiners.
+/// Returns true for characters that continue an emoji sequence: variations, skin tones, letters of regions, keycaps, joiners.
 const fn continues_emoji(c: char) -> bool {
     is_variation(c)
         || matches!(c, JOINER | KEYCAP | '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0020}'..='\u{e007f}')
 }
 
-/// Returns true for signs that are written in prose around words, and that say nothing of what the text is about.
+/// Returns true for signs that surround words in prose and carry no meaning of their own.
 pub(super) fn is_punctuation(sign: &str) -> bool {
     let mut chars = sign.chars();
     let (Some(c), None) = (chars.next(), chars.next()) else {

@@ -10,8 +10,8 @@ use crate::storage::{
     fingerprint,
 };
 
-/// Returns the changed fields that make change records: fields that follow from others, such as `completed_at` from
-/// `completed`, only if nothing else changed.
+/// Returns the changed fields that get change records: fields that follow from others, such as `completed_at` from `completed`,
+/// only if nothing else changed.
 fn recorded_fields<'f>(
     ty: Type,
     fields: &'f [&'static str],
@@ -22,7 +22,7 @@ fn recorded_fields<'f>(
             .is_some_and(|d| d.write == Writability::Never)
     };
     let alone = fields.iter().all(|f| follows(f));
-    // External data of an app makes no events: other apps must not see it.
+    // An app's external data makes no events: other apps must not see it.
     let private = move |name: &str| {
         let def = resource(ty).field(name);
         def.is_some_and(|d| matches!(d.source, FieldSource::PerApp(_)))
@@ -32,18 +32,18 @@ fn recorded_fields<'f>(
     rest.filter(move |f| alone || !follows(f))
 }
 
-/// Reason why an edge is refused that could close a ring.
+/// Reason why an edge is refused that might close a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ring {
     /// It closes a ring.
     Closed,
-    /// More nodes follow each other than are looked at.
+    /// The chain has more nodes than are checked.
     TooLong,
 }
 
 /// Collects changes, with the change records that follow from them.
 pub struct ChangeBuilder<'a> {
-    /// Changes that were collected.
+    /// The collected changes.
     pub changes: Changes,
     /// Time of the request.
     pub now: Time,
@@ -87,7 +87,7 @@ impl<'a> ChangeBuilder<'a> {
         draft.gid
     }
 
-    /// Writes the next version of a node if anything about it changed; returns true if it did.
+    /// Writes the next version of a node if it changed; returns true if it did.
     pub fn save(&mut self, draft: &Draft) -> bool {
         let fields: Vec<&'static str> = draft.changed_keys().collect();
         if fields.is_empty() {
@@ -131,8 +131,7 @@ impl<'a> ChangeBuilder<'a> {
         }
     }
 
-    /// Writes the next version of a node if anything about it changed, without change records: for fields that are not
-    /// public.
+    /// Writes the next version of a node if it changed, but no change records: for fields that are not public.
     pub fn save_unrecorded(&mut self, draft: &Draft) {
         if draft.changed_keys().next().is_none() {
             return;
@@ -150,7 +149,7 @@ impl<'a> ChangeBuilder<'a> {
         self.changes.trashed.push(gid);
     }
 
-    /// Makes or moves an edge.
+    /// Creates or moves an edge.
     pub fn link(
         &mut self,
         src: Gid,
@@ -214,19 +213,18 @@ impl<'a> ChangeBuilder<'a> {
         );
     }
 
-    /// Requires that a node's edges of a relation, which the view has, are still the same when the
-    /// changes are applied.
+    /// Requires that a node's edges of a relation are the same as in the view when the changes are applied.
     pub fn require_links(&mut self, view: &ReadView, gid: Gid, rel: Relation) {
         let seen = fingerprint(view.links(gid, rel).iter().map(|e| e.dst));
         self.changes.guards.push(Guard::Links(gid, rel, seen));
     }
 
-    /// Requires that edges of a relation do not lead from a node to another, in any number of steps, so that an edge back
-    /// closes no ring; also when the changes are applied. The view has the nodes that they lead to from the first one
+    /// Requires, also when the changes are applied, that no path of edges of a relation leads from a node to another, so that an
+    /// edge back closes no ring. The view has the nodes on the paths from the first one
     /// ([`ReadQuery::reachable`](crate::storage::ReadQuery::reachable)).
     ///
     /// # Errors
-    /// Fails if they lead there, or to more nodes than are looked at.
+    /// Fails if a path leads there, or if there are more nodes than are checked.
     pub fn require_no_ring(
         &mut self,
         view: &ReadView,
@@ -242,12 +240,12 @@ impl<'a> ChangeBuilder<'a> {
         Ok(())
     }
 
-    /// Requires that there is no such edge when the changes are applied.
+    /// Requires that the edge does not exist when the changes are applied.
     pub fn require_unlinked(&mut self, src: Gid, rel: Relation, dst: Gid) {
         self.changes.guards.push(Guard::Unlinked(src, rel, dst));
     }
 
-    /// Requires that a node is still there when the changes are applied, unless they create it.
+    /// Requires that a node is still live when the changes are applied, unless they create it.
     pub fn require_live(&mut self, gid: Gid) {
         let mut puts = self.changes.node_writes.iter();
         if puts.any(|put| put.node.gid == gid && put.node.version == 1) {

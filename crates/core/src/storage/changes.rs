@@ -7,7 +7,7 @@ use crate::model::registry::{Relation, Type};
 use crate::model::time::Time;
 use crate::storage::custom_field_index::ValueIndexEntry;
 
-/// A node to be written: a new one, or the next version of one.
+/// A node to write: a new one, or the next version of one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeWrite {
     /// The node; its version is the new one, 1 for a new node.
@@ -23,10 +23,10 @@ pub enum ListPosition {
     First,
     /// After all others.
     Last,
-    /// The rank is one more than the highest one in the list, 1 for the first. An edge that exists stays as it is, and
-    /// no edge leads to a node that is gone.
+    /// The rank is one more than the highest one in the list, 1 for the first. An existing edge stays as it is, and no edge to a
+    /// removed node is written.
     NextRank,
-    /// The rank is a total: that of the edge, 0 if there is none, plus this. A total is never less than 0.
+    /// The rank is a total: the rank of the existing edge, or 0, plus this. A total is never less than 0.
     Plus(i64),
     /// Right before the edge from this node.
     Before(Gid),
@@ -66,15 +66,15 @@ pub enum Guard {
     AtMost(Gid, Relation, u64),
     /// The edges of this relation from the node lead to the same nodes: [`fingerprint`] of their targets.
     Links(Gid, Relation, u64),
-    /// There is no edge of this relation from the first node to the second.
+    /// No edge of this relation leads from the first node to the second.
     Unlinked(Gid, Relation, Gid),
-    /// There is an edge of this relation from the first node to the second.
+    /// An edge of this relation leads from the first node to the second.
     Linked(Gid, Relation, Gid),
-    /// The rank of the edge of this relation from a node to itself, 0 if there is none, is at most this.
+    /// The rank of the edge of this relation from a node to itself, or 0 without one, is at most this.
     TotalAtMost(Gid, Relation, i64),
 }
 
-/// Returns a number that differs, in all likelihood, between different lists of targets.
+/// Returns a number that almost certainly differs between different lists of targets.
 pub fn fingerprint(targets: impl Iterator<Item = Gid>) -> u64 {
     // FNV-1a over the numbers; clients cannot choose gids.
     targets.fold(0xcbf2_9ce4_8422_2325, |sum, gid| {
@@ -98,14 +98,14 @@ pub struct ChangeRecord {
 /// Action of a change, with the names of the contract.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ChangeAction {
-    /// Created, or put into the parent.
+    /// Created, or added to the parent.
     Added {
-        /// Node into which it was put.
+        /// Node to which it was added.
         parent: Option<Gid>,
     },
-    /// Taken out of the parent.
+    /// Removed from the parent.
     Removed {
-        /// Node out of which it was taken.
+        /// Node from which it was removed.
         parent: Gid,
     },
     /// A field changed; links name the other node.
@@ -121,7 +121,7 @@ pub enum ChangeAction {
     Deleted,
 }
 
-/// A commit in the form in which the journal keeps it.
+/// A commit in its journal form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JournalEntry {
     /// Sequence number of the commit.
@@ -136,7 +136,7 @@ pub struct JournalEntry {
     pub node_contexts: Vec<NodeContext>,
 }
 
-/// Context of a node in the journal: enough to make events about the node after it is gone.
+/// Context of a node in the journal: enough to render events about the node after it is deleted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeContext {
     /// Gid of the node.
@@ -150,7 +150,7 @@ pub struct NodeContext {
     pub containers: Vec<Gid>,
 }
 
-/// Everything that one request changes. All of it is applied, or none.
+/// All changes of one request. Either all of them are applied, or none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
     /// User who makes the changes; `None` for the system.
@@ -163,24 +163,22 @@ pub struct Changes {
     pub node_writes: Vec<NodeWrite>,
     /// Nodes to trash, with their subtasks.
     pub trashed: Vec<Gid>,
-    /// Tasks in sections of deleted projects, each with its section: it is trashed if nothing else lists it, and leaves the
+    /// Tasks in sections of deleted projects, each with its section: a task is trashed if nothing else lists it, and leaves the
     /// section otherwise.
     pub abandoned: Vec<(Gid, Gid)>,
     /// Edges to remove.
     pub edge_removals: Vec<(Gid, Relation, Gid)>,
-    /// Edges to make or move. Applied in order, after the removals.
+    /// Edges to create or move. Applied in order, after the removals.
     pub edge_writes: Vec<EdgeWrite>,
-    /// Aliases to remove, each with its node; one that another node has stays. They are removed before aliases are
-    /// added.
+    /// Aliases to remove, each with its node; an alias of another node stays. They are removed before aliases are added.
     pub remove_aliases: Vec<(String, Gid)>,
-    /// Aliases to add; one that another node has is
-    /// [`GraphStoreError::AliasTaken`](crate::storage::GraphStoreError::AliasTaken).
+    /// Aliases to add; an alias of another node is [`GraphStoreError::AliasTaken`](crate::storage::GraphStoreError::AliasTaken).
     pub add_aliases: Vec<(String, Gid)>,
     /// Entries of the value index to replace.
     pub index_updates: Vec<ValueIndexEntry>,
     /// Changes of nodes, for the journal.
     pub change_records: Vec<ChangeRecord>,
-    /// Entries of the audit log beside those that follow from the change records.
+    /// Entries of the audit log, in addition to those that follow from the change records.
     pub audit_entries: Vec<AuditEntry>,
     /// Actor, for the audit log; `None` for the service itself on behalf of [`Changes::actor`].
     pub actor_context: Option<Box<ActorContext>>,
@@ -202,7 +200,7 @@ impl Changes {
     }
 }
 
-/// Receipt of a commit that is durable.
+/// Receipt of a durable commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommitReceipt {
     /// Sequence number of the commit.

@@ -1,4 +1,4 @@
-//! Commit clock: gives the instants of changes in the order in which they are committed.
+//! Commit clock: gives changes instants in the order in which they are committed.
 use crate::model::gid::Gid;
 use crate::model::node::{Node, members};
 use crate::model::time::Time;
@@ -6,29 +6,29 @@ use crate::search::is_searchable;
 use crate::storage::Changes;
 use rustc_hash::FxHashMap;
 
-/// Furthest that instants run ahead of the time of the requests, in milliseconds; beyond it they are equal.
+/// Most milliseconds by which instants run ahead of the time of the requests; beyond that they are equal.
 const AHEAD_MAX: i64 = 1_000;
-/// A request that is earlier by more than this many milliseconds than the one before it shows that the clock was set back.
+/// A request that is earlier than the one before it by more than this many milliseconds shows that the clock was set back.
 const SET_BACK: i64 = 60_000;
-/// Workspaces after which those are forgotten whose last instant has passed.
+/// Number of workspaces from which on those are forgotten whose last instant has passed.
 const WORKSPACES_KEPT: usize = 1_024;
 
 /// Clock of one writer. Its instants keep the order of the commits:
 ///
-/// - Nodes that searches find have different instants in each workspace: one millisecond more than the last one where the
-///   request is not later, as long as that is at most a second ahead. So a walk by `created_at`, `modified_at` or
-///   `completed_at` that goes on after the last instant passes over nothing.
-/// - The time of a commit, which its events have, is never before that of the commit before it, nor before an instant of
-///   its nodes.
+/// - Nodes that searches find have different instants in each workspace: if the request is not later, one millisecond more than
+///   the last one, as long as that is at most a second ahead. So a walk by `created_at`, `modified_at` or `completed_at` that
+///   continues after the last instant skips nothing.
+/// - The time of a commit, which its events have, is never before that of the previous commit, nor before an instant of its
+///   nodes.
 ///
-/// It reads no clock: time is that of the requests.
+/// It never reads a system clock: the requests give the time.
 #[derive(Clone, Debug)]
 pub struct CommitClock {
     /// Latest time of a request, in milliseconds.
     now: i64,
     /// Time of the last commit.
     last: i64,
-    /// Last instant of a node in workspaces that are not here.
+    /// Last instant of a node in workspaces that are not listed.
     floor: i64,
     /// Last instant of a node, by workspace.
     workspaces: FxHashMap<Option<Gid>, i64>,
@@ -42,7 +42,7 @@ impl Default for CommitClock {
 }
 
 impl CommitClock {
-    /// Returns the clock of a writer that goes on after a commit of this time.
+    /// Returns the clock of a writer that continues after a commit of this time.
     #[must_use]
     pub fn after(last: Time) -> Self {
         Self {
@@ -53,7 +53,8 @@ impl CommitClock {
         }
     }
 
-    /// Gives changes that are committed next their time, and their nodes the instants that are the time of the request.
+    /// Gives the changes that are committed next their time, and replaces the time of the request in their nodes by the nodes'
+    /// instants.
     pub fn stamp(&mut self, changes: &mut Changes) {
         let asked = changes.time.millis();
         if asked.saturating_add(SET_BACK) < self.now.max(self.last) {
@@ -80,7 +81,7 @@ impl CommitClock {
         changes.time = Time::from_millis(self.last);
     }
 
-    /// Returns the instant of a node that is written by a request of this time.
+    /// Returns the instant of a node that a request of this time writes.
     fn instant_of(&mut self, node: &Node, asked: i64) -> i64 {
         let last = self.workspaces.entry(node.workspace).or_insert(self.floor);
         if !is_searchable(node.ty) {
@@ -92,7 +93,7 @@ impl CommitClock {
     }
 }
 
-/// Gives a node another instant in the place of the time of its request.
+/// Replaces the time of the request in a node by another instant.
 fn restamp(node: &mut Node, asked: &str, stamp: &str) {
     let is_new = node.version == 1;
     let is_instant = |key: &str, value: &str| {

@@ -1,8 +1,8 @@
 //! The index of custom field values: search compares its keys instead of reading tasks.
 //!
-//! Each commit that writes a value writes its keys, too ([`crate::storage::Changes::index_updates`]), so the index is
-//! never behind. A store keeps entries `(field, key, node)`; those of a node and field are replaced as a whole. A
-//! cleared value has no entry, so "is set" means "has an entry".
+//! Each commit that writes a value also writes its keys ([`crate::storage::Changes::index_updates`]), so the index is never
+//! behind. A store keeps entries `(field, key, node)`; those of a node and field are replaced as a whole. A cleared value has no
+//! entry, so "is set" means "has an entry".
 //!
 //! | Type of field | Keys |
 //! |---|---|
@@ -14,7 +14,7 @@
 use crate::model::gid::Gid;
 pub use crate::model::index_key::IndexKey;
 
-/// Keys of a node for a field after a commit; none when the value is cleared.
+/// Keys of a node for a field after a commit; none if the value is cleared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueIndexEntry {
     /// Gid of the node, a task.

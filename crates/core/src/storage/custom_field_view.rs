@@ -18,8 +18,8 @@ pub struct CustomFieldValue<'v> {
     pub number: Option<i64>,
 }
 
-/// Returns the nodes that give a node custom fields: to a task its projects, and the assignee's task list if the
-/// assignee is the viewer; to projects and portfolios the portfolios in which they are items. A goal has its own fields.
+/// Returns the nodes that give a node custom fields: for a task its projects, and the assignee's task list if the assignee is the
+/// viewer; for projects and portfolios the portfolios that have them as items. A goal has its own fields.
 pub fn field_containers(view: &ReadView, gid: Gid, ty: Type) -> impl Iterator<Item = Gid> {
     let seats = &view.viewer.memberships;
     let (projects, lists, portfolios): (&[Edge], &[Edge], &[Edge]) = match ty {
@@ -34,7 +34,7 @@ pub fn field_containers(view: &ReadView, gid: Gid, ty: Type) -> impl Iterator<It
     let own = lists
         .iter()
         .filter(|e| seats.iter().any(|s| s.task_list == e.aux));
-    // A portfolio that was deleted gives no fields.
+    // A deleted portfolio gives no fields.
     let live = portfolios.iter().map(|e| e.dst);
     let live = live.filter(|portfolio| view.node(*portfolio).is_some());
     let itself = rel::to_field_containers(ty).is_none().then_some(gid);
@@ -42,8 +42,8 @@ pub fn field_containers(view: &ReadView, gid: Gid, ty: Type) -> impl Iterator<It
     containers.chain(live).chain(itself)
 }
 
-/// Returns the fields that a node has from its containers, in their order and that of their settings, each once; then
-/// those that the node only has a value for. The view must hold the edges from the node to them.
+/// Returns a node's custom fields: those from its containers, in the order of these and of their settings, each once; then those
+/// for which the node only has a value. The view must have the edges from the node to the containers.
 #[must_use]
 pub fn custom_field_values<'v>(
     view: &ReadView,
@@ -57,7 +57,7 @@ pub fn custom_field_values<'v>(
     let mut all: Vec<CustomFieldValue<'v>> = Vec::new();
     for (at, container) in field_containers(view, gid, ty).enumerate() {
         for edge in view.sources(container, rel::FIELD_ON) {
-            // One project or task list has a field once.
+            // A single project or task list has each field only once.
             if at > 0 && all.iter().any(|h| h.field == edge.src) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Guards of edges: what a decision read about the edges that it makes or removes must still be so when it is committed.
+//! Guards of edges: what a decision read about the edges that it writes or removes must still be true at the commit.
 use crate::model::gid::Gid;
 use crate::model::registry::Relation;
 use crate::storage::{Changes, Guard, ListPosition, ReadQuery, ReadView};
@@ -8,9 +8,9 @@ use rustc_hash::FxHashSet;
 type EdgeKey = (Gid, Relation, Gid);
 
 impl Changes {
-    /// Guards each edge that is made or removed and that the decision knew: one that was absent must still be absent, one
-    /// that existed must still exist. So of two equal requests at the same moment the second decides again, and finds
-    /// nothing to do or to tell. Edges that the query did not ask for are left alone: nothing was decided on them.
+    /// Guards each written or removed edge that the decision knew: an absent edge must still be absent, an existing one must
+    /// still exist. So of two equal requests at the same moment, the second one decides again, and finds nothing to do or report.
+    /// Edges that the query did not read have no guard: nothing was decided from them.
     ///
     /// The nodes of a removed edge must still exist: nothing is removed from a node that was deleted at the same moment.
     pub fn guard_edges(&mut self, want: &ReadQuery, view: &ReadView) {
@@ -20,7 +20,7 @@ impl Changes {
             .filter(|write| write.node.version == 1)
             .map(|write| write.node.gid)
             .collect();
-        // An edge with the next rank stays as it is if it exists, and a total is added to as it is by then.
+        // An existing edge with the next rank stays as it is, and a total is added to its value at that time.
         let is_decided =
             |position| !matches!(position, ListPosition::NextRank | ListPosition::Plus(_));
         let made = self.edge_writes.iter();
@@ -68,13 +68,13 @@ impl Changes {
 }
 
 impl ReadView {
-    /// Returns true if an edge exists, false if it does not, `None` if that was not read.
+    /// Returns true if an edge exists, false if it does not, `None` if it was not read.
     fn knows_edge(&self, want: &ReadQuery, (src, rel, dst): EdgeKey) -> Option<bool> {
         if self.link(src, rel, dst).is_some() || self.sources(dst, rel).iter().any(|e| e.src == src)
         {
             return Some(true);
         }
-        // Edges to a node that is gone are not read, but may exist.
+        // Edges to a removed node are not read, but may exist.
         if !self.nodes.contains_key(&src) || !self.nodes.contains_key(&dst) {
             return None;
         }
@@ -142,7 +142,7 @@ mod tests {
         let mut work = ChangeBuilder::new(Some(user), Time::from_millis(0), &mint);
         work.unlink(task, rel::FOLLOWERS, user);
         work.link(task, rel::FOLLOWERS, other, ListPosition::Rank(0), None);
-        // Nothing is known of this one.
+        // This edge was not read.
         work.link(task, rel::TAGS, tag, ListPosition::Rank(0), None);
         work.changes.guard_edges(&want, &view);
         assert_eq!(

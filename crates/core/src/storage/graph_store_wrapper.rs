@@ -1,4 +1,4 @@
-//! Graph stores around other graph stores: for counting, for delays, for faults in tests.
+//! Graph stores that wrap other graph stores: for counting, for delays, for faults in tests.
 use super::{
     Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
     ReadQuery, ReadView, Seq,
@@ -8,8 +8,8 @@ use crate::interrupt::MaybeInterrupt;
 use crate::model::time::Time;
 use async_trait::async_trait;
 
-/// Store around another one. It has loads and commits of its own, and passes everything else on; a type with this trait
-/// is a [`GraphStore`].
+/// Wrapper of a store. It has its own loads and commits, and forwards everything else; a type with this trait is a
+/// [`GraphStore`].
 #[async_trait]
 pub trait GraphStoreWrapper: Send + Sync {
     /// Returns the store inside.
@@ -25,8 +25,8 @@ pub trait GraphStoreWrapper: Send + Sync {
         self.inner().commit(changes).await
     }
 
-    /// Returns the version, as [`GraphStore::version`] does. A wrapper that must see every load gives none, so that no
-    /// reply is kept.
+    /// Returns the version, as [`GraphStore::version`] does. A wrapper that must see every load returns `None`, so that no reply
+    /// is cached.
     fn wrapped_version(&self) -> Option<u64> {
         self.inner().version()
     }

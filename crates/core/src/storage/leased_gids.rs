@@ -1,10 +1,10 @@
-//! Graph store of a node that leases the number of its gids.
+//! Graph store of a node that leases the number for its gids.
 use super::{Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper};
 use crate::model::gid::GidGenerator;
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// Store that commits nothing with gids that this node may not give.
+/// Store that refuses commits with gids that do not belong to this node.
 pub struct LeasedGidStore {
     /// The store inside.
     pub store: Arc<dyn GraphStore>,

@@ -9,14 +9,14 @@ pub enum NodeRef {
     Gid(Gid),
     /// By alias, even if the viewer may not see the node.
     Alias(String),
-    /// A user by e-mail address, as far as the viewer knows them: a user who shares no workspace with the viewer is not
-    /// found; for a person who is invited to one of the viewer's workspaces it is the invited user.
+    /// A user by e-mail address, as far as the viewer knows them: users who share no workspace with the viewer are not found; a
+    /// person who is invited to one of the viewer's workspaces is found as the invited user.
     Address(String),
     /// The task list of a user in the workspace that a node belongs to.
     TaskList {
         /// The user.
         user: Box<NodeRef>,
-        /// The workspace, or any node of it.
+        /// The workspace, or any node in it.
         within_workspace_of: Box<NodeRef>,
     },
     /// The task with this external id of an app, if the app gave the id to only one task in the viewer's workspaces.
@@ -46,9 +46,9 @@ pub enum LinkSelector {
     Workspace,
     /// The auxiliary node of its edge to that node.
     Aux(Relation, Gid),
-    /// The edge with this rank into it.
+    /// The source of the edge into it with this rank.
     Rank(Relation, i64),
-    /// The edge into it before which its list has this many.
+    /// The source of the edge into it at this index of its list.
     Nth(Relation, usize),
 }
 

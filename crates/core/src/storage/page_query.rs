@@ -1,4 +1,4 @@
-//! Pages of lists: the source of a page, its filters, and the rows that were found.
+//! Pages of lists: the source of a page, its filters, and its rows.
 use super::{NodeRef, Seq};
 use crate::model::gid::Gid;
 use crate::model::registry::{Direction, Relation, Type};
@@ -44,8 +44,8 @@ pub enum ListSource {
         /// Type of the nodes.
         ty: Type,
     },
-    /// All nodes of a type that belong to the workspaces of the viewer, each once, in the order of their gids: users
-    /// with a membership there, or nodes of one of the workspaces.
+    /// All nodes of a type in the viewer's workspaces, each once, in the order of their gids: users with a membership there, or
+    /// nodes of one of the workspaces.
     InViewerWorkspaces {
         /// Type of the nodes.
         ty: Type,
@@ -63,7 +63,7 @@ pub enum ListSource {
     Reactions {
         /// Index of the anchor.
         anchor: usize,
-        /// Relation of the edges to the users who like the anchor; the relation of its type replaces it.
+        /// Relation of the edges to the users who like the anchor; the relation of the anchor's type replaces it.
         likes: Relation,
     },
     /// The anchor alone.
@@ -154,7 +154,7 @@ pub struct LinkFilter {
     pub node: NodeRef,
     /// The link of the rows.
     pub by: RowLink,
-    /// True if the viewer need not see the node, which must then be in a workspace of theirs.
+    /// True if the viewer need not see the node, which must then be in one of the viewer's workspaces.
     pub unseen: bool,
 }
 
@@ -165,9 +165,9 @@ pub enum RowLink {
     Key(&'static str),
     /// The node is the workspace of the row.
     Workspace,
-    /// The node whose gid the row stores under the key has an edge of the relation to the node.
+    /// The node stored under the key has an edge of the relation to the node.
     Through(&'static str, Relation),
-    /// There is an edge of this relation, away from the row or towards it.
+    /// An edge of this relation leads from the row to the node, or the other way round.
     Edge(Relation, Direction),
 }
 
@@ -188,12 +188,12 @@ pub struct PageQuery {
     pub anchor_grants_access: bool,
     /// Number of rows that earlier pages of this walk read.
     pub rows_seen: u32,
-    /// Number of rows after which a walk is cut: the very-large-set limit.
+    /// Number of rows after which a walk is cut off: the very-large-set limit.
     pub row_cap: u32,
 }
 
 impl PageQuery {
-    /// Returns a query for the first `limit` rows of a list, without filters, in a walk that is not cut.
+    /// Returns a query for the first `limit` rows of a list, without filters and without a cap.
     #[must_use]
     pub const fn of(from: ListSource, open: bool, limit: usize) -> Self {
         Self {
@@ -218,7 +218,7 @@ pub struct PageRows {
     pub next: Option<Vec<i64>>,
     /// Bound of the walk, a commit sequence number.
     pub max_seq: Seq,
-    /// Number of rows that the walk has read so far, unreadable ones included.
+    /// Number of rows that the walk has read so far, including those that the viewer may not see.
     pub rows_seen: u32,
     /// True if the walk reached the cap and there are more rows.
     pub is_truncated: bool,

@@ -43,18 +43,17 @@ pub mod alias {
     pub fn invitation(person: Gid, workspace: Gid) -> String {
         format!("invitation:{person}:{workspace}")
     }
-    /// Returns the alias of the person who replaced a user that is gone.
+    /// Returns the alias of the person who replaced a removed user.
     #[must_use]
     pub fn heir(user: Gid) -> String {
         format!("heir:{user}")
     }
-    /// Returns the user of an alias that [`heir`] makes.
+    /// Returns the user in an alias from [`heir`].
     #[must_use]
     pub fn user_of_heir(key: &str) -> Option<Gid> {
         Gid::parse(key.strip_prefix("heir:")?)
     }
-    /// Returns the alias of the node that stands for a file: an attachment without a parent, which nobody sees. Copies of
-    /// the attachment share it.
+    /// Returns the alias of a file's node: an attachment without a parent, which nobody sees. Copies of the attachment share it.
     #[must_use]
     pub fn shared_file(file: Gid) -> String {
         format!("file:{file}")
@@ -84,13 +83,13 @@ pub struct EdgesOnDays {
     pub rel: Relation,
     /// Index of the node that has the first and the last day.
     pub days_of: usize,
-    /// Keys under which it has them.
+    /// Keys of the two days in that node.
     pub keys: [&'static str; 2],
     /// Most edges to read.
     pub limit: usize,
 }
 
-/// Everything that a request needs from the store, asked for at once. The answer is true of one commit.
+/// Everything that a request needs from the store, in one query. The answer is true of one commit.
 #[derive(Clone, Debug)]
 pub struct ReadQuery {
     /// User or service account of the request.
@@ -129,10 +128,10 @@ pub struct ReadQuery {
     pub page_plan: Option<Arc<Plan>>,
     /// Plans to follow from single nodes.
     pub plans: Vec<(usize, Arc<Plan>)>,
-    /// Nodes that the store does not have, such as events, with the plans to follow from them. The viewer may see them.
+    /// Nodes that are not in the store, such as events, with the plans to follow from them. The viewer may see them.
     pub external_nodes: Vec<(Arc<Node>, Arc<Plan>)>,
-    /// Commit that the view must show, if any state from that commit on will do. A store that knows the state after it
-    /// may then answer without a look for later commits; others show the last state, as always.
+    /// Commit that the view must show, if any state from that commit on is acceptable. A store that knows that state may then
+    /// answer without looking for later commits; other stores show the last state, as always.
     pub min_seq: Option<Seq>,
     /// Interrupt of the load, and of the work on its result: see [`ReadView`](super::ReadView).
     pub interrupt: MaybeInterrupt,
@@ -198,8 +197,8 @@ impl ReadQuery {
         self.incoming_edges.push((at, rel, limit));
         self
     }
-    /// Adds the first edges of a relation that end at a node, from the day that another node has under the first key to
-    /// that under the second; and their sources.
+    /// Adds the first edges of a relation that end at a node, with their sources, for the days between two days of another node,
+    /// stored under these keys.
     #[must_use]
     pub fn on_days(
         mut self,

@@ -23,8 +23,7 @@ pub struct ReadView {
     pub rows: PageRows,
     /// Interrupt of the work on the view: that of the query.
     pub interrupt: MaybeInterrupt,
-    /// Number of steps that the load took, of some hundred nanoseconds each. Query and data decide it, whatever store
-    /// answers.
+    /// Number of steps of the load, of some hundred nanoseconds each. It depends on query and data, not on the store.
     pub steps: u64,
     pub(crate) nodes: FxHashMap<Gid, Arc<Node>>,
     pub(crate) levels: FxHashMap<Gid, Level>,
@@ -36,11 +35,11 @@ pub struct ReadView {
     pub(crate) progress: FxHashMap<Gid, f64>,
     pub(crate) singles: Vec<Edge>,
     pub(crate) heights: FxHashMap<Gid, usize>,
-    /// Persons who replaced users that are gone, by the gids of the users.
+    /// Persons who replaced removed users, by the gids of the users.
     pub(crate) heirs: FxHashMap<Gid, Gid>,
 }
 
-/// A band of edges from one node, all with relations in `lo..=hi`.
+/// Run of edges from one node: all with relations in `lo..=hi`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeBand {
     pub(crate) lo: Relation,
@@ -51,7 +50,7 @@ pub(crate) struct EdgeBand {
     pub(crate) heads: bool,
 }
 
-/// Number of edges that the read of one record usually has.
+/// Number of edges in the usual read of one record.
 const EDGES_USUAL: usize = 64;
 
 /// Returns a map with room for the nodes of one record, so that it does not grow step by step.
@@ -97,7 +96,7 @@ impl ReadView {
             .find(|(r, _)| r == name)
             .and_then(|(_, gid)| *gid)
     }
-    /// Returns the person who replaced a user that is gone; for every other node, its own gid.
+    /// Returns the person who replaced a removed user; for every other node, its own gid.
     #[must_use]
     #[inline]
     pub fn heir(&self, gid: Gid) -> Gid {
@@ -135,14 +134,14 @@ impl ReadView {
     pub fn links(&self, gid: Gid, rel: Relation) -> &[Edge] {
         self.edges.get(self.span(gid, rel)).unwrap_or_default()
     }
-    /// Returns the range of those edges; edges that are loaded later come after them.
+    /// Returns the range of these edges; edges that are loaded later come after them.
     pub(crate) fn span(&self, gid: Gid, rel: Relation) -> std::ops::Range<usize> {
         let Some(band) = self.out.get(&gid) else {
             return 0..0;
         };
         let start = band.start as usize;
         let run = self.edges.get(start..band.end as usize).unwrap_or_default();
-        // Bands are short and sorted by relation.
+        // Runs are short and sorted by relation.
         let from = run.iter().take_while(|e| e.rel < rel).count();
         let len = run.iter().skip(from).take_while(|e| e.rel == rel).count();
         start + from..start + from + len
@@ -165,8 +164,8 @@ impl ReadView {
             .into_iter()
             .find(|e| e.src == source && e.rel == rel && e.dst == target)
     }
-    /// Returns the nodes that edges of a relation lead to from a node, itself included, each once; `None` if they were
-    /// not all loaded, because there are too many.
+    /// Returns the nodes that edges of a relation lead to from a node, itself included, each once; `None` if they are too many to
+    /// be all loaded.
     #[must_use]
     pub fn reached(&self, from: Gid, rel: Relation) -> Option<Vec<Gid>> {
         let mut seen = FxHashSet::from_iter([from]);

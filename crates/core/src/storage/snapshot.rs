@@ -1,8 +1,7 @@
 //! Primitives that a store offers for loading and committing.
 //!
-//! [`crate::engine::load`] and [`crate::engine::apply`] hold the logic that stores have in common: following plans,
-//! access filtering, page bounds, list positions, trashing subtrees. A store maps these primitives to its own reads and
-//! writes and nothing else.
+//! [`crate::engine::load`] and [`crate::engine::apply`] hold the logic common to all stores: following plans, access filtering,
+//! page bounds, list positions, trashing subtrees. A store only maps these primitives to its own reads and writes.
 use crate::audit::AuditRow;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::{Edge, Seq};
@@ -36,7 +35,7 @@ pub enum InOutItem {
     Out(Edge),
 }
 
-/// Scan for nodes of one type in one workspace that have some words, in the order of their gids.
+/// Scan for nodes of one type in one workspace that have all of some words, in the order of their gids.
 #[derive(Clone, Copy, Debug)]
 pub struct WordScan<'w> {
     /// Workspace, or `None` for nodes that belong to none.
@@ -45,7 +44,7 @@ pub struct WordScan<'w> {
     pub ty: Type,
     /// Words that a node must have.
     pub words: &'w WordQuery,
-    /// True if only names are searched, even where the query says otherwise.
+    /// True if only names are searched, even if the query says otherwise.
     pub names: bool,
     /// True if the order is from the greatest gid to the least.
     pub descending: bool,
@@ -70,13 +69,12 @@ pub struct PrefixList<'w> {
     pub limit: usize,
 }
 
-/// One consistent state of the graph. Trashed nodes are not seen, and neither are edges to or from them where a method
-/// says "live".
+/// One consistent state of the graph. Trashed nodes are invisible, and so are edges to or from them in methods that say "live".
 pub trait Snapshot {
     /// Returns the last commit that this state shows.
     ///
     /// # Errors
-    /// Returns an error if the store fails; so for every method.
+    /// Returns an error if the store fails; the same holds for every method.
     fn seq(&mut self) -> Result<Seq, GraphStoreError>;
     /// Returns the live node with this alias.
     ///
@@ -88,9 +86,9 @@ pub trait Snapshot {
     /// # Errors
     /// Returns an error if the store fails.
     fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError>;
-    /// Visits edges from `src` with relations in `lo..=hi` to live nodes, in the order of (rel, dst), each with its
-    /// target read to this depth or deeper. At depth [`Depth::Edge`] the targets are not read: edges to nodes that are
-    /// not live may be among them, and `seq` may be 0.
+    /// Visits edges from `src` with relations in `lo..=hi` to live nodes, in the order of (rel, dst), each with its target read
+    /// to this depth or deeper. At depth [`Depth::Edge`] the targets are not read: edges to trashed nodes may be included, and
+    /// `seq` may be 0.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -175,7 +173,7 @@ pub trait Snapshot {
         }
         Ok(())
     }
-    /// Returns the edge into `dst`, live or not, that comes last before (rank, source).
+    /// Returns the last edge into `dst`, live or not, before (rank, source).
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -190,8 +188,8 @@ pub trait Snapshot {
     /// # Errors
     /// Returns an error if the store fails.
     fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError>;
-    /// Visits live nodes of a type in a workspace with gids above `after`, in that order, each with the commit that
-    /// created it. Tasks are found by their index entries; stories are not kept in such lists.
+    /// Visits live nodes of a type in a workspace with gids above `after`, in that order, each with the commit that created it.
+    /// Tasks are found by their index entries; stories are not in such lists.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -204,10 +202,10 @@ pub trait Snapshot {
         depth: Depth,
         each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError>;
-    /// Visits live nodes with a value of a custom field whose key is in `from..=to`, in the order of (key, node), after
-    /// the given pair. [`crate::storage::custom_field_index`] defines the keys. Search by custom field uses this: a
-    /// number above 3 is `from` its successor, "starts with" is [`IndexKey::prefix_range`], "contains" tests each key
-    /// of the field. A node with several keys in the range comes once for each.
+    /// Visits live nodes with a value of a custom field whose key is in `from..=to`, in the order of (key, node), after the given
+    /// pair. [`crate::storage::custom_field_index`] defines the keys. Search by custom field uses this: a number above 3 is
+    /// `from` its successor, "starts with" is [`IndexKey::prefix_range`], "contains" tests each key of the field. A node with
+    /// several keys in the range is visited once for each.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -219,8 +217,7 @@ pub trait Snapshot {
         limit: usize,
         each: &mut dyn FnMut(IndexKey, Gid),
     ) -> Result<(), GraphStoreError>;
-    /// Returns the keys that a node has for a custom field, in order; none when it has no value. The node may be live
-    /// or not.
+    /// Returns the keys that a node has for a custom field, in order; none if it has no value. The node need not be live.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -235,7 +232,8 @@ pub trait Snapshot {
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError>;
-    /// Visits some nodes, those of a type in a workspace that have an index entry, each with the time of its last change.
+    /// Visits those of some nodes that are of a type, in a workspace and have an index entry, each with the time of its last
+    /// change.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -253,8 +251,8 @@ pub trait Snapshot {
         }
         Ok(())
     }
-    /// Visits nodes of a type in a workspace with index entries in a list, at most `limit`, in no order; each with the
-    /// value of its entry in a column, if the list [gives](EntryList::gives) that.
+    /// Visits nodes of a type in a workspace with index entries in a list, at most `limit`, in no order; each with the value of
+    /// its entry in a column, if the list [gives](EntryList::gives) it.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -279,15 +277,15 @@ pub trait Snapshot {
     /// Visits index entries by the value of a column.
     ///
     /// # Errors
-    /// Returns an error if the store fails, or index entries are not kept in the order of this column.
+    /// Returns an error if the store fails, or does not keep index entries in the order of this column.
     fn scan_index_entries(
         &mut self,
         scan: &EntryScan,
         each: &mut dyn FnMut(IndexEntry),
     ) -> Result<(), GraphStoreError>;
-    /// Visits nodes that have a word with this prefix, by the last index entry that was written for each, in no order.
-    /// A node with several such words comes once for each of them. A row that was read of a part which is not searched
-    /// comes with false, so that what was read can be counted.
+    /// Visits nodes that have a word with this prefix, by the index entry last written for each, in no order. A node with several
+    /// such words is visited once for each of them. Rows of parts that are not searched are visited with false, so that they can
+    /// be counted as read.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -296,10 +294,10 @@ pub trait Snapshot {
         list: &PrefixList<'_>,
         each: &mut dyn FnMut(Gid, bool),
     ) -> Result<(), GraphStoreError>;
-    /// Visits nodes that have all of some words, by the last index entry that was written for each.
+    /// Visits nodes that have all of some words, by the index entry last written for each.
     ///
     /// # Errors
-    /// Returns an error if the store fails. A transaction may refuse: it need not find its own writes.
+    /// Returns an error if the store fails. A transaction may refuse, since it need not find its own writes.
     fn scan_words(
         &mut self,
         scan: &WordScan<'_>,
@@ -307,13 +305,12 @@ pub trait Snapshot {
     ) -> Result<(), GraphStoreError>;
 }
 
-/// A state that is being changed. Reads see the writes before them. Nothing is kept unless the whole transaction
-/// succeeds.
+/// A state that is being changed. Reads see the writes before them. All writes are lost unless the whole transaction succeeds.
 pub trait Transaction: Snapshot {
     /// Writes a node, new or next version. `seq` is the commit.
     ///
     /// # Errors
-    /// Returns an error if the store fails; so for every method.
+    /// Returns an error if the store fails; the same holds for every method.
     fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), GraphStoreError>;
     /// Marks a node trashed.
     ///
@@ -325,7 +322,7 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// Returns an error if the store fails.
     fn put_edge(&mut self, edge: &Edge) -> Result<(), GraphStoreError>;
-    /// Removes an edge; false if it was not there.
+    /// Removes an edge; false if it did not exist.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -335,13 +332,13 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// Returns an error if the alias is taken, or the store fails.
     fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError>;
-    /// Takes an alias from a node; nothing happens if the node does not have it.
+    /// Removes an alias from a node; has no effect if the node does not have it.
     ///
     /// # Errors
     /// Returns an error if the store fails.
     fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError>;
-    /// Replaces the keys that a node has for a custom field in the index that
-    /// [`Snapshot::scan_values`] reads; a key given twice counts once.
+    /// Replaces the keys that a node has for a custom field in the index that [`Snapshot::scan_values`] reads; duplicate keys
+    /// count once.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -371,7 +368,7 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// Returns an error if the store fails.
     fn append_audit_row(&mut self, row: AuditRow) -> Result<(), GraphStoreError>;
-    /// Returns the name of an app; `None` if there is no such app, or the store does not know the names of apps.
+    /// Returns the name of an app; `None` if the app does not exist, or the store does not know the names of apps.
     ///
     /// # Errors
     /// Returns an error if the store fails.

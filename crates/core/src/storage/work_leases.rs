@@ -1,4 +1,4 @@
-//! Leases on work that only one of the nodes that share a store may do at a time.
+//! Leases on work that only one of the nodes sharing a store may do at a time.
 use super::GraphStoreError;
 use async_trait::async_trait;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ pub enum SharedWork {
     AuditSigning,
     /// The first start of a new store: its first users and workspaces.
     FirstStart,
-    /// Removing what is over: codes, sessions, jobs, files.
+    /// Removing expired data: codes, sessions, jobs, files.
     Maintenance,
 }
 
@@ -40,15 +40,15 @@ impl SharedWork {
 /// Lease of this node on some work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorkLease {
-    /// Epoch: another number whenever another node had the lease in between.
+    /// Epoch: it changes whenever another node had the lease in between.
     pub epoch: u64,
-    /// End of the lease by this machine's monotonic clock, counted from before the store was asked. `None`: it never
-    /// ends, because this process alone has the store.
+    /// End of the lease by this machine's monotonic clock, counted from before the request to the store. `None`: it never ends,
+    /// because only this process uses the store.
     pub until: Option<Instant>,
 }
 
 impl WorkLease {
-    /// Lease of a process that alone has the store.
+    /// Lease of the only process that uses the store.
     pub const PERMANENT: Self = Self {
         epoch: 0,
         until: None,
@@ -63,12 +63,12 @@ impl WorkLease {
 
 /// Port: leases on shared work, by the time of the store.
 ///
-/// A lease saves work that would be done twice. It does not make a late holder harmless: each write of such work is
-/// conditional on what the work began with.
+/// A lease avoids doing work twice. It does not make a late holder harmless: each write of such work is conditional on the state
+/// with which the work began.
 #[async_trait]
 pub trait WorkLeases: Send + Sync {
-    /// Takes the lease on some work, or renews it, at an instant of this machine's monotonic clock. Returns `None`
-    /// while another node holds it.
+    /// Takes or renews the lease on some work, at an instant of this machine's monotonic clock. Returns `None` while another node
+    /// holds it.
     ///
     /// # Errors
     /// Fails if the store fails; a lease that is held then still ends at its time.
@@ -85,7 +85,7 @@ pub trait WorkLeases: Send + Sync {
     async fn release(&self, work: SharedWork) -> Result<(), GraphStoreError>;
 }
 
-/// Leases of a process that alone has the store: all are held, always, at no cost.
+/// Leases of the only process that uses the store: it always holds all of them, at no cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PermanentLeases;
 

@@ -1,17 +1,17 @@
-//! Examples of requests and replies. A test of the API sends each request and writes down its reply.
+//! Examples of requests and replies. A test of the API sends each request and records its reply.
 use serde_json::{Map, Value};
 
 /// Examples of all operations, by their ids: `path`, `query` and `body` of the request, `status` and `reply`.
 pub(super) struct Examples(Map<String, Value>);
 
 impl Examples {
-    /// Reads the examples, whose text is a part of the program.
+    /// Reads the examples, whose text is part of the program.
     pub(super) fn read() -> Self {
-        // A test finds an operation without one.
+        // A test finds operations without an example.
         Self(serde_json::from_str(include_str!("examples.json")).unwrap_or_default())
     }
 
-    /// Adds the example of an operation to the object that describes it.
+    /// Adds the example of an operation to the operation object.
     pub(super) fn add_to(&self, id: &str, described: &mut Value) {
         let Some(example) = self.0.get(id) else {
             return;

@@ -1,4 +1,4 @@
-//! The operation objects: parameters, request body, responses and what a token needs.
+//! The operation objects: parameters, request body, responses and the required rights of a token.
 use super::responses;
 use super::schemas::{Schemas, input_schema, written_fields};
 use crate::method::Method;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use workgraph_core::model::resources::resource;
 
-/// Largest page, and the size of a page where none is asked for, if pages are asked for.
+/// Largest page, and the default size of a page, for requests with pages.
 const LIMIT_MAX: u16 = 100;
 
 /// Returns the tag of an operation: the records that it is about.
@@ -20,8 +20,7 @@ pub(super) fn tag(operation: &Operation) -> String {
     capitalised(&word.replace('_', " "))
 }
 
-/// Returns the operation object of a row at one of its paths; the first is the row's own, the others are for old
-/// clients.
+/// Returns the operation object of a row at one of its paths: the row's own, which comes first, or one for old clients.
 pub(super) fn describe(
     operation: &'static Operation,
     path: &str,
@@ -119,7 +118,7 @@ fn capitalised(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the sentences about limits of an operation.
+/// Returns the sentences about the limits of an operation.
 fn notes(operation: &Operation) -> Vec<&'static str> {
     let mut out = Vec::new();
     if operation.paid_only.is_some() {
@@ -250,7 +249,7 @@ fn request_body(operation: &Operation, path: &str, schemas: &mut Schemas) -> Opt
             required.extend(input.required_fields());
         }
     }
-    // The record describes what the operation reads from it itself, too.
+    // The record also describes the fields that the operation itself reads from it.
     properties.retain(|name, _| !written.contains(name.as_str()));
     let mut content = Map::new();
     if !files.is_empty() {
@@ -274,7 +273,7 @@ fn request_body(operation: &Operation, path: &str, schemas: &mut Schemas) -> Opt
         "properties": { "data": data },
     });
     content.insert("application/json".to_owned(), json!({ "schema": schema }));
-    // An action that needs no input needs no body.
+    // An action without required input needs no body.
     let is_needed = !required.is_empty() || operation.response != ResponseKind::Empty;
     Some(json!({ "required": is_needed, "content": content }))
 }

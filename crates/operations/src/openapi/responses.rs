@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::resource;
 
-/// Errors that every operation may answer with: status, name of the component, meaning.
+/// Errors that every operation may return: status, name of the component, meaning.
 const ERRORS: &[(u16, &str, &str)] = &[
     (
         400,
@@ -170,7 +170,7 @@ fn body(operation: &Operation, schemas: &mut Schemas) -> Value {
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
-/// Returns the schema of a record of a type, or of one of those that come in the same replies.
+/// Returns the schema of a record of a type, or of one of its variants in the same replies.
 fn record(ty: Type, schemas: &mut Schemas) -> Value {
     let variants = resource(ty).variants;
     if variants.is_empty() {

@@ -1,4 +1,4 @@
-//! Schemas of records, of what a body may write, and of inputs.
+//! Schemas of records, of writable fields, and of inputs.
 use crate::operation::inputs::{InputDef, InputType, RecordFields};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use workgraph_core::model::resources::resource;
 pub(super) struct Schemas(BTreeMap<String, Value>);
 
 impl Schemas {
-    /// Returns the reference to the schema of a record, and adds it with all that it links to.
+    /// Returns the reference to the schema of a record, after adding it with everything that it links to.
     pub(super) fn record(&mut self, ty: Type) -> Value {
         let name = type_name(ty);
         if !self.0.contains_key(&name) {
@@ -22,7 +22,7 @@ impl Schemas {
         reference(&name)
     }
 
-    /// Returns the reference to the schema of the fields that a body may write, and adds it.
+    /// Returns the reference to the schema of the fields that a body may write, after adding it.
     pub(super) fn written(&mut self, fields: RecordFields) -> Value {
         let suffix = if fields.creating { "Create" } else { "Update" };
         let name = format!("{}{suffix}", type_name(fields.ty));
@@ -36,7 +36,7 @@ impl Schemas {
         reference(&name)
     }
 
-    /// Returns all schemas, those of errors too.
+    /// Returns all schemas, including those of errors.
     pub(super) fn into_components(self) -> Value {
         let mut all: Map<String, Value> = self.0.into_iter().collect();
         all.insert(
@@ -78,7 +78,7 @@ impl Schemas {
         out
     }
 
-    /// Returns the schema of the value that a record has.
+    /// Returns the schema of a field's value in a record.
     fn sent_value(&mut self, def: &FieldDef) -> Value {
         let value = match def.value_type {
             ValueType::One(types) => {
@@ -106,7 +106,7 @@ fn type_name(ty: Type) -> String {
         first.to_ascii_uppercase() + rest
     };
     let name: String = words.map(capital).collect();
-    // Two types of exports and of memberships have names of their own, but share the one that clients see.
+    // Two types of exports and of memberships have names of their own, but clients see the same name for both.
     let shares = |other: &&Type| **other != ty && resource(**other).name == resource(ty).name;
     match Type::ALL.iter().find(shares) {
         Some(_) => format!("{ty:?}"),
@@ -134,7 +134,7 @@ fn described(mut schema: Value, def: &FieldDef) -> Value {
     schema
 }
 
-/// Returns the schema of a value that is no link.
+/// Returns the schema of a value that is not a link.
 fn plain_value(def: &FieldDef, written: bool) -> Value {
     match def.value_type {
         ValueType::Text(max) if written => json!({ "type": "string", "maxLength": max }),
@@ -160,7 +160,7 @@ fn may_be_null(def: &FieldDef) -> bool {
         )
 }
 
-/// Allows null beside the values of a schema.
+/// Allows null in addition to the values of a schema.
 fn or_null(mut schema: Value, nullable: bool) -> Value {
     let Value::Object(out) = &mut schema else {
         return schema;
@@ -192,7 +192,7 @@ pub(super) fn written_fields(fields: RecordFields) -> impl Iterator<Item = &'sta
     written.map(|def| def.name)
 }
 
-/// Returns the schema of the value that a body has for a field.
+/// Returns the schema of a field's value in a body.
 fn written_value(def: &FieldDef) -> Value {
     let gid = json!({ "type": "string" });
     if let FieldSource::Values(_) = def.source {

@@ -9,10 +9,10 @@
 //! ```
 //!
 //! # Inputs of an operation
-//! A struct has the values of one operation. [`OperationInput::INPUTS`] lists their declarations, and
-//! [`OperationInput::read`] asks the [`InputReader`] for each of them. A test runs `read` with a reader that records
-//! what it is asked for, and compares that with `INPUTS`. Required inputs, the filters of lists and the documents are
-//! computed from `INPUTS`; no row of the table names an input again.
+//! A struct holds the inputs of one operation. [`OperationInput::INPUTS`] lists their declarations, and [`OperationInput::read`]
+//! reads each of them from the [`InputReader`]. A test runs `read` with a recording reader, and compares the recorded inputs with
+//! `INPUTS`. Required inputs, the filters of lists and the documents are computed from `INPUTS`; rows of the table do not name
+//! inputs again.
 //!
 //! # Rows
 //! The handler of a row is a pair of functions that take the struct:
@@ -21,23 +21,22 @@
 //! create("createTag", "/tags", Type::Tag, &Steps::new(create_tag_needs, create_tag))
 //! ```
 //!
-//! The executor has the inputs read once ([`Prepare::prepare`]), before the first load. The result lives as long as the
-//! request: a decision that is made again after a conflict reads nothing again. Lists and searches need no second step,
-//! so they are read and described at once, without an allocation ([`Described`]).
+//! The executor has the inputs read once ([`Prepare::prepare`]), before the first load. The result lives as long as the request:
+//! a decision that is repeated after a conflict does not read the inputs again. Lists and searches need no second step, so they
+//! are read and described at once, without an allocation ([`Described`]).
 //!
 //! # Order of errors
-//! Errors of the request as a whole come first: the form of the query and body, then required inputs that are missing.
-//! `read` reports errors in the order in which it asks. An error that only a caller with access may learn is kept in a
-//! [`Deferred`], and reported where the decision takes the value.
+//! Errors of the request as a whole come first: the form of the query and body, then missing required inputs. `read` reports
+//! errors in the order in which it reads. An error that only a caller with access may see is kept in a [`Deferred`], and reported
+//! when the decision takes the value.
 //!
 //! # Nodes
-//! An input that names a node is a [`Named`]: the reference with its declaration. One function of the request context
-//! finds the node of any of them; the declaration has the types that are accepted, and the place decides about the
-//! error (404 for a path, 400 elsewhere). An input may stand in the body of one row and in the path of another
-//! ([`Input::or_in_path`]).
+//! An input that names a node is a [`Named`]: the reference with its declaration. One function of the request context finds the
+//! node of any of them; the declaration has the accepted types, and the place determines the error (404 for a path, 400
+//! elsewhere). An input may be in the body of one row and in the path of another ([`Input::or_in_path`]).
 //!
 //! # Fields of records
-//! The fields of a record are declared by its type in the registry. A struct has them as one member, which is read by
+//! The fields of a record are declared by its type in the registry. A struct has them as one member, read by
 //! [`Input::new_record`], [`Input::changed_record`] or [`Input::updated_record`].
 //!
 //! [`Prepare::prepare`]: crate::operation::steps::Prepare::prepare
@@ -56,7 +55,7 @@ pub use values::{Deferred, Named, RecordUpdate};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 
-/// The part of a request in which an input stands.
+/// The part of a request that contains an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InputPlace {
     /// A segment of the path.
@@ -70,14 +69,13 @@ pub enum InputPlace {
 /// The type of an input, with its bounds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum InputType {
-    /// A gid of a node of one of these types, or of any type if there are none; for users also an e-mail address or
-    /// `me`.
+    /// A gid of a node of one of these types, or of any type if the list is empty; for users also an e-mail address or `me`.
     Node(&'static [Type]),
     /// Several nodes of these types: an array, or text separated by commas.
     Nodes(&'static [Type]),
-    /// A text of at most so many characters.
+    /// A text of at most this many characters.
     Text(u32),
-    /// A text of at most so many different words, which are looked for.
+    /// A text of at most this many different words to search for.
     Terms(usize),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -93,7 +91,7 @@ pub enum InputType {
     Day,
     /// An instant, as in `2026-01-31T12:00:00Z`; `now` is accepted, too.
     Instant,
-    /// A text that an earlier response had.
+    /// A text from an earlier response.
     Token,
     /// A JSON object or array with parts of its own; the documentation names them.
     Structure,
@@ -108,7 +106,7 @@ pub enum InputType {
 pub struct RecordFields {
     /// The type of the record.
     pub ty: Type,
-    /// True if the record is created, so that fields count that are never written again.
+    /// True if the record is created, so that fields that are writable only then are included.
     pub creating: bool,
     /// Fields that must be given.
     pub required: &'static [&'static str],
@@ -117,19 +115,20 @@ pub struct RecordFields {
 /// The declaration of an input, without the type of its value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct InputDef {
-    /// The name in the request. The fields of a record have the name `data`. A family of parameters has gaps in braces.
+    /// The name in the request. The fields of a record have the name `data`. The name of a family of parameters has placeholders
+    /// in braces.
     pub name: &'static str,
-    /// The part of the request in which it stands.
+    /// The part of the request that contains it.
     pub place: InputPlace,
     /// True if a request without it is an error.
     pub required: bool,
-    /// True if null counts as given.
+    /// True if null is accepted as a value.
     pub nullable: bool,
     /// The type with its bounds.
     pub ty: InputType,
     /// One sentence: the meaning of the input.
     pub doc: &'static str,
-    /// The path parameter that replaces it in rows with that parameter. It may have an alternative, too.
+    /// The path parameter that replaces it in rows with that parameter. That one may have an alternative, too.
     pub path_alternative: Option<&'static InputDef>,
 }
 
@@ -153,7 +152,7 @@ impl InputDef {
         }
     }
 
-    /// Returns true if the name has gaps, as in `custom_fields.{custom_field_gid}.{test}`: it stands for many parameters.
+    /// Returns true if the name has placeholders, as in `custom_fields.{custom_field_gid}.{test}`: it covers many parameters.
     #[must_use]
     pub fn is_family(&self) -> bool {
         self.name.contains('{')
@@ -215,7 +214,7 @@ impl<T> Input<T> {
         self
     }
 
-    /// Makes null count as given.
+    /// Accepts null as a value.
     #[must_use]
     pub const fn nullable(mut self) -> Self {
         self.def.nullable = true;
@@ -225,7 +224,7 @@ impl<T> Input<T> {
 
 /// The inputs of an operation, as a struct.
 pub trait OperationInput: Sized + Send + Sync + 'static {
-    /// The declarations of all inputs that [`read`](Self::read) asks for.
+    /// The declarations of all inputs that [`read`](Self::read) reads.
     const INPUTS: &'static [&'static InputDef];
 
     /// Reads the inputs of a request.
@@ -235,7 +234,7 @@ pub trait OperationInput: Sized + Send + Sync + 'static {
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError>;
 }
 
-/// The inputs of an operation that has none.
+/// The inputs of an operation without inputs.
 impl OperationInput for () {
     const INPUTS: &'static [&'static InputDef] = &[];
     fn read(_: &InputReader<'_>) -> Result<Self, DomainError> {

@@ -1,4 +1,4 @@
-//! Requests that the API carries out by itself: on other stores than that of nodes, or as requests of their own.
+//! Requests that the API handles itself: on stores other than that of nodes, or as separate requests.
 use super::inputs::{Deferred, Named};
 use serde_json::Value;
 use workgraph_core::Gid;
@@ -45,7 +45,7 @@ pub struct CreateWebhook {
 pub struct UpdateWebhook {
     /// The webhook.
     pub webhook: Named<Gid>,
-    /// The new filters, as JSON; `None` if they stay.
+    /// The new filters, as JSON; `None` if they do not change.
     pub filters: Option<Value>,
 }
 
@@ -74,10 +74,10 @@ pub struct ListEvents {
 pub struct ListAuditLog {
     /// The workspace.
     pub workspace: Named<Gid>,
-    /// The query of the log, as far as the request says; its page has no limit yet.
+    /// The query of the log, as far as the request determines it; its page has no limit yet.
     pub query: Deferred<AuditQuery>,
 }
 
-/// The actions of a batch. A malformed action is an outcome of the batch, not an error of it.
+/// The actions of a batch. A malformed action is an outcome of the batch, not an error of the whole batch.
 #[derive(Clone, Debug)]
 pub struct BatchActions(pub Vec<Result<BatchAction, BatchActionError>>);

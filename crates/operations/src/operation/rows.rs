@@ -83,7 +83,7 @@ pub const fn delete(id: &'static str, path: &'static str, level: Level) -> Opera
     )
 }
 
-/// Responds with the record that is chosen from what was read.
+/// Responds with a record that is chosen from the read view.
 #[must_use]
 pub const fn read<T: OperationInput>(
     id: &'static str,
@@ -95,7 +95,7 @@ pub const fn read<T: OperationInput>(
     with_inputs::<T>(row(id, Method::Get, path, ResponseKind::Record(ty), run))
 }
 
-/// Lists the nodes that are described.
+/// Lists the nodes of a description.
 #[must_use]
 pub const fn computed_list<T: OperationInput>(
     id: &'static str,
@@ -154,7 +154,7 @@ pub const fn update<T: OperationInput>(
     with_inputs::<T>(row(id, Method::Put, path, ResponseKind::Record(ty), run))
 }
 
-/// Carries out the action that the path names.
+/// Performs the action that the path names.
 #[must_use]
 pub const fn action<T: OperationInput>(
     id: &'static str,
@@ -187,7 +187,7 @@ pub const fn audit_log<T: OperationInput>(
     with_inputs::<T>(row(id, Method::Get, path, ResponseKind::AuditLog, run))
 }
 
-/// Carries out an action on webhooks.
+/// Performs an action on webhooks.
 #[must_use]
 pub const fn webhooks<T: OperationInput>(
     id: &'static str,
@@ -200,7 +200,7 @@ pub const fn webhooks<T: OperationInput>(
     with_inputs::<T>(row(id, method, path, answer, run))
 }
 
-/// Carries out the actions of its body.
+/// Performs the actions in its body.
 #[must_use]
 pub const fn batch(id: &'static str, path: &'static str) -> Operation {
     let run = Handler::Batch;

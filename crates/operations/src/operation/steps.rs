@@ -11,7 +11,7 @@ pub type DecideFn<T, D> = fn(&RequestContext<'_>, &ReadView, &T) -> Result<D, Do
 /// Function that describes a read of several nodes.
 pub type DescribeFn<T, R> = fn(&RequestContext<'_>, &T) -> Result<R, DomainError>;
 
-/// The two steps of an operation with inputs `T`: its read query, and its decision `D` from what was read.
+/// The two steps of an operation with inputs `T`: its read query, and its decision `D` from the read view.
 #[derive(Debug)]
 pub struct Steps<T: 'static, D: 'static> {
     needs: NeedsFn<T>,
@@ -31,7 +31,7 @@ pub trait Prepare<D>: Send + Sync {
     /// Reads the inputs of a request.
     ///
     /// # Errors
-    /// Fails when an input is missing or malformed.
+    /// Fails if an input is missing or malformed.
     fn prepare(
         &'static self,
         inputs: &InputReader<'_>,
@@ -43,12 +43,12 @@ pub trait Prepared<D>: Send + Sync {
     /// Returns the read query.
     ///
     /// # Errors
-    /// Fails when the inputs do not fit together.
+    /// Fails if the inputs do not fit together.
     fn needs(&self, call: &RequestContext<'_>) -> Result<ReadQuery, DomainError>;
     /// Decides from the read view.
     ///
     /// # Errors
-    /// Fails when the caller may not do it, or the inputs do not fit the data.
+    /// Fails if the caller may not do it, or the inputs do not fit the data.
     fn decide(&self, call: &RequestContext<'_>, view: &ReadView) -> Result<D, DomainError>;
 }
 
@@ -96,12 +96,12 @@ pub trait Described<R>: Send + Sync {
     /// Reads the inputs of a request.
     ///
     /// # Errors
-    /// Fails when an input is missing or malformed.
+    /// Fails if an input is missing or malformed.
     fn read_inputs(&self, inputs: &InputReader<'_>) -> Result<(), DomainError>;
     /// Reads the inputs of a request and describes the list or search.
     ///
     /// # Errors
-    /// Fails when an input is missing or malformed, or the inputs do not fit together.
+    /// Fails if an input is missing or malformed, or the inputs do not fit together.
     fn describe(&self, call: &RequestContext<'_>) -> Result<R, DomainError>;
 }
 

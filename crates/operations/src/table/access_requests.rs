@@ -77,7 +77,7 @@ const NEW_MESSAGE: Input<String> = Input::text(
     "The message to those who administer the target.",
 );
 
-/// A project or portfolio, and perhaps a user.
+/// A project or portfolio, and optionally a user.
 struct ListRequests {
     target: Named<Gid>,
     user: Option<Named<NodeRef>>,
@@ -96,7 +96,7 @@ impl OperationInput for ListRequests {
 fn list(call: &RequestContext<'_>, input: &ListRequests) -> Result<ListRequest, DomainError> {
     let mut query = call.read_query();
     let target = query.add_ref(input.target.node);
-    // Rows come from the user if there is one, whose own requests are shown without access to the target.
+    // If a user is given, the rows come from the user, whose own requests are shown without access to the target.
     let (anchor, dir, named) = match &input.user {
         None => (target, Direction::Out, input.target.input),
         Some(user) => (query.add_ref(user.node.clone()), Direction::In, user.input),

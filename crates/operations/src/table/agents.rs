@@ -1,4 +1,4 @@
-//! Agents of a workspace. Nothing makes any, so the list is empty.
+//! Agents of a workspace. Nothing creates any, so the list is empty.
 use crate::operation::{ListDefinition, Operation, get, list};
 use workgraph_core::model::registry::Type;
 

@@ -28,7 +28,7 @@ pub static ALLOCATIONS: &[Operation] = &[
 const RECORD: &str = "/allocations/{allocation_gid}";
 const PREMIUM: &str = "Allocations are not available for free users.";
 
-/// The family of allocations, which is their list, too.
+/// The family of allocations; it is also their list.
 struct Allocations;
 
 impl RecordFamily for Allocations {

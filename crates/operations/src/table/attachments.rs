@@ -144,9 +144,9 @@ fn attachments(
 /// Content of an attachment.
 #[derive(Clone)]
 enum Content {
-    /// A file that is stored already.
+    /// A file that is already stored.
     File(UploadedFile),
-    /// The address of a link, and true if it is to be connected to the app.
+    /// The address of a link, and true if it should be connected to the app.
     Link(String, bool),
 }
 
@@ -224,7 +224,7 @@ fn create_attachment_needs(
     })
 }
 
-/// Returns the level that attaching to an object, and removing one's own attachments from it, needs.
+/// Returns the level needed to attach to an object, and to remove one's own attachments from it.
 fn least_level(parent: Option<&Node>) -> Level {
     match parent {
         Some(node) if node.ty == Type::Task => Level::Commenter,
@@ -309,7 +309,7 @@ fn connecting_app(call: &RequestContext<'_>, parent: &Node) -> Result<u64, Domai
     })
 }
 
-/// Sets a task's `modified_at` to the present time.
+/// Sets a task's `modified_at` to the current time.
 fn touch(work: &mut ChangeBuilder<'_>, node: &Node) {
     let mut task = Draft::edit(node);
     task.set(task::MODIFIED_AT, work.now);

@@ -1,4 +1,4 @@
-//! Budgets of projects: the time or cost that they may take, with what was planned and spent.
+//! Budgets of projects: the time or cost that they may take, with the planned and spent amounts.
 use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, project_parent};
 use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
@@ -26,7 +26,7 @@ pub static BUDGETS: &[Operation] = &[
 const RECORD: &str = "/budgets/{budget_gid}";
 const PREMIUM: &str = "Budgets are not available for free users.";
 
-/// The family of budgets, which is their list, too.
+/// The family of budgets; it is also their list.
 struct Budgets;
 
 impl RecordFamily for Budgets {

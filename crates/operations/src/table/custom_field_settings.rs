@@ -165,7 +165,7 @@ fn read_added(
     })
 }
 
-/// A project, portfolio or goal, and the custom field that it gets.
+/// A project, portfolio or goal, and the custom field to add to it.
 struct AddSetting<P> {
     container: Named<Gid>,
     field: AddedField,
@@ -193,7 +193,7 @@ impl<P: PathNode> OperationInput for AddSetting<P> {
     }
 }
 
-/// A project, portfolio or goal, and the custom field that it loses.
+/// A project, portfolio or goal, and the custom field to remove from it.
 struct RemoveSetting<P> {
     container: Named<Gid>,
     field: Named<Gid>,
@@ -252,7 +252,7 @@ fn customized<'v>(
     Ok(node)
 }
 
-/// Returns the list position beside the field of a setting of the same project.
+/// Returns the list position next to the field of a setting of the same project.
 fn list_position(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -304,7 +304,7 @@ fn add<P: PathNode>(
         AddedField::Defined(definition) => define(call, &mut work, definition, workspace, false)
             .map_err(|f| DomainError::field("custom_field", f.message))?,
     };
-    // A field that the project already has only moves, and changes its importance.
+    // A field that the project already has only moves and changes its importance.
     if let Some(edge) = settings.iter().find(|e| e.src == gid) {
         let Some(setting) = edge.aux else {
             return Err(DomainError::reference_not_found("custom_field", gid));
@@ -374,7 +374,7 @@ fn number(
     Ok(())
 }
 
-/// Notes in a project that a field numbers its tasks, or no longer does. This makes no event.
+/// Records in a project that a field numbers its tasks, or no longer does. This makes no event.
 fn note(work: &mut ChangeBuilder<'_>, project: &Node, field: Gid, there: bool) {
     let mut draft = Draft::edit(project);
     draft.set(

@@ -163,7 +163,7 @@ fn kind(draft: &Draft) -> CustomFieldType {
         .unwrap_or(CustomFieldType::Text)
 }
 
-/// Writes a body's fields into a draft; fields that contradict each other are refused.
+/// Writes a body's fields into a draft; contradictory fields are refused.
 fn write(
     draft: &mut Draft,
     values: &FieldValues,
@@ -213,7 +213,7 @@ fn write(
     restrict(draft, inputs)
 }
 
-/// Checks that a currency is given exactly if the format is currency.
+/// Checks that a currency is given if and only if the format is currency.
 fn currency(draft: &mut Draft, format: &str) -> Result<(), DomainError> {
     if format != "currency" {
         draft.set(custom_field::CURRENCY, None);
@@ -233,7 +233,7 @@ fn currency(draft: &mut Draft, format: &str) -> Result<(), DomainError> {
     Ok(())
 }
 
-/// Checks that a label is given exactly if the format is custom. The label follows the number, unless the body says
+/// Checks that a label is given if and only if the format is custom. The label follows the number, unless the body says
 /// otherwise.
 fn label(draft: &mut Draft, format: &str) -> Result<(), DomainError> {
     if format != "custom" {

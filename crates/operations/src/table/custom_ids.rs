@@ -48,7 +48,7 @@ impl OperationInput for TaskByCustomId {
 }
 
 impl TaskByCustomId {
-    /// Returns the task that the id names, if it names one.
+    /// Returns the task with the id, if the text has the form of an id.
     fn task(&self) -> Option<NodeRef> {
         auto_id_rules::task(self.workspace.node, &self.custom_id)
     }

@@ -1,4 +1,4 @@
-//! Custom types of tasks. No operation of the contract makes one: the operator does.
+//! Custom types of tasks. No operation of the contract creates one: the operator does.
 use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::{Operation, get};
 use workgraph_core::model::registry::{LinkOne, Type, TypedField, rel};

@@ -121,7 +121,7 @@ impl<const FORWARD: bool> LinkedTasks<FORWARD> {
     /// The name of the body field.
     const FIELD: &'static str = side(FORWARD).def.name;
 
-    /// Returns both ends of the edge between the task and another: first the task that waits.
+    /// Returns both ends of the edge between the task and another: the waiting task first.
     const fn ends(task: Gid, other: Gid) -> (Gid, Gid) {
         if FORWARD {
             (task, other)

@@ -39,7 +39,7 @@ pub(super) fn option_needs(
     Ok(want)
 }
 
-/// Returns a field, if it has options.
+/// Returns a field if it has options.
 fn with_options<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
@@ -175,7 +175,7 @@ pub(super) fn change_option(
                 "The last enabled option of a custom field cannot be disabled",
             ));
         }
-        // Two requests that disable one option each must not both count on the option of the other.
+        // If two requests each disable an option, neither may count on the option of the other.
         work.changes
             .node_writes
             .extend(view.node(field).map(|field| {
@@ -189,10 +189,10 @@ pub(super) fn change_option(
     Ok(Decision::about(work.changes, node.gid))
 }
 
-/// Checks that the options in an update of a field are its current ones, in their order. Other operations write them.
+/// Checks that the options in an update of a field are its current ones, in their order. Only other operations write them.
 ///
 /// # Errors
-/// Fails when the options differ; the text names the operations.
+/// Fails if the options differ; the text names the operations.
 pub(super) fn unchanged_options(
     view: &ReadView,
     field: Gid,

@@ -1,4 +1,4 @@
-//! The node of an export, to which its file belongs.
+//! The node of an export, which owns its file.
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::model::registry::Type;
@@ -6,7 +6,7 @@ use workgraph_core::model::resources::{export, job};
 use workgraph_core::storage::NodeWrite;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 
-/// Adds the node to which the file of an export will belong.
+/// Adds the node that will own the file of an export.
 pub(super) fn create_export_node(
     call: &RequestContext<'_>,
     work: &mut ChangeBuilder<'_>,

@@ -1,5 +1,5 @@
-//! Exports as a file: all of a workspace; the part of a team, project or task that the caller sees; or the resources
-//! that pass filters.
+//! Exports as a file: a whole workspace; the part of a team, project or task that the caller sees; or the resources that pass
+//! filters.
 use super::export_node::create_export_node;
 use super::resource_exports;
 use crate::operation::inputs::{Input, InputDef, InputPlace, InputReader, Named, OperationInput};
@@ -141,7 +141,7 @@ fn recent(call: &RequestContext<'_>, view: &ReadView, parent: Gid) -> Option<Gid
     (call.now.millis() - done.millis() < CACHED_MS).then_some(found)
 }
 
-/// Adds a job that has already succeeded, with an export that was made before.
+/// Adds a job that has already succeeded, with an earlier export.
 fn found_again(
     call: &RequestContext<'_>,
     view: &ReadView,

@@ -1,5 +1,5 @@
-//! Relationships of goals with what supports them: other goals, projects, portfolios and tasks, in the order that their
-//! editors give them.
+//! Relationships of goals with their supporters: other goals, projects, portfolios and tasks, in the order chosen by their
+//! editors.
 use super::list_position::{InsertInputs, InsertPosition, RequestedPosition, insert_beside};
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, one_of,
@@ -120,7 +120,7 @@ impl OperationInput for ChangeRelationship {
     }
 }
 
-/// A goal, a supporter that it gets, and the supporter's position among the others.
+/// A goal, a supporter to add to it, and the supporter's position among the others.
 struct AddSupporter {
     goal: Named<Gid>,
     supporter: Named<Gid>,
@@ -146,7 +146,7 @@ impl OperationInput for AddSupporter {
     }
 }
 
-/// A goal, and a supporter that it loses.
+/// A goal, and a supporter to remove from it.
 struct RemoveSupporter {
     goal: Named<Gid>,
     supporter: Named<Gid>,
@@ -248,7 +248,7 @@ fn add(
         .and_then(|edge| edge.aux)
         .and_then(|gid| view.node(gid));
     if let Some(node) = relationship {
-        // A supporter that the goal already has moves, and gets the weight.
+        // A supporter that the goal already has moves and gets the weight.
         let stays = position == InsertPosition::None || position.neighbour() == Some(supporter.gid);
         if !stays {
             let aux = Some(node.gid);

@@ -83,7 +83,7 @@ const RECORD: &str = "/goals/{goal_gid}";
 /// Message for free workspaces.
 pub(super) const PREMIUM: &str = "Goals are not available for free users.";
 
-/// The family of goals, which is their list, too.
+/// The family of goals; it is also their list.
 struct Goals;
 
 impl RecordFamily for Goals {
@@ -139,7 +139,7 @@ impl RecordFamily for Goals {
     }
 }
 
-/// Makes the goal one of the workspace or of a team, as the body says.
+/// Assigns the goal to the workspace or to a team, according to the body.
 fn choose_level(change: &mut RecordChange<'_>, fields: &CheckedInputs) -> Result<(), DomainError> {
     let name = goal::IS_WORKSPACE_LEVEL.def.name;
     let Some(InputValue::Stored(raw)) = fields.get(name) else {

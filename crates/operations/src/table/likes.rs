@@ -10,7 +10,7 @@ use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
 /// The field.
 const LIKED: &str = "liked";
 
-/// Returns the relation of the likes of a type, if a body says that its user likes such a node, or does not.
+/// Returns the relation of the likes of a type, if a body sets or removes its user's like of such a node.
 fn relation(ty: Type, inputs: &CheckedInputs) -> Option<Relation> {
     inputs.get(LIKED)?;
     match resource(ty).field(LIKED)?.source {
@@ -19,12 +19,12 @@ fn relation(ty: Type, inputs: &CheckedInputs) -> Option<Relation> {
     }
 }
 
-/// Returns true if a body has a like alone, which needs less access than other changes.
+/// Returns true if a body contains only a like, which needs less access than other changes.
 pub(super) fn is_alone(inputs: &CheckedInputs) -> bool {
     inputs.has(LIKED) && inputs.names().all(|name| name == LIKED)
 }
 
-/// Adds the like that the user has now.
+/// Adds the user's current like.
 pub(super) fn needs(
     call: &RequestContext<'_>,
     (on, ty): (&NodeRef, Type),

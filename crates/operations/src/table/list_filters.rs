@@ -1,4 +1,4 @@
-//! Filters of lists that several operations have.
+//! Filters of lists shared by several operations.
 use crate::operation::inputs::{Input, InputType};
 use workgraph_core::storage::RowFilter;
 
@@ -32,7 +32,7 @@ pub(super) const ARCHIVED: Input<RowFilter> = flag_filter(
     "Only projects that are archived, or only those that are not.",
 );
 
-/// Returns a filter by the flag that the rows have under the name of the parameter.
+/// Returns a filter by the flag whose field has the same name as the parameter.
 pub(super) const fn flag_filter(name: &'static str, doc: &'static str) -> Input<RowFilter> {
     Input::filter(
         name,
@@ -45,7 +45,7 @@ pub(super) const fn flag_filter(name: &'static str, doc: &'static str) -> Input<
     )
 }
 
-/// Returns a filter by the first day of the rows, which have their day under the key of the field.
+/// Returns a filter by the first day of the rows, which is stored under the key of the field.
 macro_rules! day_filter {
     ($name:literal, $filter:ident, $field:expr, $doc:literal) => {
         $crate::operation::inputs::Input::filter(

@@ -1,11 +1,11 @@
-//! Position of a node in a list, from the anchors of a body.
+//! Position of a node in a list, from the neighbours in a body.
 use crate::operation::inputs::{Input, InputPlace, InputReader, Named};
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::storage::ListPosition;
 
-/// Position in the list that the body asks for.
+/// Position in the list that the body requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InsertPosition {
     /// The body has no position.
@@ -83,10 +83,10 @@ pub struct RequestedPosition {
 }
 
 impl InsertInputs {
-    /// Reads the position. Null means the end of the list that the field is nearest to; beside a value it means nothing.
+    /// Reads the position. Null means the end of the list on the side of that field; next to a value it is ignored.
     ///
     /// # Errors
-    /// Fails when both fields are given, or one is not a gid.
+    /// Fails if both fields are given, or one is not a gid.
     pub fn read(&'static self, inputs: &InputReader<'_>) -> Result<RequestedPosition, DomainError> {
         let (before, after) = (self.before.def.name, self.after.def.name);
         let has = (

@@ -101,7 +101,7 @@ fn of_project(
 /// The anchor of a list: the node, the parameter that names it, and the types that it may have.
 pub(super) type MembershipAnchor = (NodeRef, &'static str, &'static [Type]);
 
-/// Lists the memberships in a project or custom field, or that of one member alone.
+/// Lists the memberships in a project or custom field, or only that of one member.
 pub(super) fn list_memberships(
     call: &RequestContext<'_>,
     parent: MembershipAnchor,
@@ -110,7 +110,7 @@ pub(super) fn list_memberships(
 ) -> ListRequest {
     let mut want = call.read_query();
     match (member.map(|member| member.node.clone()), &parent.0) {
-        // A user named by an address is found first, then the project or field among those shared with the user.
+        // A user named by an address is looked up first, then the project or field among those shared with the user.
         (Some(member @ NodeRef::Address(_)), NodeRef::Gid(gid)) => {
             let gid = *gid;
             want.add_ref(gid);
@@ -171,7 +171,7 @@ fn membership_level(node: &Node, sharing: &Sharing) -> Level {
         .unwrap_or_default()
 }
 
-/// Checks that the caller may share the object; custom fields need a paid plan, too.
+/// Checks that the caller may share the object; custom fields also need a paid plan.
 fn may_share(call: &RequestContext<'_>, view: &ReadView, parent: &Node) -> Result<(), DomainError> {
     if parent.ty == Type::CustomField {
         only_paid(call, view, parent)?;
@@ -255,7 +255,7 @@ fn share(
     Ok(Decision::about(work.changes, gid))
 }
 
-/// Returns the read query of a membership and of what is shared.
+/// Returns the read query of a membership and its shared object.
 fn needs(call: &RequestContext<'_>, membership: &Named<Gid>) -> ReadQuery {
     let node = membership.node_ref();
     call.read_query()
@@ -323,7 +323,7 @@ fn unshare(
 ) -> Result<Decision, DomainError> {
     let (node, parent, member) = parties(call, view, &input.membership)?;
     let sharing = sharing(parent)?;
-    // A member who could leave a custom field could get rid of a level that is lower than the level of all others.
+    // A member who could leave a custom field could lose a level that is lower than everybody else's.
     if member != call.user_gid() || parent.ty == Type::CustomField {
         may_share(call, view, parent)?;
         require_level_for(view, parent, membership_level(node, sharing))?;

@@ -1,4 +1,4 @@
-//! Inserting a task into the caller's own task list, as clients did before lists had sections.
+//! Insertion of a task into the caller's own task list, as clients did before lists had sections.
 use super::task_creation::add_node_refs;
 use super::task_fields::assign;
 use super::task_link_inputs::InsertTask;
@@ -42,8 +42,8 @@ pub(super) fn needs(
     add_node_refs(call, want, &own_assignment(call)?, &on)
 }
 
-/// Assigns the task to the owner of the list, who alone may change it. Without a position it goes to the top of the
-/// first section, and else to the section of its neighbour.
+/// Assigns the task to the owner of the list, since only the owner may change it. Without a position the task goes to the top of
+/// the first section, otherwise to the section of its neighbour.
 pub(super) fn insert(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -92,7 +92,7 @@ pub(super) fn insert(
         workspace,
     )?;
     let assignee = assignee.filter(|_| draft.changed(task::ASSIGNEE));
-    // The position that comes with the assignment is not the requested one.
+    // The position from the assignment is not the requested one.
     let moved = |src, rel| src == on.gid && rel == rel::MY_TASKS;
     work.changes
         .edge_writes

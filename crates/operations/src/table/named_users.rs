@@ -1,4 +1,4 @@
-//! Users that a body names, to be added to a list or removed from it.
+//! Users that a body names, to add to a list or remove from it.
 use crate::operation::inputs::Named;
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
@@ -7,7 +7,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Relation, Type};
 use workgraph_core::storage::{NodeRef, ReadView};
 
-/// Returns a user who is to be removed from a list: a user in the list, or else one whom the caller may see.
+/// Returns a user to remove from a list: one in the list, or else one whom the caller may see.
 pub(crate) fn leaver(
     call: &RequestContext<'_>,
     view: &ReadView,

@@ -30,7 +30,7 @@ pub static OOO_ENTRIES: &[Operation] = &[
 
 const RECORD: &str = "/ooo_entries/{ooo_entry_gid}";
 
-/// The family of out-of-office entries, which is their list, too.
+/// The family of out-of-office entries; it is also their list.
 struct OooEntries;
 
 impl RecordFamily for OooEntries {
@@ -92,7 +92,7 @@ impl RecordFamily for OooEntries {
     }
 }
 
-/// Keeps the vacation dates of the user's membership.
+/// Updates the vacation dates of the user's membership.
 fn keep_vacation_dates(
     change: &mut RecordChange<'_>,
     days: (Option<Date>, Option<Date>),
@@ -100,7 +100,7 @@ fn keep_vacation_dates(
     let seat = change.draft.get(ooo_entry::MEMBERSHIP);
     let seat = seat.and_then(|seat| change.view.node(seat));
     let Some(seat) = seat else {
-        // The user left the workspace.
+        // The user has left the workspace.
         return Ok(());
     };
     vacation_rules::keep_vacation_dates(&mut change.work, seat, change.draft.gid, days)

@@ -56,7 +56,7 @@ const USER: Input<Named<NodeRef>> = Input::user(
     "Lists the memberships of this user alone.",
 );
 
-/// A portfolio, or a workspace and a user, of which memberships are listed.
+/// A portfolio, or a workspace and a user, whose memberships are listed.
 struct ListOfPortfolios {
     portfolio: Option<Named<Gid>>,
     workspace: Option<Named<Gid>>,

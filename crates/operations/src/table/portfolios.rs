@@ -120,7 +120,7 @@ const ITEMS: ListDefinition = ListDefinition::Edges {
     open: false,
 };
 
-/// Lists the portfolios that the caller owns. A service account lists those of anybody.
+/// Lists the portfolios that the caller owns. A service account lists those of any user.
 fn portfolios(
     call: &RequestContext<'_>,
     input: &ListPortfolios,

@@ -30,7 +30,7 @@ pub(super) struct People {
     people: Vec<Named<NodeRef>>,
 }
 
-/// A project or goal, and users who start or stop to follow it.
+/// A project or goal, and users who start or stop following it.
 pub(super) struct Followers<P> {
     people: People,
     path: PhantomData<fn() -> P>,
@@ -114,7 +114,7 @@ fn sharing(node: &Node) -> Result<&'static Sharing, DomainError> {
     Sharing::of(node.ty).ok_or_else(|| DomainError::not_found(resource(node.ty).noun, node.gid))
 }
 
-/// Applies a change to each person named in the body.
+/// Applies a change to each user named in the body.
 fn each(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -148,7 +148,7 @@ fn each(
     Ok(Decision::about(work.changes, node.gid))
 }
 
-/// Makes users followers of a node, and members with a level, too.
+/// Makes users followers of a node, and also members with a level.
 pub(super) fn follow(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
@@ -176,8 +176,8 @@ pub(super) fn follow(
     }
 }
 
-/// Checks that the caller may let a user into the node who is no member of it. Those who see it may join, where not only
-/// admins share.
+/// Checks that the caller may let a user into the node who is not a member yet. Users who see it may join, unless only admins
+/// share it.
 fn may_admit(
     call: &RequestContext<'_>,
     view: &ReadView,

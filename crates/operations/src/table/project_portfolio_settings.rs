@@ -97,7 +97,8 @@ fn update_needs(
         .node(portfolio))
 }
 
-/// Changes a setting. Those who may share the project give access to it by a portfolio that they change, and end any.
+/// Changes a setting. Users who may share the project can give access to it through a portfolio that they may change, and can end
+/// such access.
 fn update_setting(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -119,7 +120,7 @@ fn update_setting(
     let on = draft.get(portfolio::IS_INHERITED);
     if on {
         require_level(view, portfolio, Level::Editor)?;
-        // A service account is no member; what it gives lasts while the owner of the project may share it.
+        // A service account is not a member; access that it gives lasts while the owner of the project may share it.
         let giver = match call.viewer.service {
             None => Some(call.user_gid()),
             Some(_) => project.get(project::OWNER),

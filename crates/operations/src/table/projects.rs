@@ -352,7 +352,7 @@ pub(super) fn places_allowed(
     Ok(())
 }
 
-/// Returns the status update that the body has for the project, after making it the current one.
+/// Returns the new status update of the project from the body, after making it the current one.
 fn new_status(
     call: &RequestContext<'_>,
     view: &ReadView,

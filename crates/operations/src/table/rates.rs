@@ -1,4 +1,4 @@
-//! Rates: the money for an hour of a user's time on a project.
+//! Rates: the price of an hour of a user's time on a project.
 use super::record_family::{RecordChange, RecordFamily, RecordRefs, Rows, project_parent};
 use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::Operation;
@@ -28,7 +28,7 @@ pub static RATES: &[Operation] = &[
 const RECORD: &str = "/rates/{rate_gid}";
 const PREMIUM: &str = "Rates are not available for free users.";
 
-/// The family of rates, which is their list, too.
+/// The family of rates; it is also their list.
 struct Rates;
 
 impl RecordFamily for Rates {
@@ -86,7 +86,7 @@ fn set_rate(change: &mut RecordChange<'_>, rate: Option<Decimal>) -> Result<(), 
     Ok(())
 }
 
-/// Returns the alias that makes a rate the only one of its user in its project.
+/// Returns the alias that makes a rate unique for its user and project.
 fn alias_of(draft: &Draft) -> Option<String> {
     let user = draft.get(capacity::RATE_RESOURCE)?;
     Some(alias::rate(draft.get(capacity::RATE_PARENT)?, user))

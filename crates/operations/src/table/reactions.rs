@@ -24,7 +24,7 @@ pub static REACTIONS: &[Operation] = &[computed_list(
 
 /// Most characters of an emoji.
 const EMOJI_MAX: u32 = 32;
-/// Skin tones, and the mark that asks for the coloured form of a sign.
+/// Skin tones, and the mark that requests the coloured form of a sign.
 const VARIANTS: [char; 6] = [
     '\u{1f3fb}',
     '\u{1f3fc}',

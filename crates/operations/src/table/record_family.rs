@@ -1,7 +1,7 @@
 //! Plain families: records that belong to one node, and are created, changed and deleted in the same way.
 //!
-//! A family declares its type, the inputs that name a record and its parent, and the fields of its bodies. What is left
-//! are its rules: one function that checks and completes a record that is written, and one for a record that is deleted.
+//! A family declares its type, the inputs that name a record and its parent, and the fields of its bodies. Its rules are two
+//! functions: one that checks and completes a written record, and one for a deleted record.
 use super::record_links::RecordLinks;
 use super::{likes, task_values};
 use crate::method::Method;
@@ -37,13 +37,13 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     const PARENT_LEVEL: Level = Level::Editor;
     /// Fields of a new record.
     const NEW: &'static Input<CheckedInputs>;
-    /// Fields of a record that change.
+    /// Changed fields of a record.
     const CHANGED: &'static Input<RecordUpdate> =
         &Input::updated_record(Self::TYPE, "The fields of the record to change.");
-    /// The text that a body gives as plain or as rich text, if there is one.
+    /// The text that a body has in plain or rich form, if there is one.
     const TEXTS: Option<RecordTexts> = None;
 
-    /// Adds what the rules read beside the record, its parent, and the nodes that the body names. A record without
+    /// Adds the nodes that the rules read besides the record, its parent, and the nodes named in the body. A record without a
     /// container has no parent when it is changed.
     fn needs(
         _call: &RequestContext<'_>,
@@ -54,10 +54,10 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
         query
     }
 
-    /// Checks and completes a record that is created or changed; the fields and links of the body are in its draft.
+    /// Checks and completes a record that is created or changed; its draft has the fields and links from the body.
     ///
     /// # Errors
-    /// Fails when the values do not fit together.
+    /// Fails if the values do not fit together.
     fn complete(
         _change: &mut RecordChange<'_>,
         _fields: &CheckedInputs,
@@ -65,13 +65,13 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Carries out what follows from a new record.
+    /// Applies the consequences of a new record.
     fn created(_change: &mut RecordChange<'_>) {}
 
-    /// Carries out what follows from the end of a record.
+    /// Applies the consequences of a record's deletion.
     ///
     /// # Errors
-    /// Fails when the record must stay.
+    /// Fails if the record may not be deleted.
     fn remove(_change: &mut RecordChange<'_>) -> Result<(), DomainError> {
         Ok(())
     }
@@ -115,22 +115,22 @@ pub(super) struct RecordTexts {
 pub(super) struct RecordChange<'c> {
     /// Context of the request.
     pub(super) call: &'c RequestContext<'c>,
-    /// Nodes and edges that were read.
+    /// Nodes and edges of the read view.
     pub(super) view: &'c ReadView,
     /// Changes so far.
     pub(super) work: ChangeBuilder<'c>,
-    /// Node to which the record belongs; `None` if that is its workspace and the record is not new.
+    /// Node to which the record belongs; `None` for a changed record that belongs only to its workspace.
     pub(super) parent: Option<&'c Node>,
-    /// References with which the query names the two; `None` for a record without container that is not new.
+    /// References to both in the query; `None` for a changed record without a container.
     pub(super) at: Option<RecordRefs>,
     /// The record.
     pub(super) draft: Draft,
-    /// Values of custom fields that change.
+    /// Changed values of custom fields.
     values: Vec<ValueChange>,
 }
 
 impl RecordRefs {
-    /// Returns the references of a record that exists; `None` if it has no container.
+    /// Returns the references of an existing record; `None` if it has no container.
     fn of<R: RecordFamily>(record: &NodeRef) -> Option<Self> {
         let container = resource(R::TYPE).container?;
         Some(Self {
@@ -199,7 +199,7 @@ impl<R: RecordFamily> OperationInput for DeleteRecord<R> {
     }
 }
 
-/// Rows of a family, with the handlers that its declaration gives them.
+/// Rows of a family, with the handlers that follow from its declaration.
 pub(super) struct Rows<R>(PhantomData<R>);
 
 impl<R: RecordFamily> Rows<R> {
@@ -320,7 +320,7 @@ fn has_values<R: RecordFamily>(fields: &CheckedInputs) -> bool {
     fields.has(name) && def.is_some_and(|def| matches!(def.source, FieldSource::Values(_)))
 }
 
-/// Adds the node to which a record belongs, and what the rules read.
+/// Adds the node to which a record belongs, and the nodes that the rules read.
 fn with_parent<R: RecordFamily>(
     call: &RequestContext<'_>,
     record: &NodeRef,
@@ -381,7 +381,7 @@ fn delete<R: RecordFamily>(
 }
 
 impl<'c> RecordChange<'c> {
-    /// Returns the change of a record that exists.
+    /// Returns the change of an existing record.
     fn of<R: RecordFamily>(
         call: &'c RequestContext<'c>,
         view: &'c ReadView,
@@ -431,10 +431,10 @@ impl<'c> RecordChange<'c> {
         links.write(self.call, self.view, &mut self.work, &mut self.draft)
     }
 
-    /// Checks that the caller may put the record into the node to which a field links now.
+    /// Checks that the caller may put the record into the node that a field now links to.
     ///
     /// # Errors
-    /// Fails when the node is another one than before, and the caller does not edit it.
+    /// Fails if the node has changed, and the caller may not edit it.
     pub(super) fn require_new_parent(
         &mut self,
         field: TypedField<LinkOne>,
@@ -450,7 +450,7 @@ impl<'c> RecordChange<'c> {
     /// Returns the node to which the record belongs.
     ///
     /// # Errors
-    /// Fails when it was deleted, and the record with it.
+    /// Fails if it was deleted, and the record with it.
     pub(super) fn parent(&self) -> Result<&'c Node, DomainError> {
         let noun = resource(self.draft.ty).noun;
         self.parent
@@ -461,7 +461,7 @@ impl<'c> RecordChange<'c> {
 /// Checks that a record has a first and a last day, in this order.
 ///
 /// # Errors
-/// Fails when one is missing, or the last is before the first.
+/// Fails if one is missing, or the last is before the first.
 pub(super) fn check_days(draft: &Draft) -> Result<(), DomainError> {
     let (first, last) = (draft.get(START_DATE), draft.get(END_DATE));
     let first = first.ok_or_else(|| DomainError::missing(START_DATE.def.name))?;

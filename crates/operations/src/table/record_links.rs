@@ -1,4 +1,4 @@
-//! Links of records: nodes that the fields of a body name, found and written as the registry declares them.
+//! Links of records: nodes named in the fields of a body, found and written as the registry declares them.
 use super::named_users::member_of;
 use crate::operation::inputs::parse_gid;
 use crate::request_context::RequestContext;
@@ -14,21 +14,21 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// A field of links, with the nodes that a body names for it; none for null.
+/// A field of links, with the nodes that a body names for it; empty for null.
 struct NamedLinks {
     def: &'static FieldDef,
     types: &'static [Type],
     nodes: Vec<NodeRef>,
 }
 
-/// The links that a body gives a record.
+/// The links of a record from a body.
 pub(super) struct RecordLinks(Vec<NamedLinks>);
 
 impl RecordLinks {
     /// Reads the links from the fields of a body.
     ///
     /// # Errors
-    /// Fails when a reference is malformed.
+    /// Fails if a reference is malformed.
     pub(super) fn read(
         call: &RequestContext<'_>,
         of: &'static Resource,
@@ -57,7 +57,7 @@ impl RecordLinks {
         Ok(Self(links))
     }
 
-    /// Adds the named nodes to a read query, and the links that `record` has now.
+    /// Adds the named nodes to a read query, and the current links of `record`.
     pub(super) fn needs(&self, record: Option<&NodeRef>, mut query: ReadQuery) -> ReadQuery {
         for link in &self.0 {
             for node in &link.nodes {
@@ -75,10 +75,10 @@ impl RecordLinks {
         query
     }
 
-    /// Writes the links: into the draft where its body has them, as edges elsewhere.
+    /// Writes the links: into the draft if they are stored in the body, otherwise as edges.
     ///
     /// # Errors
-    /// Fails when the caller may not see a node, or it is not in the record's workspace.
+    /// Fails if the caller may not see a node, or it is not in the record's workspace.
     pub(super) fn write(
         &self,
         call: &RequestContext<'_>,

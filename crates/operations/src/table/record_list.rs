@@ -1,7 +1,7 @@
 //! Lists of records by the nodes that they link to.
 //!
-//! A list declares its anchors, the narrowest first. The rows come from the first anchor that a request has; each other
-//! anchor keeps the rows that link to its node. Without any anchor they come from all workspaces of the user.
+//! A list declares its anchors, the narrowest first. The rows come from the first anchor in the request; each other anchor keeps
+//! only the rows that link to its node. Without an anchor they come from all workspaces of the user.
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput,
 };
@@ -21,10 +21,9 @@ use workgraph_core::storage::{
 pub(super) struct ListAnchor {
     /// The parameter.
     input: Input<Named<NodeRef>>,
-    /// The field of the rows that links to the node, in the body or by an edge; `None` if that is the workspace of the
-    /// rows.
+    /// The field of the rows that links to the node, in the body or by an edge; `None` if the node is the workspace of the rows.
     field: Option<TypedField<LinkOne>>,
-    /// Relation from the node to which the field links to the node of the parameter; `None` if the two are the same.
+    /// Relation from the node in the field to the node of the parameter; `None` if they are the same.
     through: Option<Relation>,
 }
 
@@ -52,7 +51,7 @@ impl ListAnchor {
         }
     }
 
-    /// Puts a relation between the node to which the field links and the node of the parameter.
+    /// Adds a relation between the node in the field and the node of the parameter.
     pub(super) const fn through(mut self, rel: Relation) -> Self {
         self.through = Some(rel);
         self
@@ -76,7 +75,7 @@ pub(super) trait RecordList: Sized + Send + Sync + 'static {
 /// Most anchors of a list.
 const ANCHORS_MAX: usize = 6;
 
-/// Fills the declarations of anchors up to the most that there can be.
+/// Fills the declarations of anchors up to the maximum number.
 const UNUSED: &InputDef = &InputDef::new(InputPlace::Query, "", InputType::Flag, "");
 
 /// Returns the declarations of the parameters of anchors, and their number.
@@ -93,7 +92,7 @@ const fn anchor_inputs(
     (inputs, anchors.len())
 }
 
-/// Anchors that a request has, in the order of their declaration.
+/// Anchors of a request, in the order of their declaration.
 struct ListRecords<L> {
     anchors: Vec<(&'static ListAnchor, Named<NodeRef>)>,
     list: PhantomData<fn() -> L>,

@@ -43,11 +43,10 @@ const PARTS: Input<Vec<ExportPart>> = Input::parsed(
 const PARTS_MAX: usize = 20;
 /// The most users that one filter names.
 const USERS_MAX: usize = 100;
-/// The most users that all filters together name: the job keeps them in its record, which is written
-/// at every checkpoint.
+/// The most users that all filters together name: the job stores them in its record, which is written at every checkpoint.
 const ALL_USERS_MAX: usize = 200;
 
-/// A workspace, and the resources of it to export.
+/// A workspace, and its resources to export.
 pub(super) struct ExportResources {
     workspace: Named<Gid>,
     parts: Vec<ExportPart>,
@@ -132,7 +131,7 @@ pub(super) fn export(
     Ok(Decision::about(work.changes, gid))
 }
 
-/// Returns the parts that a body asks for.
+/// Returns the parts that a body requests.
 fn read_parts(value: &Value) -> Result<Vec<ExportPart>, DomainError> {
     let name = PARTS.def.name;
     let list = list(name, value)?;

@@ -1,4 +1,4 @@
-//! Roles: the standard ones, and descriptions of others that the admins of a workspace keep. A role gives no rights.
+//! Roles: the standard ones, and descriptions of others that the admins of a workspace keep. Roles give no rights.
 use super::list_filters::flag_filter;
 use super::record_family::{RecordChange, RecordFamily, Rows, workspace_parent};
 use super::record_list::{ListAnchor, Lists, RecordList};
@@ -25,7 +25,7 @@ pub static ROLES: &[Operation] = &[
 
 const RECORD: &str = "/roles/{role_gid}";
 
-/// The family of roles, which is their list, too.
+/// The family of roles; it is also their list.
 struct Roles;
 
 impl RecordFamily for Roles {

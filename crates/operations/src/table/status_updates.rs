@@ -1,4 +1,4 @@
-//! Status updates, and the same in their old form, as the statuses of projects.
+//! Status updates, and project statuses, their old form.
 use super::list_filters::CREATED_SINCE;
 use crate::method::Method;
 use crate::operation::inputs::{
@@ -117,7 +117,7 @@ impl OperationInput for ListStatuses {
     }
 }
 
-/// An object, and the fields of a new status update of it.
+/// An object, and the fields of its new status update.
 struct CreateStatus<const OLD_FORM: bool> {
     parent: Named<Gid>,
     fields: Deferred<CheckedInputs>,
@@ -213,7 +213,7 @@ fn create_status<const OLD_FORM: bool>(
     let mut work = call.change_builder();
     let mut draft = Draft::edit(parent);
     let status = draft_status(call, view, &work, &mut draft, (ty, fields))?;
-    // The old form may say no more than a colour.
+    // The old form may consist of only a colour.
     if !OLD_FORM && says_nothing(&status) {
         return Err(DomainError::missing("text"));
     }
@@ -230,8 +230,8 @@ fn says_nothing(status: &Draft) -> bool {
         && html.is_none_or(|html| rich_text::links(&html).is_empty())
 }
 
-/// Returns a new status update of an object from the fields of a record of one of its forms, and makes it the object's
-/// current one.
+/// Creates a status update of an object from the fields of a record in one of its forms, makes it the object's current one, and
+/// returns it.
 pub(super) fn draft_status(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -283,7 +283,7 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Reads the status that the body of a project has for it, in the old form.
+/// Reads the status of the project, in the old form, from the body of a project.
 pub(super) fn status_in_project(
     inputs: &CheckedInputs,
 ) -> Result<Option<CheckedInputs>, DomainError> {
@@ -310,7 +310,7 @@ fn delete_needs<const OLD_FORM: bool>(
     Ok(query.node(nth(0)).node(nth(1)))
 }
 
-/// Deletes a status update: its author may, and those who administer the object.
+/// Deletes a status update. Only its author and the admins of the object may do so.
 fn delete_status<const OLD_FORM: bool>(
     call: &RequestContext<'_>,
     view: &ReadView,

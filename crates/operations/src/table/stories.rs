@@ -186,7 +186,7 @@ fn comment<P: PathNode>(
     Ok(Decision::about(work.changes, draft.gid))
 }
 
-/// Sets the `modified_at` of the node of a story to the present time, if it has one.
+/// Sets the `modified_at` of a story's node to the current time, if it has one.
 fn touch(work: &mut workgraph_core::storage::change_builder::ChangeBuilder<'_>, node: &Node) {
     if resource(node.ty).field("modified_at").is_none() {
         return;

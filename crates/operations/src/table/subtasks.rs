@@ -1,4 +1,4 @@
-//! Moving a task under a parent, or out from under one.
+//! Moving a task to a parent, or away from one.
 use super::subtask_depth::{SUBTASK_LEVELS_MAX, require_subtask_depth};
 use super::task_link_inputs::SetParent;
 use crate::operation::Decision;
@@ -59,7 +59,7 @@ pub(super) fn set_parent(
             ));
         }
         if let Some(gid) = up {
-            // The neighbour must stay a subtask of the parent while this request is decided.
+            // The neighbour must remain a subtask of the parent until the decision is committed.
             work.require_links(view, gid, rel::PARENT);
         }
         up = up

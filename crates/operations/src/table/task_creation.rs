@@ -54,7 +54,7 @@ pub(super) fn create_needs(
     add_node_refs(call, want, inputs, &near)
 }
 
-/// Adds the nodes that create and update both refer to: the assignee with their list, and links in the notes.
+/// Adds the nodes that both create and update refer to: the assignee with their list, and links in the notes.
 pub(super) fn add_node_refs(
     call: &RequestContext<'_>,
     mut want: ReadQuery,
@@ -166,7 +166,7 @@ pub(super) fn create_task(
     };
     for (i, spot) in spots.iter().enumerate() {
         add_to_project(view, &mut work, on, workspace, spot)?;
-        // The first project makes no event of its own; it is part of the creation.
+        // Adding the first project makes no event of its own; it is part of the creation.
         if i > 0 || parent.is_some() {
             into(&mut work, spot.project);
         }

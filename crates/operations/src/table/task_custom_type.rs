@@ -1,4 +1,4 @@
-//! The custom type of a task, and its status there.
+//! The custom type of a task, and the task's status in it.
 use crate::request_context::{RequestContext, parse_gid};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -12,14 +12,14 @@ use workgraph_core::storage::{LinkSelector, NodeRef, ReadQuery, ReadView};
 const TYPE: &str = task::CUSTOM_TYPE.def.name;
 const STATUS: &str = task::CUSTOM_TYPE_STATUS.def.name;
 
-/// Returns true if a body changes something on which the custom type or the status depends.
+/// Returns true if a body changes a field on which the custom type or the status depends.
 fn is_touched(inputs: &CheckedInputs) -> bool {
     [TYPE, STATUS, "completed", "resource_subtype"]
         .iter()
         .any(|name| inputs.has(name))
 }
 
-/// Adds the custom type that a body names, and the one that the task has.
+/// Adds the custom type that a body names, and the task's current one.
 pub(super) fn needs(
     mut query: ReadQuery,
     inputs: &CheckedInputs,
@@ -34,7 +34,7 @@ pub(super) fn needs(
     Ok(query)
 }
 
-/// Writes the custom type and the status into a draft, whose other fields have the values of the body. The status and
+/// Writes the custom type and the status into a draft, whose other fields have the values from the body. The status and
 /// `completed` follow from each other.
 pub(super) fn write(
     call: &RequestContext<'_>,
@@ -103,7 +103,7 @@ pub(super) fn write(
     }
 }
 
-/// Sets the status that a body names; the task is then complete or not as the status says.
+/// Sets the status that a body names, and completes or reopens the task accordingly.
 fn set_status(
     draft: &mut Draft,
     statuses: &[(Gid, bool)],

@@ -67,7 +67,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Reads a part of it; null gives `None`.
+/// Reads one part; null becomes `None`.
 fn part_of(name: &str, value: &Value, max: u32) -> Result<Option<String>, DomainError> {
     if value.is_null() {
         return Ok(None);

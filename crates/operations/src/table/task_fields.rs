@@ -67,7 +67,7 @@ fn change_of<T>(inputs: &CheckedInputs, name: &str, parse: impl Fn(&str) -> Opti
     }
 }
 
-/// Keeps `completed` and `approval_status` equal; the user and the time of completion follow both.
+/// Keeps `completed` and `approval_status` consistent; the user and the time of completion follow both.
 fn complete(
     call: &RequestContext<'_>,
     draft: &mut Draft,

@@ -50,12 +50,12 @@ const PARENT: Input<Named<Gid>> = Input::gid(
 .nullable();
 const BESIDE: InsertInputs = insert_beside(&[Type::Task]);
 
-/// Reads the position in a list of tasks that the body asks for.
+/// Reads the position in a list of tasks that the body requests.
 fn position(inputs: &InputReader<'_>) -> Result<InsertPosition, DomainError> {
     Ok(BESIDE.read(inputs)?.position)
 }
 
-/// The node of the path into which a task is inserted.
+/// The node in the path, into which a task is inserted.
 pub(super) enum InsertTarget {
     /// A section.
     Section(Named<Gid>),
@@ -154,7 +154,7 @@ impl OperationInput for TaskAndTag {
     }
 }
 
-/// A task, and users who start or stop to follow it.
+/// A task, and users who start or stop following it.
 pub(super) struct TaskAndFollowers {
     pub(super) task: Named<Gid>,
     pub(super) followers: Vec<Named<NodeRef>>,
@@ -174,8 +174,7 @@ impl OperationInput for TaskAndFollowers {
 pub(super) struct SetParent {
     pub(super) task: Named<Gid>,
     pub(super) parent: Option<Named<Gid>>,
-    /// The position among the subtasks of the parent. Without a parent its error is reported after the checks of
-    /// access.
+    /// The position among the subtasks of the parent. Without a parent, its error is reported after the checks of access.
     pub(super) position: Deferred<InsertPosition>,
 }
 

@@ -103,7 +103,7 @@ fn section_needs(call: &RequestContext<'_>, input: &InsertTask) -> Result<ReadQu
     Ok(want)
 }
 
-/// Adds the task to a section, without a position to its top; other sections of the project lose it.
+/// Adds the task to a section, at the top if no position is given, and removes it from other sections of the project.
 fn add_to_section(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -266,7 +266,7 @@ fn project_needs(call: &RequestContext<'_>, input: &AddProject) -> Result<ReadQu
     Ok(want)
 }
 
-/// Adds the task to a project: without a position to the end of the project, or of the section that is named.
+/// Adds the task to a project: without a position, at the end of the project or of the named section.
 fn add_project(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -362,7 +362,7 @@ fn tag_needs(call: &RequestContext<'_>, input: &TaskAndTag) -> Result<ReadQuery,
     Ok(query.edge(input.task.node, rel::TAGS, input.tag.node))
 }
 
-/// Returns the task and the tag of the request, and whether they are linked.
+/// Returns the task and the tag of the request, with true if they are linked.
 fn tagged<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
@@ -460,7 +460,7 @@ fn add_followers(
         }
         let level = view.level(on.gid);
         if let Some(edge) = view.link(on.gid, rel::FOLLOWERS, follower) {
-            // Somebody who follows already may be given more.
+            // An existing follower may get a higher level.
             let given = level.min(Level::Editor);
             if follower != call.user_gid() && follower_level(edge.rank) < given {
                 follow_task(&mut work, on.gid, follower, level);

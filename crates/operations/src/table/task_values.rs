@@ -54,7 +54,7 @@ pub(super) fn add_node_refs(
         want.add_ref(field);
         let texts = match value {
             Value::Array(items) => items.iter().filter_map(|i| reference("", i).ok()).collect(),
-            // Up to the most references, because the text may be a list with commas.
+            // Takes at most `REFS_MAX` items, because the text may be a list with commas.
             Value::String(text) => split(text).into_iter().take(REFS_MAX).collect(),
             one => Vec::from_iter(reference("", one)),
         };
@@ -75,7 +75,7 @@ pub(super) fn add_node_refs(
     Ok(want)
 }
 
-/// Adds what writing values of an existing project or portfolio must read.
+/// Adds the reads for writing values of an existing project or portfolio.
 pub(super) fn needs(
     call: &RequestContext<'_>,
     mut want: ReadQuery,
@@ -174,7 +174,7 @@ pub(super) fn write(
     Ok(changes)
 }
 
-/// Returns true if a value clears a field: null, or, in every type, an empty text, since forms have no null.
+/// Returns true if a value clears a field: null, or in every type an empty text, since forms have no null.
 fn is_cleared(value: &Value) -> bool {
     value.is_null() || value.as_str() == Some("")
 }
@@ -185,7 +185,7 @@ fn dated(day: Date, time: Option<Time>) -> String {
     format!("{{\"date\":\"{day}\",\"date_time\":{time}}}")
 }
 
-/// A value with the field for which it is meant.
+/// A value with its field.
 struct ValueTarget<'a> {
     call: &'a RequestContext<'a>,
     view: &'a ReadView,
@@ -229,7 +229,7 @@ impl ValueTarget<'_> {
         let number = validate::decimal(value);
         let number = number.ok_or_else(|| self.wrong("number_value", "number", value))?;
         let number = number.rounded(format.decimals());
-        // What counts as the same number stays as it is: nothing has changed.
+        // An equal number is left unchanged: nothing has changed.
         let same = before.filter(|old| Decimal::parse(&format.kept(old)).as_ref() == Some(&number));
         Ok(same.map_or_else(|| number.to_string(), str::to_owned))
     }
@@ -242,7 +242,7 @@ impl ValueTarget<'_> {
         )
     }
 
-    /// Reads an array, each item once; an empty one clears the field.
+    /// Reads an array, keeping each item once; an empty one clears the field.
     fn list(
         &self,
         field: &str,

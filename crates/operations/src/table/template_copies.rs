@@ -1,4 +1,4 @@
-//! Copies between projects and templates: their parts, and the team that they belong to.
+//! Copies between projects and templates: their parts, and the team of the copy.
 use super::projects::team_of;
 use crate::operation::inputs::{Input, InputPlace, Named};
 use crate::request_context::RequestContext;
@@ -24,13 +24,13 @@ pub(super) fn original_team(original: &Named<Gid>, by: Relation) -> NodeRef {
     original.node_ref().of(LinkSelector::FirstEdge(by))
 }
 
-/// Returns a reference to the workspace of the original, of which [`copy_team`] must know what it is.
+/// Returns a reference to the workspace of the original; [`copy_team`] must know its kind.
 pub(super) fn original_workspace(original: &Named<Gid>) -> NodeRef {
     original.node_ref().of(LinkSelector::Workspace)
 }
 
-/// Returns the team that the body names, or else that of the original. In an organization a guest has no copy without a
-/// team, as they create no project without one.
+/// Returns the team that the body names, or else that of the original. In an organization, a guest cannot make a copy without a
+/// team, as a guest cannot create a project without one.
 pub(super) fn copy_team(
     call: &RequestContext<'_>,
     view: &ReadView,

@@ -131,7 +131,7 @@ const WORKSPACE: Input<Named<Gid>> = Input::gid(
     "The workspace of the project; a template never has another.",
 );
 
-/// The workspace or team of which project templates are listed.
+/// The workspace or team whose project templates are listed.
 struct ListProjectTemplates {
     workspace: Option<Named<Gid>>,
     team: Option<Named<Gid>>,
@@ -147,7 +147,7 @@ impl OperationInput for ListProjectTemplates {
     }
 }
 
-/// The project of which task templates are listed.
+/// The project whose task templates are listed.
 struct ListTaskTemplates {
     project: Named<Gid>,
 }
@@ -175,7 +175,7 @@ impl OperationInput for DeleteProjectTemplate {
     }
 }
 
-/// A project, and the template that it is saved as.
+/// A project, and the template to save it as.
 struct SaveAsTemplate {
     project: Named<Gid>,
     team: Option<Named<Gid>>,

@@ -1,4 +1,4 @@
-//! Categories of tracked time, which the admins of a workspace keep, and the entries in them.
+//! Categories of tracked time, which the admins of a workspace manage, and the entries in them.
 use super::list_filters::{day_filter, flag_filter};
 use super::record_family::{RecordFamily, Rows, workspace_parent};
 use super::record_list::{ListAnchor, Lists, RecordList};
@@ -41,7 +41,7 @@ pub static TIME_TRACKING_CATEGORIES: &[Operation] = &[
 
 const RECORD: &str = "/time_tracking_categories/{time_tracking_category_gid}";
 
-/// The family of categories, which is the list of a workspace, too.
+/// The family of categories; it is also the list of a workspace.
 struct Categories;
 
 impl RecordFamily for Categories {

@@ -45,7 +45,7 @@ pub static TIME_TRACKING_ENTRIES: &[Operation] = &[
 const OF_TASK: &str = "/tasks/{task_gid}/time_tracking_entries";
 const RECORD: &str = "/time_tracking_entries/{time_tracking_entry_gid}";
 
-/// The family of entries, which is the list of entries, too.
+/// The family of entries; it is also their list.
 struct Entries;
 
 impl RecordFamily for Entries {
@@ -141,7 +141,8 @@ impl RecordFamily for Entries {
             && let Some(project) = view.node(project)
         {
             let sections = view.links(task.gid, rel::SECTION).iter();
-            // Time counts to the projects of the task, and to others that the caller changes: it changes their budgets.
+            // Time counts towards the task's projects, and other projects that the caller may change, since it changes their
+            // budgets.
             if !sections
                 .filter_map(|edge| edge.aux)
                 .any(|of| of == project.gid)
@@ -159,7 +160,7 @@ impl RecordFamily for Entries {
     fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
         require_open(&change.draft)?;
         if let Some(entry) = change.view.node(change.draft.gid) {
-            // It fails if the week is approved in the meantime, which writes the entry.
+            // Fails if the week is approved in between, since the approval writes the entry.
             let unchanged = Guard::Version(entry.gid, entry.version);
             change.work.changes.guards.push(unchanged);
         }
@@ -175,7 +176,7 @@ impl RecordFamily for Entries {
 /// Checks that an entry is not in an approved week.
 ///
 /// # Errors
-/// Fails when it is.
+/// Fails if it is.
 fn require_open(entry: &Draft) -> Result<(), DomainError> {
     let state = entry.get(time_tracking::APPROVAL_STATUS);
     if state.as_deref() == Some(timesheet_rules::APPROVED) {
@@ -200,7 +201,7 @@ fn entered_on(
     }
 }
 
-/// Returns the week around a day of the user who spent the time.
+/// Returns the week, around a day, of the user who spent the time.
 fn week(call: &RequestContext<'_>, at: Option<&RecordRefs>, day: Option<Date>) -> Option<WeekRef> {
     let (user, within) = match at? {
         RecordRefs {
@@ -215,7 +216,7 @@ fn week(call: &RequestContext<'_>, at: Option<&RecordRefs>, day: Option<Date>) -
     WeekRef::of(user, within, day?)
 }
 
-/// Returns the minutes of an entry that count to a project.
+/// Returns the minutes of an entry that count towards a project.
 fn counted(entry: &Draft) -> Option<CountedMinutes> {
     let billing = entry.get(time_tracking::BILLABLE_STATUS);
     Some(CountedMinutes {

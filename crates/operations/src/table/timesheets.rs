@@ -43,7 +43,7 @@ const LIST: &str = "/timesheet_approval_statuses";
 const RECORD: &str = "/timesheet_approval_statuses/{timesheet_approval_status_gid}";
 const PREMIUM: &str = "Timesheets are not available for free users.";
 
-/// The family of weeks, which is their list, too.
+/// The family of weeks; it is also their list.
 struct Weeks;
 
 impl RecordFamily for Weeks {

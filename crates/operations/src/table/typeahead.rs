@@ -1,4 +1,4 @@
-//! Typeahead: objects with a name of which words begin with the text; the most relevant to the caller come first.
+//! Typeahead: objects with names in which words begin with the text; the most relevant to the caller come first.
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, one_of, path,
 };
@@ -40,7 +40,7 @@ const WORDS: InputType = InputType::Word(&[
     "user",
 ]);
 
-/// Returns the type that a value of `resource_type` means; there are no nodes of types without one here.
+/// Returns the type for a value of `resource_type`; `None` if this server has no nodes of that kind.
 fn node_type(word: &str) -> Option<Type> {
     match word {
         "actor" | "user" => Some(Type::User),
@@ -56,7 +56,7 @@ fn node_type(word: &str) -> Option<Type> {
     }
 }
 
-// Texts, since only the one that counts must be a known word.
+// Kept as text, since only the parameter that is used must have a known word.
 const RESOURCE_TYPE: Input<String> = Input::parsed(
     InputPlace::Query,
     "resource_type",

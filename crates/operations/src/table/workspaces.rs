@@ -73,7 +73,7 @@ pub static WORKSPACES: &[Operation] = &[
     ),
 ];
 
-/// The user of whom the membership is listed.
+/// The user whose membership is listed.
 const MEMBER: Input<Named<NodeRef>> = Input::user(
     InputPlace::Query,
     "user",
@@ -174,7 +174,7 @@ fn list_workspaces(call: &RequestContext<'_>, (): &()) -> Result<ListRequest, Do
     })
 }
 
-/// Lists the memberships of a workspace, or that of one user in it.
+/// Lists the memberships of a workspace, or only that of one user.
 fn seats(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
     let workspace = want.add_ref(input.workspace.node);
@@ -261,7 +261,7 @@ fn anybody(name: NodeRef) -> NodeRef {
     }
 }
 
-/// Returns the person that a user stands for, if it stands for one.
+/// Returns the person that an invited user represents, if there is one.
 fn person(user: &NodeRef) -> NodeRef {
     user.clone().of(LinkSelector::FirstEdge(rel::INVITED))
 }
@@ -280,7 +280,7 @@ fn invitation_needs(
     let (workspace, name) = (input.workspace.node, input.user.node.clone());
     let known = anybody(name.clone());
     let mut want = call.read_query().node(workspace).node(name);
-    // The user of the name, the person that the user stands for, and the users who stand here for either of them.
+    // The named user, the person that this user represents, and the users who represent either of them here.
     let candidates = [known.clone(), person(&known)];
     for candidate in candidates.iter().chain(
         &candidates
@@ -295,14 +295,13 @@ fn invitation_needs(
     Ok(want)
 }
 
-/// Returns the link from a person to the user who stands for them in a workspace.
+/// Returns the link from a person to the user who represents them in a workspace.
 fn invited_user_link(workspace: Gid) -> LinkSelector {
     LinkSelector::Rank(rel::INVITED, workspace.as_i64())
 }
 
-/// Adds a user to a workspace. An address without a user becomes a new user. A user with that address who was never in
-/// the workspace is invited. Reply and visible data are the same in both cases; otherwise clients could try out
-/// addresses.
+/// Adds a user to a workspace. For an address without a user, a new user is created. A user with that address who was never in
+/// the workspace is invited. Reply and visible data are the same in both cases; otherwise clients could try out addresses.
 fn add_user(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -319,7 +318,7 @@ fn add_user(
     };
     let known = anybody(name.clone());
     if matches!(name, NodeRef::Gid(_)) {
-        // The caller knows an address that they give; a gid may be a guess.
+        // A caller knows an address that they give; a gid may be a guess.
         call.named_node(view, &input.user, Level::Viewer)?;
     }
     let Some(user) = found(&known) else {
@@ -377,7 +376,7 @@ fn joined(work: ChangeBuilder<'_>, user: Gid) -> Decision {
     }
 }
 
-/// Removes a user's workspace membership, with all that the user belongs to in that workspace.
+/// Removes a user's workspace membership, with everything that the user belongs to in that workspace.
 fn remove_user(
     call: &RequestContext<'_>,
     view: &ReadView,

@@ -1,4 +1,4 @@
-//! Rich text as shipped writers send it.
+//! Rich text as sent by published clients.
 use super::*;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Graph in memory, with a way to undo each change.
+//! Graph in memory, which can undo each change.
 mod memory_writes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ pub(super) struct MemoryGraph {
     values: BTreeMap<(Gid, Gid), BTreeSet<IndexKey>>,
     /// Index entries of live nodes, with their words.
     entries: BTreeMap<Gid, (IndexEntry, NodeWords)>,
-    /// True for the fault that the first index entry of a node is never updated.
+    /// True for the fault that a node's first index entry is never updated.
     pub(super) old_entries: bool,
     pub(super) journal: Vec<JournalEntry>,
     pub(super) audit: Vec<AuditRow>,
@@ -80,7 +80,7 @@ impl MemoryGraph {
         }
     }
 
-    /// Puts an edge where another may be, or takes it away; returns the one before.
+    /// Replaces, inserts or removes an edge; returns the one before.
     fn swap_edge(&mut self, key: (Gid, Relation, Gid), edge: Option<Edge>) -> Option<Edge> {
         let old = match edge {
             Some(edge) => self.edges.insert(key, edge),

@@ -1,5 +1,5 @@
-//! Apps, authorizations, codes and sessions in memory, as the tokens beside them. Webhooks end with the last access of
-//! their app, or with all access of their user.
+//! Apps, authorizations, codes and sessions in memory, like the tokens. Webhooks end with the last access of their app, or with
+//! all access of their user.
 use super::{MemoryStore, TokenStoreResult};
 use async_trait::async_trait;
 use std::net::IpAddr;

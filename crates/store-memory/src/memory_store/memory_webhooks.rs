@@ -24,7 +24,7 @@ impl MemoryStore {
         self.hooks.lock().hooks.retain(|_, hook| hook.user != user);
     }
 
-    /// Deletes the webhooks of apps that have no access to their user any more.
+    /// Deletes the webhooks of apps that no longer have access to their user.
     pub(super) fn let_go(&self) {
         let mut state = self.hooks.lock();
         let holds = |h: &Webhook| {

@@ -62,7 +62,7 @@ fn level(state: &mut MemoryGraph, viewer: ViewerKey, gid: Gid) -> Result<Level, 
     Ok(view.level(gid))
 }
 
-/// Returns the index entry as it should be.
+/// Returns the correct index entry.
 fn fresh(state: &mut MemoryGraph, node: &Node) -> Result<IndexEntry, GraphStoreError> {
     let mut entry = IndexEntry::of(node, &NodeWords::of(node));
     let mut edges = Vec::new();

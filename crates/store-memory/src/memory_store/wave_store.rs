@@ -1,4 +1,4 @@
-//! Store in memory that loads in waves and commits by way of overlays: each wave stands for one trip to a database.
+//! Store in memory that loads in waves and commits through overlays: each wave represents one trip to a database.
 mod cache_of_attempt;
 mod known_answers;
 
@@ -29,9 +29,9 @@ pub enum WaveGuesses {
     /// Those of the engine.
     #[default]
     Usual,
-    /// None: the first attempt has no facts.
+    /// No guesses: the first attempt has no facts.
     None,
-    /// Reads of earlier loads and commits, whatever they were about.
+    /// Reads of earlier loads and commits, on any subject.
     Useless,
 }
 
@@ -40,11 +40,11 @@ pub enum WaveGuesses {
 pub enum WaveFault {
     /// Lists lose their last row on the way.
     LostRows,
-    /// The first attempt counts, though reads had no answer.
+    /// The first attempt counts, even if reads had no answer.
     Credulous,
     /// Edges are not written.
     LostEdges,
-    /// Writes that were found from old facts are made, though what was read has changed.
+    /// Writes that were computed from old facts are made, although what was read has changed.
     NotValidated,
     /// The keys of lists, aliases and indexes are missing among the touched ones.
     UntouchedLists,
@@ -61,18 +61,17 @@ pub enum WaveFault {
 pub struct WaveOptions {
     /// Guesses that begin a load or commit.
     pub guesses: WaveGuesses,
-    /// Number of commits by which the facts of a commit may be too old; 0 for none.
+    /// Number of commits by which the facts of a commit may be outdated; 0 for none.
     pub lag: usize,
     /// Bytes of the cache of answers; 0 for none.
     pub cache_bytes: usize,
-    /// Number of commits that are pending before the cache learns of them: as if each became durable only after so many
-    /// others.
+    /// Number of commits that are pending before the cache learns of them, as if each became durable only after that many others.
     pub pending: usize,
-    /// Fault, if it has one.
+    /// Fault, if any.
     pub fault: Option<WaveFault>,
 }
 
-/// Work that was done in waves.
+/// Work done in waves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaveWork {
     /// A load.
@@ -92,7 +91,7 @@ pub struct WaveCount {
     pub reads: usize,
 }
 
-/// Most reads that are kept to be compared before and after a commit.
+/// Most reads that are kept to compare their answers before and after a commit.
 const KEPT_READS: usize = 120;
 
 #[derive(Debug, Default)]
@@ -100,22 +99,22 @@ struct WaveState {
     counts: Vec<WaveCount>,
     /// The last reads.
     reads: VecDeque<GraphRead>,
-    /// Old state of the graph, and everything that commits touched since.
+    /// Old state of the graph, and everything that commits have touched since.
     past: Option<(MemoryGraph, Vec<FactKey>, usize)>,
     broken_law: Option<String>,
     cache: Option<FactCache>,
-    /// Commits that the cache is to learn of.
+    /// Commits that the cache has not learned of.
     pending: PendingCommits,
     /// The last commit of each of their groups.
     pending_groups: VecDeque<Seq>,
-    /// Bytes of the cache, if not those of the options.
+    /// Size of the cache in bytes, if it differs from the options.
     cache_bytes: Option<usize>,
-    /// Keys that commits touched and the cache has not learned yet.
+    /// Keys that commits touched and the cache has not learned of.
     unlearned: Vec<FactKey>,
 }
 
-/// A [`MemoryStore`] behind waves and overlays. It also holds each commit to the law of fact keys: the answer to a read
-/// changes only if one of its keys was touched.
+/// A [`MemoryStore`] behind waves and overlays. It also checks the law of fact keys on each commit: the answer to a read changes
+/// only if one of its keys was touched.
 #[derive(Debug, Default)]
 pub struct WaveStore {
     store: Arc<MemoryStore>,
@@ -124,7 +123,7 @@ pub struct WaveStore {
 }
 
 impl WaveStore {
-    /// Makes a store over another one.
+    /// Creates a store over another one.
     #[must_use]
     pub fn over(store: Arc<MemoryStore>, options: WaveOptions) -> Self {
         Self {
@@ -162,7 +161,7 @@ impl WaveStore {
     /// Commits change sets together, each applied to the state after those before it.
     ///
     /// # Errors
-    /// Fails if the store fails, or a commit is refused for want of answers.
+    /// Fails if the store fails, or if a commit lacks answers.
     pub fn commit_group(
         &self,
         sets: &[Changes],
@@ -277,7 +276,7 @@ impl WaveStore {
         Ok(outcomes)
     }
 
-    /// Gives the cache what was written. In a database this is done when the commit is durable.
+    /// Gives the written data to the cache. A database does this when the commit is durable.
     fn keep_commit(&self, facts: Facts, mut writes: GraphWrites, state: &mut WaveState) {
         if self.options.pending > 0 {
             self.keep_pending(facts, writes, state);
@@ -299,13 +298,13 @@ impl WaveStore {
         }
     }
 
-    /// Makes writes pending, and gives the cache the oldest ones once there are too many. A load meanwhile learns what they
+    /// Makes writes pending, and gives the cache the oldest ones once there are too many. Loads in between learn which keys they
     /// touch.
     fn keep_pending(&self, facts: Facts, mut writes: GraphWrites, state: &mut WaveState) {
         let last = writes.last_seq();
         state.unlearned.extend(&writes.touched);
         if facts.seq() != writes.base {
-            // They were found from older facts, so nothing can be applied to the state after them.
+            // They were computed from older facts, so nothing can be applied to the state after them.
             state.pending.clear();
             state.pending_groups.clear();
             return;
@@ -362,7 +361,7 @@ impl WaveStore {
         Ok(())
     }
 
-    /// Invalidates what the commits up to one have touched in the cache. In a database this is a part of the first wave.
+    /// Invalidates in the cache what the commits up to `seq` have touched. In a database this is part of the first wave.
     fn invalidate_cache(&self, seq: Seq, state: &mut WaveState) {
         let bytes = state.cache_bytes.unwrap_or(self.options.cache_bytes);
         if bytes == 0 {

@@ -34,7 +34,7 @@ pub(super) fn is_on(account: Option<&Account>) -> bool {
     account.is_some_and(|account| !account.disabled)
 }
 
-/// Creates an account, or gives the existing one its tier; and a login, if there is one.
+/// Creates an account, or sets the tier of the existing one; and creates a login, if one is given.
 pub(super) async fn put_account(
     tx: &mut AuthTransaction,
     account: &Account,
@@ -47,7 +47,7 @@ pub(super) async fn put_account(
         tx.send_last([(sql::PUT_ACCOUNT, &put)]).await?;
         return Ok(());
     };
-    // The account exists from here on, so that it can be locked.
+    // From here on the account exists, so that it can be locked.
     let [_, _, before] = tx
         .send([
             (sql::PUT_ACCOUNT, &put),
@@ -76,8 +76,8 @@ pub(super) async fn put_account(
     Ok(())
 }
 
-/// Converts the error of storing a login. Two accounts that take each other's address at the same time wait for each
-/// other, and the database refuses one of them.
+/// Converts the error of storing a login. If two accounts take each other's address at the same time, they wait for each other,
+/// and the database refuses one of them.
 fn taken_login(error: DatabaseError) -> AuthStoreError {
     match error {
         DatabaseError::Failed(text) if text.contains("40P01") => AuthStoreError::Conflict,
@@ -85,7 +85,7 @@ fn taken_login(error: DatabaseError) -> AuthStoreError {
     }
 }
 
-/// Changes the tier of an account, or makes one.
+/// Changes the tier of an account, or creates one.
 pub(super) async fn set_tier(
     tx: &mut AuthTransaction,
     user: u64,
@@ -118,8 +118,8 @@ pub(super) async fn set_disabled(
     Ok(())
 }
 
-/// Revokes the tokens of a user and withdraws their authorizations; returns how many. Webhooks of the user end with
-/// them. The account is locked already.
+/// Revokes the tokens of a user and withdraws their authorizations; returns the number of both together. Webhooks of the user end
+/// with them. The account must already be locked.
 async fn end_access(tx: &mut AuthTransaction, user: u64, now: SystemTime) -> AuthStoreResult<u64> {
     let (key, at) = (stored_number(user)?, millis(now));
     let [grants, tokens, _] = tx
@@ -156,7 +156,7 @@ pub(super) fn kind(row: &Row, at: usize) -> Stored<TokenKind> {
     TokenKind::from_name(get(row, at)?).ok_or_else(|| not_a(at, "kind of token"))
 }
 
-/// Does what [`end_access`] does, with the account locked first.
+/// Does the same as [`end_access`], after locking the account.
 pub(super) async fn revoke_all(
     tx: &mut AuthTransaction,
     user: u64,
@@ -166,7 +166,7 @@ pub(super) async fn revoke_all(
     end_access(tx, user, now).await
 }
 
-/// Deletes the browser sessions of a user except one; returns how many. The account is locked already.
+/// Deletes the browser sessions of a user except one; returns their number. The account must already be locked.
 async fn drop_sessions(
     tx: &mut AuthTransaction,
     user: u64,
@@ -185,7 +185,7 @@ fn record_ended(tx: &mut AuthTransaction, user: u64, sessions: u64) {
     }
 }
 
-/// Ends the browser sessions of a user except one; returns how many. The account is locked already, or need not be.
+/// Ends the browser sessions of a user except one; returns their number. The account is already locked, or needs no lock.
 pub(super) async fn end_sessions(
     tx: &mut AuthTransaction,
     user: u64,
@@ -196,7 +196,7 @@ pub(super) async fn end_sessions(
     Ok(ended)
 }
 
-/// Replaces the hash of a login if it is still the one that was read before.
+/// Replaces the hash of a login if it has not changed since it was read.
 pub(super) async fn change_password(
     tx: &mut AuthTransaction,
     change: &PasswordChange,

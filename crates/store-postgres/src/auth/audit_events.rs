@@ -1,7 +1,7 @@
-//! Audit rows of acts outside the graph: those on tokens, apps and sessions.
+//! Audit rows of acts outside the graph: acts on tokens, apps and sessions.
 //!
-//! An act is noted where it is done, and its rows are written at the end of the same transaction. The caller of the
-//! store names the actor ([`PostgresStore::as_actor`]), but cannot act without a row.
+//! An act is recorded when it is done, and its rows are written at the end of the same transaction. The caller of the store names
+//! the actor ([`PostgresStore::as_actor`]), but cannot act without a row.
 use super::auth_rows::stored_number;
 use crate::columns::number;
 use crate::database::Connection;
@@ -22,7 +22,7 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::time::Time;
 
-/// Workspaces of users. The order is that of users, then of workspaces.
+/// Workspaces of users, in the order of users, then of workspaces.
 const WORKSPACES: &str =
     "SELECT src, dst FROM edge WHERE src = ANY($1) AND rel = $2 ORDER BY src, dst";
 /// Workspaces for which a service account has tokens, in the order of the tokens.
@@ -36,7 +36,7 @@ const LAST_COMMIT: &str = "SELECT at FROM journal ORDER BY seq DESC LIMIT 1";
 /// Act for which the audit log gets a row.
 #[derive(Clone, Debug)]
 pub(crate) enum AuditEvent {
-    /// Act of or on a user, in each workspace they belong to, with its value before and after.
+    /// Act of or on a user, in each workspace of the user, with the value before and after.
     OfUser(AuditEventKind, u64, Option<String>, Option<String>),
     /// Act on one workspace.
     OfWorkspace(AuditEntry),
@@ -48,8 +48,8 @@ impl AuditEvent {
         Self::OfUser(kind, user, None, None)
     }
 
-    /// Returns the event that a token was made or revoked, for tokens of users and of service accounts. For the token
-    /// of an app only its user's authorization is recorded.
+    /// Returns the event that a token of a user or of a service account was created or revoked. For the token of an app only its
+    /// user's authorization is recorded.
     pub(crate) fn of_token(
         kind: AuditEventKind,
         token: TokenKind,
@@ -102,8 +102,7 @@ impl AuditEvent {
 }
 
 impl HandleActor {
-    /// Returns the rows of acts, with the names of now, in their order. They get their place in the log when they are
-    /// appended.
+    /// Returns the rows of acts, with current names, in their order. They get their place in the log when they are appended.
     pub(crate) async fn rows(
         &self,
         connection: &Connection,
@@ -207,7 +206,7 @@ fn node(row: &Row) -> Stored<Node> {
 }
 
 impl PostgresStore {
-    /// Returns a handle on the same store that records what is done through it as acts of this actor, at this time.
+    /// Returns a handle on the same store that records all acts through it as this actor's, at this time.
     #[must_use]
     pub fn as_actor(&self, acting: ActorContext, at: SystemTime) -> Self {
         let mut handle = self.clone();

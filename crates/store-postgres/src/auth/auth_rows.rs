@@ -56,7 +56,7 @@ fn numbers(row: &Row, at: usize) -> Stored<Vec<u64>> {
     all.map_err(|_| not_a(at, "list of numbers"))
 }
 
-/// Returns the stored text of redirect URLs: none has a line end in it.
+/// Returns the stored text of redirect URLs; none of them contains a line break.
 pub(crate) fn redirects_text(list: &[RedirectUri]) -> String {
     let texts: Vec<&str> = list.iter().map(RedirectUri::as_str).collect();
     texts.join("\n")
@@ -81,7 +81,7 @@ fn joined<T>(
     }
 }
 
-/// Returns the token as it is stored, without its token context.
+/// Returns the stored token, without its token context.
 fn record(row: &Row, from: usize) -> Stored<TokenRecord> {
     let kind = TokenKind::from_name(get(row, from + 2)?)
         .ok_or_else(|| not_a(from + 2, "kind of token"))?;
@@ -149,7 +149,7 @@ impl RefreshTokenContext {
         })
     }
 
-    /// Returns the effective record of an access token that is issued for it.
+    /// Returns the effective record of an access token that was issued for it.
     pub(crate) fn effective_access(&self, access: &TokenRecord) -> TokenRecord {
         self.ancestors.effective(access)
     }

@@ -1,5 +1,4 @@
-//! One decision of the store of tokens: a transaction, the statements it sends together, and the audit rows of its
-//! acts.
+//! One decision of the store of tokens: a transaction, the statements that it sends together, and the audit rows of its acts.
 use super::audit_events::AuditEvent;
 use crate::audit_log;
 use crate::database::{Connection, Database};
@@ -16,7 +15,7 @@ use workgraph_auth::AuthStoreError;
 #[derive(Debug)]
 pub(crate) struct AuthTransaction {
     database: Database,
-    /// The connection; `None` once it went back to its pool or was closed.
+    /// The connection; `None` after it was returned to its pool or closed.
     connection: Option<Connection>,
     state: TransactionState,
     /// Acts for which the audit log gets rows, in their order.
@@ -46,7 +45,7 @@ impl AuthTransaction {
         self.connection.as_ref().ok_or_else(ended)
     }
 
-    /// Waits for work on the connection, but not longer than a transaction may take.
+    /// Waits for work on the connection, but no longer than a transaction may take.
     async fn within<T>(
         &self,
         work: impl Future<Output = Result<T, DatabaseError>>,
@@ -62,12 +61,12 @@ impl AuthTransaction {
         is_new.then_some("BEGIN")
     }
 
-    /// Notes an act for the audit log; its rows are written at the end of the transaction.
+    /// Records an act for the audit log; its rows are written at the end of the transaction.
     pub(crate) fn record(&mut self, event: AuditEvent) {
         self.events.push(event);
     }
 
-    /// Sends statements together, each of which sees what those before it did.
+    /// Sends statements together; each sees the effects of those before it.
     ///
     /// # Errors
     /// Fails with the first error.
@@ -93,11 +92,11 @@ impl AuthTransaction {
         Ok(rows)
     }
 
-    /// Sends the last statements of the transaction, which is committed with them unless acts were noted: their rows
-    /// come first. Nothing may fail after it for another reason than the database.
+    /// Sends the last statements of the transaction. They are committed with it, unless acts were recorded, whose rows come
+    /// first. After this only the database may cause a failure.
     ///
     /// # Errors
-    /// Fails with the first error; then nothing is committed, unless the error is [`DatabaseError::Unknown`].
+    /// Fails with the first error; nothing is committed then, unless the error is [`DatabaseError::Unknown`].
     pub(crate) async fn send_last<const N: usize>(
         &mut self,
         statements: [Statement<'_>; N],
@@ -105,7 +104,7 @@ impl AuthTransaction {
         self.send_last_of(&statements).await.map(drop)
     }
 
-    /// Does what [`send_last`](Self::send_last) does, and returns the rows of `read`, which sees what the statements did.
+    /// Does the same as [`send_last`](Self::send_last), and returns the rows of `read`, which sees the effects of the statements.
     ///
     /// # Errors
     /// Fails as [`send_last`](Self::send_last) does.
@@ -152,7 +151,7 @@ impl AuthTransaction {
         Ok(rows)
     }
 
-    /// Finds out what became of the transaction after its commit was sent and failed: success if it was committed.
+    /// Finds out the outcome of the transaction after its commit was sent and failed: success if it was committed.
     async fn find_out(
         &mut self,
         attempt: &WriteAttempt,
@@ -165,7 +164,7 @@ impl AuthTransaction {
         attempt.find_out(&self.database, error).await
     }
 
-    /// Ends the transaction: commits it with the rows of its acts, or takes everything back if the outcome is an error.
+    /// Ends the transaction: commits it with the rows of its acts, or rolls it back if the outcome is an error.
     pub(crate) async fn end<T>(
         mut self,
         by: &HandleActor,
@@ -177,9 +176,9 @@ impl AuthTransaction {
             (Err(_), TransactionState::Open) => self.roll_back().await,
         };
         match ended {
-            // The connection goes back to the pool.
+            // The connection is returned to the pool.
             Ok(()) => drop(self.connection.take()),
-            // What the connection is worth is not known: dropping this transaction closes it.
+            // The state of the connection is unknown: dropping this transaction closes it.
             Err(error) if outcome.is_ok() => return Err(error),
             Err(_) => {}
         }
@@ -188,7 +187,7 @@ impl AuthTransaction {
 
     async fn commit(&mut self, by: &HandleActor) -> Result<(), AuthStoreError> {
         let attempt = WriteAttempt::new()?;
-        // With audit rows: what they are made of, the end of the log, the rows.
+        // With audit rows: their data, the end of the log, the rows.
         let trips = if self.events.is_empty() { 1 } else { 3 };
         self.database.count_statements(trips);
         let connection = self.connection()?;
@@ -210,7 +209,7 @@ impl AuthTransaction {
         Ok(self.within(done).await?)
     }
 
-    /// Closes the connection, so that the server takes back what was not committed.
+    /// Closes the connection, so that the server rolls back uncommitted work.
     fn close(&mut self) {
         if let Some(connection) = self.connection.take() {
             self.database.close(connection);

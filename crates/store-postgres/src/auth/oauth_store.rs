@@ -1,4 +1,4 @@
-//! Apps, authorizations, codes and sessions of the database, as the port says.
+//! Apps, authorizations, codes and sessions in the database: the implementation of the port.
 use super::auth_rows::{self, RefreshTokenContext, stored_number};
 use super::statements as sql;
 use super::token_store::TokenColumns;
@@ -23,7 +23,7 @@ use workgraph_auth::{
 const ROUND: u64 = 2_000;
 
 impl PostgresStore {
-    /// Returns all rows of a statement as `read` reads them.
+    /// Returns all rows of a statement, converted by `read`.
     async fn query_all<T>(
         &self,
         sql: &'static str,
@@ -265,7 +265,7 @@ impl OAuthStore for PostgresStore {
                     .await?;
                 let round = u64::try_from(round.unwrap_or(0)).unwrap_or(0);
                 gone += round;
-                // Fewer than a round has: no more are left.
+                // Fewer than a full round: none are left.
                 if round < ROUND {
                     break;
                 }

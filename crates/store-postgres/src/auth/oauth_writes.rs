@@ -1,6 +1,6 @@
 //! Writes of apps, authorizations, codes, sessions and login attempts.
 //!
-//! Acts that happen only once are decided by the rows that a conditional write returns, or by a key that is taken.
+//! Acts that may happen only once are decided by the rows that a conditional write returns, or by a unique key.
 use super::accounts::{first_account, is_on};
 use super::audit_events::AuditEvent;
 use super::auth_rows::{
@@ -40,7 +40,7 @@ fn app_values(app: &App) -> AuthStoreResult<OwnedParams> {
     ])
 }
 
-/// Creates an app, or replaces it if it is still as it was read.
+/// Creates an app, or replaces it if it has not changed since it was read.
 pub(super) async fn put_app(
     tx: &mut AuthTransaction,
     app: &App,
@@ -54,7 +54,7 @@ pub(super) async fn put_app(
     }
     match was {
         None => tx.send_last([(sql::INSERT_APP, &params)]).await?,
-        // One app does not become another.
+        // An app cannot become another one.
         Some(was) if was.id != app.id => return Err(AuthStoreError::Conflict),
         Some(_) => {
             if tx.run(sql::REPLACE_APP, &params).await?.is_empty() {
@@ -65,7 +65,7 @@ pub(super) async fn put_app(
     Ok(())
 }
 
-/// Result of looking for the user and the app of a consent or a code, both of which are switched on.
+/// User and app of a consent or a code, both switched on.
 struct Parties {
     user: i64,
     app: i64,
@@ -139,7 +139,7 @@ pub(super) async fn keep_consent(
     let (digest, time) = (consent.ticket.0.to_vec(), millis(consent.time));
     let ticket: Params<'_> = &[&digest, &time];
     let scopes = new.scopes.to_string();
-    // The account is locked, so nothing else makes or ends an authorization of the user meanwhile.
+    // The account is locked, so no other transaction creates or ends an authorization of the user now.
     let id = stored_number(parties.standing.as_ref().map_or(new.id, |stands| stands.id))?;
     let created = millis(new.created_at);
     let regrant: Params<'_> = &[&id, &scopes];
@@ -253,10 +253,9 @@ pub(super) async fn deauthorize(
     Ok(true)
 }
 
-/// Redeems an authorization code: spends it, and issues the tokens if there are any and everything they depend on is
-/// live.
+/// Redeems an authorization code: spends it, and issues the tokens, if any are given and everything that they depend on is live.
 ///
-/// Withdrawals while this runs need no lock: a token under a withdrawn authorization is dead however it came there.
+/// Concurrent withdrawals need no lock: a token under a withdrawn authorization is dead in any case.
 pub(super) async fn redeem(
     tx: &mut AuthTransaction,
     digest: &SecretDigest,
@@ -264,7 +263,7 @@ pub(super) async fn redeem(
     now: SystemTime,
 ) -> AuthStoreResult<RedemptionOutcome> {
     let key = &digest.0[..];
-    // The first statement waits for another redemption of the same code; the others see what that one did.
+    // The first statement waits for another redemption of the same code; the others see its effects.
     let [spent, code, holds] = tx
         .send([
             (sql::SPEND_CODE, &[&key, &millis(now)]),
@@ -276,7 +275,7 @@ pub(super) async fn redeem(
         return Ok(RedemptionOutcome::Unknown);
     };
     if spent.is_empty() {
-        // Tokens are only given with a request that was checked, and so has shown the verifier: it came twice.
+        // Tokens are only given with a checked request, which has shown the verifier: the request came twice.
         let again = tokens.is_some() && code.may_be_repeated(now);
         if let Some(refresh) = code.refresh.filter(|_| !again) {
             let (user, refresh) = (stored_number(code.user)?, stored_number(refresh)?);
@@ -309,7 +308,7 @@ pub(super) async fn redeem(
     Ok(RedemptionOutcome::Issued(Box::new(stored)))
 }
 
-/// Returns the effective record of an access token that is issued for a refresh token, or `None` if that is not alive.
+/// Returns the effective record of an access token that is issued for a refresh token, or `None` if that token is not live.
 pub(super) fn issue(
     root: &RefreshTokenContext,
     access: &TokenRecord,
@@ -372,7 +371,7 @@ pub(super) async fn end_session(
     Ok(())
 }
 
-/// Counts a login attempt, or returns how long it must wait.
+/// Counts a sign-in attempt, or returns how long it must wait.
 pub(super) async fn attempt_login(
     tx: &mut AuthTransaction,
     key: &SecretDigest,

@@ -83,7 +83,7 @@ macro_rules! token_account {
         )
     };
 }
-// Webhooks of apps that have no access to their user any more: no refresh token that lives under a live authorization.
+// Webhooks of apps that no longer have access to their user: no live refresh token under a live authorization.
 macro_rules! orphaned_hooks {
     () => {
         "h.app IS NOT NULL AND NOT EXISTS (SELECT 1 FROM token t JOIN \"authorization\" g ON g.id = t.authorization \
@@ -91,7 +91,7 @@ macro_rules! orphaned_hooks {
                 AND t.revoked_at IS NULL AND g.revoked_at IS NULL)"
     };
 }
-// The deletion of webhooks and the new revision of them, if there were any.
+// The deletion of webhooks, and their new revision if there were any.
 macro_rules! drop_hooks {
     ($($condition:expr),*) => {
         concat!(
@@ -112,8 +112,7 @@ pub(super) const REVOKE_TOKEN: &str = "UPDATE token t SET revoked_at = $2 WHERE 
 pub(super) const REVOKE_TOKENS_OF: &str = "WITH own AS MATERIALIZED (SELECT id FROM token o \
         WHERE o.user = $1 AND o.revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE) \
     UPDATE token t SET revoked_at = $2 FROM own WHERE t.id = own.id RETURNING t.id, t.kind, t.description";
-/// The latest of the times given for each token, if it is after the one that is stored. Tokens are locked in the order
-/// of their ids.
+/// The latest of the times given for each token, if it is later than the stored one. Tokens are locked in the order of their ids.
 pub(super) const RECORD_USES: &str = "WITH used AS (SELECT id, max(at) AS at \
         FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) GROUP BY id), \
     locked AS MATERIALIZED (SELECT o.id, used.at FROM token o JOIN used ON used.id = o.id \
@@ -150,7 +149,7 @@ pub(super) const APPS_OF_OWNER: &str = concat!(
 pub(super) const LIVE_APP: &str = "SELECT name FROM app WHERE id = $1 AND disabled_at IS NULL";
 pub(super) const INSERT_APP: &str = "INSERT INTO app (id, name, secret, redirects, scopes, distribution, disabled_in, \
     owner, created_at, disabled_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-/// Only if the app is still as it was read.
+/// Only if the app has not changed since it was read.
 pub(super) const REPLACE_APP: &str = "UPDATE app SET name = $2, secret = $3, redirects = $4, scopes = $5, \
     distribution = $6, disabled_in = $7, owner = $8, created_at = $9, disabled_at = $10 \
     WHERE id = $1 AND id = $11 AND name = $12 AND secret IS NOT DISTINCT FROM $13 AND redirects = $14 \
@@ -186,7 +185,7 @@ pub(super) const INSERT_CODE: &str = concat!(
 );
 pub(super) const SPEND_CODE: &str =
     "UPDATE code SET used_at = $2 WHERE digest = $1 AND used_at IS NULL RETURNING 1";
-/// Finds a row if the authorization of a code stands, and its user and app are switched on.
+/// Finds a row if the authorization of a code is valid, and its user and app are switched on.
 pub(super) const CODE_HOLDS: &str = "SELECT 1 FROM code c \
     JOIN \"authorization\" g ON g.id = c.authorization AND g.user = c.user AND g.app = c.app \
     JOIN account a ON a.user = g.user JOIN app p ON p.id = g.app \
@@ -218,7 +217,7 @@ pub(super) const LOCK_STRIKES: &str = "INSERT INTO strikes (key, count, last_at)
 pub(super) const PUT_STRIKES: &str = "UPDATE strikes SET count = $2, last_at = $3 WHERE key = $1";
 pub(super) const DROP_STRIKES: &str = "DELETE FROM strikes WHERE key = $1";
 
-// At most this many at once, and none that another transaction works on.
+// At most this many at once, and none that another transaction has locked.
 macro_rules! sweep {
     ($table:literal, $key:literal, $condition:literal) => {
         concat!(
@@ -241,13 +240,13 @@ pub(super) const SWEEP_CODES: &str = sweep!("code", "digest", "expires_at < $1")
 pub(super) const SWEEP_SESSIONS: &str = sweep!("session", "digest", "expires_at < $1");
 pub(super) const SWEEP_TICKETS: &str = sweep!("ticket", "digest", "at < $1");
 pub(super) const SWEEP_STRIKES: &str = sweep!("strikes", "key", "last_at < $1");
-/// Nobody asks what became of a transaction any more after this time.
+/// After this time nobody asks for the outcome of a transaction any more.
 pub(super) const SWEEP_ATTEMPTS: &str =
     "DELETE FROM write_attempt WHERE at < now() - interval '1 hour'";
 
-/// Deletes the webhooks of a user whose apps have no access any more; the last statement before the audit log.
+/// Deletes the webhooks of a user whose apps no longer have access; the last statement before the audit log.
 pub(super) const DROP_ORPHANED_HOOKS: &str = drop_hooks!("h.user = $1 AND ", orphaned_hooks!());
-/// The same for the user of a token.
+/// Does the same for the user of a token.
 pub(super) const DROP_ORPHANED_HOOKS_OF_TOKEN: &str = drop_hooks!(
     "h.user = (SELECT o.user FROM token o WHERE o.id = $1) AND ",
     orphaned_hooks!()

@@ -1,4 +1,4 @@
-//! Tokens and accounts of the database, as the port says.
+//! Tokens and accounts in the database: the implementation of the port.
 use super::accounts::{self, first_account, is_on, kind};
 use super::audit_events::AuditEvent;
 use super::auth_rows::{self, maybe_stored, stored_number};

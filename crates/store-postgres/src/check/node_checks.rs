@@ -1,4 +1,4 @@
-//! Comparison of each node's own record with the rows stored beside it.
+//! Comparison of each node's record with the rows stored beside it.
 use super::integrity_report::IntegrityReport;
 use crate::columns::{gid, maybe_gid, number};
 use crate::database_error::DatabaseError;
@@ -60,7 +60,7 @@ impl Beside {
     }
 }
 
-/// Compares every node with the rows beside it.
+/// Compares every node with the rows stored beside it.
 pub(super) fn nodes(
     transaction: &mut PgTransaction<'_>,
     report: &mut IntegrityReport,
@@ -95,7 +95,7 @@ pub(super) fn nodes(
     }
 }
 
-/// Compares a live node with the rows beside it.
+/// Compares a live node with the rows stored beside it.
 fn live_node(
     transaction: &mut PgTransaction<'_>,
     node: &Node,
@@ -144,8 +144,8 @@ fn live_node(
     Ok(())
 }
 
-/// Checks that the index entry and the words of a node agree with it. The flag that another task waits for it may stay
-/// longer than it is true.
+/// Checks that the index entry and the words of a node agree with it. The flag that another task waits for it may remain set
+/// after that has ended.
 fn agrees(
     transaction: &mut PgTransaction<'_>,
     node: &Node,
@@ -169,7 +169,7 @@ fn agrees(
     }))
 }
 
-/// Checks that search finds a task by the values it has, and by no others.
+/// Checks that search finds a task by the values that it has, and by no others.
 fn is_indexed(
     transaction: &mut PgTransaction<'_>,
     task: &Node,

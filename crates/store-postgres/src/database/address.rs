@@ -11,12 +11,12 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 /// Port of a server if its address names none.
 const PORT: u16 = 5432;
 
-/// Address in the parts that connecting needs.
+/// Address, split into the parts needed to connect.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    /// Options of the connection; their `Debug` form leaves out the password.
+    /// Options of the connection; their `Debug` form omits the password.
     pub(crate) config: Config,
-    /// File with the certificate authorities that are trusted, instead of those that the machine trusts.
+    /// File with the trusted certificate authorities, instead of those that the machine trusts.
     pub(crate) authorities: Option<PathBuf>,
 }
 
@@ -46,7 +46,7 @@ impl Address {
                     says_mode = true;
                     kept.push(pair.to_owned());
                 }
-                // The parser takes one host for each parameter; libpq, and people, write a list.
+                // The parser takes one host per parameter; libpq, and people, write a list.
                 Some(("host", hosts)) => {
                     kept.extend(hosts.split(',').map(|host| format!("host={host}")));
                 }
@@ -84,7 +84,7 @@ impl Address {
     }
 }
 
-/// Shows hosts and database alone, never the user's password.
+/// Shows only hosts and database, never the user's password.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ports = self.config.get_ports();
@@ -92,7 +92,7 @@ impl fmt::Display for Address {
             let separator = if at == 0 { "" } else { "," };
             match host {
                 Host::Tcp(name) => {
-                    // One port is that of all hosts.
+                    // A single port is used for all hosts.
                     let port = ports.get(at).or(ports.first()).unwrap_or(&PORT);
                     write!(f, "{separator}{name}:{port}")?;
                 }

@@ -1,8 +1,8 @@
-//! Pool of connections that holds as many as the server takes: where it takes no more, those that exist are shared.
+//! Pool with as many connections as the server accepts: when it accepts no more, the existing ones are shared.
 //!
-//! A permit belongs to each connection in use. A connection that the server refuses takes its permit away, so that soon as
-//! many permits are left as connections exist, and a request waits for one that comes back. Now and then one permit is
-//! added again, so that the pool grows once the server has room.
+//! A permit belongs to each connection in use. If the server refuses a connection, its permit is removed, so that there are soon
+//! as many permits as connections, and a request waits for a connection to be returned. From time to time one permit is added
+//! again, so that the pool grows once the server has room.
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;
 use deadpool_postgres::{ClientWrapper, HookError, Object, Pool, PoolError};
@@ -17,13 +17,13 @@ use tokio_postgres::error::SqlState;
 const GROWTH_INTERVAL: Duration = Duration::from_secs(1);
 /// Time after a refusal until a pool without any connection tries again.
 const FIRST_INTERVAL: Duration = Duration::from_millis(100);
-/// Shortest time between two lines of the log that say that the server takes no more connections.
+/// Shortest time between two log lines which say that the server accepts no more connections.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Connection from a pool, to which it returns when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    // Dropped before its permit, which lets another one have it.
+    // Dropped before its permit, with which another user may take it.
     object: Object,
     _permit: OwnedSemaphorePermit,
 }
@@ -58,19 +58,19 @@ pub(crate) struct ConnectionPool {
     most: usize,
 }
 
-/// Connections that a pool may have in use.
+/// Number of connections that a pool may have in use.
 struct Room {
     allowed: usize,
     /// Time of the next permit; `None` if the server has refused no connection.
     growth: Option<Deadline>,
     /// Time until which a pool without any connection does not try again.
     pause: Option<Deadline>,
-    /// Time until which the log has nothing more to say.
+    /// Time until which no further log line is written.
     silence: Option<Deadline>,
 }
 
 impl ConnectionPool {
-    /// Returns a pool of at most so many connections.
+    /// Returns a pool of at most this many connections.
     pub(crate) fn new(pool: Pool, most: usize) -> Self {
         Self {
             pool,
@@ -90,12 +90,12 @@ impl ConnectionPool {
         self.pool.status().size
     }
 
-    /// Returns true if there is no connection, because the server takes no more.
+    /// Returns true if the pool has no connection, because the server accepts no more.
     pub(crate) fn is_shut_out(&self) -> bool {
         self.size() == 0 && self.room.lock().growth.is_some()
     }
 
-    /// Takes a connection, as soon as one is free; `None` if the pool has none at all and the server takes no more.
+    /// Takes a connection as soon as one is free; `None` if the pool has none at all and the server accepts no more.
     ///
     /// # Errors
     /// Fails if the server cannot be reached.
@@ -124,7 +124,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Takes the permit of a connection that the server refused away. Returns false if it was the last one.
+    /// Removes the permit of a connection that the server refused. Returns false if it was the last one.
     fn shrink(&self, permit: OwnedSemaphorePermit) -> bool {
         let mut room = self.room.lock();
         room.growth = Some(Deadline::after(GROWTH_INTERVAL));
@@ -145,7 +145,7 @@ impl ConnectionPool {
         !is_last
     }
 
-    /// Adds a permit if connections were refused, but not lately.
+    /// Adds a permit if connections were refused, but not recently.
     fn grow(&self) {
         let mut room = self.room.lock();
         if room.growth.is_some_and(Deadline::has_passed) {
@@ -163,7 +163,7 @@ fn is_before(time: Option<Deadline>) -> bool {
     time.is_some_and(|time| !time.has_passed())
 }
 
-/// Returns true if the server takes no more connections: of all clients, of this user, or for this database.
+/// Returns true if the server accepts no more connections: of all clients, of this user, or for this database.
 fn is_full(error: &PoolError) -> bool {
     let refusal = match error {
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
@@ -174,7 +174,7 @@ fn is_full(error: &PoolError) -> bool {
     refusal == Some(&SqlState::TOO_MANY_CONNECTIONS)
 }
 
-/// Returns the error of a node that has no connection, where the server takes no more.
+/// Returns the error of a node that has no connection because the server accepts no more.
 pub(crate) fn none_left() -> DatabaseError {
     DatabaseError::Unavailable(
         "it takes no more connections: raise max_connections of PostgreSQL, or lower store.connections of its nodes"

@@ -1,4 +1,4 @@
-//! Tables, and the migrations that bring a database to their newest form.
+//! Tables, and the migrations that bring a database to the newest version.
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use std::fmt;
@@ -17,9 +17,9 @@ struct Migration {
 /// Effect of a migration on nodes of the version before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MigrationKind {
-    /// It adds: older nodes go on as before, and can be started.
+    /// It adds: older nodes continue to work, and can be started.
     Expand,
-    /// It removes what older nodes use, so it waits until there are none.
+    /// It removes something that older nodes use, so it waits until none are left.
     Contract,
 }
 
@@ -33,9 +33,9 @@ macro_rules! migrations {
     };
 }
 
-/// Migrations, in order; the version of a database is the number of those that were applied. A file that was released
-/// is never edited: the next change is another file. What is not used any more is removed by the version after, so that
-/// nodes of two versions can serve one database.
+/// Migrations, in order; the version of a database is the number of those that were applied. A released file is never edited: the
+/// next change is another file. Parts that are no longer used are removed by the version after, so that nodes of two versions can
+/// serve one database.
 const MIGRATIONS: &[Migration] = migrations![
     Expand "0001_graph",
     Expand "0002_auth",
@@ -47,16 +47,16 @@ const MIGRATIONS: &[Migration] = migrations![
     Expand "0008_words",
 ];
 
-/// Migration that was not applied.
+/// Migration that has not been applied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlannedMigration {
     /// Name of the migration.
     pub name: &'static str,
-    /// Numbers of the nodes that serve the database and use what it removes. It waits until there are none.
+    /// Numbers of the nodes that serve the database and use what the migration removes. It waits until none are left.
     pub waits_for: Vec<i16>,
 }
 
-/// Says what a migration waits for.
+/// Writes what the migration waits for.
 impl fmt::Display for PlannedMigration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<String> = self.waits_for.iter().map(ToString::to_string).collect();
@@ -71,12 +71,12 @@ impl fmt::Display for PlannedMigration {
     }
 }
 
-/// Returns the version that this program brings a database to.
+/// Returns the version to which this program brings a database.
 pub(crate) const fn newest() -> usize {
     MIGRATIONS.len()
 }
 
-/// Returns the oldest version with which this program works: that of the last migration which added something.
+/// Returns the oldest version with which this program works: that of the last migration that added something.
 pub(crate) fn oldest() -> usize {
     let is_added = |migration: &Migration| migration.kind == MigrationKind::Expand;
     MIGRATIONS.iter().rposition(is_added).map_or(0, |at| at + 1)
@@ -89,7 +89,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest time to wait for another node that migrates.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Longest time that a statement of a migration waits for a lock before all is tried again: others wait behind it.
+/// Longest time that a statement of a migration waits for a lock before everything is retried: other statements queue behind it.
 const STATEMENT_LOCK_TIMEOUT: &str = "1s";
 /// Attempts to get the locks of a migration, and the time between two of them.
 const ATTEMPTS: usize = 60;
@@ -98,8 +98,8 @@ const ATTEMPT_INTERVAL: Duration = Duration::from_millis(500);
 const OLDER_NODES: &str = "SELECT number FROM member WHERE until >= clock_timestamp() AND schema_max < $1 \
     ORDER BY number";
 
-/// Applies the remaining migrations, each in a transaction of its own; one node at a time. One that removes what older
-/// nodes use is left for later while any of them serves the database.
+/// Applies the remaining migrations, each in a transaction of its own; one node at a time. A migration that removes something
+/// that older nodes use is postponed while any of them serves the database.
 pub(crate) async fn migrate(database: &Database) -> Result<(), DatabaseError> {
     let connection = database.connection().await?;
     if remaining(&connection).await?.is_empty() {
@@ -110,7 +110,7 @@ pub(crate) async fn migrate(database: &Database) -> Result<(), DatabaseError> {
         Ok(()) => apply(&connection).await,
         refused => refused,
     };
-    // The lock ends with the connection, too; a failure to release it is no failure of the migration.
+    // The lock also ends with the connection, so a failure to release it is not a failure of the migration.
     let released = connection
         .execute("SELECT pg_advisory_unlock($1)", &[&LOCK])
         .await;
@@ -120,10 +120,10 @@ pub(crate) async fn migrate(database: &Database) -> Result<(), DatabaseError> {
     done
 }
 
-/// Returns the migrations that [`Database::open`] would apply, or leave for later.
+/// Returns the migrations that [`Database::open`] would apply or postpone.
 ///
 /// # Errors
-/// Fails if the database cannot be read, or its data is of a newer version that this program cannot work with.
+/// Fails if the database cannot be read, or its data is of a newer version with which this program cannot work.
 pub async fn plan(database: &Database) -> Result<Vec<PlannedMigration>, DatabaseError> {
     let own = database.clone();
     let planned = async move {
@@ -139,16 +139,16 @@ pub async fn plan(database: &Database) -> Result<Vec<PlannedMigration>, Database
     database.run(planned).await
 }
 
-/// Tables and views of the schema in which this program makes its own, unless an extension has brought them.
+/// Tables and views of the schema in which this program creates its own, except those of extensions.
 const TABLES: &str = "SELECT c.relname::text FROM pg_class c \
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') \
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') ORDER BY 1 LIMIT 6";
 
-/// Names at most so many tables in a text.
+/// Names at most this many tables in a text.
 const NAMED: usize = 5;
 
-/// Refuses a database that has tables and none of this program's: they are another program's, beside which ours would be mixed
-/// with them.
+/// Refuses a database that has tables but none of this program's: they belong to another program, and ours would be mixed with
+/// them.
 async fn refuse_tables_of_others(connection: &Connection) -> Result<(), DatabaseError> {
     if remaining(connection).await?.len() < newest() {
         return Ok(());
@@ -156,7 +156,7 @@ async fn refuse_tables_of_others(connection: &Connection) -> Result<(), Database
     let rows = connection.query(TABLES, &[]).await?;
     let names = rows.iter().map(|row| row.try_get(0));
     let mut names = names.collect::<Result<Vec<String>, _>>()?;
-    // It is empty where the first migration did not come to its end.
+    // It is empty if the first migration did not complete.
     names.retain(|name| name != "schema_version");
     if names.is_empty() {
         return Ok(());
@@ -169,7 +169,7 @@ async fn refuse_tables_of_others(connection: &Connection) -> Result<(), Database
     )))
 }
 
-/// Refuses a database with which this program cannot work: one that lacks something, or something was removed.
+/// Refuses a database with which this program cannot work: something is missing or was removed.
 pub(crate) async fn check(connection: &Connection) -> Result<(), DatabaseError> {
     let rest = remaining(connection).await?;
     if rest.len() == newest() {
@@ -203,8 +203,8 @@ async fn older_nodes(
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Takes the lock. It is tried again and again: a statement that waits would keep an old snapshot, for which other
-/// statements of a migration might wait in turn.
+/// Takes the lock. It polls: a waiting statement would keep an old snapshot, for which other statements of a migration might wait
+/// in turn.
 async fn lock(connection: &Connection) -> Result<(), DatabaseError> {
     let mut attempts = tokio::time::interval(LOCK_INTERVAL);
     let taken = async {
@@ -230,7 +230,7 @@ async fn apply(connection: &Connection) -> Result<(), DatabaseError> {
         let mut attempt = 1;
         let waiting = loop {
             match apply_one(connection, version, migration).await {
-                // Another transaction has one of the tables.
+                // Another transaction has locked one of the tables.
                 Err(DatabaseError::TimedOut(_)) if attempt < ATTEMPTS => {
                     attempt += 1;
                     connection.batch_execute("ROLLBACK").await?;
@@ -243,7 +243,7 @@ async fn apply(connection: &Connection) -> Result<(), DatabaseError> {
             let migration = migration.name;
             tracing::info!(migration, "the tables were brought to a newer form");
         } else if version < oldest() {
-            // Something that this program needs comes after it.
+            // A later migration adds something that this program needs.
             return Err(DatabaseError::Unsuitable(waiting.to_string()));
         } else {
             tracing::info!("a migration has to wait: {waiting}");
@@ -253,14 +253,14 @@ async fn apply(connection: &Connection) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Applies a migration, unless it has to wait for older nodes. No node can join meanwhile.
+/// Applies a migration, unless it must wait for older nodes. No node can join in the meantime.
 async fn apply_one(
     connection: &Connection,
     version: usize,
     migration: &Migration,
 ) -> Result<PlannedMigration, DatabaseError> {
     let Migration { kind, name, script } = migration;
-    // Building an index takes as long as it takes.
+    // Building an index has no time limit.
     let begin = format!(
         "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '{STATEMENT_LOCK_TIMEOUT}'; \
          CREATE TABLE IF NOT EXISTS schema_version \
@@ -289,7 +289,7 @@ async fn apply_one(
     Ok(PlannedMigration { name, waits_for })
 }
 
-/// Returns the error of a migration, with its name and what to do.
+/// Returns the error of a migration, with its name and the action to take.
 fn named(name: &str, error: DatabaseError) -> DatabaseError {
     match error {
         DatabaseError::Failed(text) => {
@@ -306,8 +306,8 @@ fn named(name: &str, error: DatabaseError) -> DatabaseError {
     }
 }
 
-/// Returns the migrations that were not applied, with their versions. None are left of a database that a newer program
-/// has brought to its form, if that has removed nothing since this program's.
+/// Returns the migrations that have not been applied, with their versions. None remain for a database that a newer program has
+/// migrated, if that has removed nothing since this program's version.
 async fn remaining(
     connection: &Connection,
 ) -> Result<Vec<(usize, &'static Migration)>, DatabaseError> {

@@ -1,8 +1,8 @@
-//! Aliases as the table has them. A text of PostgreSQL cannot have the character U+0000, and an index holds no key of
+//! Aliases as stored in the table. A text in PostgreSQL cannot contain the character U+0000, and an index cannot hold a key of
 //! more than 2.7 kB.
 use std::borrow::Cow;
 
-/// Most bytes of a key that is stored as it is.
+/// Most bytes of a key that is stored unchanged.
 const KEY_MAX: usize = 1000;
 /// Begins an escape, and is escaped itself.
 const ESCAPE: char = '\u{1}';

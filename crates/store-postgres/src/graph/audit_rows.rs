@@ -13,8 +13,8 @@ use workgraph_core::model::time::Time;
 const APPEND: &str = "INSERT INTO audit (gid, at, home, kind, actor_type, actor, resource, body, seq, digest) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
-// Rows are in the order of time, so an instant is looked up as the first row that is not before it. One condition is
-// always strict: the one with the index that is expected to leave the fewest rows.
+// Rows are in the order of time, so an instant is looked up as the first row at or after it. One condition is always strict: the
+// one with the index that is expected to leave the fewest rows.
 macro_rules! select {
     ($kind:literal, $actor_type:literal, $actor:literal, $resource:literal) => {
         concat!(
@@ -73,7 +73,7 @@ fn audit_row(row: &Row) -> Result<AuditRow, DatabaseError> {
 }
 
 impl StatementList {
-    /// Appends a row, after which this is the end of the log.
+    /// Appends a row, which is then the end of the log.
     pub(super) fn append_audit(
         &mut self,
         row: AuditRow,
@@ -97,7 +97,7 @@ impl StatementList {
 }
 
 impl PgTransaction<'_> {
-    /// Returns the rows that match, oldest first.
+    /// Returns the matching rows, oldest first.
     pub(crate) fn audited(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, DatabaseError> {
         let kind = query.kind.map(|kind| i16::from(kind.code));
         let actor_type = query.actor_type.map(|ty| i16::from(ty as u8));

@@ -96,7 +96,7 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
-        // No viewers are cached.
+        // This store caches no viewers.
         Ok(())
     }
 }
@@ -110,7 +110,7 @@ impl PgTransaction<'_> {
         Ok(())
     }
 
-    /// Sends the statements that `add` makes, without waiting for them.
+    /// Sends the statements that `add` creates, without waiting for them.
     pub(super) fn send_made<T>(
         &mut self,
         add: impl FnOnce(&mut StatementList) -> T,
@@ -121,7 +121,7 @@ impl PgTransaction<'_> {
         Ok(added)
     }
 
-    /// Makes the writes of a group of commits, without waiting for them.
+    /// Performs the writes of a group of commits, without waiting for them.
     pub(crate) fn put_group(&mut self, writes: &GraphWrites) -> Result<(), DatabaseError> {
         let before = self.locked_state()?.audit;
         let made = GroupStatements::new(writes, before)?;

@@ -1,4 +1,4 @@
-//! Statements of a group of commits: rows of new nodes apart from all others.
+//! Statements of a group of commits: rows of new nodes are separate from all others.
 use super::row_writes::RowAge;
 use crate::database_error::DatabaseError;
 use crate::statement_list::StatementList;
@@ -6,17 +6,17 @@ use crate::store_state::AuditLogEnd;
 use workgraph_core::engine::waves::GraphWrites;
 use workgraph_core::model::gid::Gid;
 
-/// Most keys that a commit puts into the journal for the caches of other nodes. One that touches more, such as the deletion
+/// Most keys that a commit writes to the journal for the caches of other nodes. A commit that touches more, such as the deletion
 /// of a large project, makes them forget everything.
 const TOUCHED_KEYS_MAX: usize = 4_096;
 
-/// Statements that make the writes of a group of commits.
+/// Statements for the writes of a group of commits.
 #[derive(Default)]
 pub(crate) struct GroupStatements {
-    /// Those that insert rows of new nodes. Their keys are new, too, so no other commit waits for these rows, nor they for one:
-    /// they can be sent before the lock of the store's state is held.
+    /// Statements that insert rows of new nodes. Their keys are also new, so no other commit waits for these rows, and they wait
+    /// for none: they can be sent before the lock of the store's state is held.
     pub(crate) new_rows: StatementList,
-    /// All others, to be sent under the lock, and after those.
+    /// All other statements, to be sent under the lock, after these.
     pub(crate) others: StatementList,
     /// Highest gid of an auxiliary node, or 0.
     pub(crate) floor: i64,
@@ -25,8 +25,8 @@ pub(crate) struct GroupStatements {
 }
 
 impl GroupStatements {
-    /// Makes the statements: the new rows, and the others table by table, in the order of [`GraphWrites::flush`]. `audit` is the end of the audit log
-    /// before them.
+    /// Creates the statements: the new rows, and the others table by table, in the order of [`GraphWrites::flush`]. `audit` is
+    /// the end of the audit log before them.
     ///
     /// # Errors
     /// Fails if a number is too large to be stored.

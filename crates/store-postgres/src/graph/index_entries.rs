@@ -16,7 +16,7 @@ macro_rules! columns {
         "gid, created, modified, completed, due, start, who, creator, assigner, subtype, flags, likes, sub, waits, blocks, sum, done"
     };
 }
-// Index entries by a column; the term of its partial index is part of the text, so that it is used.
+// Index entries by a column; the term of its partial index is part of the text, so that the index is used.
 macro_rules! scan {
     ($column:literal, $indexed:literal) => {
         [
@@ -77,7 +77,7 @@ const ENTRY: &str = concat!(
 const MODIFIED_OF: &str =
     "SELECT gid, modified FROM card WHERE home = $1 AND kind = $2 AND gid = ANY($3)";
 const SHAPED: [&str; 2] = scan!("modified", " AND shape = $7");
-/// Column sets: each time the next one, so that only the first entry of each is read.
+/// Column sets, each time the next one, so that only the first entry of each is read.
 const COLUMN_SETS: &str = "WITH RECURSIVE s (shape) AS ((\
     SELECT shape FROM card WHERE home = $1 AND kind = $2 ORDER BY shape LIMIT 1) UNION ALL \
     SELECT (SELECT c.shape FROM card c WHERE c.home = $1 AND c.kind = $2 AND c.shape > s.shape \
@@ -85,7 +85,7 @@ const COLUMN_SETS: &str = "WITH RECURSIVE s (shape) AS ((\
     SELECT shape FROM s WHERE shape IS NOT NULL ORDER BY shape";
 const LIST_SHAPED: &str = "SELECT gid, modified FROM card WHERE home = $1 AND kind = $2 AND shape = $3 \
     AND modified BETWEEN $4 AND $5 ORDER BY modified DESC LIMIT $6";
-/// Both values of `done` are read by themselves: in the index, dates come after it.
+/// Both values of `done` are read separately: in the index, dates come after it.
 const LIST_OF: &str = "SELECT gid, due, modified FROM card WHERE home = $1 AND kind = $2 AND who = $3 \
     AND done = ANY ($4::boolean[]) LIMIT $5";
 const LIST_OF_DUE: &str = "SELECT gid, due, modified FROM card WHERE home = $1 AND kind = $2 AND who = $3 \
@@ -121,7 +121,7 @@ pub(super) fn home(workspace: Option<Gid>) -> i64 {
     workspace.map_or(0, Gid::as_i64)
 }
 
-/// Returns the statements that read entries in the order of a column, up and down, if there are any.
+/// Returns the statements that read entries in the order of a column, ascending and descending, if there are any.
 const fn by_column(column: IndexColumn) -> Option<[&'static str; 2]> {
     Some(match column {
         IndexColumn::Gid => scan!("gid", ""),
@@ -155,7 +155,7 @@ const fn listed(column: IndexColumn) -> Option<&'static str> {
     })
 }
 
-/// Returns the position of an entry's value of a column in the rows of a list, if they have it.
+/// Returns the position of an entry's value of a column in the rows of a list, if it is there.
 fn given_at(list: &EntryList, column: IndexColumn) -> Option<usize> {
     let at = match (list, column) {
         (_, IndexColumn::Gid) => 0,
@@ -243,7 +243,7 @@ impl PgTransaction<'_> {
         let (value, at) = scan
             .after
             .map_or((first, outermost), |(value, gid)| (value, gid.as_i64()));
-        // The gid as a column is compared alone: the position before the first value is excluded.
+        // If the gid is the column, it is compared alone: the position before the first value is excluded.
         let (value, at) = match (scan.column, scan.after) {
             (IndexColumn::Gid, None) if scan.descending => (first.saturating_add(1), i64::MAX),
             (IndexColumn::Gid, None) => (first.saturating_sub(1), i64::MIN),
@@ -296,7 +296,7 @@ impl PgTransaction<'_> {
         let given = given_at(&list, column);
         let rows = match list {
             EntryList::Within(IndexColumn::Subtype, from, to) => {
-                // The column is smaller than the bounds may be.
+                // The column's type is smaller than the bounds may be.
                 let small = |n: i64| n.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
                 let sql = listed(IndexColumn::Subtype).ok_or_else(|| unkept(column))?;
                 self.read(sql, params![home, kind, small(from), small(to), most])?

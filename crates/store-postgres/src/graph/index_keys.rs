@@ -1,9 +1,9 @@
-//! Keys of the value index as bytes that compare as the keys do: numbers before texts, texts by their bytes.
+//! Keys of the value index as bytes that sort in the same order: numbers before texts, texts by their bytes.
 use crate::database_error::DatabaseError;
 use tokio_postgres::Row;
 use workgraph_core::storage::custom_field_index::IndexKey;
 
-/// Most bytes of a key that the index holds; the rest is in another column.
+/// Most bytes of a key in the index; the rest is in another column.
 const HEAD_MAX: usize = 1000;
 const NUMBER: u8 = 0;
 const TEXT: u8 = 1;
@@ -23,7 +23,7 @@ pub(super) fn bytes(key: &IndexKey) -> Vec<u8> {
     }
 }
 
-/// Returns the part of a key that the index holds, and the rest if there is one.
+/// Returns the part of a key for the index, and the rest if there is one.
 pub(super) fn split(mut bytes: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
     if bytes.len() <= HEAD_MAX {
         return (bytes, None);

@@ -1,4 +1,4 @@
-//! Index rows of nodes that have none yet, many at a time: for copies.
+//! Index rows of many nodes that have none yet, for copies.
 //!
 //! In the transaction of a copy the tables have no statistics. Statements that look for rows to replace may then get plans
 //! that read all rows of a workspace, once for each node.
@@ -12,7 +12,7 @@ use workgraph_rows::NodeIndexes;
 const NODES: usize = 256;
 
 impl PgTransaction<'_> {
-    /// Inserts the index rows of nodes, of which there must be none.
+    /// Inserts the index rows of nodes that have none yet.
     pub(crate) fn insert_indexes(&mut self, nodes: &[NodeIndexes]) -> Result<(), DatabaseError> {
         for some in nodes.chunks(NODES) {
             let mut statements = StatementList::default();

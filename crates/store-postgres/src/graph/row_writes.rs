@@ -1,4 +1,4 @@
-//! Statements that write rows of the graph, many in each.
+//! Statements that write many rows of the graph each.
 use super::aliases::alias_key;
 use super::index_keys;
 use super::node_columns::relation;
@@ -15,17 +15,17 @@ use workgraph_core::model::registry::Relation;
 use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::{Edge, JournalEntry, Seq};
 
-/// Rows of which some may be there.
+/// Age of rows: whether some of them may already exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RowAge {
-    /// None is there.
+    /// No row exists.
     New,
-    /// Those that are there are replaced.
+    /// Existing rows are replaced.
     Any,
 }
 
 impl RowAge {
-    /// Returns the statement for such rows.
+    /// Returns the statement for rows of this age.
     pub(super) const fn choose(self, new: &'static str, any: &'static str) -> &'static str {
         match self {
             Self::New => new,
@@ -129,7 +129,7 @@ impl StatementList {
         self.add(sql::PUT_VALUES, params);
     }
 
-    /// Appends to the journal. The last entry gets the keys that all of them touch; `None` if they are not known.
+    /// Appends to the journal. The last entry gets the keys that all of them touch; `None` if they are unknown.
     pub(super) fn append_entries(
         &mut self,
         entries: &[JournalEntry],

@@ -1,4 +1,4 @@
-//! Promises below the port, of a transaction that is undone afterwards.
+//! Guarantees below the port, about a transaction that is rolled back afterwards.
 use crate::{DatabaseError, DatabaseOptions, PostgresStore};
 use workgraph_auth::conformance::block_on;
 use workgraph_core::storage::GraphStoreError;

@@ -10,7 +10,7 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::search::{IndexEntry, NodeWords};
 use workgraph_core::storage::snapshot::{PrefixList, WordScan};
 
-/// Parts of a node that have a word.
+/// Parts of a node in which a word occurs.
 const NAME: i16 = 1;
 const NOTES: i16 = 2;
 
@@ -24,7 +24,7 @@ const PUT_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) \
 const PUT_NEW_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) SELECT \
     unnest($1::bigint[]), unnest($2::smallint[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::smallint[])";
 
-/// Condition that a node has, for each of some ranges, a word in it.
+/// Condition that a node has a word in each of some ranges.
 macro_rules! has_others {
     () => {
         " AND NOT EXISTS (SELECT 1 FROM unnest($6::text[], $7::text[]) q (first, last) \
@@ -67,7 +67,7 @@ fn last_of(prefix: &str) -> String {
     format!("{prefix}{}", char::MAX)
 }
 
-/// Returns the words of a node, each with the sum of the parts that have it.
+/// Returns the words of a node, each with the sum of the parts in which it occurs.
 pub(crate) fn word_parts(text: &NodeWords) -> BTreeMap<&str, i16> {
     let mut words: BTreeMap<&str, i16> = BTreeMap::new();
     for (list, part) in [(&text.name, NAME), (&text.notes, NOTES)] {
@@ -79,7 +79,7 @@ pub(crate) fn word_parts(text: &NodeWords) -> BTreeMap<&str, i16> {
 }
 
 impl StatementList {
-    /// Replaces the words of a node, unless its entry in the table has the same ones; must be called before the entry is
+    /// Replaces the words of a node, unless its entry in the table already has the same ones; must be called before the entry is
     /// written.
     pub(crate) fn put_words(&mut self, entry: &IndexEntry, text: &NodeWords) {
         let words = word_parts(text);

@@ -1,4 +1,4 @@
-//! Conversion of columns to values, and of values to columns of the types that the database has.
+//! Conversion of columns to values, and of values to columns of the types in the database.
 use crate::columns::{code, gid, maybe_gid, number};
 use crate::database_error::DatabaseError;
 use crate::stored_values::{stored_text, text_to_store};
@@ -35,7 +35,7 @@ pub(super) fn value(row: &Row, at: usize) -> Result<Value, DatabaseError> {
 #[derive(Debug)]
 pub(super) struct Parameter<'v> {
     pub(super) value: &'v Value,
-    /// True if its text is in the form in which it is stored.
+    /// True if its text is already in the stored form.
     pub(super) is_stored: bool,
 }
 

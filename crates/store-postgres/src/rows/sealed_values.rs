@@ -1,4 +1,4 @@
-//! Values that nodes share, in the transaction of the rows.
+//! Values shared by the nodes, in the transaction of the rows.
 use super::PgRows;
 use crate::database_error::DatabaseError;
 
@@ -6,7 +6,7 @@ const READ: &str = "SELECT name, content FROM shared_value ORDER BY name";
 const CLEAR: &str = "DELETE FROM shared_value";
 const INSERT: &str = "INSERT INTO shared_value (name, version, content) VALUES ($1, 1, $2)";
 
-/// Value that nodes share, as the database has it.
+/// Value shared by the nodes, as stored in the database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedValue {
     /// Name.
@@ -24,7 +24,7 @@ impl std::fmt::Debug for SealedValue {
 }
 
 impl PgRows {
-    /// Returns the values that nodes share.
+    /// Returns the values shared by the nodes.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
@@ -39,7 +39,7 @@ impl PgRows {
         rows.iter().map(value).collect()
     }
 
-    /// Writes the values that nodes are to share, in place of those that there are. They are seen with the rows.
+    /// Replaces the values shared by the nodes. They become visible with the rows.
     ///
     /// # Errors
     /// Fails if the database cannot be written.

@@ -1,8 +1,7 @@
-//! Statements for rows. Those of a table are made from the list of tables.
+//! Statements for rows. Those of a table are generated from the list of tables.
 use workgraph_rows::{Column, Table};
 
-/// Begins a transaction. A copy takes as long as it takes; with the lock, no node can join those of the
-/// database meanwhile.
+/// Begins a transaction. A copy has no time limit; the lock keeps other nodes from joining those of the database in the meantime.
 macro_rules! begin {
     ($mode:literal $(, $more:literal)?) => {
         concat!(
@@ -35,11 +34,11 @@ pub(super) const FINISH: &str = "UPDATE store_state SET \
     SELECT setval(pg_get_serial_sequence('delivery', 'id'), max(id)) FROM delivery HAVING max(id) IS NOT NULL; \
     SELECT setval(pg_get_serial_sequence('checkpoint', 'id'), max(id)) FROM checkpoint HAVING max(id) IS NOT NULL";
 
-/// Highest gid that is in use.
+/// Highest gid in use.
 pub(super) const HIGHEST: &str = "SELECT greatest((SELECT max(gid) FROM node), (SELECT max(id) FROM token), \
     (SELECT max(id) FROM app), (SELECT max(id) FROM \"authorization\"), (SELECT max(id) FROM hook), \
     (SELECT floor FROM store_state))";
-/// Makes every node number begin at a millisecond: the clock by which the gids were given may have been ahead.
+/// Makes every node number begin at a millisecond: the clock from which the gids came may have been ahead.
 pub(super) const RESERVE: &str = "INSERT INTO member AS m \
         (number, incarnation, until, mint_start, mint_end, schema_min, schema_max) \
     SELECT n, 'moved', now() - interval '1 second', 0, $1, 0, 0 FROM generate_series(0, 30) AS n \

@@ -1,4 +1,4 @@
-//! Node number: the leased number with which a node gives gids.
+//! Node number: the leased number with which a node makes gids.
 use crate::database::{Database, migrations};
 use crate::database_error::DatabaseError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub const NODE_NUMBER_LEASE: Duration = Duration::from_secs(30);
 /// Time between two renewals.
 pub const NODE_NUMBER_RENEWAL: Duration = Duration::from_secs(5);
-/// Beginning of the names of processes that serve no requests, such as commands: they hold a number, and are no nodes.
+/// Prefix of the names of processes that serve no requests, such as commands: they have a number, but do not count as nodes.
 pub const COMMAND_MARK: &str = "command/";
-/// Attempts to take a number that other nodes try to take, too.
+/// Attempts to take a number that other nodes also try to take.
 const ATTEMPTS: usize = 31;
 
-/// Takes a number that never was given, or else the one whose lease ended first. It begins where the holder before may
-/// have given gids to.
+/// Takes a number that was never used, or else the one whose lease ended first. It begins at the end of the time for which the
+/// previous holder may have made gids.
 const JOIN: &str = "INSERT INTO member AS m \
         (number, incarnation, until, mint_start, mint_end, schema_min, schema_max) \
     SELECT n.number::smallint, $1, clock_timestamp() + $2::bigint * interval '1 millisecond', 0, \
@@ -38,30 +38,30 @@ const LEAVE: &str =
     "UPDATE member SET until = clock_timestamp() WHERE number = $1 AND incarnation = $2";
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/// Number that a node has leased, with the milliseconds of the Unix epoch for which it may give gids.
+/// Leased number of a node, with the milliseconds of the Unix epoch for which it may make gids.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeNumberLease {
     /// Number of the node, 0 to 30.
     pub number: u8,
-    /// Millisecond from which gids may be given.
+    /// Millisecond from which gids may be made.
     pub gids_from_ms: u64,
-    /// Millisecond before which gids may be given, until the next renewal.
+    /// Millisecond before which gids may be made, until the next renewal.
     pub gids_until_ms: u64,
-    /// Random name of the process that holds it.
+    /// Random name of the process that holds the number.
     incarnation: String,
 }
 
-/// Lease that was renewed.
+/// Renewed lease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RenewedNodeNumber {
-    /// Millisecond before which gids may be given now.
+    /// Millisecond before which gids may now be made.
     pub gids_until_ms: u64,
-    /// Number of nodes whose leases have not ended, this one included. Those that left, and commands, are none.
+    /// Number of nodes whose leases have not ended, including this one. Nodes that left, and commands, do not count.
     pub nodes: u32,
 }
 
 impl NodeNumberLease {
-    /// Takes a number for a process, which names itself with random text.
+    /// Takes a number for a process, which chooses a random text as its name.
     ///
     /// # Errors
     /// Fails if all numbers are taken, or the database fails.
@@ -81,11 +81,11 @@ impl NodeNumberLease {
                     if alive > 30 {
                         break;
                     }
-                    // Another node took the same number a moment ago.
+                    // Another node has just taken the same number.
                     continue;
                 };
                 let number: i16 = row.try_get(0)?;
-                // From here on no migration removes what this program uses; one may have done so a moment ago.
+                // From here on no migration removes what this program uses; one may have done so just before.
                 if let Err(error) = migrations::check(&connection).await {
                     connection.execute(LEAVE, &[&number, &incarnation]).await?;
                     return Err(error);
@@ -149,7 +149,7 @@ impl NodeNumberLease {
         database.run(found).await
     }
 
-    /// Gives the number back.
+    /// Returns the number.
     ///
     /// # Errors
     /// Fails if the database fails; the lease then ends by itself.
@@ -167,7 +167,7 @@ impl NodeNumberLease {
     }
 }
 
-/// Returns the time that the server's clock shows.
+/// Returns the time of the server's clock.
 ///
 /// # Errors
 /// Fails if the database fails.

@@ -1,4 +1,4 @@
-//! Values that all nodes share: keys and settings, each with a version. Secret ones come sealed.
+//! Values shared by all nodes: keys and settings, each with a version. Secret ones are passed sealed.
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 
@@ -7,7 +7,7 @@ const INSERT: &str = "INSERT INTO shared_value (name, version, content) VALUES (
 const REPLACE: &str =
     "UPDATE shared_value SET version = version + 1, content = $3 WHERE name = $1 AND version = $2";
 
-/// Value that all nodes share.
+/// Value shared by all nodes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SharedValue {
     /// Number of times that it was written.
@@ -44,8 +44,8 @@ pub async fn read(database: &Database, name: &str) -> Result<Option<SharedValue>
     database.run(found).await
 }
 
-/// Writes a value, if it still has the version that was read; `None`: if there is none yet. Returns false if another
-/// node has written it meanwhile.
+/// Writes a value, if it still has the version that was read; `None` if it does not exist yet. Returns false if another node has
+/// written it since.
 ///
 /// # Errors
 /// Fails if the database fails.

@@ -1,4 +1,4 @@
-//! Leases on work that one node at a time does, by the clock of the server.
+//! Leases on work that only one node does at a time, by the clock of the server.
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use async_trait::async_trait;
@@ -25,7 +25,7 @@ pub struct PostgresLeases {
 }
 
 impl PostgresLeases {
-    /// Returns the leases of a process, which names itself with random text.
+    /// Returns the leases of a process, which chooses a random text as its name.
     #[must_use]
     pub fn new(database: Database, holder: String) -> Self {
         Self { database, holder }
@@ -55,7 +55,7 @@ impl WorkLeases for PostgresLeases {
         let epoch = self.database.run(acquired).await?;
         Ok(epoch.map(|epoch| WorkLease {
             epoch: epoch.cast_unsigned(),
-            // The server counted later than this.
+            // The server counted from a later moment.
             until: now.checked_add(WORK_LEASE),
         }))
     }

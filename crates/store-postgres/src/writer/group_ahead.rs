@@ -15,7 +15,7 @@ use workgraph_core::storage::{CommitReceipt, GraphStoreError, Seq};
 /// Longest wait for a connection while a group is being committed, whose answers wait as long.
 const EARLY_CONNECT_MAX: Duration = Duration::from_millis(100);
 
-/// When the rows of new nodes are sent.
+/// Time at which the rows of new nodes are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NewRows {
     /// At once: the group before this one is being committed.
@@ -100,7 +100,7 @@ impl GroupAhead {
         }
     }
 
-    /// Locks the state and moves it, makes all writes that are left, and commits with these commands.
+    /// Locks and moves the state, performs all remaining writes, and commits with these commands.
     pub(super) fn commit(
         &mut self,
         commands: impl Iterator<Item = &'static str>,
@@ -113,12 +113,12 @@ impl GroupAhead {
         Ok(())
     }
 
-    /// Waits for the commit. It can be dropped and called again.
+    /// Waits for the commit. The wait can be dropped and repeated.
     pub(super) async fn end(&mut self) -> Result<(), DatabaseError> {
         self.transaction.end().await
     }
 
-    /// Returns the jobs and the attempt of a group whose commit has ended, for better or worse.
+    /// Returns the jobs and the attempt of a group whose commit has succeeded or failed.
     pub(super) fn into_parts(self) -> (Vec<Box<dyn DynWrite>>, WriteAttempt) {
         (self.jobs, self.attempt)
     }
@@ -128,7 +128,7 @@ impl GroupAhead {
         self.transaction.is_broken()
     }
 
-    /// Undoes what was written; returns the jobs.
+    /// Undoes its writes; returns the jobs.
     pub(super) fn roll_back(self) -> Vec<Box<dyn DynWrite>> {
         self.transaction.roll_back();
         self.jobs

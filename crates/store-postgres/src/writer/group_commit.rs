@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use workgraph_core::engine::waves::{AppliedChanges, FactCache, Facts, GraphWrites};
 use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
-/// Change sets as they were applied to the state after a commit.
+/// Change sets as applied to the state after a commit.
 pub(super) struct CommittedGroup {
     /// Facts from which the state is known; `None` if it has changes that are not durable.
     facts: Option<Facts>,
@@ -72,14 +72,14 @@ impl CommittedGroup {
         transaction.put_group(&self.writes)
     }
 
-    /// Gives the jobs their outcomes.
+    /// Sets the outcomes of the jobs.
     pub(super) fn settle<'j>(&self, jobs: impl Iterator<Item = &'j mut Box<dyn DynWrite>>) {
         for (job, outcome) in jobs.zip(&self.outcomes) {
             job.settle(outcome.clone());
         }
     }
 
-    /// Gives the cache what was committed.
+    /// Gives the committed writes to the cache.
     pub(super) fn keep(self, cache: &Mutex<FactCache>) {
         if let Some(facts) = self.facts
             && !self.writes.is_empty()

@@ -1,4 +1,4 @@
-//! Transaction of a group of commits: statements are sent and not waited for until all were.
+//! Transaction of a group of commits: all statements are sent before it waits for any.
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;
@@ -22,7 +22,7 @@ pub(super) struct GroupTransaction {
     pending: VecDeque<PendingStatement>,
     /// Error of the first statement that failed.
     failed: Option<DatabaseError>,
-    /// Reason for which a statement was not sent: then none after it is.
+    /// Reason why a statement was not sent; no later one is sent then.
     unsent: Option<DatabaseError>,
     deadline: Deadline,
 }
@@ -88,7 +88,7 @@ impl GroupTransaction {
         Ok(self.database.runtime().block_on(prepared)??)
     }
 
-    /// Puts a statement on the connection.
+    /// Sends a statement on the connection.
     fn push(&mut self, mut statement: PendingStatement) {
         match first_poll(self.database.runtime(), &mut statement) {
             Some(done) => self.unsent = done.err(),
@@ -102,13 +102,13 @@ impl GroupTransaction {
         self.unsent.is_some() || self.connection.get().is_none_or(is_closed)
     }
 
-    /// Gives what was sent from now on, and its answers, the whole time of a transaction.
+    /// Gives all later statements, and their answers, the full time of a transaction.
     pub(super) fn renew_deadline(&mut self) {
         self.deadline = Deadline::after(self.database.options().write_timeout);
     }
 
-    /// Waits until all statements are answered; fails with the first error. What was waited for stays so if this is
-    /// dropped and called again.
+    /// Waits until all statements are answered; fails with the first error. The wait can be dropped and repeated without losing
+    /// answers.
     pub(super) async fn end(&mut self) -> Result<(), DatabaseError> {
         let deadline = self.deadline;
         wait_for(self.answers(), deadline, &None).await?;
@@ -126,7 +126,7 @@ impl GroupTransaction {
         }
     }
 
-    /// Undoes the transaction. Its connection is used again once that is done.
+    /// Undoes the transaction. Its connection is reused after that.
     pub(super) fn roll_back(mut self) {
         self.command("ROLLBACK");
         let runtime = self.database.runtime().clone();
@@ -138,7 +138,7 @@ impl GroupTransaction {
     }
 }
 
-/// A connection that is in doubt is closed; another one goes back to its pool.
+/// Closes a connection that is in doubt, and returns any other to its pool.
 impl Drop for GroupTransaction {
     fn drop(&mut self) {
         let is_broken = |error: &DatabaseError| error.breaks_connection();

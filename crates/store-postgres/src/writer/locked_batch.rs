@@ -1,4 +1,4 @@
-//! Batches under the lock of the state: jobs of all kinds, on the state that was locked.
+//! Batches under the lock of the state: jobs of all kinds, on the locked state.
 use super::group_commit::CommittedGroup;
 use super::write_job::DynWrite;
 use super::writer_thread::{BATCH, WriteMode, WriterThread};
@@ -9,7 +9,7 @@ use crate::reader::OpenConnection;
 use crate::transaction::PgTransaction;
 use std::time::Duration;
 
-/// Time after which a batch takes up no more jobs, so that the first ones need not wait long.
+/// Time after which a batch accepts no more jobs, so that the first ones need not wait long.
 const BATCH_TIME: Duration = Duration::from_secs(1);
 
 const BEGIN: &str = "BEGIN";
@@ -20,7 +20,7 @@ const UNDO: &str = "ROLLBACK TO job; RELEASE job";
 type Jobs = Vec<Box<dyn DynWrite>>;
 
 impl WriterThread {
-    /// Writes the jobs that wait, and answers them. If the database refuses them together, they are written one by one.
+    /// Writes the waiting jobs, and answers them. If the database refuses them together, they are written one by one.
     pub(super) fn write_under_lock(&mut self, mode: WriteMode) {
         let mut batch = Vec::with_capacity(self.waiting.len().min(BATCH));
         let mut done = self.locked_batch(&mut batch, mode);
@@ -34,8 +34,7 @@ impl WriterThread {
         self.answer(batch, done.err().as_ref());
     }
 
-    /// Takes jobs and writes them in one transaction, and makes them durable; on an error nothing of any of them is
-    /// kept.
+    /// Takes jobs, writes them in one transaction, and makes them durable; on an error, none of their writes are kept.
     fn locked_batch(&mut self, batch: &mut Jobs, mode: WriteMode) -> Result<(), DatabaseError> {
         let database = self.database.clone();
         let connection = match database.runtime().block_on(database.write_connection()) {
@@ -50,7 +49,7 @@ impl WriterThread {
         let done = self.batch_under_lock(&mut held, batch, mode, &mut trips);
         self.count_trips(trips);
         if done.is_ok() {
-            // The connection goes back to its pool, outside of any transaction.
+            // The connection is returned to its pool, outside of any transaction.
             drop(held.take());
         }
         done
@@ -81,7 +80,7 @@ impl WriterThread {
                     transaction.flush()
                 })
             }
-            // Nothing is to be kept.
+            // No writes should be kept.
             Ok(false) => {
                 transaction.send_command("ROLLBACK");
                 transaction.flush()
@@ -92,7 +91,7 @@ impl WriterThread {
         let (state, attempt) = (transaction.state, transaction.attempt.take());
         drop(transaction);
         if state.is_none() && done.is_err() {
-            // The others would wait for the lock as long.
+            // The others would wait as long for the lock.
             batch.extend(self.waiting.drain(..));
         }
         let attempt = attempt.filter(|_| committing);
@@ -123,7 +122,7 @@ impl WriterThread {
         Some(PgTransaction::new(connection, runtime, BEGIN, timeout).writing())
     }
 
-    /// Writes jobs; returns true if anything of them is to be committed.
+    /// Writes jobs; returns true if there is anything to commit.
     fn write(
         &mut self,
         transaction: &mut PgTransaction<'_>,
@@ -151,7 +150,7 @@ impl WriterThread {
                     keeps = true;
                     group.send(transaction)?;
                 }
-                // The cache knows the state only where nothing else was written.
+                // The cache knows the state only if nothing else was written.
                 *group_of_all = Some(group).filter(|group| group.is_first());
                 continue;
             }

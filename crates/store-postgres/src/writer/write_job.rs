@@ -8,21 +8,21 @@ use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreErr
 
 /// Work of any kind and outcome, behind one interface.
 pub(super) trait DynWrite: Send {
-    /// Does the work; returns true if its writes are to be kept.
+    /// Does the work; returns true if its writes should be kept.
     fn run(&mut self, transaction: &mut PgTransaction<'_>) -> bool;
-    /// Returns the change set, if the work is to commit one.
+    /// Returns the change set, if the work commits one.
     fn changes(&self) -> Option<&Changes> {
         None
     }
-    /// Gives the change set its instants, if the work is to commit one.
+    /// Gives the change set its instants, if the work commits one.
     fn stamp(&mut self, _clock: &mut CommitClock) {}
-    /// Makes the receipt or refusal of its change set the outcome of the work.
+    /// Sets the receipt or refusal of the change set as the outcome of the work.
     fn settle(&mut self, _outcome: Result<CommitReceipt, GraphStoreError>) {}
-    /// Makes an error the outcome of the work.
+    /// Sets an error as the outcome of the work.
     fn fail(&mut self, error: &DatabaseError);
     /// Returns true if the work was done and did not fail.
     fn succeeded(&self) -> bool;
-    /// Gives the waiting caller the outcome, or the failure of the whole batch.
+    /// Sends the outcome, or the failure of the whole batch, to the waiting caller.
     fn answer(self: Box<Self>, failure: Option<&DatabaseError>);
 }
 
@@ -55,7 +55,7 @@ where
     E: From<DatabaseError> + Send,
 {
     fn run(&mut self, transaction: &mut PgTransaction<'_>) -> bool {
-        // Work that was left half done is undone with its savepoint.
+        // Half-done work is undone with its savepoint.
         let done = catch_unwind(AssertUnwindSafe(|| (self.work)(transaction)));
         self.outcome
             .insert(done.unwrap_or_else(|_| Err(panicked())))
@@ -136,7 +136,7 @@ impl DynWrite for PendingCommit {
     }
 }
 
-/// Gives a waiting caller the outcome of its work, or the failure of the whole batch.
+/// Sends the outcome of its work, or the failure of the whole batch, to a waiting caller.
 fn answer<T, E: From<DatabaseError>>(
     reply: oneshot::Sender<Result<T, E>>,
     outcome: Option<Result<T, E>>,
@@ -147,7 +147,7 @@ fn answer<T, E: From<DatabaseError>>(
         (None, Some(outcome)) => outcome,
         (None, None) => return,
     };
-    // The caller may be gone; the writes stay.
+    // The caller may have stopped waiting; the writes stay.
     let _ = reply.send(outcome);
 }
 

@@ -1,4 +1,4 @@
-//! Thread of the writer: groups are made durable one after the other, and the next one is made meanwhile.
+//! Thread of the writer: makes groups durable one after the other, and prepares the next one during each commit.
 use super::group_ahead::{GroupAhead, NewRows};
 use super::group_commit::sets;
 use super::write_job::DynWrite;
@@ -19,9 +19,9 @@ use workgraph_core::storage::CommitClock;
 /// Most jobs that share one commit.
 pub(super) const BATCH: usize = 256;
 /// Fewest jobs that must wait before they are added to a group while the one before it is being committed: each addition costs
-/// the same statements.
+/// the same number of statements.
 const ADDED_MIN: usize = 4;
-/// Most additions to both groups: each one makes it longer to find an answer in the state after them.
+/// Most additions to both groups: each one makes the search for an answer in the state after them longer.
 const ADDITIONS_MAX: usize = 8;
 /// Number of batches between two removals of old attempts.
 const SWEEP_INTERVAL: u32 = 256;
@@ -31,25 +31,25 @@ const CAUTIOUS_BATCHES: u32 = 8;
 const COMMIT: &str = "COMMIT";
 const SWEEP: &str = "DELETE FROM write_attempt WHERE at < now() - interval '1 hour'";
 
-/// Jobs as they come.
+/// Queue of incoming jobs.
 type JobQueue = mpsc::Receiver<Box<dyn DynWrite>>;
 
 /// Way to write the jobs of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WriteMode {
-    /// Change sets that follow each other are applied together, in waves.
+    /// Consecutive change sets are applied together, in waves.
     Waves,
-    /// Each job by itself, under a savepoint, with a trip for each of its reads.
+    /// Each job is written alone, under a savepoint, with a trip for each of its reads.
     OneByOne,
 }
 
-/// Change sets as applied, with what they were applied from, and the statements that write them.
+/// Applied change sets, with the facts from which they were applied, and the statements that write them.
 type AppliedJobs = (Facts, AppliedChanges, GroupStatements);
 
 /// State of the writer's thread.
 pub(super) struct WriterThread {
     pub(super) database: Database,
-    /// Cache of the store, which gets what is committed.
+    /// Cache of the store, which gets the committed writes.
     pub(super) cache: Arc<Mutex<FactCache>>,
     /// Jobs that are in no group yet.
     pub(super) waiting: VecDeque<Box<dyn DynWrite>>,
@@ -59,13 +59,14 @@ pub(super) struct WriterThread {
     next: Option<GroupAhead>,
     /// Commits of both groups.
     pending: PendingCommits,
-    /// True if what waits cannot be added before the commit of the group: the state is not known, or there is no connection.
+    /// True if the waiting jobs cannot be added before the commit of the group: the state is not known, or there is no
+    /// connection.
     is_blocked: bool,
-    /// End of the audit log after both groups, if that is known.
+    /// End of the audit log after both groups, if it is known.
     pub(super) audit: Option<Option<AuditLogEnd>>,
-    /// Number of batches that are to lock the state first.
+    /// Number of further batches that lock the state first.
     pub(super) cautious: u32,
-    /// Trips of attempts after which all jobs wait again.
+    /// Trips of attempts whose jobs had to wait again.
     lost_trips: u32,
     batches: u32,
     /// Clock of the commits of this node.
@@ -128,7 +129,7 @@ impl WriterThread {
         self.committing.is_some() || !self.waiting.is_empty()
     }
 
-    /// Begins the next commit, or prepares it while one is being made: a few jobs wait, so that more can be added with them.
+    /// Begins the next commit, or prepares it during the current one: a few jobs wait, so that more can be added with them.
     fn go_on(&mut self) {
         if self.committing.is_some() {
             if self.waiting.len() >= ADDED_MIN {
@@ -138,7 +139,7 @@ impl WriterThread {
         }
         self.is_blocked = false;
         if let Err(error) = self.add_to_next() {
-            // The others would wait for a connection as long.
+            // The others would wait as long for a connection.
             let jobs = self.waiting.drain(..).collect();
             self.answer(jobs, Some(&error));
         } else if self.next.is_some() {
@@ -152,12 +153,12 @@ impl WriterThread {
         }
     }
 
-    /// Applies the change sets at the head of the queue to the state after both groups, and adds them to the next one, as
-    /// far as enough of that state is known. If nothing would be written, they are left to wait: a reason to refuse a
-    /// change set may be outdated, which only a write finds out.
+    /// Applies the change sets at the head of the queue to the state after both groups, and adds them to the next one, as far as
+    /// enough of that state is known. If nothing would be written, they keep waiting: the reason for refusing a change set may be
+    /// outdated, and only a write shows that.
     ///
     /// # Errors
-    /// Fails if there is no connection; then they are left to wait, too.
+    /// Fails without a connection; the change sets then also keep waiting.
     fn add_to_next(&mut self) -> Result<(), DatabaseError> {
         if self.is_blocked || self.cautious > 0 || !self.database.options().waves {
             return Ok(());
@@ -181,17 +182,17 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Does the same while another group is being committed: after that it is tried again.
+    /// Does the same while another group is being committed; after that it is tried again.
     fn add_what_waits(&mut self) {
         self.is_blocked |= self.add_to_next().is_err();
     }
 
-    /// Applies the first change sets that wait to the state after both groups.
+    /// Applies the first waiting change sets to the state after both groups.
     fn apply_first(&mut self, count: usize) -> Option<AppliedJobs> {
         let sets = sets(self.waiting.make_contiguous().get(..count)?);
         let attempt = AssertUnwindSafe(|| apply_ahead(&sets, &self.cache, &mut self.pending));
         let Ok(applied) = catch_unwind(attempt) else {
-            // What is left of them is in doubt.
+            // The remaining ones are in doubt.
             self.pending.clear();
             return None;
         };
@@ -205,7 +206,7 @@ impl WriterThread {
         Some((facts, applied, made))
     }
 
-    /// Adds the first jobs that wait to the next group.
+    /// Adds the first waiting jobs to the next group.
     fn add(
         &mut self,
         count: usize,
@@ -257,7 +258,7 @@ impl WriterThread {
         sweeps.then_some(SWEEP).into_iter().chain([COMMIT])
     }
 
-    /// Goes on after the commit of a group has ended.
+    /// Continues after the commit of a group has ended.
     fn end_commit(&mut self, done: Result<(), DatabaseError>) {
         let Some(group) = self.committing.take() else {
             return;
@@ -266,7 +267,7 @@ impl WriterThread {
         let (jobs, attempt) = group.into_parts();
         match self.find_out_if_broken(Some(attempt), done) {
             Ok(()) => {
-                // The lock is free, so the next group comes first, with the few that still wait.
+                // The lock is free, so the next group comes first, with the few jobs that still wait.
                 self.is_blocked = false;
                 if self.waiting.len() < ADDED_MIN {
                     self.add_what_waits();
@@ -308,18 +309,18 @@ impl WriterThread {
         self.put_back(group.roll_back().into_iter());
     }
 
-    /// Counts the trips of a batch, and those that were lost before.
+    /// Counts the trips of a batch, including those lost before.
     pub(super) fn count_trips(&mut self, trips: u32) {
         let lost = std::mem::take(&mut self.lost_trips);
         self.database.count_batch(trips + lost);
     }
 
-    /// Makes jobs wait again, before all others.
+    /// Makes jobs wait again, ahead of all others.
     fn put_back(&mut self, jobs: impl DoubleEndedIterator<Item = Box<dyn DynWrite>>) {
         jobs.rev().for_each(|job| self.waiting.push_front(job));
     }
 
-    /// Makes jobs wait again that the database refused together: one that it refuses must not fail the others.
+    /// Makes jobs wait again that the database refused together: one that it refuses must not make the others fail.
     pub(super) fn take_back(
         &mut self,
         jobs: impl DoubleEndedIterator<Item = Box<dyn DynWrite>> + ExactSizeIterator,
@@ -329,7 +330,7 @@ impl WriterThread {
         self.put_back(jobs);
     }
 
-    /// Gives the callers their outcomes, or the failure of all.
+    /// Sends the callers their outcomes, or the failure of all.
     pub(super) fn answer(&self, jobs: Vec<Box<dyn DynWrite>>, failure: Option<&DatabaseError>) {
         if let Some(reason) = failure {
             tracing::error!(%reason, jobs = jobs.len(), "a commit failed");
@@ -339,7 +340,7 @@ impl WriterThread {
         }
     }
 
-    /// Asks what became of a transaction that was being committed when its connection broke, if the attempt is given.
+    /// Asks for the outcome of a transaction whose connection broke during its commit, if the attempt is given.
     pub(super) fn find_out_if_broken(
         &self,
         attempt: Option<WriteAttempt>,

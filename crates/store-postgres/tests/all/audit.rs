@@ -39,8 +39,8 @@ fn postgres_keeps_the_audit_log_as_the_port_says() {
     block_on(audit_log(store, store)).unwrap_or_else(|reason| panic!("{reason}"));
 }
 
-/// Commits of the graph and acts outside it, on two nodes at once, never wait for each other in a circle, and their rows
-/// are one chain.
+/// Checks that commits of the graph and acts outside it, on two nodes at once, never deadlock, and that their rows form one
+/// chain.
 #[test]
 fn commits_and_acts_of_two_nodes_share_one_log() {
     const ROUNDS: u64 = 25;

@@ -1,4 +1,4 @@
-//! Tokens, accounts, apps, authorizations, codes and sessions: conformance, laws, and decisions of many at once.
+//! Tokens, accounts, apps, authorizations, codes and sessions: conformance, laws, and many decisions at once.
 use crate::support::{TestStore, another_store, empty_store};
 use std::sync::Barrier;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -30,12 +30,12 @@ fn postgres_keeps_apps_as_the_port_says() {
     }
 }
 
-/// Returns the number of steps that the laws are tried for.
+/// Returns the number of steps for which the laws are tested.
 fn steps() -> u64 {
     std::env::var("WORKGRAPH_LAW_STEPS").map_or(16_000, |n| n.parse().unwrap())
 }
 
-/// B17. B18. B37. Over random runs, beside a model.
+/// B17. B18. B37. Over random runs, compared with a model.
 #[test]
 fn the_laws_of_tokens_hold_over_random_runs() {
     let each = steps() / 4;
@@ -130,7 +130,7 @@ pub(crate) fn tokens(user: u64, id: u64) -> IssuedTokens {
     }
 }
 
-/// Makes a store in which users 1 to 8 have accounts and the app is registered.
+/// Creates a store in which users 1 to 8 have accounts and the app is registered.
 fn peopled() -> Option<TestStore> {
     let made = empty_store()?;
     for user in 1..=8 {
@@ -144,7 +144,7 @@ fn peopled() -> Option<TestStore> {
     Some(made)
 }
 
-/// Runs a function on as many threads as there are numbers, which begin together.
+/// Runs a function on as many threads as there are numbers, all starting together.
 pub(crate) fn at_once<T: Send>(count: u64, run: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let barrier = Barrier::new(usize::try_from(count).unwrap());
     std::thread::scope(|scope| {
@@ -186,8 +186,8 @@ fn of_many_redemptions_on_two_nodes_one_wins() {
     }
 }
 
-/// A redemption that reads first whether the code is spent, and then spends it, lets several win: the races of the test
-/// above are real ones.
+/// Checks that a redemption which first reads whether the code is spent, and then spends it, lets several win: the races of the
+/// test above are real.
 #[test]
 fn a_redemption_in_two_steps_would_let_several_win() {
     let Some(made) = peopled() else { return };
@@ -209,7 +209,8 @@ fn a_redemption_in_two_steps_would_let_several_win() {
     assert!(wins > 20, "{wins} of 20 codes");
 }
 
-/// Of many at once on two nodes, one call revokes, one deauthorizes, one ticket counts, and one writer of an app wins.
+/// Checks that of many at once on two nodes, one call revokes, one deauthorizes, one ticket counts, and one writer of an app
+/// wins.
 #[test]
 fn what_happens_once_happens_once_on_two_nodes() {
     let Some(made) = peopled() else { return };
@@ -270,7 +271,7 @@ fn what_happens_once_happens_once_on_two_nodes() {
     }
 }
 
-/// Whatever is added while an account is switched off does not work when it is switched on again.
+/// Checks that anything added while an account is being switched off does not work when it is switched on again.
 #[test]
 fn nothing_survives_the_end_of_an_account_that_it_raced_with() {
     let Some(made) = peopled() else { return };
@@ -321,7 +322,7 @@ fn nothing_survives_the_end_of_an_account_that_it_raced_with() {
     }
 }
 
-/// Every login and password is the whole of one writer's, and a replaced password starts no session.
+/// Checks that every login and password comes from a single writer, and a replaced password starts no session.
 #[test]
 fn passwords_of_many_writers_are_kept_whole() {
     let Some(made) = peopled() else { return };
@@ -363,7 +364,7 @@ fn passwords_of_many_writers_are_kept_whole() {
         assert_eq!(outcomes.into_iter().filter(|changed| *changed).count(), 1);
         assert_eq!(block_on(made.store.sessions(4)).unwrap(), [], "all ended");
     }
-    // Two accounts that take each other's address at the same time: none gets half of it.
+    // Two accounts that take each other's address at the same time: none ends up with half of it.
     for user in [5, 6] {
         let account = Account::new(user, Tier::new(1));
         block_on(made.store.put_account(account, Some(login(user, "a")))).unwrap();
@@ -380,7 +381,7 @@ fn passwords_of_many_writers_are_kept_whole() {
     );
 }
 
-/// Login attempts that come at once are counted one by one.
+/// Checks that simultaneous sign-in attempts are counted one by one.
 #[test]
 fn attempts_at_once_are_all_counted() {
     let Some(made) = peopled() else { return };
@@ -396,7 +397,7 @@ fn attempts_at_once_are_all_counted() {
     assert_eq!(block_on(made.store.attempt_login(&key, at(3))), Ok(None));
 }
 
-/// Uses of many tokens are recorded by two nodes at once, with revocations among them, without waiting in a circle.
+/// Checks that two nodes can record uses of many tokens at once, with revocations among them, without a deadlock.
 #[test]
 fn uses_are_recorded_among_revocations() {
     let Some(made) = peopled() else { return };
@@ -448,7 +449,7 @@ fn a_number_that_cannot_be_kept_names_nothing() {
     );
 }
 
-/// A text may have any character: PostgreSQL itself keeps no U+0000.
+/// Checks that a text may contain any character, although PostgreSQL itself cannot store U+0000.
 #[test]
 fn texts_with_every_character_come_back() {
     let Some(made) = peopled() else { return };
@@ -488,7 +489,7 @@ fn a_sweep_goes_on_until_all_that_is_over_is_gone() {
         }
     });
     block_on(made.store.keep_consent(consent(1, "swept"))).unwrap();
-    // The code and its ticket are over as well.
+    // The code and its ticket have also expired.
     let end = start(2_200).expires_at;
     assert_eq!(block_on(made.store.delete_expired(end)), Ok(2_200 + 2));
     assert_eq!(block_on(made.store.delete_expired(end)), Ok(0));

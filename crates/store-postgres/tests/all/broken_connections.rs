@@ -1,5 +1,4 @@
-//! Connections that break: a commit is acknowledged if and only if it is durable, and an error says that nothing was
-//! kept.
+//! Connections that break: a commit is acknowledged if and only if it is durable, and an error means that nothing was kept.
 use crate::cutting_proxy::{Cut, CuttingProxy};
 use crate::support::{TestStore, empty_store, exists, gid, options, runtime};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +13,7 @@ use workgraph_core::storage::{
 use workgraph_store_postgres::{DatabaseOptions, PostgresStore};
 use workgraph_testkit::PostgresCluster;
 
-/// Returns the changes that make a tag with a name that nothing else may have.
+/// Returns the changes that create a tag with a unique name.
 fn tag(number: u64) -> Changes {
     let node = Draft::new(Type::Tag, gid(number), Some(gid(1))).finish();
     Changes {
@@ -120,7 +119,7 @@ fn a_change_of_which_the_database_does_not_tell_is_unknown_and_not_failed() {
     };
     let options = DatabaseOptions {
         url: proxy.url(),
-        // Long enough for a machine that is busy: what is late before the commit is no outcome in doubt.
+        // Long enough for a busy machine: lateness before the commit does not put the outcome in doubt.
         write_timeout: Duration::from_secs(4),
         connect_timeout: Duration::from_secs(4),
         ..options(&test.database)
@@ -172,14 +171,14 @@ fn a_read_that_was_stopped_does_not_go_on_at_the_server() {
         };
         let mut stopped = 0;
         while !locked.load(Ordering::Relaxed) {
-            // More of them than there are connections: those that were stopped are free again.
+            // More of them than there are connections: those of stopped reads are free again.
             if block_on(store.load(&ReadQuery::of(viewer).node(gid(7)))).is_err() {
                 stopped += 1;
                 let found = block_on(store.find_token(&SecretDigest([1; 32])));
                 stopped += u32::from(found.is_err());
             }
             if stopped >= 4 && !locked.load(Ordering::Relaxed) {
-                // The server is told at once, and needs a moment.
+                // The server gets the cancellation at once, but needs a moment.
                 let refused = (0..20).all(|_| !test.database.try_sql(NONE_WAITS));
                 assert!(!refused, "the statements go on");
                 break;
@@ -233,14 +232,14 @@ fn every_commit_counts_once_while_backends_are_killed() {
         assert!(refused > 0, "no kill met a commit");
         commits
     });
-    // A commit that was made twice, or that was refused and kept, would have a number of its own.
+    // A commit that was made twice, or that was refused but kept, would have a number of its own.
     assert_eq!(
         journal(&fresh(&test)),
         (1..=acknowledged).collect::<Vec<_>>()
     );
 }
 
-/// Opens the database anew: connections in the old pool may be dead.
+/// Opens the database again: connections in the old pool may be dead.
 fn fresh(test: &TestStore) -> PostgresStore {
     block_on(PostgresStore::open(options(&test.database), runtime())).unwrap()
 }

@@ -10,8 +10,8 @@ use workgraph_core::storage::{GraphStore, ListPosition};
 use workgraph_testkit::Fixture;
 use workgraph_webhooks::{DeliveryState, Webhook, WebhookLimits, WebhookStore};
 
-/// Makes a store with a workspace, its people, a task with a value, and an app that someone let in. Returns the numbers
-/// of the field and the task.
+/// Creates a store with a workspace, its people, a task with a value, and an app that a user let in. Returns the numbers of the
+/// field and the task.
 fn filled() -> Option<(TestStore, Fixture, (Gid, Gid))> {
     let made = empty_store()?;
     let store = &made.store;

@@ -2,7 +2,7 @@
 use crate::support::store_with;
 use workgraph_auth::conformance::block_on;
 
-/// Runs all cases of the graph on a store that is empty each time.
+/// Runs all cases of the graph, each on an empty store.
 fn keeps_the_graph(waves: bool) {
     let Some(test) = store_with(waves) else {
         return;

@@ -1,4 +1,4 @@
-//! Proxy before the server that cuts connections around a commit, or lets no new one through.
+//! Proxy in front of the server that cuts connections around a commit, or lets no new ones through.
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -15,28 +15,28 @@ pub(crate) enum Cut {
     Before = 1,
     /// The server commits, but its answer is lost.
     After = 2,
-    /// The server commits, but its answer is lost, and it cannot be reached any more.
+    /// The server commits, but its answer is lost, and it can no longer be reached.
     AndAway = 3,
 }
 
-/// State of a proxy that lets nobody through any more.
+/// State of a proxy that no longer lets anything through.
 const AWAY: u8 = 4;
 
 /// Proxy with a socket of its own.
 pub(crate) struct CuttingProxy {
     folder: ScratchFolder,
     cut: Arc<AtomicU8>,
-    /// Each commit of so many is cut; 0 for none.
+    /// Number of commits of which one is cut; 0 cuts none.
     interval: Arc<AtomicU32>,
-    /// True if they are cut before they arrive.
+    /// True if commits are cut before they arrive.
     before: Arc<AtomicBool>,
-    /// True if new connections are accepted, but nothing comes of them.
+    /// True if new connections are accepted, but get no answer.
     holds_new: Arc<AtomicBool>,
     database: String,
 }
 
 impl CuttingProxy {
-    /// Starts a proxy before the server of a database; `None` if the server is not one that the tests have started.
+    /// Starts a proxy in front of the server of a database; `None` if the tests have not started that server.
     pub(crate) fn before(database: &TestDatabase) -> Option<Self> {
         let server = database.socket()?;
         let folder = ScratchFolder::new("proxy");
@@ -89,12 +89,12 @@ impl CuttingProxy {
         self.cut.store(cut as u8, Ordering::SeqCst);
     }
 
-    /// Cuts each commit of so many, after it arrived.
+    /// Cuts every `interval`-th commit after it has arrived.
     pub(crate) fn cut_each(&self, interval: u32) {
         self.interval.store(interval, Ordering::SeqCst);
     }
 
-    /// Cuts each commit of so many, so that it never arrives.
+    /// Cuts every `interval`-th commit before it arrives.
     pub(crate) fn cut_each_before(&self, interval: u32) {
         self.before.store(true, Ordering::SeqCst);
         self.cut_each(interval);
@@ -117,7 +117,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 
 fn end(streams: [&UnixStream; 2]) {
     for stream in streams {
-        // It may be closed already.
+        // It may already be closed.
         let _ = stream.shutdown(std::net::Shutdown::Both);
     }
 }

@@ -1,4 +1,4 @@
-//! Groups of commits that are prepared while the one before them is made durable: what becomes of them when it fails.
+//! Groups of commits that are prepared while the one before them is made durable, and their fate when it fails.
 use crate::cutting_proxy::CuttingProxy;
 use crate::support::{TestStore, another_store, empty_store, options, runtime};
 use std::collections::BTreeSet;
@@ -89,8 +89,8 @@ impl OneList {
         view.rows.gids.clone()
     }
 
-    /// Fails unless the list has just the tasks whose commits were acknowledged, in the order of their commits, and the
-    /// database holds together.
+    /// Fails unless the list has exactly the tasks whose commits were acknowledged, in the order of their commits, and the
+    /// database is consistent.
     fn check(&self, test: &TestStore, outcomes: &[(Gid, Result<u64, GraphStoreError>)]) {
         let mut made: Vec<(u64, Gid)> = outcomes
             .iter()
@@ -150,7 +150,7 @@ fn what_follows_a_commit_that_never_arrived_is_made_without_it() {
     run.list.check(&run.test, &run.outcomes);
 }
 
-/// The first commit has a connection; a second one for the next group is not to be had.
+/// Checks commits when the first one has a connection, and no second one is available for the next group.
 #[test]
 fn commits_are_answered_while_no_other_connection_can_be_made() {
     let Some(run) = CutRun::with(CuttingProxy::hold_new) else {
@@ -160,7 +160,7 @@ fn commits_are_answered_while_no_other_connection_can_be_made() {
     run.list.check(&run.test, &run.outcomes);
 }
 
-/// Commits into one list by way of a proxy that cuts connections.
+/// Commits into one list through a proxy that cuts connections.
 struct CutRun {
     list: OneList,
     outcomes: Vec<(Gid, Result<u64, GraphStoreError>)>,

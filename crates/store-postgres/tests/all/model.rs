@@ -13,8 +13,7 @@ use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::random_histories::{ModelRound, WellFormed};
 use workgraph_testkit::{MemoryStore, ScratchFolder, random_histories, search_histories};
 
-/// Compares a store with one in memory. Changes are as the rules of the service make them, which the waves of commits
-/// rely on.
+/// Compares a store with one in memory. Changes are like those of the service's rules, on which the waves of commits rely.
 fn compare(store: &(impl GraphStore + 'static), history: &[ModelRound]) -> Result<(), String> {
     let direct = MemoryStore::new();
     random_histories::compare(
@@ -32,7 +31,7 @@ fn config(cases: u32) -> Config {
     }
 }
 
-/// Runs a property on stores that are empty each time.
+/// Runs a property, each time on empty stores.
 fn holds<T: std::fmt::Debug>(
     cases: u32,
     histories: &impl Strategy<Value = T>,
@@ -163,8 +162,8 @@ fn a_store_that_keeps_trashed_nodes_is_noticed() {
     assert!(done.is_err());
 }
 
-/// `just differential` makes a million operations. Each history is that of PostgreSQL in waves, of PostgreSQL with a trip for each
-/// read, and of SQLite; all must give the answers of the memory store.
+/// Runs a million operations in `just differential`. Each history runs on PostgreSQL in waves, on PostgreSQL with a trip for each
+/// read, and on SQLite; all must give the answers of the memory store.
 #[test]
 fn all_stores_give_equal_answers() {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();

@@ -19,7 +19,7 @@ fn join(test: &TestStore, name: &str) -> NodeNumberLease {
     .unwrap()
 }
 
-/// Ends the leases of all numbers, as time would.
+/// Ends the leases of all numbers, as if their time had passed.
 fn end_leases(test: &TestStore) {
     test.database.sql(
         "UPDATE member SET until = clock_timestamp() - interval '1 second'; \
@@ -76,8 +76,7 @@ fn numbers_are_leased_to_one_node_each_and_their_gids_never_overlap() {
     assert_eq!(renewed.nodes, 1, "the leases of the others are over");
 }
 
-/// S970. A command holds a number while it works, and a node that leaves is gone at once: neither makes the parts of limits
-/// smaller.
+/// S970. A command holds a number while it works, and a node that leaves is gone at once: neither reduces the parts of limits.
 #[test]
 fn commands_and_nodes_that_left_are_not_counted() {
     let Some(test) = empty_store() else { return };
@@ -135,7 +134,7 @@ fn work_is_leased_to_one_process_at_a_time_and_epochs_tell_them_apart() {
     let third = acquire(&a, SharedWork::Webhooks).unwrap();
     assert!(third.epoch > second.epoch, "a lease ends by itself");
 
-    // Of many that try at the same time one gets it.
+    // Of many that try at the same time, one gets it.
     end_leases(&test);
     let holders: usize = std::thread::scope(|scope| {
         let tries: Vec<_> = (0..8)

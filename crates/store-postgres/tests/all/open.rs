@@ -1,4 +1,4 @@
-//! Opening: the tables are made once, by one node, and unsuitable servers are refused.
+//! Opening: the tables are created once, by one node, and unsuitable servers are refused.
 use crate::support::{exists, options, runtime};
 use std::time::Duration;
 use workgraph_auth::conformance::block_on;
@@ -54,7 +54,7 @@ fn tables_of_a_newer_program_are_refused_only_if_something_was_removed() {
         matches!(newer, DatabaseError::Newer { found: 801, .. }),
         "{newer}"
     );
-    // A node that was starting then does not become one.
+    // A node that was starting at that time does not join.
     let refused = block_on(NodeNumberLease::join(&database, "late".into())).unwrap_err();
     assert!(matches!(refused, DatabaseError::Newer { .. }), "{refused}");
     assert!(
@@ -88,7 +88,7 @@ fn a_server_that_is_not_there_is_unavailable_and_its_password_is_not_shown() {
     assert!(!format!("{refused} {refused:?}").contains("geheim"));
 }
 
-/// User for whom the server takes few connections; it ends with the value.
+/// User for whom the server accepts few connections; dropping the value removes the user.
 struct LimitedUser<'d> {
     made: &'d TestDatabase,
     name: String,

@@ -18,7 +18,7 @@ use workgraph_testkit::{
     Fixture, MemoryStore, PostgresCluster, ScratchFolder, TestDatabase, random_histories,
 };
 
-/// Connects to a database whose tables are made; `None` if there is no server.
+/// Connects to a database with empty tables; `None` if there is no server.
 fn empty_database() -> Option<(Database, TestDatabase)> {
     let test = PostgresCluster::shared()?.database();
     let database = block_on(Database::open(options(&test), runtime())).unwrap();
@@ -64,16 +64,16 @@ proptest! {
         let returned = SqliteStore::open(back.path(), StoreOptions::default()).unwrap();
         prop_assert_eq!(returned.check().unwrap(), problems);
 
-        // The journal is the same, and all three go on with the same numbers and the same chain.
+        // The journal is the same, and all three continue with the same numbers and the same chain.
         let store = block_on(PostgresStore::open(options(&test), runtime())).unwrap();
         let entries = |store: &dyn GraphStore| block_on(store.journal_entries(0, 10_000)).unwrap();
         prop_assert_eq!(entries(&store), entries(&sqlite));
-        // New gids are above all that there are, whatever the clock shows.
+        // New gids are above all existing ones, whatever the clock shows.
         let node = block_on(NodeNumberLease::join(&database, "after".to_owned())).unwrap();
         let highest = sqlite.max_gid().unwrap();
         prop_assert!(highest.is_none_or(|gid| node.gids_from_ms > gid.created_ms()));
         block_on(node.leave(&database)).unwrap();
-        // Later than the history: a writer that was opened again gives equal times other instants.
+        // Later than the history: a reopened writer gives other instants to equal times.
         let mut fixture = Fixture::new(Time::from_millis(1_900_000_000_000));
         while fixture.gid().get() <= random_histories::highest_gid() {}
         let workspace = fixture.workspace("After the move");
@@ -88,7 +88,7 @@ proptest! {
     }
 }
 
-/// S931. Values that the database cannot have as they are come back, too.
+/// S931. Values that the database cannot store unchanged also come back.
 #[test]
 fn every_column_of_every_table_comes_back() {
     let Some((database, _test)) = empty_database() else {
@@ -132,7 +132,7 @@ fn every_column_of_every_table_comes_back() {
         expected.push(sum);
     }
     assert_eq!(digest(&mut *writer).unwrap().tables, expected);
-    // In pages of one row, too: each begins behind the one before.
+    // In pages of one row, too: each begins after the one before.
     for table in TABLES {
         let (mut sum, mut last) = (workgraph_rows::TableDigest::empty(table), None);
         while let Some(row) = writer.rows(table, last.as_ref(), 1).unwrap().pop() {
@@ -224,7 +224,7 @@ fn a_copy_that_is_cut_off_at_any_call_leaves_the_database_empty() {
     }
     assert!(calls > 40, "{calls}");
     assert_eq!(digest_of(&database), digest_of_folder(&from));
-    // Now it is not empty any more.
+    // Now it is no longer empty.
     let refused = to_database(&from, &database).unwrap_err().to_string();
     assert!(refused.contains("it is not empty"), "{refused}");
 }

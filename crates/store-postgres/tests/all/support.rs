@@ -25,7 +25,7 @@ pub(crate) fn runtime() -> Handle {
 pub(crate) fn options(database: &TestDatabase) -> DatabaseOptions {
     DatabaseOptions {
         accept_unsafe_server: true,
-        // Other programs may take the processors for long.
+        // Other programs may use the processors for a long time.
         connect_timeout: Duration::from_secs(120),
         read_timeout: Duration::from_secs(120),
         write_timeout: Duration::from_secs(120),
@@ -42,12 +42,12 @@ pub(crate) struct TestStore {
 }
 
 impl TestStore {
-    /// Opens the database anew.
+    /// Opens the database again.
     pub(crate) fn open(&self) -> PostgresStore {
         open(&self.database, self.waves)
     }
 
-    /// Deletes all rows, and opens the database anew: a store knows nothing of rows that are deleted behind it.
+    /// Deletes all rows, and opens the database again: an open store does not notice that rows were deleted.
     pub(crate) fn cleared(&self) -> PostgresStore {
         self.database.clear();
         self.open()
@@ -62,12 +62,12 @@ fn open(database: &TestDatabase, waves: bool) -> PostgresStore {
     block_on(PostgresStore::open(options, runtime())).unwrap()
 }
 
-/// Makes an empty store; `None` if there is no server, which was printed then.
+/// Creates an empty store; `None` if there is no server, which is then printed.
 pub(crate) fn empty_store() -> Option<TestStore> {
     store_with(true)
 }
 
-/// Makes an empty store that reads in waves, or each read by itself.
+/// Creates an empty store that reads in waves, or makes each read by itself.
 pub(crate) fn store_with(waves: bool) -> Option<TestStore> {
     let database = PostgresCluster::shared()?.database();
     let store = open(&database, waves);

@@ -1,4 +1,4 @@
-//! Tampering with the audit log in the database: edits, gaps, a cut tail and whole rewrites are found.
+//! Tampering with the audit log in the database: edits, gaps, a cut tail and whole rewrites are detected.
 use crate::support::{TestStore, empty_store};
 use workgraph_audit::{
     AuditLogStore, Checkpoint, CheckpointKey, InspectionReport, StoredCheckpoint,
@@ -12,7 +12,7 @@ use workgraph_testkit::Fixture;
 /// Number of trials of each kind of tampering.
 const TRIALS: u64 = 25;
 
-/// Copies of both tables, and a function that computes the digests anew from a row on, so that the chain holds again.
+/// Copies of both tables, and a function that recomputes the digests from a row on, so that the chain is consistent again.
 const PREPARE: &str = "CREATE TABLE audit_copy AS SELECT * FROM audit; \
     CREATE TABLE checkpoint_copy AS SELECT * FROM checkpoint; \
     CREATE FUNCTION chain_anew(first bigint) RETURNS void LANGUAGE plpgsql AS $$ \
@@ -36,7 +36,7 @@ fn key() -> CheckpointKey {
     CheckpointKey::from_seed(&[5; 32]).unwrap()
 }
 
-/// Generator of numbers that look random and are the same each time (xorshift).
+/// Generator of pseudo-random numbers, the same each time (xorshift).
 struct TestRng(u64);
 
 impl TestRng {
@@ -48,8 +48,8 @@ impl TestRng {
     }
 }
 
-/// Makes a store with signed rows, some of which were dropped for their age. Returns the anchored lines, and the numbers
-/// of the first row, the last signed one and the last one.
+/// Creates a store with signed rows, some of which were dropped for their age. Returns the anchored lines, and the numbers of the
+/// first row, the last signed one and the last one.
 fn signed() -> Option<(TestStore, Vec<String>, [u64; 3])> {
     let made = empty_store()?;
     let store = &made.store;
@@ -66,7 +66,7 @@ fn signed() -> Option<(TestStore, Vec<String>, [u64; 3])> {
             continue;
         }
         let now = block_on(store.progress()).unwrap();
-        // The rows that were signed before are old now, once.
+        // Once, the rows signed before become old.
         let base = if n == 15 {
             progress.head
         } else {
@@ -154,7 +154,7 @@ fn rewrite(rng: &mut TestRng, [first, signed, last]: [u64; 3]) -> String {
 
 type Tampering = (&'static str, fn(&mut TestRng, [u64; 3]) -> String);
 
-/// B65. An attacker who has the database, but neither the key nor the anchors.
+/// B65. An attacker with the database, but without the key and the anchors.
 #[test]
 fn every_tampering_with_the_log_is_found() {
     let Some((made, anchored, bounds)) = signed() else {
@@ -169,7 +169,7 @@ fn every_tampering_with_the_log_is_found() {
         .unwrap()
     };
     made.database.sql(PREPARE);
-    // Digests that were computed anew without any change are the same: the attacker's are right.
+    // Recomputing the digests without any change gives the same ones: the attacker computes them correctly.
     made.database
         .sql(&format!("SELECT chain_anew({})", bounds[0] + 1));
     let report = inspect(&anchored);
@@ -194,8 +194,8 @@ fn every_tampering_with_the_log_is_found() {
             unseen.1 += u64::from(inspect(&[]).findings.is_empty());
         }
         assert_eq!(unseen.0, 0, "{name}: of {TRIALS}");
-        // The broken twin looks at no anchors: it misses a log whose end was cut off together with the checkpoints that
-        // signed it. It finds rewrites, since this log begins with a row that was signed.
+        // The deliberately broken inspection ignores the anchors: it misses a log whose end was cut off together with the
+        // checkpoints that signed it. It detects rewrites, since this log begins with a signed row.
         assert_eq!(unseen.1 > 0, name == "tail cut", "{name}");
     }
 }

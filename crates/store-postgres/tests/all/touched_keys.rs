@@ -1,4 +1,4 @@
-//! Keys that a commit leaves in the journal for the caches of other nodes.
+//! Keys that a commit writes to the journal for the caches of other nodes.
 use crate::support::{another_store, empty_store, exists, gid};
 use workgraph_auth::conformance::block_on;
 use workgraph_core::model::draft::Draft;
@@ -22,7 +22,7 @@ fn a_commit_that_touches_very_much_makes_other_nodes_forget_everything() {
         node_writes: tags(10..20),
         ..Changes::default()
     });
-    // The other node keeps what it has read.
+    // The other node keeps its reads.
     assert!((0..3).all(|_| exists(&other, 10) && exists(&other, 11) && !exists(&other, 6_000)));
     let large = commit(Changes {
         node_writes: tags(1_000..6_500),
@@ -35,7 +35,7 @@ fn a_commit_that_touches_very_much_makes_other_nodes_forget_everything() {
          ASSERT (SELECT touched IS NULL FROM journal WHERE seq = {large}); \
          ASSERT (SELECT max(pg_column_size(touched)) < 40000 FROM journal); END $$"
     ));
-    // It goes on keeping what it reads, and learns of the next change.
+    // It keeps its new reads, and learns of the next change.
     assert!((0..3).all(|_| exists(&other, 11) && exists(&other, 12)));
     commit(Changes {
         trashed: vec![gid(12)],

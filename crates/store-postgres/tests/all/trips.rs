@@ -1,4 +1,4 @@
-//! Trips: how often a load waits for the database.
+//! Trips: the number of times that a load waits for the database.
 use crate::support::empty_store;
 use workgraph_auth::conformance::block_on;
 use workgraph_core::access::Role;
@@ -40,7 +40,7 @@ fn loads_leave_their_connections_to_others() {
     let task_gid = fixture.task(acme, "kept", ann);
     block_on(test.store.commit(fixture.take())).unwrap();
     let load = || {
-        // From the database, and from the cache beside it.
+        // From the database, and then from the cache.
         test.store.clear_cache();
         for _ in 0..3 {
             trips(&test.store, &task(ann, task_gid));
@@ -115,7 +115,7 @@ fn loads_take_as_few_trips_as_their_reads_depend_on_each_other() {
     let searched = trips(&test.store, &search);
     assert_eq!(searched, 1, "a search that was made before");
 
-    // The first one reads where it goes, under the lock.
+    // The first one reads what it needs, under the lock.
     let written = add(&test.store, &mut fixture, section, ann);
     assert!(written <= 2, "a new task: {written}");
     for _ in 0..3 {
@@ -135,7 +135,7 @@ fn loads_take_as_few_trips_as_their_reads_depend_on_each_other() {
     assert_eq!(view.node(gid).map(|node| node.gid), Some(gid));
     assert_eq!(trips(&test.store, &task(ann, gid)), 1, "a new task");
 
-    // Another node commits: its numbers are found out under the lock, and then this one goes on as before.
+    // Another node commits: its numbers are read under the lock, and then this node continues as before.
     let other = test.open();
     add(&other, &mut fixture, section, ann);
     let written = add(&test.store, &mut fixture, section, ann);

@@ -42,7 +42,7 @@ fn hook(id: u64, user: u64, app: Option<u64>, resource: u64) -> Webhook {
     }
 }
 
-/// Makes a store with user 1 and the app.
+/// Creates a store with user 1 and the app.
 fn peopled() -> Option<TestStore> {
     let made = empty_store()?;
     block_on(made.store.put_account(Account::new(1, Tier::new(1)), None)).unwrap();
@@ -66,7 +66,7 @@ fn hold(made: &TestStore, round: u64) -> [u64; 2] {
     })
 }
 
-/// Limits hold whoever inserts at the same time, and a position is that of a moment in between.
+/// Checks that limits hold for concurrent inserts, and that a position is that of a moment in between.
 #[test]
 fn limits_and_positions_are_exact_on_two_nodes() {
     let Some(made) = peopled() else { return };
@@ -107,8 +107,8 @@ fn limits_and_positions_are_exact_on_two_nodes() {
     assert_eq!((count, block_on(other.all()).unwrap().len()), (14, 14));
 }
 
-/// The last two refresh tokens are revoked at once, each by another node, while the app inserts webhooks: none is left,
-/// and the revision says so.
+/// Checks that if two nodes revoke the last two refresh tokens at once, while the app inserts webhooks, none is left, and the
+/// revision shows it.
 #[test]
 fn webhooks_end_with_the_last_hold_whoever_ends_it() {
     let Some(made) = peopled() else { return };
@@ -136,7 +136,7 @@ fn webhooks_end_with_the_last_hold_whoever_ends_it() {
     }
 }
 
-/// Of many results of attempts that began with one state, one is stored, with its line.
+/// Checks that of many results of attempts that began with one state, one is stored, with its line.
 #[test]
 fn one_result_of_an_attempt_counts_on_two_nodes() {
     let Some(made) = peopled() else { return };

@@ -1,4 +1,4 @@
-//! Folder of an archive: files that are written once, whole, under names with a folder before them.
+//! Folder of an archive: files that are written once, as a whole, with names that include a folder.
 use crate::connection_setup::sync_folder;
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Files of an archive. Names are `generation/file`.
 pub trait ArchiveFolder: Debug + Send + Sync {
-    /// Writes a file: all of it, durably, or none.
+    /// Writes a file durably and completely, or not at all.
     ///
     /// # Errors
     /// Fails if it cannot be written.
@@ -17,7 +17,7 @@ pub trait ArchiveFolder: Debug + Send + Sync {
     /// Opens a file.
     ///
     /// # Errors
-    /// Fails if there is none, or it cannot be read.
+    /// Fails if the file does not exist or cannot be read.
     fn open(&self, name: &str) -> io::Result<Box<dyn Read>>;
 
     /// Returns the names of all files.
@@ -37,11 +37,11 @@ pub trait ArchiveFolder: Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct ArchiveDirectory(PathBuf);
 
-/// End of the name of a file that is being written.
+/// Extension of a file that is being written.
 const PARTIAL: &str = "partial";
 
 impl ArchiveDirectory {
-    /// Returns the archive in a directory, which is made when something is written.
+    /// Returns the archive in a directory, which is created with the first file.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
@@ -53,7 +53,7 @@ impl ArchiveDirectory {
     }
 }
 
-/// Returns the names of the entries of a folder; none if there is no such folder.
+/// Returns the names of the entries of a folder; none if it does not exist.
 fn entries(folder: &Path) -> io::Result<Vec<String>> {
     let found = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -113,7 +113,7 @@ impl ArchiveFolder for ArchiveDirectory {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // The folder goes with its last file.
+        // The folder is removed with its last file.
         match path.parent().map(fs::remove_dir) {
             Some(Err(error))
                 if !matches!(

@@ -1,4 +1,4 @@
-//! The archiver: state of the archive of an open store, and what checkpoints ask it.
+//! The archiver: state of the archive of an open store, and its answers to checkpoints.
 use super::ArchiveError;
 use super::archive_folder::ArchiveFolder;
 use super::generation::{CommitTimes, Generation};
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// Bytes of pages after which the database is copied again, if it is smaller than that.
 const COPY_BYTES: u64 = 64 << 20;
-/// Length of the log, as a multiple of that at which it starts over, at which archiving gives way: until then the log
+/// Length of the log at which archiving yields, as a multiple of the length at which the log starts over: up to there the log
 /// grows while the archive cannot be written.
 const PATIENCE: u64 = 4;
 
@@ -33,14 +33,14 @@ pub type ArchiveClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 pub struct ArchiveOptions {
     /// Folder of the archive. No two stores may share one.
     pub folder: Arc<dyn ArchiveFolder>,
-    /// Time between two copies of new commits: what a lost disk loses at most.
+    /// Time between two copies of new commits: the most that is lost with a disk.
     pub interval: Duration,
-    /// Time after which the database is copied again. It also is when the commits since are larger than it.
+    /// Time after which the database is copied again. It is also copied when the commits since are larger than the database.
     pub copy_interval: Duration,
-    /// Time for which states can be restored.
+    /// Time for which past states can be restored.
     pub retention: Duration,
-    /// Most bytes of commits that wait in memory for an archive that is slow. When there are more, the write-ahead log
-    /// grows, within bounds; then the archive has a gap.
+    /// Most bytes of commits that wait in memory for a slow archive. If more wait, the write-ahead log grows, within bounds;
+    /// after that the archive has a gap.
     pub queue_bytes: u64,
     /// Clock.
     pub now: ArchiveClock,
@@ -61,27 +61,27 @@ pub(crate) struct Archiver {
     wal: WalFile,
     scratch: PathBuf,
     options: ArchiveOptions,
-    /// Pages of log at which archiving gives way.
+    /// Pages of log at which archiving yields.
     patience: u64,
     times: CommitTimes,
-    /// Segments that only the archiver's thread writes.
+    /// Segments that wait for the archiver's thread, which alone writes them.
     queue: SegmentQueue,
-    /// Time up to which every commit can be restored, or of the start before that is so.
+    /// Time up to which every commit can be restored; until there is one, the time of the start.
     complete_until: AtomicU64,
-    /// Number of attempts to write the archive that failed.
+    /// Number of failed attempts to write the archive.
     failures: AtomicU64,
-    /// Never held while the archive is written or read.
+    /// State of the archive. Its lock is never held while the archive is written or read.
     state: Mutex<ArchiveState>,
 }
 
 /// Figures of an archive for its operators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArchiveStats {
-    /// Time since the archive last had every commit: what would be lost with the disk now.
+    /// Time since the archive last had every commit: the loss if the disk failed now.
     pub lag: Duration,
     /// Bytes of commits that wait in memory for the archive.
     pub waiting_bytes: u64,
-    /// Number of attempts to write the archive that failed.
+    /// Number of failed attempts to write the archive.
     pub failures: u64,
 }
 
@@ -89,23 +89,23 @@ pub struct ArchiveStats {
 struct ArchiveState {
     /// Connection whose snapshot keeps the log from starting over during a checkpoint.
     pin: Connection,
-    /// Connection that reads the snapshot of a copy of the database; taken while it does.
+    /// Connection that reads the snapshot for a copy of the database; `None` during the copy.
     reader: Option<Connection>,
-    /// Generation under way; `None` when the next attempt is to begin one.
+    /// Current generation; `None` if the next attempt should begin one.
     generation: Option<Generation>,
-    /// Round of the log, and how many of its frames are in the database.
+    /// Round of the log, and the number of its frames that are in the database.
     checkpointed: Option<((u32, u32), u64)>,
     /// Copy whose snapshot is open in `reader`, until it is in the archive.
     copy: Option<SnapshotPosition>,
-    /// Time of the last copy, and bytes of the database then.
+    /// Time of the last copy, and size of the database at that time.
     copied: Option<(u64, u64)>,
-    /// Time of the last generation: ids grow.
+    /// Time of the last generation: ids increase.
     last_id: u64,
 }
 
 impl Archiver {
-    /// Opens the archive of a store that nothing writes to yet, and begins a generation. An archive that is not connected
-    /// now gets its generation when it is.
+    /// Opens the archive of a store before anything writes to it, and begins a generation. An archive that cannot be reached now
+    /// gets its generation later.
     pub(crate) fn open(
         files: &StorePaths,
         options: &StoreOptions,
@@ -177,7 +177,7 @@ impl Archiver {
 
     /// Begins a generation after the last one in the archive, with the snapshot of its first copy.
     fn begin(&self, state: &mut ArchiveState, last_id: u64) -> Result<(), ArchiveError> {
-        // The copy of an earlier generation, if one is waiting, is none any more.
+        // A waiting copy of an earlier generation is no longer needed.
         if let Some(reader) = &state.reader {
             roll_back(reader)?;
         }
@@ -186,7 +186,7 @@ impl Archiver {
         let id = self.now().max(state.last_id.max(last_id) + 1);
         let mut generation = Generation::new(id);
         generation.skip(&self.wal)?;
-        // How much of the log is in the database already is not known: all of it, perhaps.
+        // It is not known how much of the log is already in the database: possibly all of it.
         state.checkpointed = generation.position.map(|p| (p.salts, p.frames));
         state.generation = Some(generation);
         state.last_id = id;
@@ -209,7 +209,7 @@ impl Archiver {
             at: 0,
         };
         begin_snapshot(reader)?;
-        // Commits before the snapshot was open may be in it, or not.
+        // Commits from before the snapshot was opened may or may not be in it.
         if let Err(error) = self.queue_commits(state) {
             if let Some(reader) = &state.reader {
                 roll_back(reader)?;
@@ -226,7 +226,7 @@ impl Archiver {
         Ok(())
     }
 
-    /// Puts the commits since the last call into the queue. A generation that cannot go on ends.
+    /// Puts the commits since the last call into the queue. Ends a generation that cannot continue.
     fn queue_commits(&self, state: &mut ArchiveState) -> Result<(), ArchiveError> {
         let Some(generation) = &mut state.generation else {
             return Ok(());
@@ -243,8 +243,8 @@ impl Archiver {
         copied
     }
 
-    /// Archives what was committed, begins a generation if there is none, and copies the database if it is time. Only this
-    /// writes to the archive, and not while it keeps others from the state.
+    /// Archives new commits, begins a generation if there is none, and copies the database if it is due. Only this function
+    /// writes to the archive; it does not lock the state while it does.
     pub(super) fn tick(&self) -> Result<(), ArchiveError> {
         let done = self.archive_all();
         if done.is_err() {
@@ -267,7 +267,7 @@ impl Archiver {
         Ok(())
     }
 
-    /// Returns true if the generation under way has the copy of the database that it needs to be of use.
+    /// Returns true if the current generation has the copy of the database that it needs.
     fn has_copy(&self) -> bool {
         let state = self.state.lock();
         let begun = state.generation.as_ref().map(|generation| generation.id);
@@ -275,11 +275,11 @@ impl Archiver {
         begun.is_some_and(|begun| copied.is_some_and(|at| at >= begun))
     }
 
-    /// Begins a generation if there is none, and copies the database if it is time.
+    /// Begins a generation if there is none, and copies the database if it is due.
     fn copy_database(&self) -> Result<(), ArchiveError> {
         let has_ended = self.state.lock().generation.is_none();
         if has_ended {
-            // This shows, too, if the archive can be reached: else no copy needs to be made.
+            // This also shows whether the archive can be reached; otherwise no copy needs to be made.
             let last_id = self.last_generation()?;
             self.begin(&mut self.state.lock(), last_id)?;
         }
@@ -290,13 +290,13 @@ impl Archiver {
         }
     }
 
-    /// Archives what was committed.
+    /// Archives new commits.
     fn archive_commits(&self) -> Result<(), ArchiveError> {
         loop {
             let copied = self.queue_commits(&mut self.state.lock());
             self.queue.drain(&*self.options.folder)?;
             match copied {
-                // There is room again.
+                // The queue has room again.
                 Err(ArchiveError::Behind(_)) => {}
                 Err(ArchiveError::Lost) => return Ok(()),
                 copied => return copied,
@@ -309,7 +309,7 @@ impl Archiver {
         let mut state = self.state.lock();
         let interval = u64::try_from(self.options.copy_interval.as_millis()).unwrap_or(u64::MAX);
         let due = state.generation.as_ref().is_some_and(|generation| {
-            // Without a copy of its own, a generation is good for nothing.
+            // A generation without a copy of its own is useless.
             let own = state.copied.filter(|(at, _)| *at >= generation.id);
             own.is_none_or(|(at, length)| {
                 self.now() >= at.saturating_add(interval)
@@ -325,10 +325,10 @@ impl Archiver {
         Ok(state.reader.take().map(|reader| (position, reader)))
     }
 
-    /// Copies a snapshot into the archive; commits are archived and checkpointed meanwhile.
+    /// Copies a snapshot into the archive; commits are archived and checkpointed at the same time.
     fn put_copy(&self, position: SnapshotPosition, reader: Connection) -> Result<(), ArchiveError> {
         let scratch = ScratchCopy::of(&reader, &self.scratch);
-        // Without its end the snapshot would keep the log from starting over, for as long as the archive takes.
+        // Unless the snapshot ends, it keeps the log from starting over, for as long as the archive takes.
         let ended = roll_back(&reader);
         self.state.lock().reader = Some(reader);
         let put = scratch.and_then(|scratch| {
@@ -337,12 +337,12 @@ impl Archiver {
             Ok(scratch.length)
         });
         let mut state = self.state.lock();
-        // Another generation can have begun meanwhile.
+        // Another generation may have begun in between.
         if state.copy == Some(position) {
             state.copy = None;
             match &put {
                 Ok(length) => state.copied = Some((position.at, *length)),
-                // A generation without its first copy is of no use.
+                // A generation without its first copy is useless.
                 Err(_) if state.copied.is_none_or(|(at, _)| at < position.generation) => {
                     state.generation = None
                 }
@@ -355,7 +355,7 @@ impl Archiver {
         self.remove_old()
     }
 
-    /// Removes what is not needed for restoring states of the time of retention.
+    /// Removes files that are not needed to restore states within the retention time.
     fn remove_old(&self) -> Result<(), ArchiveError> {
         let io = |name: &str| {
             let name = name.to_owned();
@@ -376,7 +376,7 @@ impl Archiver {
         let Some(oldest) = oldest.max() else {
             return Ok(());
         };
-        // The description of a copy goes before the copy, so it never stands alone.
+        // The description of a copy is removed before the copy, so it never exists without one.
         let mut old: Vec<ArchiveFile> = files;
         old.retain(|file| (file.generation(), file.number()) < oldest);
         old.sort_by_key(|file| (!matches!(file, ArchiveFile::Snapshot { .. }), *file));
@@ -387,7 +387,8 @@ impl Archiver {
         Ok(())
     }
 
-    /// Decides, before a checkpoint, if it may run: if all that it can make the log forget is archived, or in the queue.
+    /// Decides, before a checkpoint, whether it may run: everything that it may remove from the log must be archived or in the
+    /// queue.
     fn may_checkpoint(&self, state: &mut ArchiveState) -> bool {
         let pages = self.times.last().unwrap_or_default();
         let Err(error) = self.queue_commits(state) else {
@@ -405,8 +406,7 @@ impl Archiver {
         false
     }
 
-    /// Runs a checkpoint that no one waits for. While it runs, a snapshot keeps it from what was committed since, and the
-    /// log from starting over.
+    /// Runs a checkpoint that nobody waits for. A snapshot keeps it from later commits, and the log from starting over.
     pub(crate) fn checkpoint(&self, run: impl FnOnce() -> Option<u64>) {
         let mut state = self.state.lock();
         if !self.may_checkpoint(&mut state) {
@@ -446,7 +446,7 @@ impl Archiver {
         }
     }
 
-    /// Runs a checkpoint after which the log starts over. The writer calls this, so nothing is committed meanwhile.
+    /// Runs a checkpoint after which the log starts over. The writer calls this, so nothing is committed during the checkpoint.
     /// Returns false if it could not run now.
     pub(crate) fn restart(
         &self,
@@ -463,7 +463,7 @@ impl Archiver {
             .as_ref()
             .and_then(|generation| generation.position);
         let done = run();
-        // Perhaps all of it is in the database now.
+        // All of it may be in the database now.
         state.checkpointed = position.map(|p| (p.salts, p.frames)).or(state.checkpointed);
         done
     }
@@ -476,7 +476,7 @@ impl Archiver {
     }
 }
 
-/// Begins a transaction that reads, and takes its snapshot.
+/// Begins a reading transaction, and takes its snapshot.
 fn begin_snapshot(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("BEGIN")?;
     let first = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {

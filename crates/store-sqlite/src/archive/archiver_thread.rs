@@ -1,4 +1,4 @@
-//! Thread that archives new commits, every few seconds.
+//! Thread that archives new commits every few seconds.
 use super::archiver::{ArchiveStats, Archiver};
 use crate::open_error::StoreOpenError;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Answer to a request to archive what there is.
+/// Answer to a request to archive all commits.
 type Answer = SyncSender<Result<(), String>>;
 
 /// Thread of the archiver. It archives the last commits and ends when this is dropped.
@@ -37,7 +37,7 @@ impl ArchiverThread {
         self.archiver.stats()
     }
 
-    /// Archives what was committed before this call.
+    /// Archives all commits from before this call.
     pub(crate) fn archive_now(&self) -> Result<(), String> {
         let gone = || "the archiver has ended".to_owned();
         let (answer, answered) = sync_channel(1);
@@ -73,7 +73,7 @@ fn run(archiver: &Archiver, requests: &Receiver<Answer>) {
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => drop(tick()),
             Ok(answer) => {
-                // Whoever asked may be gone.
+                // The requester may have stopped waiting.
                 let _ = answer.send(tick());
             }
         }

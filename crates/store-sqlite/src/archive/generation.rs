@@ -11,7 +11,7 @@ use std::io;
 
 /// Bytes of pages after which a segment ends.
 const SEGMENT_BYTES: usize = 16 << 20;
-/// Most commits whose times are remembered until they are archived; of more, the oldest are given the time of copying.
+/// Most commits whose times are kept until they are archived; if there are more, the oldest get the time of copying.
 const TIMES: usize = 1 << 20;
 
 /// Times of commits that are not archived yet.
@@ -20,10 +20,10 @@ pub(super) struct CommitTimes(Mutex<CommitNotes>);
 
 #[derive(Debug, Default)]
 struct CommitNotes {
-    /// Notes of the writer: frames of the log after the commit, and the time.
+    /// Records of the writer: frames of the log after the commit, and the time.
     noted: VecDeque<(u64, u64)>,
-    /// Frames after a commit that was found in the log before the writer noted it. There is one at most: the writer makes
-    /// the next commit after the note.
+    /// Frames after a commit that was found in the log before the writer recorded it. There is at most one: the writer records a
+    /// commit before it makes the next one.
     found_first: Option<u64>,
 }
 
@@ -44,8 +44,8 @@ impl CommitTimes {
         self.0.lock().noted.back().map(|(frames, _)| *frames)
     }
 
-    /// Returns the time of a commit that was found in the log, and the number of notes up to it; `passed` notes are of
-    /// commits before it. A commit after the last note is not acknowledged yet: its time is the present.
+    /// Returns the time of a commit that was found in the log, and the number of records up to it; the first `passed` records
+    /// belong to earlier commits. A commit after the last record is not acknowledged yet: its time is now.
     fn find(&self, frames: u64, passed: usize, now: &dyn Fn() -> u64) -> (u64, usize) {
         let mut notes = self.0.lock();
         let mut rest = notes.noted.iter().enumerate().skip(passed);
@@ -57,12 +57,12 @@ impl CommitTimes {
                 notes.found_first = Some(frames);
                 (at, passed + 1)
             }
-            // Its note was dropped, being one of too many.
+            // Its record was dropped because there were too many.
             None => (now(), passed),
         }
     }
 
-    /// Forgets the first notes, whose commits are archived.
+    /// Drops the first records, whose commits are archived.
     fn forget(&self, count: usize) {
         let mut notes = self.0.lock();
         let count = count.min(notes.noted.len());
@@ -77,7 +77,7 @@ impl CommitTimes {
 /// Progress of a generation.
 #[derive(Clone, Debug)]
 pub(super) struct Generation {
-    /// Time of its start, which names it.
+    /// Time of its start, which is its name.
     pub(super) id: u64,
     /// Number of the next segment.
     pub(super) next_segment: u64,
@@ -93,7 +93,7 @@ pub(super) struct Generation {
     pub(super) bytes_since_copy: u64,
 }
 
-/// Segment that is being filled, and what the generation is once it is written.
+/// Segment that is being filled, and the state of the generation after it.
 struct Draft<'a> {
     queue: &'a SegmentQueue,
     times: &'a CommitTimes,
@@ -101,7 +101,7 @@ struct Draft<'a> {
     written: &'a mut Generation,
     next: Generation,
     segment: Option<SegmentWriter>,
-    /// Notes of times that belong to commits of the segment.
+    /// Records of times that belong to commits of the segment.
     passed: usize,
 }
 
@@ -132,7 +132,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Puts the segment into the queue. Only then does the generation go on.
+    /// Puts the segment into the queue. Only after that, the generation advances.
     fn put(&mut self) -> Result<(), ArchiveError> {
         if let Some(segment) = self.segment.take() {
             let (generation, number) = (self.next.id, self.next.next_segment);
@@ -143,14 +143,14 @@ impl Draft<'_> {
             self.next.next_segment += 1;
             self.next.previous = digest;
         }
-        // An attempt that fails finds the times again.
+        // A failed attempt will find the times again.
         self.times.forget(std::mem::take(&mut self.passed));
         *self.written = self.next.clone();
         Ok(())
     }
 }
 
-/// Error of visiting the log: of the log itself, or of the archive.
+/// Error of visiting the log: from the log itself, or from the archive.
 impl From<io::Error> for ArchiveError {
     fn from(error: io::Error) -> Self {
         Self::Io("the write-ahead log".into(), error)
@@ -170,7 +170,7 @@ impl Generation {
         }
     }
 
-    /// Moves to the end of the log without archiving what is before.
+    /// Moves to the end of the log without archiving the frames before it.
     pub(super) fn skip(&mut self, wal: &WalFile) -> Result<(), ArchiveError> {
         self.position = wal.beginning()?;
         if let Some(beginning) = self.position {
@@ -183,10 +183,10 @@ impl Generation {
         Ok(())
     }
 
-    /// Puts the commits since the last call into the queue. What was put there before an error stays there.
+    /// Puts the commits since the last call into the queue. Commits that were queued before an error stay there.
     ///
     /// # Errors
-    /// Fails with [`ArchiveError::Lost`] if frames are gone that were not archived, with [`ArchiveError::Behind`] if the
+    /// Fails with [`ArchiveError::Lost`] if frames that were not archived no longer exist, with [`ArchiveError::Behind`] if the
     /// queue is full, and if the log cannot be read.
     pub(super) fn copy(
         &mut self,
@@ -222,7 +222,7 @@ impl Generation {
         wal.commits(from, &mut |position, commit| draft.add(position, &commit))?;
         draft.put()?;
         let reached = self.position.map_or(0, |position| position.frames);
-        // A commit that the writer has noted is in the log, so it must have been met.
+        // A commit that the writer has recorded is in the log, so it must have been found.
         if is_same_round && noted.is_some_and(|noted| noted > reached) {
             return Err(ArchiveError::Lost);
         }
@@ -240,10 +240,10 @@ mod tests {
         let times = CommitTimes::default();
         times.note(10, 1_000);
         assert_eq!(times.find(10, 0, &|| 9_999), (1_000, 1));
-        // Not noted yet, so not acknowledged: no time that was read before it was found is late enough.
+        // Not recorded yet, so not acknowledged: every time read before it was found is too early.
         assert_eq!(times.find(20, 1, &|| 2_000), (2_000, 2));
         times.note(20, 2_001);
-        // An attempt that failed finds the same.
+        // An attempt after a failure finds the same.
         assert_eq!(times.find(20, 1, &|| 9_999), (2_000, 2));
         times.forget(2);
         // Another round of the log, with a commit that ends at the same frame.

@@ -1,4 +1,4 @@
-//! Names of the files of an archive. Numbers and times have leading zeros, so that names sort as they do.
+//! Names of the files of an archive. Numbers and times have leading zeros, so that names sort in the same order.
 
 /// File of an archive, by its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -16,7 +16,7 @@ pub(crate) enum ArchiveFile {
         generation: u64,
         /// Number of the first segment after it.
         number: u64,
-        /// Time from which on states can be made from it, in milliseconds since 1970.
+        /// Earliest time of the states that can be restored from it, in milliseconds since 1970.
         at: u64,
     },
     /// The copy itself, compressed.
@@ -25,7 +25,7 @@ pub(crate) enum ArchiveFile {
         generation: u64,
         /// Number of the first segment after it.
         number: u64,
-        /// Time from which on states can be made from it.
+        /// Earliest time of the states that can be restored from it.
         at: u64,
     },
 }
@@ -53,7 +53,7 @@ impl ArchiveFile {
         }
     }
 
-    /// Returns the file with a name; `None` if it is no name of an archive.
+    /// Returns the file with a name; `None` if the name is not that of an archive file.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let (folder, file) = name.split_once('/')?;
         let generation = folder.parse().ok()?;

@@ -96,7 +96,7 @@ pub(crate) fn bytes(digest: ring::digest::Digest) -> SegmentDigest {
     bytes
 }
 
-/// Bytes of a segment that are still to be read.
+/// Bytes of a segment that are still unread.
 struct Remaining<'b>(&'b [u8]);
 
 impl<'b> Remaining<'b> {
@@ -113,14 +113,14 @@ impl<'b> Remaining<'b> {
     }
 }
 
-/// Segment as it was read.
+/// Segment after reading.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) digest: SegmentDigest,
     pub(crate) commits: Vec<ArchivedCommit>,
 }
 
-/// Reads a segment and checks it: its digest, its place in the archive, and the digest of the segment before.
+/// Reads a segment and checks it: its digest, its place in the archive, and the digest of the segment before it.
 pub(crate) fn read(
     name: &str,
     file: &mut dyn Read,

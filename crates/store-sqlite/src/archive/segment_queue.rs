@@ -1,5 +1,5 @@
-//! Segments on their way to the archive. Commits and checkpoints only put segments in; the archiver's thread takes them
-//! out, so nobody else waits for an archive that is slow or does not answer.
+//! Segments on their way to the archive. Commits and checkpoints only add segments; the archiver's thread takes them out, so
+//! nobody else waits for an archive that is slow or does not answer.
 use super::ArchiveError;
 use super::archive_folder::ArchiveFolder;
 use parking_lot::Mutex;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Queue of segments, in their order.
 #[derive(Debug)]
 pub(super) struct SegmentQueue {
-    /// Most bytes that wait, but for a single segment.
+    /// Most waiting bytes, unless a single segment is larger.
     most: u64,
     waiting: Mutex<VecDeque<WaitingSegment>>,
 }
@@ -27,16 +27,16 @@ impl SegmentQueue {
         Self { most, waiting }
     }
 
-    /// Returns the number of bytes that wait.
+    /// Returns the number of waiting bytes.
     pub(super) fn bytes(&self) -> u64 {
         let waiting = self.waiting.lock();
         waiting.iter().map(|one| one.bytes.len() as u64).sum()
     }
 
-    /// Puts a segment at the end.
+    /// Adds a segment at the end.
     ///
     /// # Errors
-    /// Fails if too many bytes wait already.
+    /// Fails if too many bytes are already waiting.
     pub(super) fn push(&self, name: String, bytes: Vec<u8>) -> Result<(), ArchiveError> {
         let mut waiting = self.waiting.lock();
         let behind: u64 = waiting.iter().map(|one| one.bytes.len() as u64).sum();
@@ -48,7 +48,7 @@ impl SegmentQueue {
         Ok(())
     }
 
-    /// Writes all segments that wait. One that was not written stays the first.
+    /// Writes all waiting segments. A segment that could not be written stays first.
     ///
     /// # Errors
     /// Fails if the archive cannot be written.

@@ -14,19 +14,19 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Copy of the database: where it stands in its generation.
+/// Position of a copy of the database in its generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SnapshotPosition {
     pub(crate) generation: u64,
     /// Number of the first segment after it.
     pub(crate) next_segment: u64,
-    /// Digest of the segment before that.
+    /// Digest of the segment before that one.
     pub(crate) previous: SegmentDigest,
-    /// Commits of the generation that are surely in it.
+    /// Commits of the generation that the copy certainly includes.
     pub(crate) commits: u64,
-    /// Commit from which on states can be made from it: it may have a part of those before.
+    /// First commit after which states can be restored from it: it may include only a part of the earlier ones.
     pub(crate) complete_from: u64,
-    /// Time of that.
+    /// Time of that commit.
     pub(crate) at: u64,
 }
 
@@ -106,7 +106,7 @@ fn unhex(text: &str) -> Option<SegmentDigest> {
     (text.len() == 64).then_some(bytes)
 }
 
-/// Reader that adds up the digest of what passes.
+/// Reader that computes the digest of the bytes that it reads.
 pub(crate) struct SummedReader<R> {
     inner: R,
     pub(crate) sum: Context,
@@ -129,7 +129,7 @@ impl<R: Read> Read for SummedReader<R> {
     }
 }
 
-/// Database copied from a snapshot into a file beside the database, which is removed in the end.
+/// Copy of the database, made from a snapshot, in a temporary file beside the database.
 #[derive(Debug)]
 pub(super) struct ScratchCopy {
     path: PathBuf,
@@ -138,7 +138,7 @@ pub(super) struct ScratchCopy {
 }
 
 impl ScratchCopy {
-    /// Copies the snapshot that a connection has open.
+    /// Copies the open snapshot of a connection.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -152,7 +152,7 @@ impl ScratchCopy {
         Ok(copy)
     }
 
-    /// Puts the copy into the archive. The description is written last: a copy without one is none.
+    /// Puts the copy into the archive. The description is written last: a copy without one does not count.
     ///
     /// # Errors
     /// Fails if the archive cannot be written.
@@ -196,7 +196,7 @@ fn copied(snapshot: &Connection, scratch: &Path) -> Result<u64, ArchiveError> {
     made.create_new(true).write(true).mode(0o600);
     made.open(scratch).map_err(io)?;
     let mut target = Connection::open(scratch)?;
-    // In one step: the snapshot is read as a whole.
+    // In one step, so that the snapshot is read as a whole.
     let done = Backup::new(snapshot, &mut target)?.step(-1)?;
     if done != StepResult::Done {
         return Err(ArchiveError::Store(format!(

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
-/// First four bytes of a log whose checksums read numbers with the lowest byte first; the last bit is set for the other.
+/// First four bytes of a log whose checksums read numbers in little-endian order; the last bit is set for big-endian order.
 const MAGIC: u32 = 0x377f_0682;
 const BUFFER: usize = 1 << 20;
 
-/// Position in the log: behind a commit of one of its rounds. The log starts over with another round.
+/// Position in the log, after a commit of one of its rounds. Each time the log starts over, another round begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct WalPosition {
-    /// Random numbers of the round, which all its frames have.
+    /// Random numbers of the round, which are in all its frames.
     pub(super) salts: (u32, u32),
     /// Number of the round.
     pub(super) round: u32,
@@ -26,7 +26,7 @@ pub(super) struct WalPosition {
 /// Pages that a commit wrote.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct CommitPages {
-    /// Frames of the round up to its last.
+    /// Frames of the round up to the commit's last one.
     pub(super) frames: u64,
     /// Pages of the database after it.
     pub(super) size: u32,
@@ -58,7 +58,7 @@ fn sum(mut sums: (u32, u32), bytes: &[u8], big_endian: bool) -> (u32, u32) {
     sums
 }
 
-/// Fills the buffer; returns false if the file ends before.
+/// Fills the buffer; returns false if the file ends first.
 fn fill(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match file.read_exact(buffer) {
         Ok(()) => Ok(true),
@@ -83,7 +83,7 @@ impl WalFile {
         }
     }
 
-    /// Returns the beginning of the present round; `None` if the log is empty, or its header is just being written.
+    /// Returns the beginning of the current round; `None` if the log is empty, or its header is just being written.
     pub(super) fn beginning(&self) -> io::Result<Option<WalPosition>> {
         let Some(mut file) = self.open()? else {
             return Ok(None);
@@ -108,8 +108,8 @@ impl WalFile {
         }))
     }
 
-    /// Visits the commits after a position, each with the position behind it. Frames of another round, and of a commit
-    /// that is just being written, are not among them.
+    /// Visits the commits after a position, each with the position after it. Frames of another round, and of a commit that is
+    /// just being written, are skipped.
     pub(super) fn commits<E: From<io::Error>>(
         &self,
         mut position: WalPosition,

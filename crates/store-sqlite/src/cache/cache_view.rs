@@ -1,5 +1,5 @@
-//! Caches as one transaction uses them: the node cache at the state that the transaction shows, and before it the hot
-//! cache of its connection.
+//! Caches as seen by one transaction: the node cache at the state that the transaction shows, and in front of it the hot cache of
+//! its connection.
 use super::hot_cache::HotCache;
 use super::node_cache::{CachedPart, NodeCache, StateNumber};
 use workgraph_core::model::gid::Gid;
@@ -12,23 +12,23 @@ pub(crate) struct SharedCacheView<'c> {
 }
 
 impl SharedCacheView<'_> {
-    /// Keeps a part, complete, as the transaction read it.
+    /// Keeps a complete part, as the transaction read it.
     pub(crate) fn keep<P: CachedPart>(&self, gid: Gid, part: &P) {
         self.nodes.keep(gid, part, self.state);
     }
 
-    /// Notes that the page that begins with this node was read. Returns true if it was read lately.
+    /// Records that the page beginning with this node was read. Returns true if it was read recently.
     pub(crate) fn is_read_again(&self, first: Gid) -> bool {
         self.nodes.again(first)
     }
 }
 
-/// Caches of one transaction; without any by default, so that all is read from SQLite.
+/// Caches of one transaction; none by default, so that everything is read from SQLite.
 #[derive(Debug, Default)]
 pub(crate) struct CacheView<'c> {
     /// Node cache; `None` if nothing is cached.
     pub(crate) shared: Option<SharedCacheView<'c>>,
-    /// Hot cache of the connection; `None` as well if nothing is cached.
+    /// Hot cache of the connection; also `None` if nothing is cached.
     hot: Option<&'c mut HotCache>,
 }
 

@@ -1,4 +1,4 @@
-//! Cache of values that were derived from the store and stay true until a write outdates them.
+//! Cache of values that were derived from the store and stay valid until a write outdates them.
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// a commit is never used after the commit's answer: either its epoch is the old one, or its snapshot was opened after
 /// the commit.
 ///
-/// It has cache lines of its own: readers write its lock at each use.
+/// It has cache lines of its own, because readers write its lock at each use.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct EpochCache<K, V> {
@@ -46,8 +46,8 @@ impl<K: Eq + Hash, V: Clone> EpochCache<K, V> {
             .map(|(_, value)| value.clone())
     }
 
-    /// Returns the value of a key: from the cache, or from `read`, and then it is kept under this epoch. A key without a
-    /// value is not kept.
+    /// Returns the value of a key from the cache, or else from `read`, and keeps it under this epoch. A key without a value is
+    /// not kept.
     pub(crate) fn get_or_read<E>(
         &self,
         key: K,
@@ -64,7 +64,7 @@ impl<K: Eq + Hash, V: Clone> EpochCache<K, V> {
         Ok(value)
     }
 
-    /// Keeps an entry; when there is no room, all others are dropped first.
+    /// Keeps an entry; if there is no room, all others are dropped first.
     pub(crate) fn put(&self, key: K, value: V, epoch: u64) {
         if self.most == 0 || self.epoch() != epoch {
             return;

@@ -1,9 +1,8 @@
 //! Hot cache of one connection: its own copies of the parts of its open snapshot that it reads often.
 //!
-//! Nearly every load meets the same few nodes: the workspace, the project, its sections, the caller. If all threads
-//! took them from the [`NodeCache`](super::node_cache::NodeCache), they would change the same reference counts,
-//! and wait for each other's cache lines longer than the reading takes. The copies end with the snapshot, so nothing
-//! outdates them.
+//! Nearly every load reads the same few nodes: the workspace, the project, its sections, the caller. If all threads took them
+//! from the [`NodeCache`](super::node_cache::NodeCache), they would change the same reference counts, and wait for each other's
+//! cache lines longer than the reading takes. The copies end with the snapshot, so nothing outdates them.
 use super::node_cache::{CachedPart, OutEdges};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -12,11 +11,11 @@ use workgraph_core::model::node::Node;
 use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
-/// Most nodes in the hot cache; when there are more, all are dropped.
+/// Most nodes in the hot cache; if there are more, all are dropped.
 const NODES_MAX: usize = 256;
 /// Most bytes of a part that is copied; larger parts stay in the shared cache only.
 const PART_MAX: usize = 4 << 10;
-/// Number of slots for parts that were met once.
+/// Number of slots for parts that were read once.
 const MET: usize = 512;
 
 /// Copies of the parts of one gid.
@@ -32,7 +31,7 @@ pub(crate) struct HotEntry {
 #[derive(Debug)]
 pub(crate) struct HotCache {
     entries: FxHashMap<Gid, HotEntry>,
-    /// Last part that was met, by slot. Only a part that is met again is copied.
+    /// Last part that was read, by slot. Only a part that is read again is copied.
     met: Box<[u64]>,
 }
 
@@ -56,7 +55,7 @@ impl HotCache {
         P::hot_slot(self.entries.get_mut(&gid)?).clone()
     }
 
-    /// Notes that a part was met in this snapshot. If it was met before, a copy of it is kept.
+    /// Records that a part was read in this snapshot. If it was read before, a copy of it is kept.
     pub(crate) fn record_access<P: CachedPart>(&mut self, gid: Gid, part: &P) {
         if part.bytes() > PART_MAX {
             return;

@@ -1,14 +1,14 @@
-//! Invalidations: the cached values that the writes of a transaction outdate, gathered while they are made.
+//! Invalidations: the cached values that the writes of a transaction outdate, collected during the writes.
 use rustc_hash::FxHashSet;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Relation;
 
-/// Kind of invalidation: the write, or the cache where all entries are outdated at once.
+/// Kind of invalidation: the write, or the cache whose entries are outdated all at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum InvalidationKind {
     /// A node or its index entry was written: both are outdated.
     NodePut,
-    /// A node was trashed: the node is outdated. Its edges stay; lists leave it out when they are read.
+    /// A node was trashed: the node is outdated. Its edges stay; lists skip the node when they are read.
     NodeTrashed,
     /// An edge was written: the edges of its source are outdated.
     EdgePut,
@@ -22,13 +22,13 @@ pub(crate) enum InvalidationKind {
     Snapshots,
     /// A membership was changed.
     Viewers,
-    /// A token, or its app, authorization or account was changed. The same outdates the next two.
+    /// A token, or its app, authorization or account was changed. This also outdates the next two.
     Tokens,
     RefreshTokens,
     Apps,
 }
 
-/// Kinds of invalidation that are left out: none. Only a test leaves some out, to see that other tests notice.
+/// Kinds of invalidation that are omitted: none. Only a test omits some, to see that other tests detect it.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Omissions(#[cfg(test)] pub(super) &'static [InvalidationKind]);
 
@@ -44,7 +44,7 @@ impl Omissions {
     }
 }
 
-/// Cached values that the writes of a transaction outdate. A job that is undone may leave gids in it: that costs a read.
+/// Cached values that the writes of a transaction outdate. A job that is undone may leave gids in it: that costs only a read.
 #[derive(Debug, Default)]
 pub(crate) struct Invalidations {
     gids: FxHashSet<Gid>,
@@ -79,17 +79,17 @@ impl Invalidations {
         }
     }
 
-    /// Notes that a node or its index entry was written.
+    /// Records that a node or its index entry was written.
     pub(crate) fn node_put(&mut self, gid: Gid) {
         self.add(InvalidationKind::NodePut, gid);
     }
 
-    /// Notes that a node was trashed.
+    /// Records that a node was trashed.
     pub(crate) fn node_trashed(&mut self, gid: Gid) {
         self.add(InvalidationKind::NodeTrashed, gid);
     }
 
-    /// Notes that an edge was written.
+    /// Records that an edge was written.
     pub(crate) fn edge_put(&mut self, src: Gid, rel: Relation, dst: Gid) {
         self.add(InvalidationKind::EdgePut, src);
         if rel.is_short() {
@@ -97,7 +97,7 @@ impl Invalidations {
         }
     }
 
-    /// Notes that an edge was dropped.
+    /// Records that an edge was dropped.
     pub(crate) fn edge_dropped(&mut self, src: Gid, rel: Relation, dst: Gid) {
         self.add(InvalidationKind::EdgeDropped, src);
         if rel.is_short() {

@@ -1,20 +1,20 @@
 //! Kept snapshots: a connection keeps its snapshot open between two reads, for as long as it is the newest.
 //!
-//! This process alone writes the file, so a count of its commits shows whether a snapshot is the newest. That saves the
-//! begin, the end and the file locks of most reads.
+//! Only this process writes the file, so a count of its commits shows whether a snapshot is the newest. That saves most reads the
+//! begin, the end and the file locks.
 use super::invalidations::{InvalidationKind, Omissions};
 use super::node_cache::StateNumber;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use workgraph_core::storage::Seq;
 
-/// Snapshot that is open.
+/// Open snapshot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenSnapshot {
-    /// Number of commits that it is known to show.
+    /// Number of commits that it certainly shows.
     pub(crate) commits: u64,
     /// Sequence number of the last commit it shows.
     pub(crate) seq: Seq,
-    /// State that it shows, or one before it.
+    /// State that it shows, or an earlier one.
     pub(crate) state: StateNumber,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct OpenSnapshot {
 pub(crate) struct KeptSnapshots {
     /// Number of commits made.
     commits: AtomicU64,
-    /// True if snapshots may be kept at present.
+    /// True if snapshots may currently be kept.
     keeping: AtomicBool,
     /// True if snapshots may ever be kept.
     enabled: bool,
@@ -45,13 +45,12 @@ impl KeptSnapshots {
         self.commits.load(Ordering::Acquire)
     }
 
-    /// Counts a commit. It must be called before anything else that follows from the commit: invalidation of caches,
-    /// answers to callers.
+    /// Counts a commit. Must be called before all consequences of the commit: invalidation of caches, answers to callers.
     pub(crate) fn count_commit(&self) {
         self.commits.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Returns true if a snapshot shows this number of commits, which was read before.
+    /// Returns true if a snapshot shows this number of commits, which was read earlier.
     pub(crate) fn shows(&self, snapshot: &OpenSnapshot, commits: u64) -> bool {
         snapshot.commits == commits || self.omissions.contains(InvalidationKind::Snapshots)
     }
@@ -68,12 +67,12 @@ impl KeptSnapshots {
         !self.omissions.contains(InvalidationKind::Snapshots)
     }
 
-    /// Forbids to keep snapshots, until [`resume`](Self::resume).
+    /// Forbids keeping snapshots, until [`resume`](Self::resume).
     pub(crate) fn suspend(&self) {
         self.keeping.store(false, Ordering::Release);
     }
 
-    /// Allows again to keep snapshots, if they are kept at all.
+    /// Allows keeping snapshots again, if they are kept at all.
     pub(crate) fn resume(&self) {
         self.keeping.store(self.enabled, Ordering::Release);
     }

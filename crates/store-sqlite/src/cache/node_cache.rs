@@ -1,10 +1,10 @@
-//! Cache of nodes, of their outgoing edges, of short lists into them and of their index entries, kept as they were last read until a write
+//! Cache of nodes, of their outgoing edges, of short lists into them and of their index entries, kept as last read until a write
 //! touches them.
 //!
-//! States of the graph are numbered. Before the writer commits, it takes what it touched out of the cache
-//! ([`NodeCache::begin`]). A snapshot shows the state at the time it was taken, or a newer one. It uses entries that
-//! were read in that state or before: if a commit had touched them since, they would be gone. A snapshot's reads are
-//! kept only while no commit has begun since, so nothing is kept that a commit has outdated.
+//! States of the graph are numbered. Before the writer commits, it removes the entries that it touched from the cache
+//! ([`NodeCache::begin`]). A snapshot shows the state at the time when it was taken, or a newer one. It uses entries that were
+//! read in that state or before: entries that a later commit touched have been removed. The reads of a snapshot are kept only
+//! while no commit has begun since, so nothing outdated is kept.
 mod cached_part;
 mod generation;
 
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::Edge;
 
-/// Number of locks: enough that threads seldom wait for one, and that few entries go at a time.
+/// Number of locks: enough that threads seldom wait for one, and that few entries are dropped at a time.
 const SHARDS: usize = 256;
 /// Most outgoing edges of a node that is kept with all its edges.
 pub(crate) const EDGES_MAX: usize = 64;
@@ -47,8 +47,8 @@ impl OutEdges {
     }
 }
 
-/// Two generations of entries. When the young one fills half of the room, it becomes the old one, and the entries of
-/// the old one are dropped. An entry that is used from the old one becomes young again.
+/// Two generations of entries. When the young one fills half of the room, it becomes the old one, and the previous old one is
+/// dropped. An entry of the old generation that is used moves to the young one.
 #[derive(Debug, Default)]
 struct CacheShard {
     young: Generation,
@@ -73,7 +73,7 @@ impl CacheShard {
 /// Cache of nodes, edges, short lists and index entries, in shards.
 #[derive(Debug)]
 pub(super) struct NodeCache {
-    /// Twice the number of the state, and one more while a commit is underway.
+    /// Twice the number of the state, plus one during a commit.
     state: AtomicU64,
     shards: Box<[Mutex<CacheShard>]>,
     /// Most bytes of a shard.
@@ -83,7 +83,7 @@ pub(super) struct NodeCache {
 }
 
 impl NodeCache {
-    /// Makes a cache of about this many bytes.
+    /// Creates a cache of about this many bytes.
     pub(super) fn new(bytes: usize) -> Self {
         Self {
             state: AtomicU64::new(0),
@@ -93,7 +93,7 @@ impl NodeCache {
         }
     }
 
-    /// Notes that the page that begins with this node was read. Returns true if it was read lately.
+    /// Records that the page beginning with this node was read. Returns true if it was read recently.
     pub(super) fn again(&self, first: Gid) -> bool {
         let at = usize::try_from(mix(first) >> 56).unwrap_or_default();
         let slot = self.pages.get(at);
@@ -105,7 +105,7 @@ impl NodeCache {
         StateNumber(self.state.load(Ordering::Acquire) / 2)
     }
 
-    /// Marks the begin of a commit, with the gids that it touches: nodes, index entries, sources of edges, and targets of
+    /// Marks the beginning of a commit, with the gids that it touches: nodes, index entries, sources of edges, and targets of
     /// short relations.
     pub(super) fn begin<'g>(&self, touched: impl IntoIterator<Item = &'g Gid>) {
         self.state.fetch_add(1, Ordering::AcqRel);
@@ -116,7 +116,7 @@ impl NodeCache {
         }
     }
 
-    /// Marks the end of a commit. If it failed, it is unknown what it touched.
+    /// Marks the end of a commit. If it failed, the touched entries are unknown.
     pub(super) fn end(&self, failed: bool) {
         if failed {
             for shard in &*self.shards {
@@ -138,16 +138,16 @@ impl NodeCache {
         Some(found)
     }
 
-    /// Keeps a part, complete, as a snapshot of this state showed it.
+    /// Keeps a complete part, as a snapshot of this state showed it.
     pub(super) fn keep<P: CachedPart>(&self, gid: Gid, part: &P, at: StateNumber) {
-        // A part that takes much of the room would drive many others out.
+        // A part that takes much of the room would push many others out.
         if part.bytes() > self.most / 4 {
             return;
         }
         let Some(mut shard) = self.shard(gid) else {
             return;
         };
-        // Read under the lock that a commit needs after it has marked its begin.
+        // Read under the lock that a commit needs after it has marked its beginning.
         if self.state.load(Ordering::Acquire) == at.0 * 2 {
             part.put(&mut shard.young, gid, at);
             shard.age(self.most);

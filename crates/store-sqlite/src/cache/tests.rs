@@ -1,5 +1,5 @@
-//! Caches that leave out one kind of invalidation each: the suites of the ports find every one of them, and none once the
-//! caches are off.
+//! Caches that omit one kind of invalidation each: the suites of the ports detect every one of them, and none if the caches are
+//! off.
 use super::*;
 use crate::secret_resealing::SealingKeys;
 use crate::sqlite_store::SqliteStore;
@@ -7,7 +7,7 @@ use workgraph_auth::conformance::{CASES as TOKEN_CASES, OAUTH_CASES, block_on};
 use workgraph_testkit::ScratchFolder;
 use workgraph_testkit::conformance::CASES as GRAPH_CASES;
 
-/// Opens an empty store whose caches miss these kinds of invalidation.
+/// Opens an empty store whose caches omit these kinds of invalidation.
 fn open(folder: &ScratchFolder, caches: bool, omitted: &'static [InvalidationKind]) -> SqliteStore {
     let options = StoreOptions {
         caches,
@@ -40,7 +40,7 @@ fn first_failure(caches: bool, omitted: &'static [InvalidationKind]) -> Option<&
     outcomes.find(|(_, kept)| !kept).map(|(rule, _)| rule)
 }
 
-/// Kinds of invalidation, all but `Tokens`: the number that it counts up is the version of the token port, too.
+/// Kinds of invalidation, all except `Tokens`: the number that it increments is also the version of the token port.
 const KINDS: &[InvalidationKind] = &[
     InvalidationKind::NodePut,
     InvalidationKind::NodeTrashed,

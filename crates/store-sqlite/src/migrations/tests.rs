@@ -89,7 +89,7 @@ fn cards_of_a_file_from_before_say_what_is_done() {
     assert_eq!(done, 7);
 }
 
-/// The migration computes the same column sets that are written from then on.
+/// Checks that the migration computes the same column sets that are written from then on.
 #[test]
 fn cards_of_a_file_from_before_get_their_shapes() {
     let step = MIGRATIONS.iter().position(|step| step.contains("shape"));
@@ -121,7 +121,7 @@ fn cards_of_a_file_from_before_get_their_shapes() {
     }
 }
 
-/// The list of an assignee's tasks includes when each is due and when it was modified.
+/// Checks that the list of an assignee's tasks includes their due and modification times.
 #[test]
 fn what_someone_has_in_a_file_from_before_is_listed_with_its_times() {
     use workgraph_core::search::{EntryList, IndexColumn};
@@ -165,7 +165,7 @@ fn webhooks_of_a_file_from_before_end_if_their_app_has_no_hold() {
     for step in MIGRATIONS.iter().take(8) {
         conn.execute_batch(step).unwrap();
     }
-    // App 1 holds a token, those of 2 and 3 were revoked; the last webhook is a person's own.
+    // App 1 has a token, those of 2 and 3 were revoked; the last webhook is a person's own.
     conn.execute_batch(&format!(
         "INSERT INTO authorization (id, user, app, scopes, created_at, revoked_at)
          VALUES (11, 7, 1, '', 0, NULL), (12, 7, 2, '', 0, NULL), (13, 7, 3, '', 0, 5);
@@ -239,7 +239,7 @@ fn a_database_of_another_program_is_refused() {
 #[test]
 fn a_step_that_fails_leaves_nothing_behind() {
     let conn = memory();
-    // The last table of the migration exists already, so everything before it is undone.
+    // The last table of the migration already exists, so everything before it is undone.
     conn.execute_batch(&format!(
         "PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE meta (x)"
     ))
@@ -254,8 +254,8 @@ fn a_step_that_fails_leaves_nothing_behind() {
     );
 }
 
-/// B71. Accounts that an older program switched off had kept what now ends with that; all others keep theirs, and
-/// sessions of older files have no last use.
+/// B71. Accounts that an older program disabled had kept what now ends with them; all others keep theirs, and sessions of older
+/// files have no last use.
 #[test]
 fn accounts_that_were_off_before_have_nothing_left() {
     let step = MIGRATIONS

@@ -1,4 +1,4 @@
-//! Snapshots that are kept and renewed, connections of threads, and statements that are stopped.
+//! Tests of kept and renewed snapshots, connections of threads, and stopped statements.
 use super::*;
 use crate::migrations::migrate;
 use std::sync::Arc;

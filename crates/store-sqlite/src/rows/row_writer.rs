@@ -1,4 +1,4 @@
-//! A new file of rows, which gets its name when it is complete.
+//! A new file built from rows, which gets its name when it is complete.
 use super::{Parameter, count, indexes, names, placeholders, read, unread};
 use crate::connection_setup::{PAGE, StorePaths, signed, sync_folder};
 use crate::folder_lock::FolderLock;
@@ -15,8 +15,8 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::snapshot::Transaction;
 use workgraph_rows::{NodeIndexes, Row, RowReader, RowWriter, RowsError, Table};
 
-/// New store in a folder, written row by row. The file has another name until all of it is there, so a server never
-/// opens half of it; what an attempt that was cut off left is removed by the next.
+/// New store in a folder, written row by row. The file has another name until it is complete, so a server never opens half of it.
+/// The next attempt removes the remains of an interrupted one.
 #[derive(Debug)]
 pub struct SqliteRowWriter {
     pub(super) conn: Connection,
@@ -27,10 +27,10 @@ pub struct SqliteRowWriter {
 }
 
 impl SqliteRowWriter {
-    /// Begins a new store in a folder, which is made if there is none.
+    /// Begins a new store in a folder, which is created if needed.
     ///
     /// # Errors
-    /// Fails if the folder has a store already or is open in another process, or it cannot be written.
+    /// Fails if the folder already has a store or is open in another process, or it cannot be written.
     pub fn create(folder: impl AsRef<Path>) -> Result<Self, StoreOpenError> {
         let folder = folder.as_ref().to_owned();
         let files = StorePaths::at(&folder);
@@ -51,7 +51,7 @@ impl SqliteRowWriter {
         made.open(&partial).map_err(io)?;
         let conn = Connection::open(&partial)?;
         conn.pragma_update(None, "page_size", signed(PAGE))?;
-        // A file that is not finished is thrown away, so nothing must be undone or synced on the way.
+        // An unfinished file is thrown away, so nothing needs to be undone or synced in between.
         conn.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
         conn.pragma_update(None, "synchronous", "OFF")?;
         conn.pragma_update(None, "cache_size", -(64 << 10))?;
@@ -84,7 +84,7 @@ impl SqliteRowWriter {
         Ok(())
     }
 
-    /// Writes what is left, gives the file its form, and closes it.
+    /// Writes the rest, converts the file to its final format, and closes it.
     fn close(self) -> Result<(), StoreOpenError> {
         let Self {
             conn,

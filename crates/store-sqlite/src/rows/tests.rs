@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use workgraph_rows::{ColumnKind, DERIVED_TABLES, RowWriter, TABLES, digest};
 use workgraph_testkit::ScratchFolder;
 
-/// Columns of a table as SQLite has them: name, kind, nullable, position in the key or 0.
+/// Columns of a table according to SQLite: name, kind, nullable, position in the key or 0.
 type Columns = Vec<(String, ColumnKind, bool, usize)>;
 
 fn schema(conn: &Connection) -> BTreeMap<String, Columns> {
@@ -31,7 +31,7 @@ fn schema(conn: &Connection) -> BTreeMap<String, Columns> {
     tables
 }
 
-/// Returns what the list has for a table.
+/// Returns the columns of a table according to the list.
 fn listed(table: &Table) -> Columns {
     let columns = table.columns.iter().enumerate();
     let of = |(at, c): (usize, &workgraph_rows::Column)| {
@@ -55,7 +55,7 @@ fn differences(conn: &Connection) -> Vec<String> {
             None => differences.push(format!("no table {name}")),
             Some(mut columns) => {
                 let mut listed = listed(table);
-                // The order of columns that are no key is not that of the list where one was added later.
+                // Columns outside the key may be in another order than in the list if one was added later.
                 columns.sort_by(|a, b| a.0.cmp(&b.0));
                 listed.sort_by(|a, b| a.0.cmp(&b.0));
                 if columns != listed {
@@ -80,7 +80,7 @@ fn the_list_of_tables_is_that_of_the_file() {
     drop(SqliteStore::open(folder.path(), StoreOptions::default()).unwrap());
     let conn = Connection::open(folder.join("workgraph.db")).unwrap();
     assert_eq!(differences(&conn), Vec::<String>::new());
-    // What is added and not listed is found.
+    // An addition that is not in the list is detected.
     for (sql, expected) in [
         (
             "CREATE TABLE extra (id INTEGER PRIMARY KEY) STRICT",

@@ -1,4 +1,4 @@
-//! Loads in waves over this store come to what its own loads come to. A store behind a network loads like that.
+//! Loads in waves over this store give the same results as its own loads. A store behind a network loads in this way.
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -7,7 +7,7 @@ use workgraph_core::storage::GraphStoreWrapper;
 use workgraph_testkit::random_histories::{self, cases};
 use workgraph_testkit::{MemoryStore, ScratchFolder, search_histories};
 
-/// Store that is read in waves, each answer by the read that the engine would make.
+/// Store that is read in waves; each answer comes from the read that the engine would make.
 struct InWaves(SqliteStore);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Parts that statements have in common: columns that are read, and conditions that an index answers.
+//! Parts shared by statements: columns to read, and conditions that an index answers.
 
 /// Columns that are read of an edge.
 macro_rules! edge_cols {
@@ -52,12 +52,12 @@ macro_rules! scan_home {
         concat!(
             "SELECT n.gid, n.seq", $($cols,)*
             " FROM node n WHERE n.home = ?1 AND n.kind = ?2 AND n.gid > ?3",
-            // The terms of the partial index, so that it is used.
+            // The terms of the partial index, so that SQLite uses it.
             " AND n.gone IS NULL AND n.kind <> 9 AND n.kind <> 12 ORDER BY n.gid LIMIT ?4"
         )
     };
 }
-// Most nodes are tasks, so they have no index of their own for this: their index entries are in this order already.
+// Most nodes are tasks, so they have no index of their own for this: their index entries are already in this order.
 macro_rules! scan_home_tasks {
     ($($cols:expr),*) => {
         concat!(
@@ -88,7 +88,7 @@ macro_rules! into_card {
         )
     };
 }
-// Index entries by a column; the term of its partial index is part of the text, so that it is used.
+// Index entries by a column; the term of its partial index is part of the text, so that SQLite uses it.
 macro_rules! scan_cards {
     ($column:literal, $indexed:literal) => {
         concat!(
@@ -123,9 +123,9 @@ macro_rules! scan_cards {
         )
     };
 }
-// Gids by a column, each with its value there, the greatest values first, from its index alone. The term that makes an
-// index usable must not look like the bound where SQLite begins: so "the column is not null" is left out, since it
-// follows. Other terms stand beside a bound that is two columns long.
+// Gids by a column, each with its value there, the greatest values first, from its index alone. The term that makes an index
+// usable must not look like the bound where SQLite begins, so "the column is not null" is left out, since it follows. Other terms
+// are written beside a bound of two columns.
 macro_rules! list_cards {
     ($column:literal) => {
         list_cards!($column, "", $column, " BETWEEN ?3 AND ?4")

@@ -6,7 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, StatementStatus};
 use workgraph_core::search::IndexColumn;
 
-/// Returns the column of the table `card` in which a column of index entries is stored.
+/// Returns the column of the table `card` that stores a column of index entries.
 fn sql_name(column: IndexColumn) -> String {
     match column {
         IndexColumn::Responsible => "who".to_owned(),
@@ -88,7 +88,7 @@ fn cards_in_an_order_are_read_along_an_index() {
     }
 }
 
-/// A search by one condition reads no row of the table, and no index row for which the condition does not hold.
+/// Checks that a search by one condition reads no row of the table, and no index row for which the condition does not hold.
 #[test]
 fn every_list_of_cards_is_an_index_alone() {
     let conn = migrated();
@@ -169,8 +169,8 @@ fn dear(conn: &Connection) -> Vec<Sql> {
     of_column.chain(others).filter_map(is_dear).collect()
 }
 
-/// Plans say `due>?` even if the bound is not a parameter of the statement, so the rows that are read are counted. A
-/// list without its index is noticed.
+/// Counts the rows that are read, since plans say `due>?` even if the bound is not a parameter of the statement. A list without
+/// its index is detected.
 #[test]
 fn lists_of_entries_begin_where_they_should() {
     let conn = with_cards();

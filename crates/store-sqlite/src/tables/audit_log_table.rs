@@ -1,7 +1,7 @@
-//! The audit log: rows chained by their digests, checkpoints beside them.
+//! The audit log: rows chained by their digests, with checkpoints stored beside them.
 //!
-//! One chain for the whole file, so that a row is bound to those of all workspaces before it and one
-//! checkpoint covers everything.
+//! The whole file has one chain, so each row is bound to all earlier rows of all workspaces, and one checkpoint covers
+//! everything.
 mod auth_events;
 
 pub(crate) use self::auth_events::HandleActor;
@@ -101,7 +101,7 @@ impl SqliteTransaction<'_> {
         Ok(())
     }
 
-    /// Returns the rows that match, by the index of the condition that is expected to leave the fewest.
+    /// Returns the matching rows, read by the index of the condition that is expected to leave the fewest.
     pub(crate) fn audited(&mut self, ask: &AuditQuery) -> Result<Vec<AuditRow>, GraphStoreError> {
         let mut after = ask.after.map_or(0, Gid::as_i64);
         let mut end = GID_END.cast_signed();
@@ -184,7 +184,7 @@ impl AuditLogStore for SqliteStore {
                     return Ok(None);
                 };
                 let first = u64::try_from(first).unwrap_or(0);
-                // Numbers of a file that was tampered with can be any.
+                // A file that was tampered with may contain any numbers.
                 let upto = old
                     .seq
                     .min(last.seq.saturating_sub(1))
@@ -238,7 +238,7 @@ impl ReadOnlyStore {
             let mut rows = snapshot.prepare(Sql::AuditRows.text())?;
             let mut rows = rows.query([i64::MIN])?;
             while let Some(row) = rows.next()? {
-                // Any value may be in the file: nothing here is believed.
+                // The file may contain any value: nothing here is trusted.
                 let numbers = [
                     row.get(0)?,
                     row.get(1)?,

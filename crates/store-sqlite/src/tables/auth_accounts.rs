@@ -55,7 +55,7 @@ pub(crate) fn login_of(
         .map_err(refused)
 }
 
-/// Creates an account, or gives the existing one its tier; and a login, if there is one.
+/// Creates an account, or sets the tier of the existing one; and creates a login, if one is given.
 pub(crate) fn put_account(
     session: &mut SqliteTransaction<'_>,
     account: &Account,
@@ -76,7 +76,7 @@ pub(crate) fn put_account(
         return Ok(true);
     };
     let user = number(account.user)?;
-    // An address that another account has breaks a constraint: a conflict.
+    // An address of another account violates a constraint: a conflict.
     session
         .run(Sql::PutLogin, (user, login.email(), login.hash().expose()))
         .map_err(refused)?;
@@ -96,7 +96,7 @@ pub(crate) fn put_account(
     Ok(true)
 }
 
-/// Changes the tier of an account, or makes one; returns true if it changed anything.
+/// Changes the tier of an account, or creates one; returns true if anything changed.
 pub(crate) fn set_tier(
     session: &mut SqliteTransaction<'_>,
     user: u64,
@@ -143,8 +143,8 @@ pub(crate) fn set_disabled(
     Ok(())
 }
 
-/// Revokes the tokens of a user and withdraws their authorizations; returns how many. Webhooks of the user end with
-/// them.
+/// Revokes the tokens of a user and withdraws their authorizations; returns the number of both together. Webhooks of the user end
+/// with them.
 pub(crate) fn revoke_all(
     session: &mut SqliteTransaction<'_>,
     user: u64,
@@ -183,7 +183,7 @@ pub(crate) fn revoke_all(
     Ok((revoked + grants.len()) as u64)
 }
 
-/// Deletes the browser sessions of a user except one; returns how many.
+/// Deletes the browser sessions of a user except one; returns their number.
 pub(crate) fn end_sessions(
     session: &mut SqliteTransaction<'_>,
     user: u64,
@@ -198,7 +198,7 @@ pub(crate) fn end_sessions(
     Ok(ended as u64)
 }
 
-/// Replaces the hash of a login if it is still the one that was read before.
+/// Replaces the hash of a login if it has not changed since it was read.
 pub(crate) fn change_password(
     session: &mut SqliteTransaction<'_>,
     change: &PasswordChange,

@@ -22,7 +22,7 @@ const APP: usize = 20;
 const REFRESH: usize = 30;
 const ACCOUNT: usize = 43;
 
-/// Converts the error of a write: a broken constraint means that something is taken.
+/// Converts the error of a write: a violated constraint means that a unique value is taken.
 pub(crate) fn refused(error: rusqlite::Error) -> AuthStoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => AuthStoreError::Conflict,
@@ -94,7 +94,7 @@ fn numbers(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<u64>> {
     all.map_err(|_| unreadable(at, "list of numbers"))
 }
 
-/// Returns the stored text of redirect URLs: none has a line end in it.
+/// Returns the stored text of redirect URLs; none of them contains a line break.
 pub(crate) fn redirects_text(list: &[RedirectUri]) -> String {
     let texts: Vec<&str> = list.iter().map(RedirectUri::as_str).collect();
     texts.join("\n")
@@ -118,7 +118,7 @@ fn joined<T>(
     }
 }
 
-/// Returns the token as it is stored, without its token context.
+/// Returns the stored token, without its token context.
 fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
     let kind = TokenKind::from_name(row.get_ref(from + 2)?.as_str()?)
         .ok_or_else(|| unreadable(from + 2, "kind of token"))?;
@@ -186,7 +186,7 @@ impl RefreshTokenContext {
         })
     }
 
-    /// Returns the effective record of an access token that is issued for it.
+    /// Returns the effective record of an access token that was issued for it.
     pub(crate) fn effective(&self, access: &TokenRecord) -> TokenRecord {
         self.above.effective(access)
     }

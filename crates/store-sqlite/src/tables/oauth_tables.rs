@@ -22,7 +22,7 @@ impl OAuthStore for SqliteStore {
         let (was, by) = (was.cloned(), self.actor.clone());
         self.writer
             .work(move |session| {
-                // One app does not become another.
+                // An app cannot become another one.
                 match &was {
                     Some(was) if was.id != app.id => Err(AuthStoreError::Conflict),
                     _ => oauth_writes::put_app(session, &app, was.as_ref(), &by),
@@ -226,7 +226,7 @@ impl OAuthStore for SqliteStore {
                 .work(move |session| oauth_writes::sweep(session, before))
                 .await?;
             gone += round;
-            // Less than the share of one table in a round: no table had more.
+            // Less than one table's share of a round: no table had more.
             if round < oauth_writes::ROUND {
                 return Ok(gone);
             }
@@ -235,7 +235,7 @@ impl OAuthStore for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Drops the row with this key, if there is one.
+    /// Deletes the row with this key, if there is one.
     async fn drop_row(&self, sql: Sql, key: SecretDigest) -> Result<(), AuthStoreError> {
         self.writer
             .work(move |session| session.run(sql, [key.0]).map(drop).map_err(refused))

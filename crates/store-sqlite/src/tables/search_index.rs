@@ -1,7 +1,7 @@
 //! Index entries and words: the rows that search reads, written beside the nodes.
 //!
-//! A word is stored with its workspace and type before it, so a search for it reads only rows that it returns. Words
-//! are put into their table at the end of a batch of change sets: otherwise it makes a segment for each savepoint.
+//! A word is stored with its workspace and type before it, so a search for it reads only rows that it returns. Words are added to
+//! their table at the end of a batch of change sets; otherwise it would create a segment for each savepoint.
 mod rebuild;
 
 pub(crate) use self::rebuild::{agrees, is_current, rebuild, set_current};
@@ -17,11 +17,11 @@ use workgraph_core::search::{ColumnSet, EntryList, EntryScan, IndexColumn, Index
 use workgraph_core::storage::GraphStoreError;
 use workgraph_core::storage::snapshot::{PrefixList, WordScan};
 
-/// Words of a node that are to be written.
+/// Words of a node to write.
 #[derive(Debug)]
 pub(crate) struct PendingWords {
     gid: i64,
-    /// True if the node has words in the table already.
+    /// True if the table already has words of the node.
     replaces: bool,
     /// New words: those of its name, and those of its description.
     text: Option<(String, String)>,
@@ -32,7 +32,7 @@ fn workspace_column(workspace: Option<Gid>) -> i64 {
     workspace.map_or(0, Gid::as_i64)
 }
 
-/// Returns the 13 digits that stand before each word of nodes of a type in a workspace.
+/// Returns the 13 digits that precede each word of nodes of a type in a workspace.
 fn prefix(workspace: Option<Gid>, ty: Type) -> String {
     let mut out = vec![b'0'; 13];
     let digits = |mut number: u64, out: &mut [u8]| {
@@ -63,8 +63,8 @@ fn column(prefix: &str, words: &[String]) -> String {
     out
 }
 
-/// Returns a word as a token of the table. The table takes ASCII signs for blanks, so they are written as their full-width
-/// forms, which no word has: they are folded to these signs.
+/// Returns a word as a token of the table. The table treats ASCII signs as blanks, so they are written in their full-width forms,
+/// which no word contains, since folding replaces them by these signs.
 fn token(word: &str) -> Cow<'_, str> {
     let is_sign = |c: char| c.is_ascii() && !c.is_ascii_alphanumeric();
     if !word.contains(is_sign) {
@@ -77,8 +77,8 @@ fn token(word: &str) -> Cow<'_, str> {
     word.chars().map(wide).collect::<String>().into()
 }
 
-/// Returns the search for words, in the language of the table. Tokens have no ASCII signs, so nothing in them must be
-/// quoted.
+/// Returns the search for words, in the query language of the table. Tokens have no ASCII signs, so nothing in them needs
+/// quoting.
 fn matching(scan: &WordScan<'_>) -> String {
     let prefix = prefix(scan.workspace, scan.ty);
     let star = if scan.words.match_prefixes { " *" } else { "" };
@@ -158,7 +158,7 @@ pub(crate) const fn listed(column: IndexColumn) -> Option<Sql> {
     })
 }
 
-/// Returns the position of an entry's value of a column in the rows of a list, if they have it.
+/// Returns the position of an entry's value of a column in the rows of a list, if it is there.
 fn given_at(list: &EntryList, column: IndexColumn) -> Option<usize> {
     let at = match (list, column) {
         (_, IndexColumn::Gid) => 0,
@@ -202,7 +202,7 @@ impl SqliteTransaction<'_> {
         let (value, at) = scan
             .after
             .map_or((first, outermost), |(value, gid)| (value, gid.as_i64()));
-        // The gid as a column is compared alone: the position before the first value is excluded.
+        // If the gid is the column, it is compared alone: the position before the first value is excluded.
         let (value, at) = match (scan.column, scan.after) {
             (IndexColumn::Gid, None) if scan.descending => (first.saturating_add(1), i64::MAX),
             (IndexColumn::Gid, None) => (first.saturating_sub(1), i64::MIN),
@@ -230,7 +230,7 @@ impl SqliteTransaction<'_> {
         done.map_err(failed)
     }
 
-    /// Reads the column sets of entries: each time the next one, so that only the first entry of each is read.
+    /// Reads the column sets of entries, each time the next one, so that only the first entry of each is read.
     pub(crate) fn shapes_of(
         &mut self,
         workspace: Option<Gid>,
@@ -281,7 +281,7 @@ impl SqliteTransaction<'_> {
                 due,
             } => (responsible.as_i64(), done, due),
         };
-        // Each value of `done` by itself: in the index, dates come after it.
+        // Each value of `done` separately: in the index, dates come after it.
         let both = [false, true].into_iter();
         for done in both.filter(|on| done.is_none_or(|done| done == *on)) {
             let some = match due {
@@ -428,8 +428,8 @@ impl SqliteTransaction<'_> {
     /// Writes the words that were changed since the last call.
     pub(crate) fn write_words(&mut self) -> rusqlite::Result<()> {
         let mut pending = std::mem::take(&mut self.pending);
-        // The table is fastest with rows in order. Of several changes to a node, the first knows the words that are in
-        // the table, and the last the new ones.
+        // The table is fastest with rows in order. Of several changes to a node, the first knows the words in the table, and the
+        // last has the new ones.
         pending.sort_by_key(|p| p.gid);
         pending.dedup_by(|later, kept| {
             let same = later.gid == kept.gid;

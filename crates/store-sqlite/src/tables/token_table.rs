@@ -17,7 +17,7 @@ use workgraph_auth::{
 };
 use workgraph_core::audit::event_kinds;
 
-/// Token with its account, as the cache keeps it.
+/// Token with its account, as cached.
 pub(crate) type CachedToken = Arc<(TokenRecord, Account)>;
 
 /// One change to tokens or accounts.

@@ -22,7 +22,7 @@ fn text(filters: &[EventFilter]) -> String {
 
 fn filters(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<EventFilter>> {
     let text = row.get_ref(at)?.as_str()?;
-    // Filters that cannot be read must not become an empty list, which lets everything through.
+    // Filters that cannot be read must not become an empty list, which accepts all events.
     let unreadable =
         |error| rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, error);
     let value = serde_json::from_str(text).map_err(|e| unreadable(e.into()))?;
@@ -115,7 +115,7 @@ impl SqliteStore {
     }
 }
 
-/// Returns true if an app still has access to a user: a refresh token that lives.
+/// Returns true if an app still has access to a user: a live refresh token.
 fn has_authorization(
     session: &mut SqliteTransaction<'_>,
     user: u64,
@@ -125,8 +125,8 @@ fn has_authorization(
     Ok(found.is_some())
 }
 
-/// Deletes the webhooks of a user and app, unless the app still has access; to be called where a refresh token or an
-/// authorization ended. The log of their deliveries is not shown to anyone then, and is dropped when its time is up.
+/// Deletes the webhooks of a user and app, unless the app still has access; must be called after a refresh token or an
+/// authorization has ended. The log of their deliveries is then no longer shown, and is dropped when it is old enough.
 pub(crate) fn delete_orphaned_webhooks(
     session: &mut SqliteTransaction<'_>,
     user: u64,
@@ -148,8 +148,8 @@ fn count(
     Ok(found.unwrap_or(0))
 }
 
-/// Writes the state after an attempt, or deletes the webhook, if the stored state is still one that the change applies
-/// to. Returns the number of rows that were changed.
+/// Writes the state after an attempt, or deletes the webhook, if the change still applies to the stored state. Returns the number
+/// of changed rows.
 fn change_state(
     session: &mut SqliteTransaction<'_>,
     id: u64,

@@ -124,7 +124,7 @@ impl Snapshot for SqliteTransaction<'_> {
             })?;
             match uncached {
                 None => return Ok(()),
-                // A page that is read again is worth caching whole.
+                // A page that is read again is worth caching as a whole.
                 Some(first) if cache.is_read_again(first) => depth = Depth::Full,
                 Some(_) => {}
             }

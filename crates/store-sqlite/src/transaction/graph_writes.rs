@@ -102,7 +102,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
-        // A trashed node does not keep its aliases any more.
+        // A trashed node loses its aliases.
         match self.alias(key)? {
             Some(holder) if holder != gid => Err(GraphStoreError::AliasTaken(key.to_owned())),
             Some(_) => Ok(()),

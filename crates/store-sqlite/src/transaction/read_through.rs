@@ -1,4 +1,4 @@
-//! Reads through the caches: a part that they do not have is read whole, and cached.
+//! Reads through the caches: a part that is missing in them is read whole, and cached.
 use super::{SqliteTransaction, gid, limit, maybe_gid, seq};
 use crate::cache::SharedCacheView;
 use crate::cache::node_cache::{CachedPart, EDGES_MAX, OutEdges};
@@ -22,8 +22,8 @@ impl<'c> SqliteTransaction<'c> {
         self.cache.shared.filter(|_| self.reading)
     }
 
-    /// Returns a part of a gid: from the caches, or from `read`, and then it is cached. `read` returns `None` if there
-    /// is no such part, or it is not one to be cached.
+    /// Returns a part of a gid from the caches, or else from `read`, and caches it. `read` returns `None` if the part does not
+    /// exist or should not be cached.
     fn through<P: CachedPart + Clone>(
         &mut self,
         gid: Gid,
@@ -88,9 +88,8 @@ impl<'c> SqliteTransaction<'c> {
         })
     }
 
-    /// Goes through a list whose rows are mostly cached: reads only the edges, and takes each row from the cache. If
-    /// the first row is not in the cache, it reads no more and returns that row's gid: then one statement for all rows
-    /// is better.
+    /// Visits a list whose rows are mostly cached: reads only the edges, and takes each row from the cache. If the first row is
+    /// not in the cache, it stops and returns that row's gid: then one statement for all rows is better.
     pub(super) fn scan_cached(
         &mut self,
         (dst, rel): (Gid, Relation),
@@ -119,7 +118,7 @@ impl<'c> SqliteTransaction<'c> {
             }
             for edge in edges {
                 after = (edge.rank, edge.src.as_i64());
-                // Rows that are not live are passed over.
+                // Rows that are not live are skipped.
                 if let Some(node) = self.cached_node(edge.src)? {
                     given += 1;
                     each(self, edge, node)?;
@@ -132,8 +131,7 @@ impl<'c> SqliteTransaction<'c> {
         Ok(None)
     }
 
-    /// Returns a complete short list; `None` if the list is not a short one, or
-    /// longer than the limit.
+    /// Returns a complete short list; `None` if the list is not a short one, or is longer than the limit.
     fn short_list(
         &mut self,
         (dst, rel): (Gid, Relation),

@@ -70,7 +70,7 @@ impl SqliteTransaction<'_> {
         self.each(sql, params, read).map_err(failed)
     }
 
-    /// Reads a list with the edges in `band` that its sources have, from two statements.
+    /// Reads a list with its sources' edges in `band`, from two statements.
     pub(super) fn read_in_out(
         &mut self,
         (dst, rel): (Gid, Relation),
@@ -101,7 +101,7 @@ impl SqliteTransaction<'_> {
                 }
                 run.clear();
             };
-            // The same list again, with sources that are not live, so that each row comes up.
+            // The same list again, including sources that are not live, so that each row appears.
             let mut edges = self.stmt(Sql::OutOfIn)?.query(params)?;
             while rows.peek().is_some() || current.is_some() {
                 let Some(row) = edges.next()? else { break };

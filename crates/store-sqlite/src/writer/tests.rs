@@ -1,4 +1,4 @@
-//! Batches: one that fails fails as a whole, and the next one works.
+//! Batches: if one fails, it fails as a whole, and the next one works.
 use super::write_job::attempt;
 use super::*;
 use crate::migrations::migrate;
@@ -75,7 +75,7 @@ fn one_change_set_that_fails_leaves_the_others_of_its_batch() {
     assert_eq!(nodes, 4);
 }
 
-/// A job that failed after it had written something leaves nothing, and the other jobs of its batch are committed.
+/// Checks that a job that failed after a write leaves nothing, and the other jobs of its batch are committed.
 #[test]
 fn a_change_set_that_fails_late_is_undone_alone() {
     let conn = memory();
@@ -144,7 +144,7 @@ fn a_full_disk_fails_the_whole_batch_and_service_goes_on_when_there_is_room() {
 #[test]
 fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
     let conn = memory();
-    // A transaction is open already, so another one cannot begin.
+    // A transaction is already open, so another one cannot begin.
     conn.execute_batch("BEGIN").unwrap();
     let (first, mut a) = graph(large(1, 10));
     let (second, mut b) = token(TokenChange::PutAccount(

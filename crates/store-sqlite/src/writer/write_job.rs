@@ -15,11 +15,11 @@ pub(super) enum WriteJob {
 
 /// Work of any kind and outcome, behind one interface.
 pub(super) trait DynWrite: Send {
-    /// Does the work; returns true if its writes are to be kept.
+    /// Does the work; returns true if its writes should be kept.
     fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool;
     /// Returns the reason of its failure, if it failed.
     fn failure(&self) -> Option<String>;
-    /// Gives the waiting caller the outcome, or the failure of the whole batch.
+    /// Sends the outcome, or the failure of the whole batch, to the waiting caller.
     fn answer(self: Box<Self>, failure: Option<&str>);
 }
 
@@ -77,19 +77,19 @@ impl<W, T, E> PendingWrite<W, T, E> {
             (Err(error), _) => Err(error),
             (Ok(()), None) => return,
         };
-        // The caller may be gone; the writes stay.
+        // The caller may have stopped waiting; the writes stay.
         let _ = self.reply.send(outcome);
     }
 }
 
 impl WriteJob {
-    /// Gives its changes their instants, if it has some.
+    /// Gives the changes of the job their instants, if it has any.
     pub(super) fn stamp(&mut self, clock: &mut CommitClock) {
         if let Self::Graph(task) = self {
             clock.stamp(&mut task.work);
         }
     }
-    /// Does the work; returns true if its writes are to be kept. A panic is a failure of this job alone.
+    /// Does the work; returns true if its writes should be kept. A panic is a failure of this job alone.
     pub(super) fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool {
         match self {
             Self::Graph(task) => {
@@ -114,7 +114,7 @@ impl WriteJob {
         };
         reason.unwrap_or_default()
     }
-    /// Gives the waiting caller the outcome, or the failure of the whole batch.
+    /// Sends the outcome, or the failure of the whole batch, to the waiting caller.
     pub(super) fn answer(self, failure: Option<&str>) {
         match self {
             Self::Graph(task) => task.answer(
@@ -131,6 +131,6 @@ impl WriteJob {
 const PANICKED: &str = "a change set panicked";
 
 pub(super) fn attempt<T>(work: impl FnOnce() -> T) -> Option<T> {
-    // Work that was left half done is undone: with its savepoint, or with the batch, which is begun anew.
+    // Half-done work is undone: with its savepoint, or with the batch, which is started again.
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

@@ -40,7 +40,7 @@ fn sqlite_keeps_the_graph_as_the_port_says() {
         on_both(|store, caches| {
             block_on(case(store)).unwrap_or_else(|reason| panic!("{rule}, {caches}: {reason}"));
             let problems = store.check().unwrap();
-            // Some cases make edges that the rules never would; the file itself is always sound.
+            // Some cases create edges that the rules never would; the file itself is always sound.
             assert!(
                 !problems
                     .iter()

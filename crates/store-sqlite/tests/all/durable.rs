@@ -17,7 +17,7 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, StoreOptions::default()).unwrap()
 }
 
-/// Fills a store with a workspace and a project of some tasks, one commit each.
+/// Fills a store with a workspace and a project with some tasks, one commit each.
 fn fill(store: &SqliteStore, tasks: usize) -> Fixture {
     let mut fixture = Fixture::default();
     let acme = fixture.workspace("Acme");
@@ -32,7 +32,7 @@ fn fill(store: &SqliteStore, tasks: usize) -> Fixture {
     fixture
 }
 
-/// Adds a custom field and a task that has a value of it.
+/// Adds a custom field and a task with a value for it.
 fn value(store: &SqliteStore, fixture: &mut Fixture) -> (Gid, Gid) {
     let (acme, ann) = (Gid::new(1001).unwrap(), Gid::new(1002).unwrap());
     let (number, _) = fixture.custom_field(acme, "Size", CustomFieldType::Number, &[]);
@@ -42,7 +42,7 @@ fn value(store: &SqliteStore, fixture: &mut Fixture) -> (Gid, Gid) {
     (number, valued)
 }
 
-/// Copies the files of a store as a crash would leave them: the shared memory is gone.
+/// Copies the files of a store as a crash would leave them: without the shared memory.
 fn crash_image(from: &Path, to: &Path) {
     for name in ["workgraph.db", "workgraph.db-wal"] {
         std::fs::copy(from.join(name), to.join(name)).unwrap();
@@ -137,7 +137,7 @@ fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
         }
     });
     let last = target.join("last.db");
-    // A partial file of an earlier backup is readable by others, so it is not written into.
+    // Others can read the partial file of an earlier backup, so it is not written into.
     std::fs::write(target.join("last.db.partial"), "left over").unwrap();
     store.backup(&last).unwrap();
     let mode = std::fs::metadata(&last).unwrap().permissions().mode();
@@ -263,8 +263,8 @@ fn cards_of_another_form_are_no_contradiction() {
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
 
-/// The list of an assignee's tasks has times that searches sort by: if they differ from those of the index entries,
-/// that is damage.
+/// Checks the list of an assignee's tasks, whose times searches sort by: if they differ from those of the index entries, the file
+/// is damaged.
 #[test]
 fn times_in_the_list_of_what_someone_has_are_checked() {
     let folder = ScratchFolder::new("listed");
@@ -275,7 +275,7 @@ fn times_in_the_list_of_what_someone_has_are_checked() {
     let sql = format!("UPDATE card SET who = gid, modified = 5 WHERE gid = {card}");
     assert_eq!(other().execute(&sql, []).unwrap(), 1);
     assert!(!store.check().unwrap().join("").contains("card_who"));
-    // The time is changed by a program that does not know of the list.
+    // A program that does not know of the list changes the time.
     let schema = "SELECT rootpage, sql FROM sqlite_schema WHERE name = 'card_who'";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
     let (root, made) = other().query_row(schema, [], read).unwrap();
@@ -354,7 +354,7 @@ fn frames(log: &[u8]) -> impl Iterator<Item = usize> + '_ {
     (32..=log.len()).step_by(frame)
 }
 
-/// At whatever point a crash comes while an authorization ends, its webhooks are there with it or gone with it.
+/// Checks that whenever a crash comes while an authorization ends, its webhooks either exist with it or are gone with it.
 #[test]
 fn an_authorization_and_its_webhooks_end_together_whenever_a_crash_comes() {
     for revoked in [true, false] {

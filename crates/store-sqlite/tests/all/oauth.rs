@@ -111,12 +111,12 @@ fn sqlite_keeps_apps_as_the_port_says() {
     }
 }
 
-/// Returns the number of steps that the laws are tried for.
+/// Returns the number of steps for which the laws are tested.
 fn steps() -> u64 {
     std::env::var("WORKGRAPH_LAW_STEPS").map_or(100_000, |n| n.parse().unwrap())
 }
 
-/// B17. B18. B37. Over long random runs, beside a model.
+/// B17. B18. B37. Over long random runs, compared with a model.
 #[test]
 fn the_laws_of_tokens_hold_over_random_runs() {
     let each = steps() / 16;
@@ -152,7 +152,7 @@ impl UserDirectory for Ada {
     }
 }
 
-/// B28. Of sixty-four at once, for a thousand codes, through the token endpoint.
+/// B28. Sixty-four at once, for a thousand codes, through the token endpoint.
 #[test]
 fn a_thousand_codes_are_redeemed_once_each() {
     const AT_ONCE: u64 = 64;
@@ -394,7 +394,7 @@ fn a_sweep_goes_on_until_all_that_is_over_is_gone() {
             });
         }
     });
-    // The code and the ticket of the setting are over as well.
+    // The code and the ticket of the setting have also expired.
     let end = start(2_200).expires_at;
     assert_eq!(block_on(store.delete_expired(end)), Ok(2_200 + 2));
     assert_eq!(block_on(store.delete_expired(end)), Ok(0));

@@ -28,7 +28,7 @@ proptest! {
         prop_assert_eq!(digest(&mut source.rows().unwrap()).unwrap(), outcome.digest.clone());
         prop_assert_eq!(digest(&mut target.rows().unwrap()).unwrap(), outcome.digest.clone());
         prop_assert_eq!(target.check().unwrap(), problems);
-        // It opens and goes on as the source does.
+        // It opens and works as the source does.
         drop(target);
         let opened = SqliteStore::open(to.path(), StoreOptions::default()).unwrap();
         prop_assert_eq!(opened.stats().unwrap().seq, store.stats().unwrap().seq);
@@ -42,7 +42,7 @@ fn a_copy_that_is_cut_off_leaves_no_store_and_the_next_one_begins_anew() {
     let (from, to) = (ScratchFolder::new("cut"), ScratchFolder::new("cut-copy"));
     let store = SqliteStore::open(from.path(), StoreOptions::default()).unwrap();
     let source = SqliteStore::open_read_only(from.path()).unwrap();
-    // As a process leaves it that is killed after some tables.
+    // The state that a process leaves if it is killed after some tables.
     let mut writer = SqliteRowWriter::create(to.path()).unwrap();
     let account = workgraph_rows::TABLES
         .iter()
@@ -63,7 +63,7 @@ fn a_copy_that_is_cut_off_leaves_no_store_and_the_next_one_begins_anew() {
     let writer = Box::new(SqliteRowWriter::create(to.path()).unwrap());
     copy(&mut source.rows().unwrap(), writer, &mut |_| {}).unwrap();
     assert!(to.join("workgraph.db").exists() && !to.join("workgraph.db.partial").exists());
-    // A store that is there is never written over.
+    // An existing store is never overwritten.
     let refused = SqliteRowWriter::create(to.path()).unwrap_err().to_string();
     assert!(refused.contains("workgraph.db"), "{refused}");
     drop(store);
@@ -75,7 +75,7 @@ fn a_target_with_rows_and_a_copy_that_differs_are_refused() {
     use workgraph_core::model::gid::Gid;
     use workgraph_rows::{NodeIndexes, Row, RowReader, Table};
 
-    /// Writer that has a row already, or loses a table.
+    /// Writer that already has a row, or loses a table.
     struct Faulty(Box<SqliteRowWriter>, &'static str, bool);
     impl RowReader for Faulty {
         fn rows(

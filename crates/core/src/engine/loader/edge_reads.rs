@@ -1,4 +1,4 @@
-//! Bands of edges, each read once, and the look-ups of the access rules.
+//! Runs of edges, each read once, and the look-ups of the access rules.
 use super::{EDGE, Loader};
 use crate::access::AccessLookup;
 use crate::graph_store_error::GraphStoreError;
@@ -11,7 +11,7 @@ use crate::storage::snapshot::{Depth, Snapshot};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Number of edges that are counted in the time of a step.
+/// Number of edges counted in the time of one step.
 const COUNTED: usize = 8;
 
 /// Visits every edge of a relation into a node.
@@ -67,7 +67,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Adds edges from a node that were read along with it: all its edges with relations in `band`.
+    /// Adds edges that were read along with a node: all its edges with relations in `band`.
     pub(crate) fn adopt(
         &mut self,
         gid: Gid,
@@ -127,7 +127,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Loads the first edges into a node with ranks from the first to the last, and their sources in full.
+    /// Loads the first edges into a node within a range of ranks, with their sources in full.
     pub(super) fn ins_between(
         &mut self,
         gid: Gid,
@@ -208,7 +208,7 @@ impl AccessLookup for Loader<'_> {
             all,
             depth,
             &mut |edge, node| {
-                // A node that is no team has no members, even if it has such an edge.
+                // A node that is not a team has no members, even if it has such an edge.
                 teams.extend(node.filter(|n| n.ty == Type::Team).map(|_| edge.src));
             },
         )?;

@@ -104,7 +104,7 @@ impl Loader<'_> {
             self.band(gid, rel::NUMBERED, rel::NUMBERED, Depth::Edge)?;
         }
         for container in containers {
-            // The fields of a container are those of all tasks in it.
+            // A container's fields are the same for all tasks in it.
             let at = (std::ptr::from_ref(then) as usize, container);
             if self.reached.insert(at) {
                 for edge in self.view.sources(container, rel::FIELD_ON).to_vec() {
@@ -130,7 +130,7 @@ impl Loader<'_> {
                 FieldSource::Value(ValuePart::Display) => true,
                 _ => false,
             };
-            // The links stand before the one string that shows them.
+            // The links come before the one string that shows them.
             let Some(step) = plan.steps.iter().find(part) else {
                 continue;
             };

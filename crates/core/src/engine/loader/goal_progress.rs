@@ -1,5 +1,5 @@
-//! Progress of goals: computed from what supports them whenever a record shows it, and stored nowhere. The supporters that
-//! the viewer may see count, at every depth: so the number tells nothing of what is hidden from them.
+//! Progress of goals: computed from their supporters whenever a record shows it, and never stored. Only supporters that the
+//! viewer may see count, at every depth, so the number reveals nothing hidden.
 use super::{Loader, all_in};
 use crate::access::Level;
 use crate::graph_store_error::GraphStoreError;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const DEEPEST: u8 = 32;
 /// Tasks that are read at once.
 const TASKS: usize = 1_000;
-/// Steps of reading a task in full, and of looking at two of its fields.
+/// Steps of reading a task in full and two of its fields.
 const TASK_STEPS: usize = 4;
 
 impl Loader<'_> {
@@ -111,8 +111,8 @@ impl Loader<'_> {
         Ok(raw.parse().unwrap_or(1.0))
     }
 
-    /// Returns the part of a project's tasks, or of its milestones alone, that is completed; `None` if there are none. It
-    /// is counted once, however many goals the project supports.
+    /// Returns the completed part of a project's tasks, or only of its milestones; `None` if it has none. It is counted once,
+    /// however many goals the project supports.
     fn completed_part(
         &mut self,
         project: Gid,

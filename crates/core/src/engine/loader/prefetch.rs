@@ -11,13 +11,13 @@ use crate::plan::{LinkPlan, Plan, PlanStep};
 use crate::projection::mentions;
 use crate::storage::snapshot::Depth;
 
-/// Most links of one field that a record carries.
+/// Most links of one field in a record.
 const LINKS_MAX: usize = 1_000;
-/// Bytes of the budget that one followed link takes, even to a node that was followed before: at first for its entry in
-/// the set of followed nodes, later for the time of the look-up there.
+/// Bytes of the budget for one followed link, even to a node that was already followed: the first time for its entry in the set
+/// of followed nodes, later for the look-up there.
 const LINK: usize = 16;
 
-/// Link plan for a node that is shown with its name alone.
+/// Link plan for a node of which only the name is shown.
 static STUB: LinkPlan = LinkPlan::Compact;
 
 impl Loader<'_> {
@@ -55,7 +55,7 @@ impl Loader<'_> {
             self.reach(target, &STUB)?;
         }
         for target in named.linked {
-            // Users, too, only as far as the viewer may see them: the link is the author's word alone.
+            // Users, too, only if the viewer may see them: the author alone made the link.
             let there = self.deep(target, Depth::Head)?;
             let target = match there {
                 true => Some(target),
@@ -220,7 +220,7 @@ impl Loader<'_> {
         }
         let ty = self.view.nodes.get(&gid).map(|n| n.ty);
         if ty == Some(Type::User) {
-            // A viewer who sees the link sees the user, even where a text that only mentions the user came first.
+            // A viewer who sees the link sees the user, even if a text that only mentions the user came first.
             self.at_least_seen(gid);
         } else {
             self.level_of(gid)?;
@@ -246,7 +246,7 @@ impl Loader<'_> {
     }
 }
 
-/// Returns the gid of a link that is kept in a body.
+/// Returns the gid of a link in a body.
 fn inline(raw: &str) -> Option<Gid> {
     Gid::parse(raw.trim_matches('"'))
 }

@@ -99,12 +99,12 @@ impl Loader<'_> {
         }
     }
 
-    /// Returns a person as the viewer knows them: the person if the two share a workspace, else the invited user in one
-    /// of the viewer's workspaces.
+    /// Returns a person as the viewer knows them: the person if both share a workspace, else the invited user in one of the
+    /// viewer's workspaces.
     fn acquainted(&mut self, person: Gid) -> Result<Option<Gid>, GraphStoreError> {
         let viewer = Arc::clone(&self.view.viewer);
         if self.load_full(person)? && self.level_of(person)? > Level::None {
-            // An address names nobody who left: those who were only invited are not told from others.
+            // An address never names a user who left; users who were only invited look the same.
             let seats = self.lookup_edges(person, rel::WORKSPACES)?;
             let is_here =
                 |seat: &Edge| viewer.membership(seat.dst).is_some() || viewer.is_member(seat.dst);
@@ -201,7 +201,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Loads the edges of a relation from a node, and from those that they lead to.
+    /// Loads the edges of a relation from a node, and from the nodes that these lead to.
     fn reachable(&mut self, from: Option<Gid>, rel: Relation) -> Result<(), GraphStoreError> {
         let mut reached: Vec<Gid> = from.into_iter().collect();
         let mut seen: FxHashSet<Gid> = reached.iter().copied().collect();

@@ -75,8 +75,8 @@ const MEMBERS_HELD: usize = 256;
 /// Most users that a viewer lists.
 const USERS_HELD: usize = 2_048;
 
-/// Finds the users that a guest knows, in the workspaces where the viewer is a guest. A viewer is cached, and computed
-/// again after each change of a membership, so it does not list the members of large projects and teams.
+/// Finds the users that a guest knows, in the workspaces where the viewer is a guest. A viewer is cached, and recomputed after
+/// each change of a membership, so it does not list the members of large projects and teams.
 fn known_users(
     snap: &mut dyn Snapshot,
     viewer: &Viewer,
@@ -87,7 +87,7 @@ fn known_users(
     let mut projects: Vec<Gid> = viewer.shared_levels.keys().copied().collect();
     projects.sort_unstable();
     for project in projects {
-        // A membership of a custom field does not make a guest know other users.
+        // A membership of a custom field does not make other users known to a guest.
         let Some(workspace) = guest_workspace(snap, viewer, project, WITH_MEMBERS)? else {
             continue;
         };
@@ -124,9 +124,9 @@ fn known_users(
     Ok(found)
 }
 
-/// Returns the members of a project or team, each with a flag that is true for teams; `None` if there are too many to
-/// be listed. A node that is neither user nor team is no member, even if it has such an edge: it can be created and
-/// trashed without viewers being computed again.
+/// Returns the members of a project or team, each with a flag that is true for teams; `None` if there are too many to list. A
+/// node that is neither user nor team is no member, even with such an edge: it can be created and trashed without recomputing
+/// viewers.
 fn few(
     snap: &mut dyn Snapshot,
     of: Gid,
@@ -172,11 +172,11 @@ fn guest_workspace(
 
 /// Types of nodes that are shared by memberships with levels.
 const SHARED: &[Type] = Sharing::TYPES;
-/// Shared nodes of which a guest knows the other members.
+/// Shared nodes whose other members a guest knows.
 const WITH_MEMBERS: &[Type] = &[Type::Project, Type::Portfolio, Type::Goal];
 
-/// Returns every edge of a relation into a node from nodes of some types: a node that is no team has no members, even
-/// if it has such an edge, and can be created and trashed without viewers being computed again.
+/// Returns every edge of a relation into a node from nodes of these types. A node that is no team has no members, even with such
+/// an edge: it can be created and trashed without recomputing viewers.
 fn all_of(
     snap: &mut dyn Snapshot,
     dst: Gid,

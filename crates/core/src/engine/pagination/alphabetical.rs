@@ -1,4 +1,4 @@
-//! Lists in the order of titles, up to the number of rows that is read whole.
+//! Lists in the order of titles, up to the number of rows that can be read whole.
 use super::{CandidateRow, RowChunk, RowKeyset, START};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::Edge;
@@ -9,15 +9,15 @@ use crate::storage::ALPHABETICAL_CAP;
 use crate::storage::snapshot::{Depth, Snapshot};
 use std::sync::Arc;
 
-/// Returns the start of a title as numbers that sort like it: its case-folded bytes, as many as a keyset holds beside
-/// the gid. Titles that are equal so far are in the order of their gids, so a walk goes on at the same position even if
-/// the row where it stopped has changed.
+/// Returns the start of a title as numbers that sort like it: its case-folded bytes, as many as fit a keyset beside the gid.
+/// Titles that are equal up to there are in the order of their gids, so the next page starts at the same position even if the
+/// last row of this page has changed.
 fn folded(title: &str) -> [i64; 3] {
     let title = title.to_lowercase();
     let mut bytes = title.bytes();
     [(); 3].map(|()| {
         let word = [(); 8].map(|()| bytes.next().unwrap_or(0));
-        // With the sign bit turned, signed numbers sort as the bytes do.
+        // With the sign bit flipped, signed numbers sort as the bytes do.
         (u64::from_be_bytes(word) ^ (1 << 63)).cast_signed()
     })
 }

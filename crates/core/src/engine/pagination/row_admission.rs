@@ -1,4 +1,4 @@
-//! The rows that belong to a page: those that pass its filters and that the viewer may see.
+//! The rows of a page: they pass its filters, and the viewer may see them.
 use super::CandidateRow;
 use crate::access::Level;
 use crate::engine::loader::Loader;
@@ -83,7 +83,7 @@ fn admits(
     }
 }
 
-/// Returns the answer of a test for the node of a row; false if there is none.
+/// Returns the result of a test on a row's node; false if it has none.
 fn with_node(
     loader: &mut Loader<'_>,
     row: &CandidateRow,

@@ -10,12 +10,12 @@ use crate::search::{
 pub(super) enum CandidateSource<'q> {
     Links(&'q [(SearchLink, Gid)]),
     Column(IndexColumn, i64, i64),
-    /// Entries with another value in a column than these, or with none.
+    /// Entries with no value in a column, or with one other than these.
     Others(IndexColumn, &'q [(SearchLink, Gid)]),
     /// Entries with a column set that may match, modified within the bounds of the query.
     Shapes,
     Words(&'q WordQuery),
-    /// Nodes with a word that begins with one of the words of a query: all of them if it is the only one that counts.
+    /// Nodes with a word that begins with one of the words of a query: all such nodes if it is the only word that counts.
     Prefix {
         prefix: &'q str,
         names_only: bool,
@@ -50,11 +50,11 @@ impl CandidateSource<'_> {
     /// Returns true if the source contains only nodes for which its condition holds.
     pub(super) const fn is_exact(&self) -> bool {
         match self {
-            // The key of a number is only near it.
+            // The key of a number only approximates it.
             Self::Value(_, ValuePredicate::Number(..)) => false,
             Self::Value(..) => true,
             Self::Words(_) => true,
-            // Of several prefixes, a list has one.
+            // A list has only one of several prefixes.
             Self::Prefix { is_only, .. } => *is_only,
             _ => false,
         }
@@ -92,7 +92,7 @@ fn of_clause(clause: &Clause) -> Vec<CandidateSource<'_>> {
     }
 }
 
-/// Returns a source for each word that no other word begins with: what has a longer word has the shorter one, too. The
+/// Returns a source for each word that no other word begins with: a node with the longer word has the shorter one, too. The
 /// longest come first; they are probably the rarest.
 fn prefixes(words: &WordQuery) -> Vec<CandidateSource<'_>> {
     let is_implied = |word: &&String| {
@@ -154,7 +154,7 @@ impl Clause {
 }
 
 impl SearchLink {
-    /// Returns true if the nodes with this link are listed at the other end of it.
+    /// Returns true if the node at the other end of the link lists the nodes with it.
     const fn is_listed(self) -> bool {
         !matches!(self, Self::Commenter | Self::Attachment)
     }
@@ -174,7 +174,7 @@ impl ValuePredicate {
 }
 
 impl SearchQuery {
-    /// Returns the completion that the query requires of matches, if it does.
+    /// Returns the completion that the query requires of matches, if any.
     pub(super) fn done(&self) -> Option<bool> {
         self.clauses.iter().find_map(|clause| match clause {
             Clause::Completed(on) => Some(*on),
@@ -182,7 +182,7 @@ impl SearchQuery {
         })
     }
 
-    /// Returns the bounds of a column's values that all conditions leave, if any condition bounds it.
+    /// Returns the bounds that all conditions set on a column's values, if any condition does.
     pub(super) fn within(&self, of: IndexColumn) -> Option<(i64, i64)> {
         let bounds = self.bounds(of);
         (bounds != Self::UNBOUND).then_some(bounds)

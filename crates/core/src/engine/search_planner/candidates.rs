@@ -1,4 +1,4 @@
-//! Gathering of candidates: the smallest of the sources, reduced by others.
+//! Gathering of candidates: the smallest source, reduced by others.
 use super::SearchEngine;
 use super::candidate_sources::CandidateSource;
 use crate::graph_store_error::GraphStoreError;
@@ -6,19 +6,18 @@ use crate::model::gid::Gid;
 use crate::model::registry::Type;
 use crate::search::{EntryList, IndexColumn, SearchQuery, SortOrder};
 
-/// Number of candidates of each list that are read at first.
+/// Number of candidates of each list that are read first.
 const FIRST: usize = 32;
-/// Factor by which more are read when no list has ended: at most a third more is read in vain.
+/// Factor by which more is read when no list has ended: at most a third of the reads is wasted.
 pub(super) const GROWTH: usize = 4;
-/// Factor by which another list may be larger than the smallest one and still be read.
+/// Greatest factor by which another list may exceed the smallest one and still be read.
 const WIDER: usize = 4;
-/// Greatest number of candidates that are ever gathered: 96 MiB of them.
+/// Most candidates that are ever gathered: 96 MiB of them.
 pub(super) const GATHERED_MAX: usize = 1 << 22;
-/// Number of value keys that are tested for each candidate that may be found, and the greatest
-/// number of them.
+/// Number of value keys that are tested for each candidate that may be found, and the most of them.
 const TESTED: usize = 4;
 const TESTED_MAX: usize = 100_000;
-/// Number of candidates that are read and sorted in the time of a step.
+/// Number of candidates read and sorted in the time of one step.
 const SORTED: usize = 4;
 
 /// Candidate: its value in the column of the query's order, and its gid.
@@ -50,15 +49,15 @@ impl Candidates {
     }
 }
 
-/// Least number of entries that are read of words with a prefix: fewer take no less time.
+/// Fewest entries that are read for words with a prefix: fewer take no less time.
 const STARTS: usize = 1_000;
 
-/// Nodes that have a word with a prefix, as they were read last.
+/// Nodes that have a word with a prefix, as of the last read.
 pub(super) struct PrefixScan {
     ty: Type,
     prefix: String,
     names_only: bool,
-    /// All such nodes, in the order of gids, or `None` if they are more than fit.
+    /// All such nodes, in the order of gids, or `None` if they do not fit.
     all: Option<CandidateBuffer>,
     /// Number of nodes that would have fitted.
     most: usize,
@@ -119,9 +118,9 @@ impl CandidateBuffer {
 }
 
 impl SearchEngine<'_, '_> {
-    /// Returns the candidates of the smallest source, without those that other small sources lack;
-    /// `None` if all sources have more than `most`. The sources are read in turn, each time a
-    /// little further, so that of the others no more is read than of the smallest.
+    /// Returns the candidates of the smallest source, without those that other small sources lack; `None` if all sources have
+    /// more than `most`. It reads the sources in turn, each time a little further, so that it reads no more of the others than of
+    /// the smallest.
     pub(super) fn gather(
         &mut self,
         query: &SearchQuery,
@@ -165,7 +164,7 @@ impl SearchEngine<'_, '_> {
         most: usize,
     ) -> Result<Candidates, GraphStoreError> {
         let mut first = None;
-        // Lists that are too long are read once more, for their beginnings.
+        // Lists that are too long are read again, only their beginnings.
         self.prefix_scans.retain(|scan| scan.all.is_some());
         for (clause, source) in sources {
             let (buffer, fits) = self.fill(query, *source, most)?;
@@ -178,8 +177,7 @@ impl SearchEngine<'_, '_> {
         Ok(first.unwrap_or_default())
     }
 
-    /// Reads nodes of a source in the order of gids, about `most` if there are more; returns true
-    /// with them if they are all.
+    /// Reads nodes of a source in the order of gids, about `most` if there are more; returns true if these are all.
     fn fill(
         &mut self,
         query: &SearchQuery,
@@ -217,7 +215,7 @@ impl SearchEngine<'_, '_> {
         Ok(())
     }
 
-    /// Counts rows that were read of lists, whether or not they are candidates.
+    /// Counts rows read from lists, whether or not they are candidates.
     pub(super) fn count_rows(&mut self, rows: usize) -> Result<(), GraphStoreError> {
         self.read = self.read.saturating_add(rows as u64);
         self.loader.steps(rows / SORTED)
@@ -260,7 +258,7 @@ impl SearchEngine<'_, '_> {
     }
 }
 
-/// Keeps the candidates that are also among others; both are in the order of gids.
+/// Keeps the candidates that others also contain; both are in the order of gids.
 fn keep_common(rows: &mut Vec<Ranked>, others: &[Ranked]) {
     let mut others = others.iter().map(|row| row.1).peekable();
     rows.retain(|(_, gid)| {

@@ -32,7 +32,7 @@ enum ScanPartition {
     Valued,
     /// Entries that have none.
     Unvalued,
-    /// Users to whom the viewer has assigned none of their last tasks.
+    /// Users whom the viewer did not assign any of their last tasks to.
     Strangers,
     /// Nodes that have all words in the name.
     Named,
@@ -128,9 +128,8 @@ impl SearchEngine<'_, '_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Scans the entries whose column sets may match, in the order of modification time, in either
-    /// direction. The entries of each column set are in that order, so the next entry is the next
-    /// one of one of the cursors.
+    /// Scans the entries whose column sets may match, in the order of modification time, in either direction. Each column set's
+    /// entries are in that order, so the next entry is the first of one of the cursors.
     fn merge_cursors(&mut self, query: &SearchQuery, bounds: &mut SearchBounds<'_>) -> SearchFlow {
         let mut shapes = self.shapes(query.ty)?;
         shapes.retain(|shape| query.may_have(*shape));
@@ -184,8 +183,7 @@ impl SearchEngine<'_, '_> {
         Ok(())
     }
 
-    /// Reads the next entries of a scan, and moves the scan behind them; returns nothing once the
-    /// scan has ended.
+    /// Reads the next entries of a scan and moves the scan past them; returns nothing once the scan has ended.
     fn chunk(&mut self, scan: &mut EntryScan) -> Result<Vec<IndexEntry>, GraphStoreError> {
         let mut entries = Vec::with_capacity(scan.limit);
         let each = &mut |entry| entries.push(entry);
@@ -251,8 +249,7 @@ impl SearchEngine<'_, '_> {
         }
     }
 
-    /// Scans users: those to whom the viewer assigned tasks lately first, or last if ascending, and
-    /// the others.
+    /// Scans users: first those to whom the viewer recently assigned tasks (last if ascending), then the others.
     fn walk_users(&mut self, query: &SearchQuery, bounds: &mut SearchBounds<'_>) -> SearchFlow {
         let known: Vec<Gid> = self.known()?.keys().copied().collect();
         let known_first = !query.ascending;

@@ -8,7 +8,7 @@ pub(super) struct SearchBounds<'r> {
     pub(super) cap: usize,
     /// Number of entries that may still be scanned.
     pub(super) steps: usize,
-    /// Set while a scan is only to show whether enough matches are near.
+    /// Set during a scan that only tests whether enough matches are near.
     pub(super) trial_scan: Option<TrialScan>,
 }
 
@@ -17,12 +17,12 @@ pub(super) struct SearchBounds<'r> {
 pub(super) struct TrialScan {
     /// Greatest number of entries that it scans.
     pub(super) steps: usize,
-    /// Number of rows that had been found before it.
+    /// Number of rows found before it.
     pub(super) found: usize,
 }
 
-/// Number of matches that a scan should have met before it is judged by them: if matches are as
-/// frequent as it needs, half of that number is met nearly always.
+/// Number of matches that a scan should have met before it is judged: if matches are as frequent as it needs, it nearly always
+/// meets half of that number.
 const JUDGED: usize = 4;
 
 impl SearchBounds<'_> {
@@ -40,7 +40,7 @@ impl SearchBounds<'_> {
         left.is_some()
     }
 
-    /// Returns true if matches were so few that a scan of all its steps would hardly find enough.
+    /// Returns true if there were so few matches that a full scan would hardly find enough.
     fn is_vain(&self) -> bool {
         let Some(trial_scan) = self.trial_scan else {
             return false;
@@ -57,7 +57,7 @@ impl SearchBounds<'_> {
     }
 }
 
-/// Reason for which a search ends before its candidates do.
+/// Reason why a search ends before its candidates do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchEnd {
     /// The search has found, or looked at, as many rows as it may.

@@ -1,4 +1,4 @@
-//! Bytes that answers take in memory, about.
+//! Approximate sizes of answers in memory.
 use super::graph_read::GraphAnswer;
 use crate::model::edge::Edge;
 use crate::model::index_key::IndexKey;
@@ -6,7 +6,7 @@ use crate::model::node::Node;
 use crate::search::IndexEntry;
 use std::sync::Arc;
 
-/// Bytes that an entry takes beside its answer: its read, its keys and their places in the tables.
+/// Bytes that an entry takes besides its answer: its read, its keys and their places in the tables.
 pub(super) const ENTRY_BYTES: usize = 256;
 
 /// Returns the bytes that a node takes.

@@ -1,4 +1,4 @@
-//! Facts of an attempt, with the cache from which they grow.
+//! Facts of an attempt, with the cache that adds to them.
 use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
@@ -8,21 +8,21 @@ use crate::storage::ViewerKey;
 use std::fmt;
 use std::sync::Arc;
 
-/// Cache of an attempt. What it has must be true of the state of the facts.
+/// Cache of an attempt. Its answers must be true of the state of the facts.
 pub trait AttemptCache {
-    /// Returns the answer to a read that the facts do not answer, if there is one.
+    /// Returns the answer to a read that the facts do not answer, if the cache has it.
     fn answer(&self, read: &GraphRead) -> Option<GraphAnswer>;
-    /// Returns a viewer, if there is one.
+    /// Returns a viewer, if the cache has it.
     fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>>;
-    /// Keeps a viewer, which is the same as long as none of these keys is touched.
+    /// Keeps a viewer, which stays valid as long as none of these keys is touched.
     fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>);
 }
 
 /// Facts of an attempt.
 pub(super) enum AttemptFacts<'f> {
-    /// These alone.
+    /// Only these facts.
     Given(&'f Facts),
-    /// These, to which answers of a cache are added when they are asked for.
+    /// Facts to which answers of a cache are added when they are needed.
     Growing(&'f mut Facts, &'f dyn AttemptCache),
 }
 
@@ -42,7 +42,7 @@ impl AttemptFacts<'_> {
         }
     }
 
-    /// Returns the answer to a read from the cache, in which it is as it was made or as it was asked for.
+    /// Returns the answer to a read from the cache, which keeps it under the read as made or as requested.
     pub(super) fn cached(&mut self, read: &GraphRead, made: &GraphRead) -> Option<GraphAnswer> {
         let Self::Growing(facts, cache) = self else {
             return None;
@@ -55,7 +55,7 @@ impl AttemptFacts<'_> {
             None if made == read => return None,
             None => (read, cache.answer(read)?),
         };
-        // An answer that is none to the read is no fact: then the read is made.
+        // An answer of the wrong kind is not a fact: the read is then made.
         facts.insert(found, answer).ok()?;
         facts.answer(read)
     }

@@ -18,13 +18,12 @@ use std::sync::Arc;
 pub enum Attempt<T> {
     /// The facts answered every read, so this is what the store would have answered.
     Whole(Result<T, GraphStoreError>),
-    /// Reads that the facts do not answer. With their answers the next attempt comes further.
+    /// Reads that the facts do not answer. With their answers the next attempt gets further.
     Lacks(Vec<GraphRead>),
 }
 
 impl<T> Attempt<T> {
-    /// Returns the outcome of work on a snapshot, unless a read had no answer: then the outcome, even an error, says
-    /// nothing.
+    /// Returns the outcome of work on a snapshot, unless a read had no answer: then the outcome, even an error, is meaningless.
     pub(super) fn of(snap: FactsSnapshot<'_>, outcome: Result<T, GraphStoreError>) -> Self {
         if snap.is_lacking() {
             Self::Lacks(snap.lacking())
@@ -52,7 +51,7 @@ pub fn load_attempt(
     load_on(FactsSnapshot::of(facts), want, viewer)
 }
 
-/// Answers a query from facts, and from a cache what they lack.
+/// Answers a query from facts, and from a cache for what the facts lack.
 #[must_use]
 pub fn load_attempt_with(
     facts: &mut Facts,
@@ -60,7 +59,7 @@ pub fn load_attempt_with(
     want: &ReadQuery,
 ) -> Attempt<ReadView> {
     if want.search.is_some() {
-        // The reads of a search follow from the rows that it lacked before, which are looked for together.
+        // The reads of a search follow from the rows that it lacked before, which are looked up together.
         return load_on(FactsSnapshot::of(facts), want, cache.viewer(want.viewer));
     }
     let facts = AttemptFacts::Growing(facts, cache);
@@ -90,8 +89,8 @@ fn load_on(
     }
 }
 
-/// Returns a viewer with memberships that are not known yet, so that an attempt which is thrown away in any case shows
-/// what is read for a viewer who may see the nodes of the query.
+/// Returns a viewer with likely memberships in place of unknown ones, so that an attempt that will be thrown away anyway shows
+/// the reads for a viewer who may see the nodes of the query.
 fn likely_viewer(snap: &mut FactsSnapshot<'_>, mut viewer: Viewer) -> Viewer {
     for (edge, _) in snap.ask_edges(workspaces_of(viewer.user)) {
         let (gid, depth) = (edge.dst, Depth::Full);
@@ -110,8 +109,8 @@ fn likely_viewer(snap: &mut FactsSnapshot<'_>, mut viewer: Viewer) -> Viewer {
     viewer
 }
 
-/// Returns the runs of edges that are probably read from nodes of which neither the gid nor the type is in the query:
-/// the results of a search, and nodes that are named by an alias or a link.
+/// Returns the runs of edges that are probably read from nodes whose gid and type are not in the query: the results of a search,
+/// and nodes named by an alias or a link.
 fn bands_of_others(want: &ReadQuery) -> Vec<(Relation, Relation, Depth)> {
     let mut bands = Vec::new();
     if want.search.is_some() {
@@ -135,7 +134,7 @@ fn bands_of_others(want: &ReadQuery) -> Vec<(Relation, Relation, Depth)> {
     bands
 }
 
-/// Adds the edges that are probably read from nodes that are read now.
+/// Adds the edges that are probably read from the nodes of these reads.
 fn with_edges(want: &ReadQuery, mut reads: Vec<GraphRead>) -> Vec<GraphRead> {
     let bands = bands_of_others(want);
     if bands.is_empty() {

@@ -23,18 +23,18 @@ pub enum Applied {
 pub struct AppliedChanges {
     /// The writes of all change sets that were not refused.
     pub writes: GraphWrites,
-    /// The receipt of each change set, or the reason why it was refused: the reason is true of the state that was read,
-    /// just as the writes are, and is outdated when they are. The numbers are those before [`GraphWrites::move_to`].
+    /// The receipt of each change set, or the reason why it was refused. The reason is true of the state that was read, as the
+    /// writes are, and is outdated when they are. The numbers are those before [`GraphWrites::move_to`].
     pub outcomes: Vec<Result<CommitReceipt, GraphStoreError>>,
 }
 
-/// Applies change sets one after the other, each to the state after those before it. A refused one is left out.
+/// Applies change sets one after the other, each to the state after the ones before it. A refused one is left out.
 #[must_use]
 pub fn apply_attempt(facts: &Facts, sets: &[&Changes]) -> Applied {
     apply_on(AttemptFacts::Given(facts), sets)
 }
 
-/// Does the same, and takes from a cache what the facts lack.
+/// Applies change sets in the same way, with a cache for the reads that the facts lack.
 #[must_use]
 pub fn apply_attempt_with(
     facts: &mut Facts,
@@ -62,7 +62,7 @@ fn apply_on(mut facts: AttemptFacts<'_>, sets: &[&Changes]) -> Applied {
                 && !overlay.is_lacking()
             {
                 *refused = Some(error.clone());
-                // Most are refused by a guard, before they write.
+                // Most refused change sets fail at a guard, before they write.
                 is_spoiled = overlay.progress() != before;
             }
             outcomes.push(outcome);
@@ -83,8 +83,8 @@ fn apply_on(mut facts: AttemptFacts<'_>, sets: &[&Changes]) -> Applied {
     }
 }
 
-/// Applies one change set. If a read had no answer, it goes on behind a guard that fails: the answer is worth nothing,
-/// and what else is read can be read in the same wave.
+/// Applies one change set. If a read had no answer, it continues past a guard that fails: the result is worthless, but its other
+/// reads can be made in the same wave.
 fn apply_one(
     overlay: &mut Overlay<'_>,
     changes: &Changes,

@@ -1,4 +1,4 @@
-//! State of the graph after commits, as the store that made them knows it.
+//! State of the graph after commits, as known to the store that made them.
 use super::answer_weight::{ENTRY_BYTES, weight_of};
 use super::fact_key::FactKey;
 use super::facts::Facts;
@@ -14,8 +14,8 @@ const ATTEMPTS_MAX: usize = 4;
 /// Bytes that an outdated key takes.
 const OUTDATED: usize = 2 * size_of::<FactKey>();
 
-/// Facts of the state before commits, and the writes of these: together they answer what was read for the commits, and
-/// what was written. Later commits outdate answers by the keys that they touch.
+/// Facts of the state before commits, with the writes of these. Together they answer the reads that the commits made, and reads
+/// of the written data. Later commits outdate answers by the keys that they touch.
 #[derive(Debug)]
 pub(super) struct CommittedState {
     facts: Facts,
@@ -63,7 +63,7 @@ impl CommittedState {
         self.writes.touched.contains(&key)
     }
 
-    /// Returns true if the facts are those of the state before the commits.
+    /// Returns true if it still has the facts of the state before the commits.
     pub(super) const fn has_its_facts(&self) -> bool {
         self.facts.seq() == self.writes.base
     }
@@ -73,8 +73,8 @@ impl CommittedState {
         self.written + self.facts.bytes() + self.outdated.len() * OUTDATED
     }
 
-    /// Returns the reads of both ends of the lists that the commits changed, but for lists of new nodes: what comes next
-    /// into them is placed by these.
+    /// Returns the reads of both ends of the lists that the commits changed, except lists of new nodes: the ends place the next
+    /// edge in a list.
     pub(super) fn list_ends(&self) -> Vec<GraphRead> {
         let is_new = |gid| self.writes.nodes.get(&gid).is_some_and(|node| node.is_new);
         let lists = self.changed_lists.keys().filter(|(dst, _)| !is_new(*dst));
@@ -97,8 +97,8 @@ impl CommittedState {
         self.outdated.insert(key);
     }
 
-    /// Returns the answer to a read of what the commits touched, if it is known and not outdated. `kept` are answers that
-    /// are true now.
+    /// Returns the answer to a read of data that the commits touched, if it is known and not outdated. `kept` has answers that
+    /// are valid now.
     pub(super) fn answer(
         &mut self,
         read: &GraphRead,
@@ -123,7 +123,7 @@ impl CommittedState {
                 let answer = kept(&read)?;
                 let is_changed =
                     |key| self.writes.touched.contains(&key) || self.outdated.contains(&key);
-                // Otherwise it was the same before.
+                // Otherwise the answer was the same before.
                 if depends(&read, &answer, is_changed) {
                     return None;
                 }
@@ -133,7 +133,7 @@ impl CommittedState {
         None
     }
 
-    /// Returns true if the read is one of what the commits touched: answers to others have survived where they are kept.
+    /// Returns true if the commits touched the data of a read: answers to other reads are still in the cache that kept them.
     fn may_answer(&self, read: &GraphRead) -> bool {
         if matches!(read, GraphRead::AppName(_)) {
             return false;
@@ -142,12 +142,12 @@ impl CommittedState {
         written.is_some_and(|written| written.is_new) || self.touches_read(read)
     }
 
-    /// Returns true if the commits touch a key that a read has whatever its answer is.
+    /// Returns true if the commits touch a key that the read has for any answer.
     pub(super) fn touches_read(&self, read: &GraphRead) -> bool {
         depends(read, &GraphAnswer::Gid(None), |key| self.touches(key))
     }
 
-    /// Makes a read. Fails with the reads that it lacks.
+    /// Makes a read. On failure returns the reads that it lacks.
     fn attempt(&mut self, read: &GraphRead) -> Result<Option<GraphAnswer>, Vec<GraphRead>> {
         let (writes, lists) = (
             std::mem::take(&mut self.writes),
@@ -163,7 +163,7 @@ impl CommittedState {
     }
 }
 
-/// Returns true if one of the keys of a read with this answer is such a key.
+/// Returns true if one of the keys of a read with this answer passes the test.
 pub(super) fn depends(
     read: &GraphRead,
     answer: &GraphAnswer,

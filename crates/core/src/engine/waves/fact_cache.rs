@@ -16,16 +16,16 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Most rows of an answer of which the nodes are kept by themselves, too.
+/// Most rows of an answer whose nodes are also kept on their own.
 const ALONG_MAX: usize = 256;
 /// Most groups of commits whose states are kept.
 const COMMITTED_MAX: usize = 16;
 
-/// Answers that were kept between two turns of the cache.
+/// Answers kept between two turns of the cache.
 #[derive(Debug, Default)]
 struct AnswerGeneration {
     answers: FxHashMap<Arc<GraphRead>, (GraphAnswer, usize)>,
-    /// Reads that depend on a key. Some may be gone.
+    /// Reads that depend on a key. Some may have been removed.
     by_key: FxHashMap<FactKey, Vec<Arc<GraphRead>>>,
     bytes: usize,
 }
@@ -45,14 +45,14 @@ impl AnswerGeneration {
 
 /// Reads with their answers, all true of the state after one commit, [`FactCache::seq`].
 ///
-/// It takes three rules to keep it exact. A store reads the number of the last commit, and the
-/// [keys](super::GraphWrites::touched) that the commits since the cache's state have touched, before it takes anything
-/// from the cache for a request, and has it [invalidate](FactCache::invalidate_to) what was touched. It gives the cache answers with the commit
-/// of the state that they were read from. And it takes answers for facts of just that state.
+/// Three rules keep it exact. A store reads the number of the last commit, and the [keys](super::GraphWrites::touched) that the
+/// commits since the cache's state have touched, before it takes anything from the cache for a request, and has it
+/// [invalidate](FactCache::invalidate_to) what was touched. It gives the cache answers with the commit of the state that they
+/// were read from. And it takes answers only for facts of that state.
 ///
-/// Of the answers that were not used for longest, half the cache is given up at once.
+/// Half the cache is dropped at once: the answers that were not used for longest.
 ///
-/// The states after the last [commits](FactCache::commit) of the store itself are kept beside the answers.
+/// The states after the store's own last [commits](FactCache::commit) are kept beside the answers.
 #[derive(Debug)]
 pub struct FactCache {
     seq: Seq,
@@ -78,12 +78,12 @@ impl FactCache {
             viewers: ViewerCache::default(),
             committed: VecDeque::new(),
             bytes_max,
-            // A tenth is left for viewers, and another one for the states after commits.
+            // A tenth is left for viewers, and another tenth for the states after commits.
             generation_bytes_max: bytes_max / 5 * 2,
         }
     }
 
-    /// Returns the commit at which the answers are true.
+    /// Returns the commit for which the answers are true.
     #[must_use]
     pub const fn seq(&self) -> Seq {
         self.seq
@@ -101,14 +101,14 @@ impl FactCache {
         self.young.bytes + self.old.bytes + self.viewers.bytes() + self.committed_bytes()
     }
 
-    /// Forgets everything, and goes on at the state after a commit.
+    /// Forgets everything, and continues at the state after a commit.
     pub fn clear(&mut self, seq: Seq) {
         *self = Self::new(self.bytes_max, seq);
     }
 
-    /// Invalidates what the commits up to `seq`, by this node or another, have touched, and goes on to the state after
-    /// them. `touched` are the keys that the commits after `since` touched. If the cache is at an earlier state than
-    /// `since`, it forgets everything; at a later one than `seq`, it stays there.
+    /// Invalidates everything touched by the commits up to `seq`, of this node or another, and moves on to the state after them.
+    /// `touched` are the keys that the commits after `since` touched. A cache at a state before `since` forgets everything; one
+    /// at a state after `seq` stays there.
     pub fn invalidate_to(
         &mut self,
         since: Seq,
@@ -134,13 +134,13 @@ impl FactCache {
         self.drop_committed();
     }
 
-    /// Goes on to the state after commits that are durable, and keeps what they wrote. `facts` are those that the
-    /// writes were found from, and of the state that they were applied to.
+    /// Moves on to the state after durable commits, and keeps what they wrote. `facts` are those from which the writes were
+    /// found, of the state to which the writes were applied.
     pub fn commit(&mut self, facts: Facts, writes: GraphWrites) {
         self.commit_state(CommittedState::new(facts, writes));
     }
 
-    /// Goes on to the state after commits that are durable, and keeps it.
+    /// Moves on to the state after durable commits, and keeps it.
     pub(super) fn commit_state(&mut self, state: CommittedState) {
         let (since, seq) = (state.base(), state.last_seq());
         self.invalidate_to(since, seq, state.touched());
@@ -151,8 +151,8 @@ impl FactCache {
         self.drop_committed();
     }
 
-    /// Drops the oldest states after commits as long as there are too many, or they take more than their room. Where the
-    /// lists that they changed begin and end is still known after that.
+    /// Drops the oldest states after commits as long as they are too many or too large. The ends of the lists that they changed
+    /// stay known.
     fn drop_committed(&mut self) {
         while self.committed.len() > COMMITTED_MAX || self.committed_bytes() > self.bytes_max / 10 {
             let Some(mut state) = self.committed.pop_front() else {
@@ -172,7 +172,7 @@ impl FactCache {
 
     /// Keeps an answer that was read from the state after the commit `seq`, if the cache is at that state.
     pub fn keep(&mut self, seq: Seq, read: &GraphRead, answer: &GraphAnswer) {
-        // What apps are called is no part of the graph, so no commit touches it.
+        // Names of apps are not part of the graph, so no commit touches them.
         if seq != self.seq || matches!(read, GraphRead::AppName(_)) {
             return;
         }
@@ -181,7 +181,7 @@ impl FactCache {
         if bytes <= self.generation_bytes_max / 4 {
             self.insert(Arc::new(read.clone()), answer.clone(), bytes);
         }
-        // Nodes that were read along answer for themselves: other edges lead to them, too.
+        // Nodes that were read along also answer reads of their own: other edges lead to them, too.
         match answer {
             GraphAnswer::Edges(edges) if edges.len() <= ALONG_MAX => {
                 edges
@@ -235,8 +235,8 @@ impl FactCache {
         self.viewers.get(key)
     }
 
-    /// Keeps a viewer that was computed from the state after the commit `seq`, if the cache is at that state. It is the
-    /// same as long as none of these keys is touched.
+    /// Keeps a viewer that was computed from the state after the commit `seq`, if the cache is at that state. It stays valid as
+    /// long as none of these keys is touched.
     pub fn keep_viewer(
         &mut self,
         seq: Seq,
@@ -271,7 +271,7 @@ impl FactCache {
             return Some(answer.clone());
         }
         let Some((read, (answer, bytes))) = self.old.answers.remove_entry(read) else {
-            // A node in full is its head, too.
+            // A full node also answers a read of its head.
             let GraphRead::Node { gid, depth } = *read else {
                 return None;
             };
@@ -286,10 +286,10 @@ impl FactCache {
         Some(answer)
     }
 
-    /// Adds the answers that are kept to facts, and returns the other reads. Facts of another state get none.
+    /// Adds kept answers to facts, and returns the reads that have none. Facts of another state get none.
     ///
     /// # Errors
-    /// Fails if an answer that was kept is none to its read.
+    /// Fails if a kept answer does not fit its read.
     pub fn fill(
         &mut self,
         facts: &mut Facts,
@@ -325,7 +325,7 @@ mod tests {
         Commit(u64),
         /// A request reads the state of the graph, and a cache that must be at it.
         Begin(usize),
-        /// A request gives the cache what it read of a list, perhaps long ago.
+        /// A request gives the cache its reads of a list, perhaps long ago.
         Keep(usize, u64),
         /// The cache invalidates what was touched.
         Invalidate,
@@ -352,7 +352,7 @@ mod tests {
         None,
         /// Answers are kept as if they were read just now.
         LateAnswers,
-        /// The cache goes on without a look at what was touched.
+        /// The cache moves on without looking at what was touched.
         NoInvalidation,
     }
 
@@ -418,7 +418,7 @@ mod tests {
         }
     }
 
-    /// A list of many nodes that is read again after each change of one of them.
+    /// Checks a list of many nodes that is read again after each change of one of them.
     #[test]
     fn reads_that_are_forgotten_again_and_again_leave_no_trace() {
         let node = |number| Gid::new(number).unwrap();
@@ -453,7 +453,7 @@ mod tests {
             assert_eq!(cache.get(&of(1).0), Some(answer.clone()));
         }
         assert_eq!(cache.get(&of(2).0), None, "it was not used for long");
-        // Nobody knows what the commits between 0 and 5 touched.
+        // The keys that the commits between 0 and 5 touched are unknown.
         cache.invalidate_to(5, 7, []);
         assert_eq!((cache.get(&of(1).0), cache.seq()), (None, 7));
         cache.invalidate_to(0, 3, [of(1).1]);

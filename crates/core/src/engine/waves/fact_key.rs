@@ -1,15 +1,15 @@
 //! Fact keys: names of the parts of the graph that a read depends on and a commit touches.
 //!
-//! The law: if no key of a read was touched by a commit, its answer is the same before and after the commit.
+//! The law: if a commit touched no key of a read, the answer is the same before and after the commit.
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use crate::model::gid::Gid;
 use crate::model::registry::{Relation, Type};
 use crate::storage::snapshot::Depth;
 
-/// Key of a part of the graph: positive for a node with the edges away from it, negative for a list, an alias or an
-/// index, of which it is a hash. Two of these with the same hash are read again without need, and nothing worse. Keys are
-/// stored, so they are the same on every machine and in every version.
+/// Key of a part of the graph: positive for a node with its outgoing edges; negative, a hash, for a list, an alias or an index.
+/// Two parts with the same hash only cause needless reads. Keys are stored, so they are the same on every machine and in every
+/// version.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FactKey(i64);
 
@@ -36,7 +36,7 @@ impl FactKey {
         self.0
     }
 
-    /// Returns the key of a node, its custom field values, its index entry and the edges away from it.
+    /// Returns the key of a node, its custom field values, its index entry and its outgoing edges.
     #[must_use]
     pub const fn node(gid: Gid) -> Self {
         Self(gid.as_i64())
@@ -96,7 +96,7 @@ impl Facts {
 }
 
 impl GraphRead {
-    /// Visits the keys of the read, if this is its answer: as long as none of them is touched, the answer stays the same.
+    /// Visits the keys of the read with this answer: as long as none of them is touched, the answer stays the same.
     pub fn keys(&self, answer: &GraphAnswer, each: &mut dyn FnMut(FactKey)) {
         use GraphRead as R;
         let mut reads_nodes = true;
@@ -114,7 +114,7 @@ impl GraphRead {
                 each(FactKey::node(*src));
                 reads_nodes = *depth > Depth::Edge;
             }
-            // Edges to nodes that are trashed are left out at any depth.
+            // Edges to trashed nodes are left out at any depth.
             R::ScanOut { src, .. } => each(FactKey::node(*src)),
             R::ScanIn {
                 dst, rel, depth, ..
@@ -150,7 +150,7 @@ impl GraphRead {
                 each(FactKey::entries(scan.workspace, scan.ty));
                 return;
             }
-            // Names of apps are no part of the graph.
+            // Names of apps are not part of the graph.
             R::AppName(_) => return,
         }
         if !reads_nodes {

@@ -1,4 +1,4 @@
-//! Facts: what is known of one state of the graph.
+//! Facts: the known part of one state of the graph.
 mod answers;
 mod insertion;
 
@@ -13,12 +13,12 @@ use crate::search::{ColumnSet, EntryScan, IndexEntry};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Edges from a node that are known: all with relations in `lo..=hi`.
+/// Known edges from a node: all with relations in `lo..=hi`.
 #[derive(Clone, Debug)]
 struct KnownBand {
     lo: Relation,
     hi: Relation,
-    /// True if these are the edges to live nodes, with their commits; false if they were read at
+    /// True if only edges to live nodes are here, with their commits; false if they were read at
     /// [`Depth::Edge`](crate::storage::snapshot::Depth::Edge).
     is_live: bool,
     edges: Vec<Edge>,
@@ -38,8 +38,8 @@ type ValueRange = (Gid, IndexKey, IndexKey);
 /// Type of an index entry in a workspace.
 type EntryKind = (Option<Gid>, Type);
 
-/// Reads of one state of the graph with their answers. A list that was read answers every shorter read in it, and a node
-/// that was read along with an edge answers for itself.
+/// Reads of one state of the graph with their answers. A list that was read answers every shorter read in it, and a node that was
+/// read along with an edge also answers reads of itself.
 ///
 /// All answers must be true of the same state: that of the commit [`Facts::seq`].
 #[derive(Clone, Debug, Default)]
@@ -60,7 +60,7 @@ pub struct Facts {
     entry_scans: FxHashMap<EntryScan, KnownRanges<(i64, i64), IndexEntry>>,
     column_sets: FxHashMap<EntryKind, Vec<ColumnSet>>,
     word_scans: FxHashMap<GraphRead, KnownRanges<i64, Gid>>,
-    /// Lists in no order, by the read without its limit. The keys are the positions of the rows.
+    /// Lists without an order, by the read without its limit. The keys are the positions of the rows.
     unordered: FxHashMap<GraphRead, KnownRanges<usize, (Gid, Option<i64>)>>,
     app_names: FxHashMap<u64, Option<String>>,
     /// Bytes of all answers.
@@ -68,7 +68,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns no facts, of the state after this commit.
+    /// Creates an empty set of facts about the state after this commit.
     #[must_use]
     pub fn at(seq: Seq) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Facts {
         self.seq
     }
 
-    /// Returns the bytes that the answers take, about.
+    /// Returns the approximate size of the answers in bytes.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -98,7 +98,7 @@ impl Facts {
             .collect()
     }
 
-    /// Returns the number of rows that are known before the place where a scan starts.
+    /// Returns the number of known rows before the start of a scan.
     pub(super) fn known_before(&self, read: &GraphRead) -> usize {
         let known = match read {
             GraphRead::ScanIn {

@@ -1,4 +1,4 @@
-//! A snapshot of facts: what is known is answered, what is not known is answered "nothing" and noted.
+//! A snapshot of facts: it answers what is known; unknown reads get "nothing" and are noted.
 use super::attempt_facts::AttemptFacts;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
@@ -17,13 +17,13 @@ use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan}
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// A [`Snapshot`] of [`Facts`]. A read that they do not answer is noted, and answered as if there were nothing: whatever
-/// is computed from this snapshot counts only if [`FactsSnapshot::lacking`] is empty in the end.
+/// A [`Snapshot`] of [`Facts`]. A read that they do not answer is noted and gets an empty answer: results computed from this
+/// snapshot count only if [`FactsSnapshot::lacking`] is empty in the end.
 #[derive(Debug)]
 pub struct FactsSnapshot<'f> {
     facts: AttemptFacts<'f>,
     misses: Misses,
-    /// Reads that were asked for, if they are recorded.
+    /// Reads that were made, if they are recorded.
     asked: Option<FxHashSet<GraphRead>>,
 }
 
@@ -43,7 +43,7 @@ impl<'f> FactsSnapshot<'f> {
         }
     }
 
-    /// Returns a snapshot of facts whose missing reads are just those that were asked for: no row and no depth more.
+    /// Returns a snapshot of facts that notes missing reads exactly as requested: no row and no depth more.
     pub(super) fn exact(facts: &'f Facts) -> Self {
         Self {
             facts: AttemptFacts::Given(facts),
@@ -112,7 +112,7 @@ impl<'f> FactsSnapshot<'f> {
         self.misses.into_reads()
     }
 
-    /// Returns the answer to a read; `None` if it is not known, which is noted.
+    /// Returns the answer to a read; notes the read and returns `None` if it is not known.
     pub(super) fn ask(&mut self, read: GraphRead) -> Option<GraphAnswer> {
         let mut answer = self.facts().answer(&read);
         if answer.is_none() {

@@ -9,7 +9,7 @@ use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry, Wo
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, Transaction, WordScan};
 use std::sync::Arc;
 
-/// One read of a [`Snapshot`] or [`Transaction`], as data. Each means what the method of this name does.
+/// One read of a [`Snapshot`] or [`Transaction`], as data. Each variant means what the method of this name does.
 #[expect(missing_docs, reason = "fields have the names of the parameters")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum GraphRead {
@@ -122,7 +122,7 @@ pub enum GraphRead {
     AppName(u64),
 }
 
-/// Row of [`GraphRead::ScanInOut`]: an edge, its source in full, and the edges away from that.
+/// Row of [`GraphRead::ScanInOut`]: an edge, its source in full, and the outgoing edges of the source.
 pub type InOutRow = (Edge, Arc<Node>, Vec<Edge>);
 
 /// Answer to a [`GraphRead`]: everything that the method returns or visits, in its order.
@@ -132,8 +132,8 @@ pub enum GraphAnswer {
     Gid(Option<Gid>),
     /// Of [`GraphRead::Node`].
     Node(Option<Arc<Node>>),
-    /// Of [`GraphRead::EdgesOut`], [`GraphRead::ScanOut`] and [`GraphRead::ScanIn`]. The nodes are there at
-    /// [`Depth::Head`] and deeper.
+    /// Of [`GraphRead::EdgesOut`], [`GraphRead::ScanOut`] and [`GraphRead::ScanIn`]. The nodes are present at [`Depth::Head`] and
+    /// deeper.
     Edges(Vec<(Edge, Option<Arc<Node>>)>),
     /// Of [`GraphRead::ScanInOut`].
     Rows(Vec<InOutRow>),
@@ -151,8 +151,8 @@ pub enum GraphAnswer {
     Keys(Vec<IndexKey>),
     /// Of [`GraphRead::IndexEntry`].
     Entry(Option<IndexEntry>),
-    /// Of [`GraphRead::ListIndexEntries`], and of [`GraphRead::ListPrefixMatches`]: there a row has a value if its part
-    /// is searched.
+    /// Of [`GraphRead::ListIndexEntries`] and [`GraphRead::ListPrefixMatches`]. In the latter a row has a value if its part is
+    /// searched.
     Listed(Vec<(Gid, Option<i64>)>),
     /// Of [`GraphRead::ColumnSets`].
     ColumnSets(Vec<ColumnSet>),
@@ -175,7 +175,7 @@ impl GraphRead {
         }
     }
 
-    /// Returns the node that the read is about, if it is about one.
+    /// Returns the node that the read is about, if there is one.
     pub(super) const fn subject(&self) -> Option<Gid> {
         match self {
             Self::Node { gid, .. } | Self::IndexEntry { gid, .. } => Some(*gid),
@@ -200,7 +200,7 @@ impl GraphRead {
         }
     }
 
-    /// Reads it from a snapshot. The names of apps are read by [`run_in`](Self::run_in) alone.
+    /// Makes the read in a snapshot. Only [`run_in`](Self::run_in) reads the names of apps.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -283,7 +283,7 @@ impl GraphRead {
         })
     }
 
-    /// Reads it from the indexes of a snapshot.
+    /// Makes the read in the indexes of a snapshot.
     fn run_of_index(&self, snap: &mut dyn Snapshot) -> Result<GraphAnswer, GraphStoreError> {
         let mut gids = Vec::new();
         Ok(match self {
@@ -371,7 +371,7 @@ impl GraphRead {
         })
     }
 
-    /// Reads it from a transaction.
+    /// Makes the read in a transaction.
     ///
     /// # Errors
     /// Returns an error if the store fails.

@@ -1,4 +1,4 @@
-//! Writes of commits, collected, in the form of the state after them.
+//! Collected writes of commits, as the state after them.
 use super::fact_key::FactKey;
 use crate::audit::AuditRow;
 use crate::graph_store_error::GraphStoreError;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Key of an edge: source, relation and target.
 pub type EdgeKey = (Gid, Relation, Gid);
 
-/// A node that is written.
+/// Node to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WrittenNode {
     /// The node, in its last version.
@@ -27,14 +27,14 @@ pub struct WrittenNode {
     pub is_new: bool,
 }
 
-/// Writes of one or more commits that follow each other, as an [`Overlay`](super::Overlay) collects them. Only the last
-/// state of each part is here, so the writes can be made table by table: [`GraphWrites::flush`] shows the order.
+/// Writes of one or more commits that follow each other, as an [`Overlay`](super::Overlay) collects them. They hold only the last
+/// state of each part, so they can be made table by table: [`GraphWrites::flush`] shows the order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GraphWrites {
-    /// Commit of the state to which the writes are applied: that of the facts, or a later one after
+    /// Commit of the state to which the writes are applied: the state of the facts, or a later one after
     /// [`GraphWrites::move_to`].
     pub base: Seq,
-    /// Nodes to write. One that exists and is trashed stays trashed.
+    /// Nodes to write. A trashed node stays trashed.
     pub nodes: BTreeMap<Gid, WrittenNode>,
     /// Nodes to trash, each with its commit. Their index entries are removed.
     pub trashed: BTreeMap<Gid, Seq>,
@@ -42,19 +42,19 @@ pub struct GraphWrites {
     pub dropped_edges: BTreeSet<EdgeKey>,
     /// Edges to write.
     pub edges: BTreeMap<EdgeKey, Edge>,
-    /// Aliases to remove, each from this node alone.
+    /// Aliases to remove, each only if it belongs to this node.
     pub dropped_aliases: BTreeSet<(String, Gid)>,
-    /// Aliases to give to nodes, after that.
+    /// Aliases to give to nodes after the removals.
     pub aliases: BTreeMap<String, Gid>,
     /// Keys of custom field values to replace, by node and field; no keys if the value is cleared.
     pub values: BTreeMap<(Gid, Gid), Vec<IndexKey>>,
-    /// Index entries to replace; the words only where [`IndexEntry::words_hash`] differs.
+    /// Index entries to replace; the words only if [`IndexEntry::words_hash`] differs.
     pub index_entries: BTreeMap<Gid, (IndexEntry, NodeWords)>,
     /// Entries of the journal, one for each commit.
     pub journal: Vec<JournalEntry>,
     /// Rows of the audit log, each to be [appended after](AuditRow::appended_after) the last one.
     pub audit_rows: Vec<AuditRow>,
-    /// True if viewers are outdated, since memberships change.
+    /// True if memberships change, so that viewers are outdated.
     pub invalidates_viewers: bool,
     /// Keys of everything that is written.
     pub touched: BTreeSet<FactKey>,
@@ -75,17 +75,17 @@ impl GraphWrites {
         self.base + self.journal.len() as Seq
     }
 
-    /// Returns true if something that was read has been touched: the writes are outdated, and must be found again.
+    /// Returns true if something that was read has been touched: the writes are outdated and must be computed again.
     pub fn is_outdated(&self, touched: impl IntoIterator<Item = FactKey>) -> bool {
         touched.into_iter().any(|key| self.reads.contains(&key))
     }
 
-    /// Moves the writes to a later state, to which commits lead that touched nothing of what was read: the commits get
-    /// the numbers after it.
+    /// Moves the writes to a later state; the commits in between touched nothing that was read. The commits get the numbers after
+    /// that state.
     pub fn move_to(&mut self, base: Seq) {
         let old = self.base;
         let moved = |seq: &mut Seq| {
-            // Edges that are only moved in their lists keep the commits that made them.
+            // Edges that only move within their lists keep the commits that made them.
             if *seq > old {
                 *seq = *seq - old + base;
             }
@@ -103,7 +103,7 @@ impl GraphWrites {
         self.base = base;
     }
 
-    /// Makes the writes in a transaction.
+    /// Performs the writes in a transaction.
     ///
     /// # Errors
     /// Returns an error if the store fails, or an alias is taken.

@@ -1,7 +1,7 @@
-//! Guesses: what the first attempt at a query or a commit will probably read.
+//! Guesses: the reads that the first attempt at a query or a commit will probably make.
 //!
-//! A guess is never wrong, only useless: it is read from the store like every other read, and an attempt notes what it
-//! lacks. Guesses save waves where one read leads to the next.
+//! A guess is never wrong, only useless: the store answers it like every other read, and an attempt notes what it lacks. Guesses
+//! save waves where one read leads to the next.
 use super::attempts::viewer_guesses;
 use super::graph_read::GraphRead;
 use crate::engine::apply;
@@ -16,13 +16,13 @@ use crate::storage::{
 };
 
 const START: (i64, i64) = (i64::MIN, i64::MIN);
-/// Parts of a two-step list that are read at first.
+/// Parts of a two-step list that are read first.
 const PARTS: usize = 64;
-/// Most links of one field that a record carries.
+/// Most links of one field in a record.
 const LINKS: usize = 1_000;
 
-/// Returns the reads that the first attempt at a query will probably make; with those of the viewer's memberships if
-/// the viewer is not known.
+/// Returns the reads that the first attempt at a query will probably make, including those of the viewer's memberships if the
+/// viewer is not known.
 #[must_use]
 pub fn load_guesses(want: &ReadQuery, with_viewer: bool) -> Vec<GraphRead> {
     let mut reads = Vec::new();
@@ -86,7 +86,7 @@ fn reference(name: &NodeRef, reads: &mut Vec<GraphRead>) {
             reference(user, reads);
             reference(near, reads);
             if let (Some(user), Some(near)) = (gid_of(user), gid_of(near)) {
-                // Most often the node is the workspace itself.
+                // Usually the node is the workspace itself.
                 let list = alias::task_list(user, near);
                 reads.push(GraphRead::Alias(list.into()));
             }

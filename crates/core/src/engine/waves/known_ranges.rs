@@ -1,10 +1,10 @@
 //! Known parts of an ordered list.
 
-/// Parts of a list that are known, each without gaps. Rows are in the order of their keys.
+/// Known parts of a list, each without gaps. Rows are in the order of their keys.
 #[derive(Clone, Debug)]
 pub(super) struct KnownRanges<K, V>(Vec<KnownRange<K, V>>);
 
-/// Rows of a list after a key, or from its beginning on.
+/// Rows of a list after a key, or from its beginning.
 #[derive(Clone, Debug)]
 struct KnownRange<K, V> {
     after: Option<K>,
@@ -46,7 +46,7 @@ impl<K: Ord, V> KnownRanges<K, V> {
         })
     }
 
-    /// Returns the number of rows that are known without a gap up to this key, or the next one before a gap.
+    /// Returns the number of rows known without a gap up to this key, or up to the next one before a gap.
     pub(super) fn known_to(&self, after: Option<&K>) -> usize {
         let reaching = self.0.iter().filter(|range| range.covers(after));
         reaching.map(|range| range.rows.len()).max().unwrap_or(0)
@@ -86,7 +86,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever parts of a list were read, an answer is what the list has there; and what was read is known.
+        /// Checks that answers equal the list, whichever of its parts were read, and that every part that was read is known.
         #[test]
         fn known_parts_answer_as_the_list_does(
             list in prop::collection::btree_set(0..40u8, 0..20),

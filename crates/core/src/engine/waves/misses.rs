@@ -1,4 +1,4 @@
-//! Reads that an attempt lacked, as they are made in the next wave.
+//! Reads that an attempt lacked, in the form in which the next wave makes them.
 use super::facts::Facts;
 use super::graph_read::GraphRead;
 use crate::model::gid::Gid;
@@ -6,11 +6,11 @@ use crate::storage::alias;
 use crate::storage::snapshot::Depth;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Fewest rows that a scan reads when it goes on behind rows that are known.
+/// Fewest rows that a scan reads when it continues after known rows.
 const READ_ON: usize = 32;
-/// Fewest gids that are read of a list in no order.
+/// Fewest gids that are read of a list without an order.
 const LISTED: usize = 1_024;
-/// Number of rows, with their nodes, that all scans of one wave read about.
+/// Approximate number of rows, with their nodes, that all scans of one wave read.
 const WAVE_ROWS: usize = 2_048;
 
 /// Reads that had no answer.
@@ -22,15 +22,15 @@ pub(super) struct Misses {
     seen: FxHashSet<GraphRead>,
     /// Number of rows that the scans among the reads ask for.
     rows: usize,
-    /// True if nodes are read in full at once: most of those that a load shows by their heads are then read in full, for
+    /// True if nodes are read in full at once: a load that shows nodes by their heads mostly reads them in full afterwards, for
     /// the viewer's level.
     in_full: bool,
-    /// True if reads are noted as they were asked for: they are looked for in a cache, not read.
+    /// True if reads are noted exactly as requested, for look-ups in a cache.
     is_exact: bool,
 }
 
 impl Misses {
-    /// Returns no misses, of which nodes are read in full.
+    /// Returns an empty set of misses that reads nodes in full.
     pub(super) fn in_full() -> Self {
         Self {
             in_full: true,
@@ -38,7 +38,7 @@ impl Misses {
         }
     }
 
-    /// Returns no misses, of which each is noted as it was asked for.
+    /// Returns an empty set of misses that notes reads exactly as requested.
     pub(super) fn exact() -> Self {
         Self {
             is_exact: true,
@@ -51,7 +51,7 @@ impl Misses {
         self.reads.is_empty() && self.nodes.is_empty()
     }
 
-    /// Returns the reads that were noted, to be made together.
+    /// Returns the noted reads, to be made together.
     pub(super) fn into_reads(self) -> Vec<GraphRead> {
         let mut nodes: Vec<(Gid, Depth)> = self.nodes.into_iter().collect();
         nodes.sort_unstable();
@@ -60,7 +60,8 @@ impl Misses {
         nodes.chain(self.reads).collect()
     }
 
-    /// Returns a read as it is made: of nodes and lists more is read than was asked for, so that the next reads find it.
+    /// Returns a read in the form in which it is made: of nodes and lists more than requested, so that the next reads are
+    /// answered.
     pub(super) fn widened(&self, mut read: GraphRead, facts: &Facts) -> GraphRead {
         if let GraphRead::Node { depth, .. } = &mut read {
             if self.in_full {
@@ -83,13 +84,13 @@ impl Misses {
             GraphRead::ListIn { limit, .. }
             | GraphRead::ListIndexEntries { limit, .. }
             | GraphRead::ListPrefixMatches { limit, .. } => {
-                // Of these the engine reads a little first, and then ever more.
+                // The engine reads little of these at first, and then more and more.
                 *limit = (*limit).max(LISTED);
                 (limit, false)
             }
             _ => return read,
         };
-        // Scans that go on grow, so that a long list takes few waves: those with nodes twofold, others fourfold.
+        // Scans that continue grow, so that a long list takes few waves: those with nodes twofold, others fourfold.
         if known > 0 {
             let more = if rows { known } else { known.saturating_mul(3) };
             *limit = (*limit).max(more).max(READ_ON);
@@ -97,7 +98,7 @@ impl Misses {
         read
     }
 
-    /// Notes a read as it is made.
+    /// Notes a read in the form in which it is made.
     pub(super) fn note(&mut self, read: GraphRead) {
         if let GraphRead::Node { gid, depth } = read {
             let noted = self.nodes.entry(gid).or_insert(depth);
@@ -107,13 +108,13 @@ impl Misses {
         if let GraphRead::Alias(key) = &read
             && alias::user_of_heir(key).is_some_and(|user| self.nodes.contains_key(&user))
         {
-            // An heir is looked for once it is known that the user is gone.
+            // The successor of a user is read once the user is known to be removed.
             return;
         }
         if !self.is_exact
             && let Some(wanted) = rows_wanted(&read)
         {
-            // Lists that are read one after the other would all be read in this wave: the later ones wait.
+            // Lists that are read one after the other would all be read in this wave, so the later ones wait.
             if self.rows >= WAVE_ROWS && wanted < usize::MAX >> 1 {
                 return;
             }
@@ -129,7 +130,7 @@ impl Misses {
     }
 }
 
-/// Returns the number of rows that a scan asks for, if it reads their nodes.
+/// Returns the number of rows that a scan requests, if it reads their nodes.
 fn rows_wanted(read: &GraphRead) -> Option<usize> {
     match read {
         GraphRead::ScanIn { limit, depth, .. } | GraphRead::ScanWorkspace { limit, depth, .. } => {
@@ -140,8 +141,8 @@ fn rows_wanted(read: &GraphRead) -> Option<usize> {
     }
 }
 
-/// Returns true if a read ends after some rows of a list. How many are wanted of a list may depend on those of the last
-/// one: where an attempt finds none, it wants as many of each, and these are the reads that a cache has.
+/// Returns true if a read ends after some rows of a list. The number of rows requested of a list may depend on the rows of the
+/// list before: an attempt that finds none requests the same number of each, and these are the reads that a cache has.
 pub(super) const fn is_bounded(read: &GraphRead) -> bool {
     match read {
         GraphRead::ScanOut { limit, .. }

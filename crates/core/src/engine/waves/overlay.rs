@@ -44,8 +44,8 @@ impl ChangedLists {
 
 /// A [`Transaction`](crate::storage::snapshot::Transaction) over facts.
 ///
-/// A node of version 1 is new: no edge, alias, value or index entry of its gid exists before. A node of a later version
-/// is live if it was live before; it is never made alive.
+/// A node of version 1 is new: no edge, alias, value or index entry of its gid exists before. A node of a later version is live
+/// if it was live before; no write revives a trashed node.
 #[derive(Debug)]
 pub struct Overlay<'f> {
     base: FactsSnapshot<'f>,
@@ -76,7 +76,7 @@ impl<'f> Overlay<'f> {
         }
     }
 
-    /// Returns an overlay with writes that were collected over these facts.
+    /// Returns an overlay with writes that were collected over the same facts.
     pub(super) fn with_writes(
         facts: &'f Facts,
         writes: GraphWrites,
@@ -95,7 +95,7 @@ impl<'f> Overlay<'f> {
         (self.base.lacking(), self.writes, self.changed_lists)
     }
 
-    /// Returns true if a read had no answer: then the writes say nothing.
+    /// Returns true if a read had no answer: the writes are then meaningless.
     #[must_use]
     pub fn is_lacking(&self) -> bool {
         self.base.is_lacking()
@@ -159,7 +159,7 @@ impl<'f> Overlay<'f> {
         (is_new || self.was_live(gid)).then_some(node)
     }
 
-    /// Returns the edge of a key as it was before.
+    /// Returns the edge of a key as it was before the writes.
     fn old_edge(&mut self, (src, rel, dst): EdgeKey) -> Option<Edge> {
         if self.is_new(src) || self.is_new(dst) {
             return None;
@@ -172,20 +172,20 @@ impl<'f> Overlay<'f> {
         self.writes.edges.contains_key(key) || self.writes.dropped_edges.contains(key)
     }
 
-    /// Returns the written edges of a list.
+    /// Returns the edges written to a list.
     fn new_edges_into(&self, dst: Gid, rel: Relation) -> Vec<Edge> {
         let sources = self.changed_lists.get(dst, rel).into_iter().flatten();
         let edges = sources.filter_map(|src| self.writes.edges.get(&(*src, rel, dst)));
         edges.copied().collect()
     }
 
-    /// Returns the number of edges that may have been in a list before, and are written or removed.
+    /// Returns the number of edges that may have been in a list before and are now written or removed.
     fn changed_rows_into(&self, dst: Gid, rel: Relation) -> usize {
         let sources = self.changed_lists.get(dst, rel).into_iter().flatten();
         sources.filter(|src| !self.is_new(**src)).count()
     }
 
-    /// Returns the written edges from a node with relations in `lo..=hi`.
+    /// Returns the edges written from a node with relations in `lo..=hi`.
     fn new_edges_from(&self, src: Gid, lo: Relation, hi: Relation) -> Vec<Edge> {
         let first = (src, lo, Gid::new(1).unwrap_or(src));
         let edges = self.writes.edges.range(first..).map(|(_, edge)| *edge);

@@ -1,4 +1,4 @@
-//! Pending commits: writes that are on their way to the store, each to the state after those before it.
+//! Pending commits: writes on their way to the store, each applied to the state after the ones before it.
 use super::committed_state::{CommittedState, depends};
 use super::fact_cache::FactCache;
 use super::facts::Facts;
@@ -7,16 +7,16 @@ use super::graph_writes::GraphWrites;
 use crate::model::edge::Seq;
 use std::collections::VecDeque;
 
-/// Commits that are not durable yet, in their order. With a cache of the state before them they answer reads of the state
-/// after them, so that the next change sets can be applied meanwhile. If one of them is not made, neither are those after
-/// it: they must be [forgotten](PendingCommits::clear).
+/// Commits that are not durable yet, in their order. With a cache of the state before them they answer reads of the state after
+/// them, so that the next change sets can be applied early. If one of them fails, so do all after it: they must be
+/// [forgotten](PendingCommits::clear).
 #[derive(Debug, Default)]
 pub struct PendingCommits {
     states: VecDeque<CommittedState>,
 }
 
 impl PendingCommits {
-    /// Returns the number of additions that are pending: an answer may be looked for in each of them.
+    /// Returns the number of pending additions: each of them may be searched for an answer.
     #[must_use]
     pub fn len(&self) -> usize {
         self.states.len()
@@ -34,12 +34,12 @@ impl PendingCommits {
         self.states.back().map(CommittedState::last_seq)
     }
 
-    /// Adds commits. `facts` are those that the writes were found from, of the state after the last commit.
+    /// Adds commits. `facts` are those from which the writes were found, of the state after the last commit.
     pub fn push(&mut self, facts: Facts, writes: GraphWrites) {
         self.states.push_back(CommittedState::new(facts, writes));
     }
 
-    /// Removes the commits up to this one, which are durable, and gives them to the cache.
+    /// Removes the commits up to this one, which are now durable, and gives them to the cache.
     pub fn settle(&mut self, upto: Seq, cache: &mut FactCache) {
         while let Some(first) = self.states.pop_front_if(|state| state.last_seq() <= upto) {
             cache.commit_state(first);
@@ -51,8 +51,8 @@ impl PendingCommits {
         self.states.clear();
     }
 
-    /// Returns the answer to a read of the state after the last commit, if it is known. The cache must be at a state
-    /// from which only these commits lead on; at another one it says nothing.
+    /// Returns the answer to a read of the state after the last commit, if it is known. The cache must be at a state to which
+    /// only these commits were added; otherwise the answer is `None`.
     pub fn answer(&mut self, read: &GraphRead, cache: &mut FactCache) -> Option<GraphAnswer> {
         let states = self.states.make_contiguous();
         if let Some((first, last)) = states.first().zip(states.last())
@@ -74,7 +74,7 @@ fn answer_after(
         return cache.get(read);
     };
     let written = last.answer(read, &mut |read| answer_after(before, read, cache));
-    // Whatever it was before, these commits may have changed the answer.
+    // In any case, these commits may have changed the answer.
     if written.is_some() || last.touches_read(read) {
         return written;
     }
@@ -89,7 +89,7 @@ mod tests {
     use crate::model::gid::Gid;
     use crate::model::registry::rel;
 
-    /// With two looks in each of them, the number of looks would be 2 to the 64th.
+    /// Checks the number of look-ups: with two in each of them, there would be 2 to the 64th.
     #[test]
     fn a_read_that_nobody_knows_is_looked_for_once_in_each_commit() {
         let (dst, rel) = (Gid::new(1).unwrap(), rel::SECTION);

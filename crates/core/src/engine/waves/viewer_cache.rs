@@ -1,11 +1,11 @@
-//! Viewers between requests, each with the keys of what it was computed from.
+//! Cached viewers, each with the keys on which it depends.
 use super::fact_key::FactKey;
 use crate::access::Viewer;
 use crate::storage::ViewerKey;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Bytes that a key of a viewer takes, with what the viewer knows because of it, about.
+/// Approximate bytes of a viewer's key, with what the viewer knows because of it.
 pub(super) const KEY: usize = 128;
 
 /// A viewer, and the keys on which it depends.
@@ -24,7 +24,7 @@ pub(super) struct ViewerCache {
 }
 
 impl ViewerCache {
-    /// Returns the bytes that the viewers take, about.
+    /// Returns the approximate size of the viewers in bytes.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -34,7 +34,7 @@ impl ViewerCache {
         self.viewers.get(&key).map(|kept| Arc::clone(&kept.viewer))
     }
 
-    /// Keeps a viewer that depends on these keys, within a bound of bytes. When there is no room, all others go.
+    /// Keeps a viewer that depends on these keys, within a bound of bytes. If there is no room, all others are dropped.
     pub(super) fn keep(
         &mut self,
         key: ViewerKey,

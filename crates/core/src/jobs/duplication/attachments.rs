@@ -1,5 +1,4 @@
-//! Copying of the attachments of tasks: a copy has the content of its original, whose file is kept for as long as one of
-//! them exists.
+//! Copying of the attachments of tasks: a copy has the content of its original. Their file is kept as long as one of them exists.
 use super::copier::Copier;
 use crate::domain_error::DomainError;
 use crate::model::draft::Draft;
@@ -12,15 +11,15 @@ use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{LinkSelector, ListPosition, NodeRef, NodeWrite, alias};
 use std::collections::BTreeMap;
 
-/// Attachments that a step copied: by the copy of their task, each with its own copy.
+/// Attachments that a step copied: for the copy of each task, the originals with their copies.
 pub(super) type CopiedAttachments = BTreeMap<Gid, Vec<(Gid, Gid)>>;
 
-/// Returns a reference to the copy of a task, in whose description images may show attachments of the original.
+/// Returns a reference to the copy of a task whose description may show attachments of the original as images.
 pub(super) fn copy_of_task(task: Gid, job: Gid) -> NodeRef {
     NodeRef::Gid(task).of(LinkSelector::Aux(rel::COPIED, job))
 }
 
-/// Returns a reference to the node that stands for the file of an attachment; `None` for links.
+/// Returns a reference to the node of an attachment's file; `None` for links.
 pub(super) fn shared_file(of: &Node) -> Option<NodeRef> {
     let file = of.get(attachment::FILE)?;
     Some(NodeRef::Alias(alias::shared_file(file)))
@@ -45,7 +44,7 @@ impl Copier<'_> {
         draft.set(attachment::CREATED_AT, work.now);
         draft.set(attachment::CREATED_BY, work.changes.actor);
         let new = draft.gid;
-        // Until the commit the original keeps the file from being removed.
+        // The original keeps the file from being removed until the commit.
         for needed in [old.gid, from, under] {
             work.require_live(needed);
         }
@@ -67,8 +66,8 @@ impl Copier<'_> {
         new
     }
 
-    /// Lets the images in the descriptions of copies show the copies of the attachments. Nobody changed these texts, so
-    /// that makes no events.
+    /// Replaces the images in the descriptions of copies by the copies of the attachments. Nobody changed these texts, so there
+    /// are no events.
     pub(super) fn show_copies(
         &self,
         work: &mut ChangeBuilder<'_>,
@@ -91,7 +90,7 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// Returns the node that stands for a file; makes it for the first copy.
+    /// Returns the node of a file; creates it for the first copy.
     fn file_node(&self, work: &mut ChangeBuilder<'_>, file: Gid) -> Gid {
         let name = alias::shared_file(file);
         let mut made = work.changes.add_aliases.iter();

@@ -60,7 +60,7 @@ pub fn copy_root(
     (new, plot)
 }
 
-/// Copier of one step: the duplication, and what was read for the step.
+/// Copier of one step: the duplication, and the reads of the step.
 pub(super) struct Copier<'s> {
     pub(super) plot: &'s Duplication,
     pub(super) job: Gid,
@@ -217,7 +217,7 @@ impl<'s> Copier<'s> {
             }
         }
         for (user, rank) in followers {
-            // A copy gives its followers no more than the original.
+            // A copy gives its followers no more access than the original.
             work.link(new, rel::FOLLOWERS, user, ListPosition::Rank(rank), None);
         }
         if parts.has("tags") {
@@ -231,7 +231,7 @@ impl<'s> Copier<'s> {
         new
     }
 
-    /// Returns the task list of a user, found by any reference to that user.
+    /// Returns the task list of a user, given by any reference to that user.
     fn list_of(&self, member: Gid) -> Option<Gid> {
         self.more
             .resolved_refs

@@ -1,12 +1,12 @@
 //! Options of a duplication: the fields and relations that copies take over.
 use serde::{Deserialize, Serialize};
 
-/// Fields and relations that a copy takes over beside name and subtype, as in `include`.
+/// Fields and relations that a copy takes over besides name and subtype, as in `include`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyOptions(u16);
 
 impl CopyOptions {
-    /// Names of the options, without the `task_` that they have for projects.
+    /// Names of the options, without the prefix `task_` that they have for projects.
     pub const NAMES: [&'static str; 10] = [
         "assignee",
         "attachments",

@@ -1,4 +1,4 @@
-//! Reads of a duplication: the rows of a step, and the nodes that these lead to.
+//! Reads of a duplication: the rows of a step, and the nodes to which these lead.
 use super::attachments::{copy_of_task, shared_file};
 use super::relations::Branch;
 use super::{CopyKind, CopyPhase, Duplication, TIES_MAX};
@@ -15,7 +15,7 @@ use crate::{plan, tasks_of_container};
 use std::sync::{Arc, OnceLock};
 
 impl Duplication {
-    /// Adds what a step must read.
+    /// Adds the reads of a step.
     pub(in crate::jobs) fn needs(&self, job: Gid, mut want: ReadQuery) -> ReadQuery {
         let from = want.add_ref(self.source);
         want.add_ref(self.copy);
@@ -84,8 +84,7 @@ impl Duplication {
         want
     }
 
-    /// Adds what a step must also read, found from the rows of the first read; `None` if that is
-    /// nothing.
+    /// Adds the further reads of a step, according to the rows of the first read; `None` if there are none.
     pub(in crate::jobs) fn more(
         &self,
         job: Gid,
@@ -212,7 +211,7 @@ fn list_of(user: Gid, near: Gid) -> NodeRef {
     }
 }
 
-/// Adds what must be read of the root task, which is copied before the job starts.
+/// Adds the reads for the root task, which is copied before the job starts.
 #[must_use]
 pub fn root(mut want: ReadQuery, old: &NodeRef) -> ReadQuery {
     want.plans
@@ -229,7 +228,7 @@ pub fn root(mut want: ReadQuery, old: &NodeRef) -> ReadQuery {
         .node(old.clone().of(LinkSelector::FirstEdge(rel::PARENT)))
 }
 
-/// Plan of what is read of each row, by the type of the rows; made when it is first used.
+/// Plan of the reads for each row, by the type of the rows; created on first use.
 struct CopyPlans(OnceLock<[Arc<Plan>; 2]>, fn(Type) -> Plan);
 
 static HEAD: CopyPlans = CopyPlans(OnceLock::new(), |_| of(Type::Section, "name"));

@@ -11,7 +11,7 @@ use crate::model::registry::{Relation, rel};
 use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
 
-/// The parent whose objects are copied in pages, and the keyset after which the next page starts.
+/// Parent whose objects are copied in pages, and the keyset after which the next page starts.
 type ParentProgress = Option<(Gid, Option<Vec<i64>>)>;
 
 /// Objects at tasks that a phase copies.
@@ -30,7 +30,7 @@ impl Branch {
         }
     }
 
-    /// Returns the phase that goes on after a page of parents, or inside one of them.
+    /// Returns the phase that continues after a page of parents, or inside one of them.
     const fn phase(
         self,
         after: Option<Vec<i64>>,
@@ -56,7 +56,7 @@ impl Copier<'_> {
     /// Copies the rows of a phase: the objects of one parent, or those of a page of parents. Returns the next phase.
     ///
     /// # Errors
-    /// Fails if a description that shows an attachment cannot be read.
+    /// Fails if a description with an attachment cannot be read.
     pub(super) fn branch(
         &self,
         work: &mut ChangeBuilder<'_>,
@@ -120,7 +120,7 @@ impl Copier<'_> {
         let (mut room, mut after) = (STEP_OBJECTS, before.clone());
         for parent in &self.view.rows.gids {
             let Some(mark) = self.more.link(*parent, rel::COPIED, self.job) else {
-                // The second read did not reach this parent: it is left to the next step.
+                // The second read did not reach this parent; the next step reads it.
                 return Some(branch.phase(after, (wide / 2).max(8), None));
             };
             let keyset = Some(vec![mark.rank, parent.as_i64()]);
@@ -141,7 +141,7 @@ impl Copier<'_> {
                 self.object(work, next, branch, (old, *parent, under), copied);
             }
         }
-        // Tasks that were copied now are themselves at the end of the list.
+        // Tasks that were just copied are at the end of the list themselves.
         let more = self.view.rows.next.is_some() || room < STEP_OBJECTS;
         let wide = if room > STEP_OBJECTS / 2 {
             (wide * 2).min(8 * STEP_OBJECTS)
@@ -158,9 +158,8 @@ impl Copier<'_> {
         self.more.level(on) >= Level::Viewer && ties < TIES_MAX
     }
 
-    /// Links each copy to the copies of its original's dependencies. A dependency that was not
-    /// copied is linked itself, if only one task is duplicated and the dependency has room for one
-    /// more.
+    /// Links each copy to the copies of its original's dependencies. A dependency that was not copied is itself linked, if only
+    /// one task is duplicated and the dependency has room for one more.
     pub(super) fn ties(&self, work: &mut ChangeBuilder<'_>) {
         for row in &self.view.rows.gids {
             let Some(new) = self.copy_of(self.more, *row) else {

@@ -140,7 +140,7 @@ const PROJECT: &[ExportedList] = &[
     ),
     ATTACHMENTS,
 ];
-/// Lists of a project where all projects of a workspace are exported: their other lists are exported type by type.
+/// Lists of a project in an export of all projects of a workspace: their other lists are exported type by type.
 const PROJECT_OF_ALL: &[ExportedList] = &[ATTACHMENTS];
 const ATTACHMENTS: ExportedList = edges(
     Type::Attachment,
@@ -160,7 +160,7 @@ const TIME_ENTRIES: ExportedList = edges(
     EdgeEnd::OtherEnd,
 );
 const TASK: &[ExportedList] = &[STORIES, TIME_ENTRIES, SUBTASKS, ATTACHMENTS];
-/// Lists of a task where all tasks of a workspace are exported: these already contain the subtasks.
+/// Lists of a task in an export of all tasks of a workspace: these already contain the subtasks.
 const TASK_OF_ALL: &[ExportedList] = &[STORIES, TIME_ENTRIES, ATTACHMENTS];
 
 /// Returns the lists that an object of a type is exported with, by the type of the export's root.

@@ -16,7 +16,7 @@ pub enum FieldSource {
     Inline(&'static str),
     /// The array of gids in the body under this key.
     Gids(&'static str),
-    /// The custom fields of a task with its values, which the body keeps under this key, by field.
+    /// The custom fields of a task with its values, which the body has under this key, by field.
     Values(&'static str),
     /// In an item of `Values`: a part of the value. A definition alone does not have it.
     Value(ValuePart),

@@ -7,8 +7,8 @@ use crate::model::node_types::Type;
 pub struct Relation(pub u8);
 
 impl Relation {
-    /// Returns true if lists into a node by this relation are short, seldom change, and are read with most records: a
-    /// store should cache them whole. A node has lists of one such relation only.
+    /// Returns true if lists into a node by this relation are short, seldom change, and are read with most records: a store
+    /// should cache them whole. A node has lists of only one such relation.
     #[must_use]
     pub const fn is_short(self) -> bool {
         matches!(self, FIELD_ON | OPTION_OF)
@@ -75,27 +75,26 @@ pub const OPTION_OF: Relation = Relation(20);
 pub const FIELD_ON: Relation = Relation(21);
 /// Task → custom field that numbers it; rank is the number.
 pub const NUMBERED: Relation = Relation(33);
-/// Task that is to be numbered → the job that does it; rank is the task's gid.
+/// Task to number → the job that does it; rank is the task's gid.
 pub const TO_NUMBER: Relation = Relation(34);
 /// Job at its end, or section of a deleted template or project → the queue of jobs; rank is the time at which it is checked
 /// next; aux of a section of a project is the user who deleted the project.
 pub const ENDED: Relation = Relation(35);
-/// Export of resources that is not at its end → the workspace; there is one at a time.
+/// Unfinished export of resources → the workspace; one at a time.
 pub const EXPORTS: Relation = Relation(36);
 /// User → workspace they do not belong to any more; aux is the ended membership, rank the role it had
 /// ([`crate::rules::membership_roles::MembershipRole`]).
 pub const FORMER: Relation = Relation(56);
 /// Invited user, a placeholder in one workspace → the person behind the invitation; aux and rank are the workspace.
 pub const INVITED: Relation = Relation(57);
-/// Invited user → the person, who accepted; aux is the workspace. The edge stays until all that the invited user had is
-/// given to the person.
+/// Invited user → the person, who accepted; aux is the workspace. The edge stays until everything that the invited user had
+/// belongs to the person.
 pub const ACCEPTED: Relation = Relation(58);
-/// Invited user → the person, who declined; aux is the workspace. The edge stays until the invited user has nothing any
-/// more.
+/// Invited user → the person, who declined; aux is the workspace. The edge stays until the invited user has nothing left.
 pub const DECLINED: Relation = Relation(59);
-/// Job that is not at its end → user who started it; rank is its deadline.
+/// Unfinished job → user who started it; rank is its deadline.
 pub const ACTIVE: Relation = Relation(50);
-/// Job that is not at its end → the queue of jobs; rank is the time from which it may be claimed.
+/// Unfinished job → the queue of jobs; rank is the time from which it may be claimed.
 pub const QUEUE: Relation = Relation(51);
 /// Original → job that copies it; aux is the copy; rank counts the copies.
 pub const COPIED: Relation = Relation(52);
@@ -107,12 +106,12 @@ pub const RECIPE_TAGS: Relation = Relation(54);
 pub const TEMPLATE_OF: Relation = Relation(55);
 /// Attachment → the task or project it is on.
 pub const ATTACHED_TO: Relation = Relation(60);
-/// Copy of an attachment → the node that stands for its file ([`crate::storage::alias::shared_file`]).
+/// Copy of an attachment → the node of its file ([`crate::storage::alias::shared_file`]).
 pub const FILE_COPIES: Relation = Relation(120);
-/// Node that stands for a file ([`crate::storage::alias::shared_file`]) → the user who uploaded it, and its workspace; aux
-/// is the file, and the rank its bytes with a minus, so that lists begin with the largest.
+/// Node of a file ([`crate::storage::alias::shared_file`]) → the user who uploaded it, and its workspace; aux is the file, and
+/// the rank its negated size in bytes, so that lists begin with the largest.
 pub const STORED_FOR: Relation = Relation(121);
-/// User or workspace → itself; the rank is the sum of the bytes of the files that are stored for it.
+/// User or workspace → itself; the rank is the total size in bytes of the files stored for it.
 pub const STORED_BYTES: Relation = Relation(122);
 /// Status update → object it is about, the newest first. Placed.
 pub const STATUS_OF: Relation = Relation(65);
@@ -127,8 +126,8 @@ pub const TIME_CATEGORIES: Relation = Relation(83);
 /// Project or portfolio → portfolio that has it as an item; aux is the setting of a project. Placed.
 pub const ITEM_OF: Relation = Relation(66);
 
-/// Returns the relation of the edges from a node of a type to the nodes that give it custom fields: projects to tasks,
-/// portfolios to their items. Goals have none: their settings are their own.
+/// Returns the relation of the edges from a node of a type to the nodes that give it custom fields: projects to tasks, portfolios
+/// to their items. Goals have none: they have settings of their own.
 #[must_use]
 pub const fn to_field_containers(ty: Type) -> Option<Relation> {
     match ty {

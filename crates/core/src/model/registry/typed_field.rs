@@ -1,4 +1,4 @@
-//! Typed fields: declarations of fields, which `const fn`s put together.
+//! Typed fields: declarations of fields, built by `const fn`s.
 use super::{
     Deprecation, Direction, FieldDef, FieldSource, Inclusion, MentionRule, Relation, Type,
     ValueType, Writability,
@@ -95,9 +95,9 @@ impl TypedField<()> {
         word: str = (words: &'static [&'static str], default: &'static str) ValueType::Word(words), FieldSource::Stored, default;
         /// Returns a field with one of a set of words, or null.
         word_or_null: str = (words: &'static [&'static str]) ValueType::WordOrNull(words), FieldSource::Stored, "null";
-        /// Returns a link with its gid in the body: cheap, but the other side cannot list it.
+        /// Returns a link whose gid is in the body: cheap, but the other side cannot list it.
         inline: LinkOne = (to: &'static [Type]) ValueType::One(to), FieldSource::Inline, "null";
-        /// Returns links with their gids in the body, in their order.
+        /// Returns links whose gids are in the body, in their order.
         gids: Opaque = (to: &'static [Type]) ValueType::Many(to), FieldSource::Gids, "[]";
         /// Returns a field of JSON that each app keeps for itself, null by default.
         per_app: Opaque = () ValueType::Json, FieldSource::PerApp, "null";
@@ -129,7 +129,7 @@ impl TypedField<()> {
             kind: PhantomData,
         }
     }
-    /// Returns a field of one link that is kept as an edge, so the other side can list it.
+    /// Returns a field of one link that is stored as an edge, so the other side can list it.
     #[must_use]
     pub const fn edge(
         name: &'static str,
@@ -208,8 +208,7 @@ impl<K: ?Sized> TypedField<K> {
         self.def.inclusion = Inclusion::OptIn;
         self
     }
-    /// Makes the field part of the record of a custom field that comes with its value; elsewhere it is sent only when
-    /// named.
+    /// Makes the field part of the record of a custom field with its value; elsewhere it is sent only when named.
     #[must_use]
     pub const fn with_value(mut self) -> Self {
         self.def.inclusion = Inclusion::WithValue;
@@ -233,7 +232,7 @@ impl<K: ?Sized> TypedField<K> {
         self.def.write = Writability::OnCreate;
         self
     }
-    /// Makes writing the field an error: another operation does it.
+    /// Makes writing the field an error: another operation writes it.
     #[must_use]
     pub const fn refused(mut self) -> Self {
         self.def.write = Writability::Refused;
@@ -248,37 +247,37 @@ impl<K: ?Sized> TypedField<K> {
         };
         self
     }
-    /// Makes writing anything but the one value that the field has an error.
+    /// Makes writing anything but the field's one value an error.
     #[must_use]
     pub const fn constant(mut self) -> Self {
         self.def.write = Writability::Constant;
         self
     }
-    /// Makes the field a map of values of custom fields, with no custom fields in it.
+    /// Makes the field a map of custom field values that always has no custom fields.
     #[must_use]
     pub const fn no_custom_fields(mut self) -> Self {
         self.def.write = Writability::NoCustomFields;
         self
     }
-    /// Makes the field a map of values of custom fields when it is written, and lets an array repeat the record.
+    /// Makes the field a map of custom field values when it is written, and accepts the array of a record sent back.
     #[must_use]
     pub const fn value_map(mut self) -> Self {
         self.def.write = Writability::ValueMap;
         self
     }
-    /// Makes writing any link but the present one an error: other operations set it.
+    /// Makes writing any link but the current one an error: other operations set it.
     #[must_use]
     pub const fn current(mut self) -> Self {
         self.def.write = Writability::Current;
         self
     }
-    /// Makes the field accept a new record of the linked type, and no other link than the present one.
+    /// Makes the field accept a new record of the linked type, and no link but the current one.
     #[must_use]
     pub const fn new_record(mut self) -> Self {
         self.def.write = Writability::NewRecord;
         self
     }
-    /// Adds the scopes that naming the field needs.
+    /// Adds the scopes needed to name the field.
     #[must_use]
     pub const fn needs(mut self, scopes: &'static [&'static str]) -> Self {
         self.def.required_scopes = scopes;
@@ -302,7 +301,7 @@ impl<K: ?Sized> TypedField<K> {
         self.def.record = Some(rep);
         self
     }
-    /// Makes the field part of the compact form in which the node is nested; it must be compact too.
+    /// Makes the field part of the compact form that is sent where the node is nested; it must be compact, too.
     #[must_use]
     pub const fn head(mut self) -> Self {
         self.def.head = true;
@@ -314,7 +313,7 @@ impl<K: ?Sized> TypedField<K> {
         self.def.applies_to = Some(which);
         self
     }
-    /// Says which objects the text of the field names.
+    /// Sets the objects that the text of the field names.
     #[must_use]
     pub const fn mentions(mut self, mentions: MentionRule) -> Self {
         self.def.mentions = mentions;

@@ -1,4 +1,4 @@
-//! Access requests: wishes of users for access to projects and portfolios that they do not see.
+//! Access requests: users ask for access to projects and portfolios that they do not see.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{
     FieldDef, FieldSource, LinkOne, Opaque, Resource, TEXT_MAX, Type, TypedField, ValueType,
@@ -6,10 +6,10 @@ use crate::model::registry::{
 
 /// States of a request.
 pub const STATES: &[&str] = &["pending", "approved", "denied"];
-/// Types of the objects to which access is asked for.
+/// Types of the objects to which users can request access.
 pub const TARGET_TYPES: &[Type] = &[Type::Project, Type::Portfolio];
 
-/// Message to those who decide.
+/// Message to the users who decide.
 pub const MESSAGE: TypedField<str> = TypedField::text("message", TEXT_MAX)
     .compact()
     .doc("The message to those who decide.");
@@ -21,7 +21,7 @@ pub const STATUS: TypedField<str> = TypedField::word("approval_status", STATES, 
 pub const REQUESTER: TypedField<LinkOne> = TypedField::inline("requester", &[Type::User])
     .compact()
     .doc("The user who asks for access.");
-/// Project or portfolio, as gid and type. The requester, who does not see it, learns nothing else of it here.
+/// Project or portfolio, as gid and type. The requester does not see it and learns no more about it here.
 pub const TARGET: TypedField<Opaque> = TypedField::other(
     "target",
     ValueType::Group(TARGET_PARTS),

@@ -1,4 +1,4 @@
-//! Agents: automatic members of a workspace. Nothing makes any.
+//! Agents: automatic members of a workspace. No workspace has any.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{
     FieldSource, LinkOne, NAME_MAX, Opaque, Resource, TEXT_MAX, Type, TypedField, ValueType,

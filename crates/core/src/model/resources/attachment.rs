@@ -12,13 +12,13 @@ use crate::model::time::Time;
 pub const HOSTED: &str = "asana";
 /// Subtype of links to other sites.
 pub const EXTERNAL: &str = "external";
-/// Every subtype of the contract. Only the two above are made here.
+/// Every subtype of the contract. This server creates only the two above.
 pub const SUBTYPES: &[&str] = &[
     HOSTED, "dropbox", "gdrive", "onedrive", "box", "vimeo", EXTERNAL,
 ];
 /// Types of the objects that can have attachments.
 pub const PARENTS: &[Type] = &[Type::Task, Type::Project];
-/// Characters of the longest address of a link.
+/// Longest address of a link, in characters.
 pub const URL_MAX: u32 = 2048;
 
 /// Name of the file or link.
@@ -68,7 +68,7 @@ pub const VIEW_URL: TypedField<Opaque> = TypedField::other(
     FieldSource::Computed(view_url),
 )
 .doc("Address at which a browser shows the content; null if it can only be downloaded.");
-/// True if the app that asks made the link for its own widget.
+/// True if the requesting app made the link for its own widget.
 pub const CONNECTED: TypedField<Opaque> = TypedField::other(
     "connected_to_app",
     ValueType::Flag,
@@ -81,7 +81,7 @@ pub const CONNECTED: TypedField<Opaque> = TypedField::other(
 pub const URL: TypedField<str> = TypedField::text_or_null("url", URL_MAX);
 /// User who attached it. The contract has no field for it.
 pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User]);
-/// Attachment whose upload made the file: itself, or the one it was copied from.
+/// Attachment that was uploaded with the file: this one, or the one from which it was copied.
 pub const FILE: TypedField<LinkOne> = TypedField::inline("file", &[Type::Attachment]);
 /// App that the link is connected to, in digits.
 pub const APP: TypedField<str> = TypedField::text_or_null("app", 20);

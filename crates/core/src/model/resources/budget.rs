@@ -1,4 +1,4 @@
-//! Budgets of projects, and the totals by user from which their figures follow.
+//! Budgets of projects, and the totals by user from which their figures are computed.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{
     FieldDef, FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType, rel,
@@ -85,7 +85,7 @@ pub static BUDGET: Resource = Resource {
     ..Resource::of(Type::Budget, "budget")
 };
 
-/// Minutes and rates of the users of a project, as [`crate::rules::budget_rules`] reads them.
+/// Minutes and rates of a project's users, as [`crate::rules::budget_rules`] reads them.
 pub const USER_TOTALS: TypedField<Opaque> = TypedField::json("user_totals");
 /// Budget of time of a project.
 pub const TIME_BUDGET: TypedField<LinkOne> = TypedField::inline("time_budget", &[Type::Budget]);

@@ -64,7 +64,7 @@ pub const RATE_RESOURCE: TypedField<LinkOne> = TypedField::inline("resource", &[
     .on_create()
     .listed_by(rel::RATED_USER)
     .doc("The user whose time has the rate.");
-/// Money for an hour.
+/// Price of an hour.
 pub const RATE_VALUE: TypedField<Opaque> = TypedField::json("rate")
     .compact()
     .writable()

@@ -222,8 +222,8 @@ pub const REFERABLE: &[Type] = &[Type::Task, Type::Project, Type::Portfolio, Typ
 /// Words that `input_restrictions` may have.
 pub const RESTRICTIONS: &[&str] = &["task", "project", "portfolio", "goal"];
 
-/// Declaration of custom fields. The parts of a definition stand first, the parts of a value last: where many tasks
-/// have a field, the first part is written once and copied.
+/// Declaration of custom fields. The parts of a definition come first, the parts of a value last: if many tasks have a field, the
+/// first part is written once and copied.
 pub static CUSTOM_FIELD: Resource = Resource {
     path: "custom_fields",
     noun: "custom field",
@@ -282,13 +282,13 @@ pub fn kind_of(head: &str) -> CustomFieldType {
         .unwrap_or(CustomFieldType::Text)
 }
 
-/// Returns true if its values are made, not written: formulas and automatic ids.
+/// Returns true if the server computes the values: formulas and automatic ids.
 #[must_use]
 pub fn is_computed(node: &Node) -> bool {
     node.get(IS_FORMULA) || node.get(ID_PREFIX).is_some()
 }
 
-/// Returns true if an option is one that can be chosen for a field.
+/// Returns true if an option can be chosen for a field.
 #[must_use]
 pub fn chooses(field: &Node, option: &Node) -> bool {
     option.ty == Type::EnumOption

@@ -4,7 +4,7 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Inclusion, LinkOne, NAME_MAX, Opaque, Resource, Type, TypedField};
 
-/// States of completion that a status stands for.
+/// States of completion that a status can mean.
 pub const COMPLETION_STATES: &[&str] = &["incomplete", "complete"];
 /// The subtype of tasks with a custom type.
 pub const SUBTYPE: &str = "custom";
@@ -34,7 +34,7 @@ pub static CUSTOM_TYPE: Resource = Resource {
 pub const OPTION_NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .doc("The name of the status.");
-/// State of completion that a status stands for.
+/// State of completion that a status means.
 pub const COMPLETION_STATE: TypedField<str> =
     TypedField::word("completion_state", COMPLETION_STATES, "\"incomplete\"")
         .doc("The state of completion of tasks with the status: incomplete or complete.");
@@ -65,11 +65,11 @@ pub static CUSTOM_TYPE_STATUS_OPTION: Resource = Resource {
     ..Resource::of(Type::CustomTypeStatusOption, "custom_type_status_option")
 };
 
-/// Returns the statuses of a custom type, in order, each with true if it stands for completion.
+/// Returns the statuses of a custom type, in order, each with true if it means complete.
 #[must_use]
 pub fn statuses(custom_type: &Node) -> Vec<(Gid, bool)> {
     let stored = |key: &str| custom_type.raw(key).unwrap_or("[]");
-    // A body has what the rules of custom types wrote.
+    // A body has only what the rules of custom types wrote.
     let gids: Vec<String> =
         serde_json::from_str(stored(STATUS_OPTIONS.def.name)).unwrap_or_default();
     let states: Vec<bool> = serde_json::from_str(stored(STATES.def.name)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Exports: files with everything in a workspace, or with the part of it that a user sees.
+//! Exports: files with everything in a workspace, or with the part that a user sees.
 use super::{GID, RESOURCE_TYPE, job};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};

@@ -11,7 +11,7 @@ use crate::model::registry::{
 };
 use crate::model::time::Date;
 
-/// The privacy setting of goals that are open to the workspace, or to those who see their team.
+/// The privacy setting of goals that are open to the workspace, or to everyone who sees their team.
 pub const PUBLIC: &str = "public_to_workspace";
 /// The states of a goal: those of an open one, then those of a closed one.
 pub const STATUSES: &[&str] = &[

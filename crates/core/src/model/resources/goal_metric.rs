@@ -1,5 +1,5 @@
-//! Metrics of goals: a number between a first and a last value, set by hand or computed from the progress of what supports
-//! the goal.
+//! Metrics of goals: a number between a first and a last value, set by hand or computed from the progress of the goal's
+//! supporters.
 use crate::model::decimal::Decimal;
 use crate::model::node::{Node, write_json_string};
 use crate::model::number_format::NumberFormat;
@@ -58,19 +58,19 @@ impl ProgressSource {
         Self::ALL.get(at).copied()
     }
 
-    /// Returns true if the value follows from what supports the goal.
+    /// Returns true if the value is computed from the goal's supporters.
     #[must_use]
     pub const fn is_computed(self) -> bool {
         !matches!(self, Self::Manual | Self::External)
     }
 }
 
-/// Metric of a goal, as its body keeps it.
+/// Metric of a goal, as stored in its body.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GoalMetric {
-    /// Gid of the metric, which is no node.
+    /// Gid of the metric, which is not a node.
     pub gid: String,
-    /// Number of decimals; those of the percentage where that is the unit.
+    /// Number of decimals; if the unit is a percentage, those of the percentage.
     pub precision: i64,
     /// One of [`UNITS`].
     pub unit: String,
@@ -89,7 +89,7 @@ pub struct GoalMetric {
 }
 
 impl GoalMetric {
-    /// Returns the metric of a goal, if it has one. Those of earlier versions were not rounded when they were written.
+    /// Returns the metric of a goal, if it has one. Metrics of earlier versions were not rounded when they were written.
     #[must_use]
     pub fn of(goal: &Node) -> Option<Self> {
         let metric: Self = serde_json::from_str(goal.raw(KEY)?).ok()?;
@@ -136,7 +136,7 @@ impl GoalMetric {
         self.target_number_value.minus(&self.initial_number_value)
     }
 
-    /// Returns the present value as JSON: the one that was set, or that of the progress of the supporters.
+    /// Returns the current value as JSON: the one that was set, or the one that the progress of the supporters gives.
     #[must_use]
     pub fn current(&self, progress: Option<f64>) -> String {
         if !self.progress_source.is_computed() {
@@ -149,7 +149,7 @@ impl GoalMetric {
         exact.rounded(self.format().decimals()).to_string()
     }
 
-    /// Returns the present value as text.
+    /// Returns the current value as text.
     #[must_use]
     pub fn display(&self, progress: Option<f64>) -> String {
         self.format().show(&self.current(progress))

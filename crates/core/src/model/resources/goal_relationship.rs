@@ -1,4 +1,4 @@
-//! Relationships of goals with what supports them: other goals, projects, portfolios and tasks.
+//! Relationships of goals with their supporters: other goals, projects, portfolios and tasks.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType};
 

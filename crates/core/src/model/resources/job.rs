@@ -1,9 +1,9 @@
-//! Jobs: long work that goes on after the request that started it.
+//! Jobs: long work that continues after the request that started it.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{Inclusion, LinkOne, Opaque, Resource, Type, TypedField};
 
-/// Kinds of work. A job that an earlier version started keeps the word it had, `graph_export` or `resource_export`,
-/// until it is deleted.
+/// Kinds of work. A job that an earlier version started keeps its old word, `graph_export` or `resource_export`, until it is
+/// deleted.
 pub const SUBTYPES: &[&str] = &[
     "duplicate_task",
     "duplicate_project",

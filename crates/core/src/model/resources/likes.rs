@@ -27,7 +27,7 @@ const LIKE_USER: TypedField<Opaque> = TypedField::other(
 /// Fields of a like.
 const LIKE_PARTS: &[FieldDef] = &[LIKE_GID.def, LIKE_TYPE.def, LIKE_USER.def];
 
-/// Returns the flag of the viewer's own like, which a body can change.
+/// Returns the flag of the viewer's own like, which a request body can change.
 #[must_use]
 pub const fn liked(rel: Relation) -> TypedField<bool> {
     let mut field = TypedField::flag("liked").writable();
@@ -35,7 +35,7 @@ pub const fn liked(rel: Relation) -> TypedField<bool> {
     field
 }
 
-/// Returns a flag of the viewer's own like that no body changes.
+/// Returns a flag of the viewer's own like that request bodies cannot change.
 #[must_use]
 pub const fn shown_flag(name: &'static str, rel: Relation) -> TypedField<Opaque> {
     TypedField::other(name, ValueType::Flag, FieldSource::HasViewer(rel))

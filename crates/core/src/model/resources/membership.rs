@@ -1,7 +1,7 @@
 //! Memberships: of users in workspaces and teams, of users and teams in projects and custom fields.
 //!
-//! Each is a node with a gid of its own; the edge between the two parties has that gid as its auxiliary gid, so lists
-//! and access read edges and only a get reads the node.
+//! Each is a node with a gid of its own; the edge between the two parties has that gid as its auxiliary gid. So lists and access
+//! rules read edges, and only a get reads the node.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::gid::Gid;
@@ -21,7 +21,7 @@ pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
 pub const TASK_LIST: TypedField<LinkOne> =
     TypedField::inline("user_task_list", &[Type::UserTaskList])
         .doc("The user's task list in the workspace.");
-/// False once the user was removed.
+/// False once the user has been removed.
 pub const IS_ACTIVE: TypedField<bool> = {
     let mut f = TypedField::flag("is_active")
         .doc("True while the user belongs to the workspace; false once removed.");
@@ -37,17 +37,17 @@ pub const IS_GUEST: TypedField<bool> =
 /// True if the user holds a view-only seat.
 pub const IS_VIEW_ONLY: TypedField<bool> =
     TypedField::flag("is_view_only").doc("True if the user may view but change nothing.");
-/// Days of the first out-of-office entry of the user that was not over at the last change of the entries.
+/// Days of the user's first out-of-office entry that was not over at the last change of the entries.
 pub const VACATION_DATES: TypedField<Opaque> = TypedField::other(
     "vacation_dates",
     ValueType::Json,
     FieldSource::Computed(vacation_dates),
 )
 .doc("The out-of-office range as {start_on, end_on}, or null.");
-/// Out-of-office entries of the user that are not over, as [`vacations`] reads them.
+/// Out-of-office entries of the user that are not over, in the form that [`vacations`] reads.
 pub const VACATIONS: TypedField<Opaque> = TypedField::json("vacation_dates");
 
-/// Days of an out-of-office entry, as the membership of its user keeps them.
+/// Days of an out-of-office entry, as stored in the membership of its user.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Vacation {
     /// First day.
@@ -58,11 +58,11 @@ pub struct Vacation {
     pub entry: Gid,
 }
 
-/// Returns the out-of-office entries that a membership keeps, in the order of their days.
+/// Returns the out-of-office entries in a membership, in the order of their days.
 #[must_use]
 pub fn vacations(seat: &Node) -> Vec<Vacation> {
     let raw = seat.raw(VACATIONS.def.name).unwrap_or("[]");
-    // A body has what `set_vacations` wrote.
+    // A body has only what `set_vacations` wrote.
     let stored: Vec<[String; 3]> = serde_json::from_str(raw).unwrap_or_default();
     let read = |[start_on, end_on, entry]: &[String; 3]| {
         Some(Vacation {

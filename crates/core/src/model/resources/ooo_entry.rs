@@ -12,7 +12,7 @@ pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
 pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User])
     .compact()
     .doc("The user who created the entry.");
-/// Workspace membership of the user, whose vacation dates follow from the entries; not part of the public record.
+/// Workspace membership of the user, whose vacation dates are computed from the entries; not part of the public record.
 pub const MEMBERSHIP: TypedField<LinkOne> =
     TypedField::inline("membership", &[Type::WorkspaceMembership]);
 

@@ -1,4 +1,5 @@
-//! Portfolios: lists of projects and other portfolios, with custom fields for them; and what links a project to one.
+//! Portfolios: lists of projects and other portfolios, with custom fields for them; and the settings that link a project to a
+//! portfolio.
 use super::membership::MEMBER;
 use super::project::CUSTOM_FIELDS;
 use super::status_update::CURRENT_STATUS_UPDATE;

@@ -1,4 +1,4 @@
-//! Project briefs: the page that tells what a project is about, at most one for each.
+//! Project briefs: pages that say what a project is about, at most one for each project.
 use super::{GID, PERMALINK, RESOURCE_TYPE};
 use crate::model::registry::{
     LinkOne, MentionRule, NAME_MAX, Resource, TEXT_MAX, Type, TypedField,

@@ -70,7 +70,7 @@ pub static PROJECT_TEMPLATE: Resource = Resource {
     ..Resource::of(Type::ProjectTemplate, "project_template")
 };
 
-/// Declaration of the tasks of a template. They are kept like tasks, but in no list, search or events of tasks.
+/// Declaration of the tasks of a template. They are stored like tasks, but no list, search or event of tasks includes them.
 pub static TEMPLATE_TASK: Resource = Resource {
     path: "task_template_recipes",
     noun: "recipe",
@@ -103,6 +103,6 @@ pub static TEMPLATE_TASK: Resource = Resource {
     ..Resource::of(Type::TemplateTask, "task_template_recipe")
 };
 
-/// Tags that a copy gets: other edges than those by which a tag lists its tasks.
+/// Tags that a copy gets: the edges are not those by which a tag lists its tasks.
 const TAGS: TypedField<crate::model::registry::LinkMany> =
     TypedField::edges("tags", &[Type::Tag], rel::RECIPE_TAGS, Direction::Out);

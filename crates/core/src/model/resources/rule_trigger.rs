@@ -1,4 +1,4 @@
-//! Triggers of rules: a web request runs one on a task of its project. The operator makes them.
+//! Triggers of rules: a web request runs one on a task of its project. The operator creates them.
 use super::RESOURCE_TYPE;
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};

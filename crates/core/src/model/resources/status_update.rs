@@ -1,4 +1,4 @@
-//! Status updates: reports of how an object is getting on. Those of projects have an old form, too, the project status.
+//! Status updates: reports on the progress of an object. Those of projects also have an old form, the project status.
 use super::story::{HEARTED, HEARTS, LIKED, LIKES, NUM_HEARTS, NUM_LIKES, REACTIONS};
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
@@ -30,7 +30,7 @@ pub enum StatusEffect {
     Nothing,
     /// The status type `complete` completes the object.
     Completes,
-    /// The object has a status of its own: for each status type, a word.
+    /// The object has a status of its own: a word for each status type.
     Status(&'static [(&'static str, &'static str)]),
 }
 
@@ -108,7 +108,7 @@ const STATUS_TYPES: &[&str] = &[
 /// Status type of an object that is done.
 pub const COMPLETE: &str = "complete";
 
-/// Status types with the colours that the old form has for them. The last has a colour that another one has, too.
+/// Status types with their colours in the old form. The last one shares its colour with another.
 const COLORS: &[(&str, &str)] = &[
     ("on_track", "green"),
     ("at_risk", "yellow"),
@@ -159,7 +159,7 @@ pub const CREATED_AT: TypedField<Time> =
 /// Its author.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).doc("The author.");
-/// Time of its last change: that of its creation, since nothing changes it.
+/// Time of its last change: that of its creation, since it never changes.
 pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at")
     .stored_as("created_at")
     .doc("Time of the last change, in UTC.");

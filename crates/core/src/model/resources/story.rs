@@ -32,7 +32,7 @@ pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at")
 pub const SUBTYPE: TypedField<str> = TypedField::text("resource_subtype", 64)
     .compact()
     .doc("The kind of story, named after the change it records.");
-/// Text of the comment, or a sentence for system stories, which is made when it is read.
+/// Text of the comment; for system stories, a sentence that is composed when it is read.
 pub const TEXT: TypedField<str> = TypedField::text("text", TEXT_MAX)
     .mentions(MentionRule::Story("html_text"))
     .compact()
@@ -173,7 +173,7 @@ pub const OLD_APPROVAL: TypedField<str> = TypedField::text_or_null("old_approval
 pub const NEW_APPROVAL: TypedField<str> = TypedField::text_or_null("new_approval_status", 64)
     .if_set()
     .doc("The approval status after the change.");
-/// The task this one repeats.
+/// The task that this one duplicates.
 pub const DUPLICATE_OF: TypedField<LinkOne> = TypedField::inline("duplicate_of", &[Type::Task])
     .if_set()
     .doc("The task it was marked a duplicate of.");

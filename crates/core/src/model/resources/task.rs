@@ -36,7 +36,7 @@ pub const APPROVAL_STATUS: TypedField<str> = TypedField::word_or_null("approval_
     .if_set()
     .writable()
     .doc("The state of an approval task.");
-/// Old name for the part of the assignee's list that holds it, one of a set of words.
+/// Old name for the part of the assignee's list with the task, one of a set of words.
 pub const ASSIGNEE_STATUS: TypedField<str> = TypedField::word(
     "assignee_status",
     &["today", "upcoming", "later", "new", "inbox"],
@@ -148,7 +148,7 @@ pub const ACTUAL_TIME: TypedField<i64> = TypedField::int("actual_time_minutes")
 pub const ASSIGNEE: TypedField<LinkOne> = TypedField::inline("assignee", &[Type::User])
     .writable()
     .doc("The user responsible for the task, or null.");
-/// Section of the assignee's task list that holds it.
+/// Section of the assignee's task list with the task.
 pub const ASSIGNEE_SECTION: TypedField<LinkOne> =
     TypedField::edge("assignee_section", &[Type::Section], rel::MY_TASKS)
         .opt_in()
@@ -194,7 +194,7 @@ pub const SUBTASKS: TypedField<LinkMany> =
     TypedField::edges("subtasks", &[Type::Task], rel::PARENT, Direction::In)
         .opt_in()
         .doc("The direct subtasks, in their order.");
-/// Projects that hold it.
+/// Projects that the task is in.
 pub const PROJECTS: TypedField<LinkMany> = {
     let mut f = TypedField::edges("projects", &[Type::Project], rel::SECTION, Direction::Out)
         .on_create()
@@ -227,13 +227,13 @@ const MEMBERSHIP_SECTION: TypedField<Opaque> = TypedField::other(
 .compact()
 .doc("The section of that project that holds the task.");
 const MEMBERSHIP_PARTS: &[FieldDef] = &[MEMBERSHIP_PROJECT.def, MEMBERSHIP_SECTION.def];
-/// Projects that hold it, each with the section.
+/// Projects that the task is in, each with the section.
 pub const MEMBERSHIPS: TypedField<LinkMany> =
     TypedField::items("memberships", MEMBERSHIP_PARTS, rel::SECTION)
         .on_create()
         .doc("The projects that hold the task, each with its section.");
 
-/// The address of its page, which names a project that holds it.
+/// The address of its page, which names one of its projects.
 pub const PERMALINK_URL: TypedField<Opaque> = {
     let mut f = PERMALINK;
     f.def.source = FieldSource::Permalink(Some(rel::SECTION));

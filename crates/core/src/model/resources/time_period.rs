@@ -1,9 +1,9 @@
-//! Time periods: years, halves and quarters of the calendar. They are computed from their gids and stored nowhere.
+//! Time periods: years, halves and quarters of the calendar. They are computed from their gids and never stored.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{LinkOne, Resource, Type, TypedField};
 use crate::model::time::Date;
 
-/// Words for the parts of a year, in the order of a tree: a part comes before those in it.
+/// Words for the parts of a year, in the order of a tree: each comes before its own parts.
 pub const PERIODS: &[&str] = &["FY", "H1", "Q1", "Q2", "H2", "Q3", "Q4"];
 /// First day.
 pub const START_ON: TypedField<Date> = TypedField::date("start_on").compact().doc("The first day.");
@@ -13,7 +13,7 @@ pub const END_ON: TypedField<Date> = TypedField::date("end_on").compact().doc("T
 pub const PERIOD: TypedField<str> = TypedField::word("period", PERIODS, "\"FY\"")
     .compact()
     .doc("The part of the year: the year itself, a half or a quarter.");
-/// Name for people.
+/// Display name.
 pub const DISPLAY_NAME: TypedField<str> = TypedField::text("display_name", 64)
     .compact()
     .doc("The name of the period, with its year.");

@@ -51,7 +51,7 @@ pub const RETRIES: TypedField<i64> = TypedField::int("delivery_retry_count")
 /// Time of the next attempt after a failure.
 pub const NEXT_ATTEMPT: TypedField<Time> = TypedField::time("next_attempt_after")
     .doc("While delivery fails: time of the next attempt, in UTC.");
-/// Time at which the webhook is deleted if deliveries go on to fail.
+/// Time at which the webhook is deleted if deliveries keep failing.
 pub const DELETION: TypedField<Time> = TypedField::time("failure_deletion_timestamp").doc(
     "While delivery fails: time at which the webhook is deleted unless a delivery \
              succeeds before, in UTC.",

@@ -42,7 +42,7 @@ fn times_are_read() {
         ("1970-01-01T00:01Z", 60_000),
         ("1970-01-01T02:01+02:00", 60_000),
         ("1970-01-02", DAY_MILLIS),
-        // The + of a zone that was not encoded in a query.
+        // A zone whose + was not encoded in the query.
         ("1970-01-01T02:00:00 02:00", 0),
         ("1970-01-01T02:00:00.5 0200", 500),
         ("1970-01-01 02:00 02:00", 0),
@@ -194,7 +194,7 @@ proptest! {
 
     #[test]
     fn a_time_without_a_zone_is_read_as_jiff_reads_one_of_utc(time in times(), cut in 16_usize..=23, blank in any::<bool>()) {
-        // Seconds and fraction are whole or left out.
+        // Cut only before or after the seconds and the fraction.
         let cut = if cut < 19 { 16 } else if cut < 21 { 19 } else { cut };
         let text = time.to_string().chars().take(cut).collect::<String>();
         let text = if blank { text.replace('T', " ") } else { text };

@@ -13,7 +13,7 @@ const BELOW: &str = "subtasks";
 /// Returns the rich texts in a recipe, which is stored as JSON; none if it can't be read.
 pub(super) fn texts(recipe: &str) -> Vec<String> {
     let mut texts = Vec::new();
-    // Nothing is written: what can't be read has no texts.
+    // Nothing is written: a recipe that can't be read has no texts.
     let _unchanged = rewritten(recipe, &mut |html| {
         texts.push(html.to_owned());
         None
@@ -21,13 +21,13 @@ pub(super) fn texts(recipe: &str) -> Vec<String> {
     texts
 }
 
-/// Returns a recipe with the rich texts that `read` returns in place of its own, and their plain forms. Texts for which
-/// `read` returns `None` stay, and so does all else, with each digit of a number.
+/// Returns a recipe whose rich texts, and their plain forms, are replaced by those that `read` returns. Texts for which `read`
+/// returns `None` stay, and so does everything else, with each digit of a number.
 pub(super) fn with_texts(recipe: &str, read: &mut dyn FnMut(&str) -> Option<RichText>) -> String {
     rewritten(recipe, read).unwrap_or_else(|_| "null".to_owned())
 }
 
-/// Returns the part of a recipe about a task with other rich texts; what is no task stays.
+/// Returns the part of a recipe about a task with other rich texts; other values stay.
 fn rewritten(
     part: &str,
     read: &mut dyn FnMut(&str) -> Option<RichText>,

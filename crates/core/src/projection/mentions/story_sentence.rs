@@ -1,4 +1,4 @@
-//! The sentences of system stories, from what the stories keep: a subtype, gids and values.
+//! The sentences of system stories, from the stored parts of the stories: a subtype, gids and values.
 use crate::model::custom_field_values;
 use crate::model::custom_field_values::DisplayFormat;
 use crate::model::gid::Gid;
@@ -78,7 +78,7 @@ const FIXED: &[(&str, &str)] = &[
     ("marked_incomplete", "marked this task incomplete"),
 ];
 
-/// The end of the subtypes of changed custom fields, behind the field's type.
+/// Suffix of the subtypes of changed custom fields, after the field's type.
 const VALUE: &str = "_custom_field_changed";
 
 /// Returns the objects that the sentence of a story names.
@@ -143,7 +143,7 @@ fn called(view: &ReadView, gid: Option<Gid>, noun: &str) -> String {
     }
 }
 
-/// Returns the sentence of a changed date of the task.
+/// Returns the sentence about a changed date of the task.
 fn moved(node: &Node, part: &str, noun: &str) -> String {
     let dates = node.raw(key(&story::NEW_DATES)).unwrap_or_default();
     let day = members(dates).find(|(name, _)| *name == part);
@@ -153,12 +153,12 @@ fn moved(node: &Node, part: &str, noun: &str) -> String {
     }
 }
 
-/// Returns the sentence of a changed value of a custom field.
+/// Returns the sentence about a changed value of a custom field.
 fn changed(node: &Node, kind: CustomFieldType, view: &ReadView) -> String {
     let gid = node.get(story::CUSTOM_FIELD);
     let name = called(view, gid, "custom field");
     let Some(field) = gid.and_then(|gid| view.visible(gid)) else {
-        // The sentence must not even show if the field has a value now.
+        // The sentence must not even reveal whether the field has a value now.
         return format!("changed {name}");
     };
     let Some(value) = value(node, kind) else {
@@ -178,14 +178,14 @@ fn changed(node: &Node, kind: CustomFieldType, view: &ReadView) -> String {
     }
 }
 
-/// Returns true if a story without a value means that the value was cleared. Earlier versions kept references in the
-/// stored sentence alone.
+/// Returns true if a story without a value means that the value was cleared. Earlier versions stored references only in the
+/// sentence.
 fn is_cleared(node: &Node, kind: CustomFieldType) -> bool {
     let text = node.raw(key(&story::TEXT)).map(decode_json_string);
     kind != CustomFieldType::Reference || text.is_none_or(|text| text.starts_with("cleared "))
 }
 
-/// Returns the value after the change, in the form in which tasks store it.
+/// Returns the value after the change, in the stored form of tasks.
 fn value(node: &Node, kind: CustomFieldType) -> Option<Cow<'_, str>> {
     let key = match kind {
         CustomFieldType::Text => key(&story::NEW_TEXT),

@@ -8,7 +8,7 @@ use crate::plan::{LinkPlan, Plan, PlanStep};
 use crate::storage::custom_field_view::{self, CustomFieldValue};
 use workgraph_richtext as rich_text;
 
-/// Data that the values of one custom field have in common.
+/// Data shared by the values of one custom field.
 #[derive(Debug)]
 pub(super) struct RenderedDefinition {
     look: DisplayFormat,

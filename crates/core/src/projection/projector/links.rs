@@ -74,7 +74,7 @@ impl<'a> Projector<'a> {
         self.visible(gid).filter(|node| is_one_of(node, types))
     }
 
-    /// Writes a linked node in the form that the plan says.
+    /// Writes a linked node in the form that the plan requires.
     fn linked(&mut self, node: &Node, step: &PlanStep) {
         match &step.link_plan {
             LinkPlan::ReferenceOnly => {
@@ -93,7 +93,7 @@ impl<'a> Projector<'a> {
         self.tally.links = self.tally.links.saturating_add(1);
     }
 
-    /// Writes a linked record, or copies the bytes that were written for it before.
+    /// Writes a linked record, or copies the bytes that were already written for it.
     fn repeated(&mut self, node: &Node, plan: &Plan) {
         #[cfg(test)]
         self.forget_if_plain();

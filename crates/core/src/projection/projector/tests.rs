@@ -1,5 +1,5 @@
-//! Laws of projection over random graphs and random plans, cycles and all types included, with flawed projectors that
-//! break them.
+//! Laws of projection over random graphs and random plans, with cycles and all types, and with flawed projectors that break the
+//! laws.
 use super::*;
 use crate::access::{Level, Viewer};
 use crate::model::registry::{CustomFieldType, FieldDef, Relation, Type, rel};
@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// Variant of a projector in a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
-    /// It copies nothing: a record that comes again is written again. Copying is compared with this model.
+    /// It copies nothing: a record that appears again is written again. Copying is compared with this model.
     Plain,
-    /// Flawed: it copies without a check of the budget.
+    /// Flawed: it copies without checking the budget.
     Unchecked,
     /// Flawed: it does not count the links in a copy.
     Uncounted,
@@ -27,11 +27,11 @@ impl Projector<'_> {
         }
     }
 
-    /// Copies with the flaw of the variant; returns true if the variant has such a flaw.
+    /// Copies with the variant's flaw; returns true if the variant has one.
     pub(super) fn copied_carelessly(&mut self, part: OutputSpan) -> bool {
         let bytes = part.start..part.end;
         let flawed = match self.way {
-            // This many bytes are enough to be noticed.
+            // This many bytes are enough to be detected.
             Some(Way::Unchecked) => self.out.len() < 1 << 22,
             Some(Way::Uncounted) => self.fits(bytes.len()),
             Some(Way::Plain) | None => false,
@@ -145,7 +145,7 @@ fn node(random: &mut Random, ty: Type, gid: Gid) -> Node {
     }
 }
 
-/// Returns a graph of some nodes of each type, all linked at random.
+/// Returns a graph with some nodes of each type, all linked at random.
 fn graph(random: &mut Random) -> ReadView {
     let viewer = of_type(Type::User)[0];
     let mut view = ReadView::new(Arc::new(Viewer::without_memberships(viewer)), 1);
@@ -215,7 +215,7 @@ fn linked(random: &mut Random, mut view: ReadView, ty: Type, gid: Gid) -> ReadVi
     view.with_links(gid, out)
 }
 
-/// Returns a random path from a type, which goes on along links as long as it may.
+/// Returns a random path from a type, which continues along links as long as possible.
 fn path(random: &mut Random, mut ty: Type) -> String {
     let mut names = Vec::new();
     while names.len() < DEPTH_MAX {
@@ -254,7 +254,7 @@ fn projected(view: &ReadView, gids: &[Gid], plan: &Plan, budget: usize, way: Opt
     (projector.out.len() - 5, projector.finish())
 }
 
-/// Most bytes that a computed field, a text or the name of a value writes at once here.
+/// Most bytes that a computed field, a text or the name of a value writes at once in this test.
 const SLACK: usize = 4_096;
 
 /// Returns the first law that does not hold as an error.
@@ -314,7 +314,7 @@ fn flawed_projectors_break_the_laws() {
     }
 }
 
-/// Checks tasks of which each waits for all, so that every step of a path multiplies.
+/// Checks tasks that all wait for each other, so that every step of a path multiplies.
 #[test]
 fn a_path_through_a_thicket_ends_at_its_budget() {
     let tasks: Vec<Gid> = (1..=30).filter_map(Gid::new).collect();

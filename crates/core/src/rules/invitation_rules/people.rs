@@ -1,5 +1,5 @@
-//! Values of people fields that name the invited user of an answered invitation: the person
-//! replaces it, or it is removed.
+//! Values of people fields that name the invited user of an answered invitation: the person replaces that user, or the user is
+//! removed.
 use super::{Invitation, OBJECTS};
 use crate::model::custom_field_values;
 use crate::model::draft::Draft;
@@ -13,11 +13,10 @@ use crate::search::{Clause, Search, SearchEffort, SearchQuery, SortOrder, ValueP
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListSource, PageQuery, ReadQuery, ReadView};
 
-/// Greatest number of custom fields that are looked through at once.
+/// Most custom fields that are checked at once.
 const FIELDS: usize = 100;
 
-/// Returns the read query of some custom fields of the workspace: the first ones, or those after a
-/// page's last.
+/// Returns the read query for some custom fields of the workspace: the first ones, or those after the last one of a page.
 #[must_use]
 pub fn some_fields(it: &Invitation, after: Option<Vec<i64>>) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
@@ -30,7 +29,7 @@ pub fn some_fields(it: &Invitation, after: Option<Vec<i64>>) -> ReadQuery {
     want
 }
 
-/// Returns the custom fields that were found and whose values name people.
+/// Returns the custom fields of the result whose values name people.
 #[must_use]
 pub fn people_fields(found: &ReadView) -> Vec<Gid> {
     let is_of_people = |gid: &Gid| {
@@ -41,10 +40,10 @@ pub fn people_fields(found: &ReadView) -> Vec<Gid> {
     fields.filter(is_of_people).collect()
 }
 
-/// Types of the objects that have values of custom fields.
+/// Types of objects with custom field values.
 const VALUED: [Type; 4] = [Type::Task, Type::Project, Type::Portfolio, Type::Goal];
 
-/// Returns the read query of some objects in which values of these fields name the invited user.
+/// Returns the read query for some objects whose values of these fields name the invited user.
 #[must_use]
 pub fn naming(it: &Invitation, fields: &[Gid]) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
@@ -71,15 +70,15 @@ pub fn naming(it: &Invitation, fields: &[Gid]) -> ReadQuery {
     want
 }
 
-/// Returns the read query of the full nodes that [`naming`] found, so that they can be written.
+/// Returns the read query for the full nodes that [`naming`] found, so that they can be written.
 #[must_use]
 pub fn naming_in_full(it: &Invitation, fields: &[Gid], found: &ReadView) -> ReadQuery {
     let all = fields.iter().chain(&found.rows.gids);
     all.fold(ReadQuery::of(it.reader()), |want, gid| want.node(*gid))
 }
 
-/// Replaces the invited user by the heir in values of these fields, or removes it if there is no
-/// heir; returns true if there was any.
+/// Replaces the invited user by the heir in values of these fields, or removes the user without an heir; returns true if there
+/// were any.
 pub fn pass_on(
     work: &mut ChangeBuilder<'_>,
     it: &Invitation,

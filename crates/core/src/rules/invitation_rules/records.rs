@@ -1,5 +1,5 @@
-//! Records that name the invited user of an answered invitation, as rates, allocations and days out of office do: the
-//! person replaces it; without an heir, or where the person has a record of that kind already, the record is removed.
+//! Records that name the invited user of an answered invitation, such as rates, allocations and days out of office. The person
+//! replaces that user; without an heir, or if the person already has a record of that kind, the record is removed.
 use super::{Invitation, OBJECTS};
 use crate::model::decimal::Decimal;
 use crate::model::draft::Draft;
@@ -14,10 +14,10 @@ use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{LinkSelector, NodeRef, ReadQuery, ReadView, alias};
 use std::collections::BTreeMap;
 
-/// Greatest number of records of one kind that are moved in one commit.
+/// Most records of one kind that are moved in one commit.
 const RECORDS: usize = OBJECTS / 2;
 
-/// A field that names a user who lists the records.
+/// A field that names a user, who lists the records.
 #[derive(Clone, Copy)]
 pub(super) struct NamingField {
     pub(super) ty: Type,
@@ -26,8 +26,8 @@ pub(super) struct NamingField {
     key: &'static str,
 }
 
-/// Returns the fields of all types that a request fills with any user of the workspace, and whose records the user
-/// lists. Fields that are set by the server name the user of the request, who is no invited user.
+/// Returns the fields of all types in which a request may name any user of the workspace, who then lists the records. Fields that
+/// the server sets name the user of the request, who is never an invited user.
 pub(super) fn naming_fields() -> impl Iterator<Item = NamingField> {
     let fields = ALL
         .iter()
@@ -43,7 +43,7 @@ pub(super) fn naming_fields() -> impl Iterator<Item = NamingField> {
     })
 }
 
-/// Returns the read query of some records that name the invited user.
+/// Returns the read query for some records that name the invited user.
 #[must_use]
 pub fn listed(it: &Invitation) -> ReadQuery {
     let want = ReadQuery::of(it.reader()).node(it.invited);
@@ -52,7 +52,7 @@ pub fn listed(it: &Invitation) -> ReadQuery {
     })
 }
 
-/// Returns the read query of the full records that [`listed`] found, and of what follows from them.
+/// Returns the read query for the full records that [`listed`] found, and for the data that depends on them.
 #[must_use]
 pub fn listed_in_full(it: &Invitation, found: &ReadView) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
@@ -72,7 +72,7 @@ pub fn listed_in_full(it: &Invitation, found: &ReadView) -> ReadQuery {
     want
 }
 
-/// Returns the read query of what the person has already, beside the records of a view of [`listed_in_full`].
+/// Returns the read query for the person's own records of the same kinds as those in a view of [`listed_in_full`].
 #[must_use]
 pub fn kept_by_person(it: &Invitation, full: &ReadView) -> ReadQuery {
     let seat = LinkSelector::Aux(rel::WORKSPACES, it.workspace);
@@ -91,7 +91,7 @@ pub fn kept_by_person(it: &Invitation, full: &ReadView) -> ReadQuery {
     want
 }
 
-/// Returns the records of a view of [`listed_in_full`], each with its field.
+/// Returns the records in a view of [`listed_in_full`], each with its field.
 fn records(full: &ReadView) -> impl Iterator<Item = (&Node, NamingField)> {
     let named = full.resolved_refs.iter().filter_map(|(name, gid)| {
         let node = full.node((*gid)?)?;
@@ -106,7 +106,7 @@ fn rate_of(user: Gid, rate: &Node) -> NodeRef {
     NodeRef::Alias(alias::rate(project, user))
 }
 
-/// Returns the person's week with the days of another week.
+/// Returns the person's week with the same days as another week.
 fn week_of(it: &Invitation, week: &Node) -> Option<WeekRef> {
     let monday = week.get(timesheet::START_DATE)?;
     WeekRef::of(it.person.into(), it.workspace.into(), monday)
@@ -118,15 +118,15 @@ enum TotalsChange {
     Rate(Gid, Option<Decimal>),
 }
 
-/// Changes that several records make at one node.
+/// Changes of several records at the same nodes.
 #[derive(Default)]
 struct Sums {
     totals: BTreeMap<Gid, Vec<TotalsChange>>,
     vacations: Vec<(Gid, EntryDays)>,
 }
 
-/// Puts the heir into the records of a view of [`listed_in_full`], or removes those that do not become the heir's;
-/// returns true if there was any. `kept` is the view of [`kept_by_person`].
+/// Assigns the records in a view of [`listed_in_full`] to the heir, or removes those that the heir cannot take; returns true if
+/// there were any. `kept` is the view of [`kept_by_person`].
 pub fn pass_on(
     work: &mut ChangeBuilder<'_>,
     it: &Invitation,
@@ -164,7 +164,7 @@ pub fn pass_on(
     any
 }
 
-/// Returns true if the person has a record of the kind already, of which a user has one at most.
+/// Returns true if the person already has a record of a kind of which a user has at most one.
 fn is_taken(work: &mut ChangeBuilder<'_>, it: &Invitation, record: &Node, kept: &ReadView) -> bool {
     match record.ty {
         Type::Rate => kept.resolve(&rate_of(it.person, record)).is_some(),
@@ -182,7 +182,7 @@ fn kept_seat<'v>(it: &Invitation, kept: &'v ReadView) -> Option<&'v Node> {
     kept.node(edge.aux?)
 }
 
-/// Carries out what follows from a record that becomes the heir's, or ends.
+/// Applies the consequences of a record that is assigned to the heir or removed.
 fn follow_up(
     work: &mut ChangeBuilder<'_>,
     it: &Invitation,
@@ -247,7 +247,7 @@ fn follow_up(
 fn write_sums(work: &mut ChangeBuilder<'_>, sums: Sums, full: &ReadView, seat: Option<&Node>) {
     for (project, changes) in sums.totals {
         let Some(project) = full.node(project) else {
-            // The totals ended with the project.
+            // The totals were removed with the project.
             continue;
         };
         let mut totals = ProjectTotals::read(work, full, project);
@@ -270,8 +270,8 @@ mod tests {
     use super::*;
     use crate::model::registry::Direction;
 
-    /// Fields that name the user of the request that set them, who is no invited user; and those of the past and of
-    /// recipes, where the heir is read in the place of an invited user. Values of people fields have their own rules.
+    /// Fields that name the user of the request that set them, who is never an invited user, and fields of the past and of
+    /// recipes, in which the heir is read instead of an invited user. Values of people fields have their own rules.
     const NOT_MOVED: &[(Type, &str)] = &[
         (Type::Project, "completed_by"),
         (Type::Task, "created_by"),
@@ -305,7 +305,7 @@ mod tests {
         (Type::Reaction, "user"),
     ];
 
-    /// Fields of the membership and the task list that pass to the person as the answer is given.
+    /// Fields of the membership and the task list, which the person gets with the answer.
     const OF_THE_SEAT: &[(Type, &str)] = &[
         (Type::WorkspaceMembership, "user"),
         (Type::UserTaskList, "owner"),
@@ -344,7 +344,7 @@ mod tests {
             || OF_THE_SEAT.contains(&(ty, def.name))
     }
 
-    /// S901. A new field must be moved, or be named here with those that only name the user of a request.
+    /// S901. A new field must either be moved or be listed here, with those that only name the user of a request.
     #[test]
     fn every_field_that_names_a_user_is_moved_to_the_person_or_needs_not() {
         let mut left: Vec<(Type, &str)> = Vec::new();

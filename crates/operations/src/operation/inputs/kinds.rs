@@ -167,7 +167,7 @@ fn read_gids(
 }
 
 impl Input<String> {
-    /// Returns an input for a text in the body, of at most so many characters.
+    /// Returns an input for a text in the body, of at most this many characters.
     #[must_use]
     pub const fn text(name: &'static str, max: u32, doc: &'static str) -> Self {
         Self::parsed(
@@ -244,7 +244,7 @@ fn read_whole(
         .ok_or_else(|| outside(input, "whole number", (least, most), value))
 }
 
-/// Returns the error of a value that is no number between two bounds.
+/// Returns the error of a value that is not a number between two bounds.
 fn outside(input: &InputDef, noun: &str, (least, most): (i64, i64), value: &Value) -> DomainError {
     let shown = validate::shown(value);
     let reason = format_args!("Not a {noun} from {least} to {most}: {shown}");
@@ -371,10 +371,10 @@ fn read_words(
     words.collect::<Result<_, _>>().map(Some)
 }
 
-/// Returns the word of an input's type that a text is.
+/// Returns the word of an input's type that a text equals.
 ///
 /// # Errors
-/// Fails when it is none of them; the error names all.
+/// Fails if it equals none of them; the error names all.
 pub fn one_of(input: &InputDef, text: &str) -> Result<&'static str, DomainError> {
     let words = match input.ty {
         InputType::Word(words) | InputType::Words(words) => words,
@@ -430,7 +430,7 @@ fn read_record(
 }
 
 impl Input<CheckedInputs> {
-    /// Returns the input for the fields of a record that is created. These fields must be there.
+    /// Returns the input for the fields of a record that is created. These fields are required.
     #[must_use]
     pub const fn new_record(
         ty: Type,
@@ -450,8 +450,7 @@ impl Input<CheckedInputs> {
 }
 
 impl Input<RecordUpdate> {
-    /// Returns the input for the fields of a record that is changed, where fields that are never changed may repeat
-    /// their value.
+    /// Returns the input for the fields of a record that is changed; fields that never change may repeat their value.
     #[must_use]
     pub const fn updated_record(ty: Type, doc: &'static str) -> Self {
         let ty = record(ty, false, &[]);
@@ -466,7 +465,7 @@ impl Input<RecordUpdate> {
 }
 
 impl InputReader<'_> {
-    /// Returns the value of an input that must be there, with its error deferred.
+    /// Returns the value of a required input, with its error deferred.
     pub fn deferred<T>(&self, input: &'static Input<T>) -> Deferred<T> {
         Deferred::new(self.required(input))
     }
@@ -479,7 +478,7 @@ impl InputReader<'_> {
     /// Returns the node that a path parameter names.
     ///
     /// # Errors
-    /// Fails when the path does not have the parameter, or it is malformed.
+    /// Fails if the path does not have the parameter, or it is malformed.
     pub fn node_of_path(&self, input: &'static InputDef) -> Result<Named<NodeRef>, DomainError> {
         let node = if input.types() == [Type::User] {
             read_user(input, self)?

@@ -37,7 +37,7 @@ pub const TEAM_MEMBERSHIP: Input<Named<Gid>> = gid(
 );
 /// The project.
 pub const PROJECT: Input<Named<Gid>> = gid("project_gid", &[Type::Project], "The project.");
-/// The project, or a user's task list in place of one.
+/// The project, or a user's task list instead.
 pub const PROJECT_OR_TASK_LIST: Input<Named<Gid>> = gid(
     "project_gid",
     &[Type::Project, Type::UserTaskList],
@@ -210,7 +210,7 @@ pub const GOAL_RELATIONSHIP: Input<Named<Gid>> = gid(
     "The relationship of a goal with what supports it.",
 );
 
-/// A path parameter as a type: operations that work alike on nodes of several types have it as a type parameter.
+/// A path parameter as a type: operations that work alike on nodes of several types take it as a type parameter.
 pub trait PathNode: Send + Sync + 'static {
     /// The parameter.
     const INPUT: &'static Input<Named<Gid>>;
@@ -222,7 +222,7 @@ pub struct PathTask;
 /// The project of a path.
 #[derive(Debug)]
 pub struct PathProject;
-/// The project of a path, or a user's task list in place of one.
+/// The project of a path, or a user's task list instead.
 #[derive(Debug)]
 pub struct PathProjectOrTaskList;
 /// The portfolio of a path.
@@ -248,7 +248,7 @@ impl PathNode for PathGoal {
     const INPUT: &'static Input<Named<Gid>> = &GOAL;
 }
 
-/// The parameters of rows whose handler works on the node of the path.
+/// The parameters of rows whose handler works on the node in the path.
 const NODES: &[&InputDef] = &[
     &USER.def,
     &WORKSPACE.def,
@@ -297,8 +297,7 @@ const NODES: &[&InputDef] = &[
 /// Returns the declaration of the first parameter in a path.
 ///
 /// # Panics
-/// Panics when the path has no parameter, or its parameter is not declared. Rows are constants, so this is an error of
-/// the compiler.
+/// Panics if the path has no parameter, or its parameter is not declared. Rows are constants, so the compiler reports this.
 pub(crate) const fn of(path: &str) -> &'static InputDef {
     declared(after_brace(path.as_bytes()), NODES)
 }
@@ -315,7 +314,7 @@ const fn after_brace(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the declaration with the name at the start of this part of a path, before a closing brace.
+/// Returns the declaration whose name is at the start of this part of a path, before a closing brace.
 #[expect(
     clippy::panic,
     reason = "rows are constants: the compiler evaluates this"

@@ -11,14 +11,14 @@ use workgraph_wire::QueryParams;
 /// Names and values of path parameters, in path order.
 pub type PathParameters = [(&'static str, String)];
 
-/// A file that came with a request and is stored, but belongs to no node yet.
+/// A file that was uploaded with a request and is stored, but belongs to no node yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadedFile {
-    /// The gid under which it is stored, for the attachment that it becomes.
+    /// The gid under which it is stored, and which the attachment will have.
     pub gid: Gid,
-    /// The name that the client gave it, if it gave one.
+    /// The name from the client, if there is one.
     pub name: Option<String>,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct RawInputs<'a> {
 /// Parses a gid. `field` is the name for errors.
 ///
 /// # Errors
-/// Fails when the text is not a gid.
+/// Fails if the text is not a gid.
 pub fn parse_gid(field: &str, text: &str) -> Result<Gid, DomainError> {
     Gid::parse(text).ok_or_else(|| {
         DomainError::field(field, format_args!("Not a recognized ID: {}", clip(text)))
@@ -52,7 +52,7 @@ pub fn parse_gid(field: &str, text: &str) -> Result<Gid, DomainError> {
 /// Parses a user given as gid, e-mail address or `me`. `field` is the name for errors, `me` the caller.
 ///
 /// # Errors
-/// Fails when it is none of these.
+/// Fails if it is none of these.
 pub fn parse_user_ref(field: &str, text: &str, me: Gid) -> Result<NodeRef, DomainError> {
     if text == "me" {
         return Ok(NodeRef::Gid(me));

@@ -1,4 +1,4 @@
-//! The reader of inputs: what a struct of inputs asks for its values.
+//! The reader of inputs, from which a struct of inputs gets its values.
 use super::{Input, InputDef, InputPlace, RawInputs, UploadedFile, parse_user_ref};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ impl<'a> InputReader<'a> {
         }
     }
 
-    /// Returns a reader that also records each input that it is asked for.
+    /// Returns a reader that also records each input that is read.
     #[must_use]
     pub const fn recording(
         raw: &'a RawInputs<'a>,
@@ -39,30 +39,30 @@ impl<'a> InputReader<'a> {
     /// Returns the value of an input, or `None` if the request does not have it.
     ///
     /// # Errors
-    /// Fails when the value is malformed.
+    /// Fails if the value is malformed.
     pub fn optional<T>(&self, input: &'static Input<T>) -> Result<Option<T>, DomainError> {
         self.record(&input.def);
         (input.parse)(&input.def, self)
     }
 
-    /// Returns the value of an input that must be there.
+    /// Returns the value of a required input.
     ///
     /// # Errors
-    /// Fails when the value is missing or malformed.
+    /// Fails if the value is missing or malformed.
     pub fn required<T>(&self, input: &'static Input<T>) -> Result<T, DomainError> {
         self.optional(input)?
             .ok_or_else(|| DomainError::missing(input.def.name))
     }
 
-    /// Returns the value of an input, or the default of its type, as an empty list, if the request does not have it.
+    /// Returns the value of an input, or the default of its type, such as an empty list, if the request does not have it.
     ///
     /// # Errors
-    /// Fails when the value is malformed.
+    /// Fails if the value is malformed.
     pub fn or_default<T: Default>(&self, input: &'static Input<T>) -> Result<T, DomainError> {
         Ok(self.optional(input)?.unwrap_or_default())
     }
 
-    /// Notes that an input was asked for.
+    /// Records that an input was read.
     pub(crate) fn record(&self, input: &'static InputDef) {
         if let Some(requested) = self.requested {
             requested.borrow_mut().push(input);
@@ -79,7 +79,7 @@ impl<'a> InputReader<'a> {
     /// Returns the text of a query parameter.
     ///
     /// # Errors
-    /// Fails when it is given twice.
+    /// Fails if it is given twice.
     pub(crate) fn query_text(&self, input: &InputDef) -> Result<Option<&'a str>, DomainError> {
         self.parameter(input.name)
     }
@@ -90,10 +90,10 @@ impl<'a> InputReader<'a> {
         text.map_err(|e| DomainError::invalid(e.to_string()))
     }
 
-    /// Returns the text of a query parameter of a table, whose entries have no parser of their own.
+    /// Returns the text of a query parameter from a table whose entries have no parser of their own.
     ///
     /// # Errors
-    /// Fails when it is given twice.
+    /// Fails if it is given twice.
     pub(crate) fn table_text(
         &self,
         input: &'static InputDef,
@@ -102,7 +102,7 @@ impl<'a> InputReader<'a> {
         self.query_text(input)
     }
 
-    /// Returns the items of a query parameter that is a list, with commas between; one that is given again adds its own.
+    /// Returns the comma-separated items of a query parameter that is a list; repeated parameters add their items.
     pub(crate) fn table_list(&self, input: &'static InputDef) -> Option<Cow<'a, str>> {
         self.record(input);
         let mut texts = self.raw.query.all(input.name);
@@ -112,11 +112,11 @@ impl<'a> InputReader<'a> {
         }))
     }
 
-    /// Parses a user that a query names, as [`user`](Self::user) does. In an address that a client sent as it is, `+` has
-    /// become a blank; no address has one.
+    /// Parses a user in a query, as [`user`](Self::user) does. In an address that the client did not encode, `+` has become a
+    /// blank; no address contains one.
     ///
     /// # Errors
-    /// Fails when it is none of these.
+    /// Fails if it is none of these.
     pub(crate) fn query_user(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
         let text = text.trim();
         match text.split_once('@') {
@@ -133,12 +133,12 @@ impl<'a> InputReader<'a> {
     /// Checks that a query parameter of a family is given once.
     ///
     /// # Errors
-    /// Fails when it is given twice.
+    /// Fails if it is given twice.
     pub(crate) fn require_once(&self, parameter: &str) -> Result<(), DomainError> {
         self.parameter(parameter).map(drop)
     }
 
-    /// Returns true if the request asks for a further page.
+    /// Returns true if the request is for a further page.
     pub(crate) fn has_offset(&self) -> bool {
         self.query_pairs().any(|(name, _)| name == "offset")
     }
@@ -167,7 +167,7 @@ impl<'a> InputReader<'a> {
     /// Returns the instant in a query parameter. `now` is the first instant at which nothing has happened yet.
     ///
     /// # Errors
-    /// Fails when it is given twice, or not an instant.
+    /// Fails if it is given twice, or is not an instant.
     pub(crate) fn query_time(&self, input: &InputDef) -> Result<Option<Time>, DomainError> {
         match self.query_text(input)? {
             None => Ok(None),
@@ -183,7 +183,7 @@ impl<'a> InputReader<'a> {
     /// Returns the day in a query parameter.
     ///
     /// # Errors
-    /// Fails when it is given twice, or not a day.
+    /// Fails if it is given twice, or is not a day.
     pub(crate) fn query_day(&self, input: &InputDef) -> Result<Option<Date>, DomainError> {
         let day = self.query_text(input)?.map(Date::parse);
         day.transpose()
@@ -193,7 +193,7 @@ impl<'a> InputReader<'a> {
     /// Returns a flag in a query parameter.
     ///
     /// # Errors
-    /// Fails when it is given twice, or neither true nor false.
+    /// Fails if it is given twice, or is neither true nor false.
     pub(crate) fn query_flag(&self, input: &InputDef) -> Result<Option<bool>, DomainError> {
         let flag = self.raw.query.flag(input.name);
         flag.map_err(|e| DomainError::invalid(e.to_string()))
@@ -202,13 +202,12 @@ impl<'a> InputReader<'a> {
     /// Parses a user given as gid, e-mail address or `me`. `field` is the name for errors.
     ///
     /// # Errors
-    /// Fails when it is none of these.
+    /// Fails if it is none of these.
     pub(crate) fn user(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
         parse_user_ref(field, text, self.raw.me)
     }
 
-    /// Returns the declaration under which an input stands in this request: its own, or that of the path parameter that
-    /// replaces it.
+    /// Returns the declaration of an input in this request: its own, or that of the path parameter that replaces it.
     pub(crate) fn place_of(&self, input: &'static InputDef) -> &'static InputDef {
         let mut paths = std::iter::successors(input.path_alternative, |path| path.path_alternative);
         paths
@@ -219,7 +218,7 @@ impl<'a> InputReader<'a> {
     /// Returns the text of an input in the path or query.
     ///
     /// # Errors
-    /// Fails when a query parameter is given twice.
+    /// Fails if a query parameter is given twice.
     pub(crate) fn text(&self, input: &InputDef) -> Result<Option<&'a str>, DomainError> {
         match input.place {
             InputPlace::Path => Ok(self.path_text(input)),

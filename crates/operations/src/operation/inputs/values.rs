@@ -12,7 +12,7 @@ use workgraph_core::model::validate;
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::storage::{NodeRef, ReadQuery, ReadView};
 
-/// Reference to a node, with the declaration of the input that has it.
+/// Reference to a node, with the declaration of its input.
 #[derive(Clone, Debug)]
 pub struct Named<R> {
     /// The declaration.
@@ -29,7 +29,7 @@ impl<R: Clone + Into<NodeRef>> Named<R> {
     }
 }
 
-/// Value whose error is reported only where the decision takes it, after the checks of access.
+/// Value whose error is reported only when the decision takes it, after the checks of access.
 #[derive(Clone, Debug)]
 pub struct Deferred<T>(Result<T, DomainError>);
 
@@ -43,13 +43,13 @@ impl<T> Deferred<T> {
     /// Returns the value.
     ///
     /// # Errors
-    /// Fails when the input was malformed or missing.
+    /// Fails if the input was malformed or missing.
     pub fn get(&self) -> Result<&T, DomainError> {
         self.0.as_ref().map_err(Clone::clone)
     }
 }
 
-/// Returns true if an update of a record refuses this value for the field, unless it is the present one.
+/// Returns true if an update of a record refuses this value for the field, unless it is the current one.
 fn is_fixed(def: &FieldDef, value: &Value) -> bool {
     match def.write {
         Writability::OnCreate | Writability::Refused | Writability::Current => true,
@@ -92,7 +92,7 @@ impl RecordUpdate {
         }
     }
 
-    /// Adds the links of the fields that the update does not write, so that the body can be compared with them.
+    /// Adds the links of the fields that the update does not write, for comparison with the body.
     #[must_use]
     pub fn with_unchanged(&self, on: &NodeRef, mut query: ReadQuery) -> ReadQuery {
         for (def, _) in &self.fixed {
@@ -106,16 +106,16 @@ impl RecordUpdate {
     /// Returns the fields that the update writes.
     ///
     /// # Errors
-    /// Fails when a value is not valid for its field.
+    /// Fails if a value is not valid for its field.
     pub fn written(&self) -> Result<&CheckedInputs, DomainError> {
         self.written.get()
     }
 
-    /// Returns the fields that the update writes, after a check of those that it does not write.
+    /// Returns the fields that the update writes, after checking those that it does not write.
     ///
     /// # Errors
-    /// Fails when a value is not valid for its field, or a field that the update does not write has another value than
-    /// the current one.
+    /// Fails if a value is not valid for its field, or a field that the update does not write has a value other than the current
+    /// one.
     pub fn checked(&self, view: &ReadView, node: &Node) -> Result<&CheckedInputs, DomainError> {
         for (def, value) in &self.fixed {
             let now = linked(def, view, node);
@@ -127,7 +127,7 @@ impl RecordUpdate {
     }
 }
 
-/// Returns the gids that a value names, or `None` if they are not those of links.
+/// Returns the gids that a value names, or `None` if it has no links.
 fn named(def: &FieldDef, value: &Value) -> Result<Option<BTreeSet<String>>, DomainError> {
     Ok(match def.value_type {
         ValueType::One(_) | ValueType::Many(_) if value.is_null() => Some(BTreeSet::new()),
@@ -137,7 +137,7 @@ fn named(def: &FieldDef, value: &Value) -> Result<Option<BTreeSet<String>>, Doma
     })
 }
 
-/// Returns the gids that a field links to, or `None` if it is not a field of links that an update compares.
+/// Returns the gids that a field links to, or `None` if updates do not compare its links.
 fn linked(def: &FieldDef, view: &ReadView, node: &Node) -> Option<BTreeSet<String>> {
     match def.source {
         FieldSource::Workspace => Some(node.workspace.iter().map(ToString::to_string).collect()),

@@ -185,7 +185,7 @@ pub(super) struct ChangedField {
     pub(super) values: Deferred<FieldValues>,
 }
 
-/// The names of the type of a custom field: the present one and the old one.
+/// The names of the type of a custom field: the current one and the old one.
 const SUBTYPES: [&str; 2] = [custom_field::SUBTYPE.def.name, custom_field::TYPE.def.name];
 
 impl ChangedField {
@@ -205,20 +205,20 @@ impl ChangedField {
         }
     }
 
-    /// Checks that the type, if the body has it, is the present one.
+    /// Checks that the type in the body, if any, is the current one.
     ///
     /// # Errors
-    /// Fails when it is another one.
+    /// Fails if it is another one.
     pub(super) fn check_subtype(&self, field: &Node) -> Result<(), DomainError> {
         let now = custom_field::kind(field).name();
         check_repeated(&self.subtype, SUBTYPES[0], now)?;
         check_repeated(&self.old_subtype, SUBTYPES[1], now)
     }
 
-    /// Checks that the values that never change, if the body has them, are the present ones.
+    /// Checks that the body's values for fields that never change, if any, are the current ones.
     ///
     /// # Errors
-    /// Fails when a value is another one.
+    /// Fails if a value is another one.
     pub(super) fn check_constants(&self, field: &Node) -> Result<(), DomainError> {
         let is_formula = Value::Bool(field.get(custom_field::IS_FORMULA));
         let prefix = auto_id_rules::prefix(field).map_or(Value::Null, Value::String);
@@ -238,7 +238,7 @@ impl ChangedField {
     }
 }
 
-/// Checks that a value, if the body has it, is the present one.
+/// Checks that a value in the body, if any, is the current one.
 fn check_repeated(
     given: &Deferred<Option<String>>,
     name: &str,
@@ -279,10 +279,10 @@ impl OperationInput for UpdateCustomField {
 }
 
 impl UpdateCustomField {
-    /// Checks that the workspace, if the body has it, is the present one.
+    /// Checks that the workspace in the body, if any, is the current one.
     ///
     /// # Errors
-    /// Fails when it is another one.
+    /// Fails if it is another one.
     pub(super) fn check_workspace(&self, workspace: Gid) -> Result<(), DomainError> {
         let name = CURRENT_WORKSPACE.def.name;
         check_repeated(&self.workspace, name, &workspace.to_string())

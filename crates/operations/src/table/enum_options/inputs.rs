@@ -107,7 +107,7 @@ pub(super) struct NewOption {
 }
 
 impl NewOption {
-    /// Reads an option. `name` is the name of its name, for errors.
+    /// Reads an option. `name` is the field of its name, for errors.
     fn read(data: &Map<String, Value>, name: &str) -> Self {
         let fields = validate::check_inputs(&enum_option::ENUM_OPTION, data, true);
         Self {
@@ -117,7 +117,7 @@ impl NewOption {
     }
 }
 
-/// The options of a new field, of which the type is not known yet.
+/// The options of a new field whose type is not known yet.
 pub(in crate::table) struct NewOptions {
     count: usize,
     options: Deferred<Vec<CheckedInputs>>,
@@ -127,7 +127,7 @@ impl NewOptions {
     /// Reads the options of a new field: objects with a name, at least one of them enabled.
     ///
     /// # Errors
-    /// Fails when the value is no array.
+    /// Fails if the value is not an array.
     pub(in crate::table) fn read(value: &Value) -> Result<Self, DomainError> {
         let Value::Array(items) = value else {
             return Err(DomainError::field(
@@ -144,7 +144,7 @@ impl NewOptions {
     /// Returns the options of a field of this type.
     ///
     /// # Errors
-    /// Fails when fields of this type have no options, or the options are malformed.
+    /// Fails if fields of this type have no options, or the options are malformed.
     pub(in crate::table) fn of_type(
         &self,
         kind: CustomFieldType,

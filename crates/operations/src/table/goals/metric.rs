@@ -64,7 +64,7 @@ const CUSTOM_WEIGHT: Input<bool> = Input::flag(
 const NEW_VALUE: Input<Decimal> =
     Input::decimal("current_number_value", BOUNDS, "The present value.").required();
 
-/// A metric as a body has it.
+/// A metric in a body.
 struct MetricFields {
     precision: Option<i64>,
     unit: Option<&'static str>,
@@ -117,7 +117,7 @@ impl OperationInput for SetMetric {
     }
 }
 
-/// A goal, and the present value of its metric.
+/// A goal, and the current value of its metric.
 pub(super) struct SetCurrentValue {
     goal: Named<Gid>,
     value: Deferred<Decimal>,
@@ -157,7 +157,7 @@ pub(super) fn goal_needs<T: OfGoal>(
     Ok(call.read_query().node(input.goal().node))
 }
 
-/// Replaces the metric of a goal. It keeps its gid.
+/// Replaces the metric of a goal. The gid stays the same.
 pub(super) fn set_metric(
     call: &RequestContext<'_>,
     view: &ReadView,

@@ -49,7 +49,7 @@ const ROLES: Input<Vec<RequestedRole>> = Input::parsed(
     "The users for roles of the template, as an array of objects with `gid` and `value`.",
 );
 
-/// Day for a date that a template asks for.
+/// Day for a date that a template requests.
 pub(super) struct RequestedDate {
     /// The gid of the date.
     pub(super) gid: String,
@@ -109,7 +109,7 @@ fn read_dates(
 ) -> Result<Option<Vec<RequestedDate>>, DomainError> {
     let date = |item: Item<'_>| {
         let field = format!("{}: value", item.field);
-        // The value is a day, or an instant of which only the day counts.
+        // The value is a day, or an instant of which only the day is used.
         let day = string(&field, item.value);
         let day = day.and_then(|text| Date::parse(text).map_err(|e| DomainError::field(&field, e)));
         RequestedDate {
@@ -152,7 +152,7 @@ fn privacy(inputs: &InputReader<'_>) -> Result<&'static str, DomainError> {
     }
 }
 
-/// A project template, and what the new project has.
+/// A project template, and the properties of the new project.
 pub(in crate::table) struct InstantiateProject {
     pub(super) template: Named<Gid>,
     pub(super) team: Option<Named<Gid>>,

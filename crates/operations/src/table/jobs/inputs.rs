@@ -58,7 +58,7 @@ const SCHEDULE: Input<Deferred<Schedule>> = Input::parsed(
 /// New dates of copied tasks.
 #[derive(Clone, Copy)]
 pub(super) struct Schedule {
-    /// The day at which they begin or end.
+    /// The day on which they begin or end.
     pub(super) anchor: DateAnchor,
     pub(super) skip_weekends: bool,
 }
@@ -112,7 +112,7 @@ fn parse_schedule(input: &InputDef, value: &Value) -> Result<Schedule, DomainErr
     })
 }
 
-/// A task, and what its copy has.
+/// A task, and the properties of its copy.
 pub(super) struct DuplicateTask {
     pub(super) task: Named<Gid>,
     pub(super) parts: Deferred<Vec<&'static str>>,
@@ -131,7 +131,7 @@ impl OperationInput for DuplicateTask {
     }
 }
 
-/// A project, and what its copy has.
+/// A project, and the properties of its copy.
 pub(super) struct DuplicateProject {
     pub(super) project: Named<Gid>,
     pub(super) team: Option<Named<Gid>>,

@@ -76,7 +76,7 @@ pub(super) const ROLE: Input<String> = Input::parsed(
 );
 pub(super) const NEW_LEVEL: Input<String> = ACCESS_LEVEL.required();
 
-/// Returns the word for a level. The level that it means depends on what is shared.
+/// Returns the word for a level. Its meaning depends on the shared object.
 pub(super) fn read_level(
     input: &'static InputDef,
     inputs: &InputReader<'_>,

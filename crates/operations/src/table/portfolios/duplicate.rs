@@ -31,7 +31,7 @@ const PARTS: Input<Vec<&'static str>> = Input::words(
 );
 const NAME: Input<String> = Input::text("name", NAME_MAX, "The name of the copy.").required();
 
-/// A portfolio, and what its copy has of it.
+/// A portfolio, and the parts that its copy gets.
 pub(super) struct DuplicatePortfolio {
     portfolio: Named<Gid>,
     parts: Deferred<Vec<&'static str>>,
@@ -71,7 +71,7 @@ pub(super) fn duplicate(
     let has = |name: &str| parts.contains(&name);
     let name = input.name.get()?;
     places_allowed(view, workspace, "portfolios")?;
-    // As where a portfolio is created: guests have none.
+    // As for new portfolios: guests have none.
     if !view.viewer.is_member(workspace) {
         return Err(DomainError::forbidden(
             "You do not have permission to create portfolios in this workspace.",

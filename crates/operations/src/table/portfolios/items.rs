@@ -1,4 +1,4 @@
-//! Items of portfolios: projects and other portfolios, in the order that their editors give them.
+//! Items of portfolios: projects and other portfolios, in the order chosen by their editors.
 use crate::operation::Decision;
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,

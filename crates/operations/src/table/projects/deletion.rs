@@ -29,7 +29,7 @@ pub(super) fn needs(
     Ok(deletion_needs(call.read_query(), input.project.node_ref()))
 }
 
-/// Who may delete the project may do so whoever wrote the tasks.
+/// Deletes a project. A user who may delete it may do so even if others wrote the tasks.
 pub(super) fn delete(
     call: &RequestContext<'_>,
     view: &ReadView,

@@ -43,7 +43,7 @@ const NEW: Input<CheckedInputs> =
 const CHANGED: Input<RecordUpdate> =
     Input::updated_record(Type::Project, "The fields of the project to change.");
 
-/// The workspace or team of which projects are listed.
+/// The workspace or team whose projects are listed.
 pub(super) struct ListProjects {
     pub(super) workspace: Option<Named<Gid>>,
     pub(super) team: Option<Named<Gid>>,

@@ -1,4 +1,4 @@
-//! Conditions of a search, as its filters are read.
+//! Conditions of a search, parsed from its filters.
 use super::custom::{CustomFieldFilter, CustomStatusFilter};
 use super::filter::{Comparison, Filter, FilterKind, Quantifier};
 use crate::operation::ReferencedNode;
@@ -210,7 +210,7 @@ impl Conditions {
         column: IndexColumn,
         comparison: Comparison,
     ) -> Result<(), DomainError> {
-        // The column has the days of tasks that are due on a day, too.
+        // The column also has the days of tasks that are due on a day.
         let has_days = column == IndexColumn::Due;
         if has_days {
             self.clauses.push(Clause::DueAtInstant(text != NULL));
@@ -239,7 +239,7 @@ impl Conditions {
                     let at = i64::try_from(at).unwrap_or(i64::MAX);
                     Clause::Within(IndexColumn::Subtype, at..=at)
                 }
-                // A custom type has a name of its own, and no node has one.
+                // A custom type has a name of its own, and no node has that name.
                 None => Clause::Never,
             },
         );

@@ -1,7 +1,7 @@
 //! Parameters `custom_fields.{gid}.{test}`: conditions on custom fields.
 //!
-//! A parameter does not give the type of the field. The keys of a field are all of one kind, so a value is read as
-//! every kind that it may be, and compared only with keys of that kind.
+//! A parameter does not tell the type of the field. The keys of a field are all of one kind, so a value is parsed as every
+//! possible kind, and compared only with keys of that kind.
 use crate::operation::inputs::{Input, InputDef, InputPlace, InputReader, InputType, parse_gid};
 use std::ops::Bound;
 use workgraph_core::Gid;
@@ -134,7 +134,7 @@ fn test(name: &str, how: &str, text: &str) -> Result<ValuePredicate, DomainError
     })
 }
 
-/// Returns the predicate of a value given as text: a number, or a value with one of the keys that the text may stand for.
+/// Returns the predicate for a value given as text: a number, or a value with one of the keys that the text may mean.
 fn value(text: &str) -> ValuePredicate {
     let exactly = |key: IndexKey| (key.clone(), key);
     let mut keys = vec![exactly(IndexKey::text(text))];

@@ -1,4 +1,4 @@
-//! Filters of searches: query parameters of a few kinds, each with the condition that it sets on matches.
+//! Filters of searches: query parameters of a few kinds, each with its condition on matches.
 use crate::operation::inputs::{InputDef, InputPlace, InputType};
 use workgraph_core::model::registry::Type;
 use workgraph_core::search::{Clause, IndexColumn, SearchLink, WORDS_MAX};
@@ -18,9 +18,9 @@ pub(super) enum FilterKind {
     Subtype,
     /// Accepts matches that have links to the nodes of the filter.
     Links(SearchLink, Quantifier),
-    /// Accepts matches whose day, or instant of a day in UTC, compares so with the day of the filter.
+    /// Accepts matches whose day (for an instant, its day in UTC) compares in this way with the day of the filter.
     Day(IndexColumn, Comparison),
-    /// Accepts matches whose instant compares so with the instant of the filter.
+    /// Accepts matches whose instant compares in this way with the instant of the filter.
     Instant(IndexColumn, Comparison),
     /// Accepts matches that meet the condition for true or for false; `None` if all nodes meet it.
     Flag(fn(bool) -> Option<Clause<usize>>),

@@ -43,7 +43,7 @@ const FOLLOWERS: Input<Vec<Named<NodeRef>>> = Input::users(
     "Users who follow the task from the start; they belong to its workspace.",
 );
 
-/// A project for a new task, and the section if the body names one.
+/// A project for a new task, with the section if the body names one.
 pub(super) struct ProjectPlacement {
     pub(super) project: Gid,
     pub(super) section: Option<Gid>,
@@ -118,7 +118,7 @@ pub(in crate::table) struct CreateTask {
     pub(super) workspace: Option<Named<Gid>>,
     pub(super) parent: Option<Named<Gid>>,
     pub(super) placements: Vec<ProjectPlacement>,
-    /// The first node that gives the workspace of the task.
+    /// The first node from which the workspace of the task is taken.
     pub(super) workspace_source: Gid,
     pub(super) tags: Vec<Named<Gid>>,
     pub(super) followers: Vec<Named<NodeRef>>,

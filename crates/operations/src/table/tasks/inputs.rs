@@ -36,7 +36,7 @@ pub(super) const ASSIGNEE: Input<String> = Input::parsed(
     read_text,
     "With `workspace`: lists the tasks of this user; `null` lists those without an assignee.",
 );
-// Of this parameter only `null` has a meaning here.
+// Only `null` has a meaning for this parameter.
 const ASSIGNEE_ANY: Input<String> = Input::parsed(
     InputPlace::Query,
     "assignee.any",
@@ -50,7 +50,7 @@ const CHANGED: Input<CheckedInputs> =
 /// The value of `assignee` for tasks without one.
 const NOBODY: &str = "null";
 
-/// A query parameter for the node of which the tasks are listed.
+/// Returns a query parameter for the node whose tasks are listed.
 const fn container(
     name: &'static str,
     types: &'static [Type],

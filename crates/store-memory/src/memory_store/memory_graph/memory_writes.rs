@@ -66,7 +66,7 @@ impl Transaction for MemoryGraph {
     }
 
     fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
-        // A trashed node does not keep its aliases any more.
+        // A trashed node loses its aliases.
         if self.alias(key)?.is_some_and(|holder| holder != gid) {
             return Err(GraphStoreError::AliasTaken(key.to_owned()));
         }

@@ -14,7 +14,7 @@ pub(super) struct CacheOfAttempt<'c> {
 }
 
 impl<'c> CacheOfAttempt<'c> {
-    /// Returns the cache if it is at the state after a commit, or else one that has no answers.
+    /// Returns the cache if it is at the state after a commit, or else an empty one.
     pub(super) fn at(seq: Seq, cache: Option<&'c mut FactCache>) -> Self {
         Self {
             cache: RefCell::new(cache.filter(|cache| cache.seq() == seq)),
@@ -22,7 +22,7 @@ impl<'c> CacheOfAttempt<'c> {
         }
     }
 
-    /// Returns the same, or the cache with pending commits that lead to the state.
+    /// Returns the cache as in `at`, or with the pending commits, if they lead to that state.
     pub(super) fn before_commit(
         seq: Seq,
         cache: Option<&'c mut FactCache>,

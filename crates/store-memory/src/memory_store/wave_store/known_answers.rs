@@ -26,7 +26,7 @@ impl KnownAnswers {
         Ok(Self { facts, answers })
     }
 
-    /// Returns a read whose answer is another now, though none of its keys was touched.
+    /// Returns a read whose answer is different now, although none of its keys was touched.
     pub(super) fn changed_untouched(
         &self,
         touched: &BTreeSet<FactKey>,

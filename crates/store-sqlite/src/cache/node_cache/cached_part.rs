@@ -1,4 +1,4 @@
-//! Parts of a gid that are cached, and the way each is kept in a generation and in a hot cache.
+//! Parts of a gid that are cached, and how each is kept in a generation and in a hot cache.
 use super::generation::Generation;
 use super::{OutEdges, StateNumber};
 use crate::cache::hot_cache::HotEntry;
@@ -8,16 +8,15 @@ use workgraph_core::model::node::Node;
 use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
-/// Part of a gid that is cached. Each cache is written once, for any part.
+/// Part of a gid that is cached. Each cache is written once, for all parts.
 pub(crate) trait CachedPart: Sized {
-    /// Number that tells the parts of a gid apart; below 4.
+    /// Number that distinguishes the parts of a gid; below 4.
     const NUMBER: u64;
-    /// Returns about how many bytes the part takes.
+    /// Returns the approximate size of the part in bytes.
     fn bytes(&self) -> usize;
-    /// Returns a copy that shares nothing with the part.
+    /// Returns a copy that shares no memory with the part.
     fn deep_copy(&self) -> Self;
-    /// Finds the part in a generation, if it was read in this state or before. Returns it with the state it was read
-    /// in.
+    /// Finds the part in a generation, if it was read in this state or before. Returns it with the state in which it was read.
     fn find(generation: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)>;
     /// Puts the part into a generation.
     fn put(&self, generation: &mut Generation, gid: Gid, at: StateNumber);

@@ -1,8 +1,8 @@
 //! Generation of the node cache: texts in one buffer, edges in another, and an index of both.
 //!
-//! Buffers rather than an allocation for each part, for two reasons. Cached parts live long and are freed on another
-//! thread than the one that made them, which allocators handle badly; and parts that are read together lie together. A
-//! generation only grows, until all of it is cleared.
+//! Buffers are used instead of an allocation for each part, for two reasons. Cached parts live long and are freed on another
+//! thread than the one that made them, which allocators handle badly; and parts that are read together are next to each other. A
+//! generation only grows, until it is cleared as a whole.
 use super::{OutEdges, StateNumber};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
-/// Cached parts of a gid, each with the state it was read in.
+/// Cached parts of a gid, each with the state in which it was read.
 #[derive(Clone, Copy, Debug, Default)]
 struct GenerationEntry {
     node: Option<(StateNumber, NodeSlice)>,
@@ -22,7 +22,7 @@ struct GenerationEntry {
     list: Option<(StateNumber, EdgeSlice)>,
 }
 
-/// Node without its text, which lies in the buffer of texts.
+/// Node without its text, which is in the buffer of texts.
 #[derive(Clone, Copy, Debug)]
 struct NodeSlice {
     ty: Type,
@@ -40,9 +40,9 @@ enum EdgeSlice {
     Many,
 }
 
-/// Bytes that an entry takes, roughly, besides its text and edges: the table is at least half full.
+/// Approximate bytes of an entry besides its text and edges: the table is at least half full.
 const ENTRY_BYTES: usize = 2 * (size_of::<GenerationEntry>() + size_of::<Gid>());
-/// Bytes that an index entry takes, roughly.
+/// Approximate bytes of an index entry.
 const INDEX_ENTRY_BYTES: usize = 2 * (size_of::<(StateNumber, IndexEntry)>() + size_of::<Gid>());
 
 /// Cached parts of many nodes.
@@ -51,12 +51,12 @@ pub(crate) struct Generation {
     index: FxHashMap<Gid, GenerationEntry>,
     texts: String,
     edges: Vec<Edge>,
-    /// Index entries, apart: most nodes that are read are not searched for.
+    /// Index entries, kept separately: most nodes that are read are not searched for.
     index_entries: FxHashMap<Gid, (StateNumber, IndexEntry)>,
 }
 
 impl Generation {
-    /// Returns about how many bytes are in use.
+    /// Returns the approximate number of bytes in use.
     pub(super) fn bytes(&self) -> usize {
         self.index.len() * ENTRY_BYTES
             + self.texts.len()
@@ -78,7 +78,7 @@ impl Generation {
         self.index_entries.remove(&gid);
     }
 
-    /// Returns the node, if it was read in this state or before, with the state it was read in.
+    /// Returns the node, if it was read in this state or before, with the state in which it was read.
     pub(super) fn node(&self, gid: Gid, at: StateNumber) -> Option<(StateNumber, Arc<Node>)> {
         let (read, text) = self.index.get(&gid)?.node.filter(|(read, _)| *read <= at)?;
         let (start, middle) = (text.start as usize, (text.start + text.head) as usize);
@@ -182,7 +182,7 @@ impl Generation {
 fn small<const N: usize>(numbers: [usize; N]) -> Option<[u32; N]> {
     let mut small = [0; N];
     for (to, from) in small.iter_mut().zip(numbers) {
-        // Half of the range, so that sums of two are in it.
+        // Half of the range, so that sums of two also fit.
         *to = u32::try_from(from).ok().filter(|n| *n <= u32::MAX / 2)?;
     }
     Some(small)

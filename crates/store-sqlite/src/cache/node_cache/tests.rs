@@ -1,4 +1,4 @@
-//! Node cache compared with the snapshots that it stands for, in every order of steps.
+//! Node cache compared with the snapshots that it represents, in every order of steps.
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -97,10 +97,10 @@ fn it_stays_within_its_bytes_and_keeps_what_is_used() {
     }
 }
 
-/// Step of a reader or of the writer; together they are all that threads can do to each other.
+/// Step of a reader or of the writer; together they are all the ways in which threads can affect each other.
 #[derive(Clone, Copy, Debug)]
 enum CacheStep {
-    /// A reader drops its snapshot and asks for the number of the state.
+    /// A reader drops its snapshot and reads the number of the state.
     Ask(usize),
     /// The reader takes the snapshot.
     Take(usize),
@@ -118,9 +118,9 @@ enum Broken {
     Nothing,
     /// The commit begins for the cache only after it is published.
     BeginsLate,
-    /// The state is asked for only after the snapshot was taken.
+    /// The state is read only after the snapshot was taken.
     AsksLate,
-    /// A read is kept for the current state.
+    /// A read is kept under the current state.
     KeepsForNow,
     /// An entry that a newer snapshot kept is used.
     TakesNewer,
@@ -149,7 +149,7 @@ fn check_steps(steps: &[CacheStep], broken: Broken) -> Result<(), TestCaseError>
     let cache = NodeCache::new(1 << 20);
     let mut readers = [Reader::default(); 2];
     let mut versions = [1u64; 2];
-    // The nodes that the commit underway touches, and two flags: it is published; the cache knows of it.
+    // The nodes that the current commit touches, and two flags: it is published; the cache knows of it.
     let mut commit: Option<(u8, bool, bool)> = None;
     let gids = |mask: u8| -> Vec<Gid> {
         let touched = (0..2u64).filter(|bit| mask & (1 << bit) != 0);

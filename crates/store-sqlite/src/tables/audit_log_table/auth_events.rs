@@ -1,7 +1,7 @@
-//! Audit rows of acts outside the graph: those on tokens, apps and sessions.
+//! Audit rows of acts outside the graph: acts on tokens, apps and sessions.
 //!
-//! Each row is written where its act is, in the transaction of the act. The caller of the store names the actor
-//! ([`SqliteStore::as_actor`]), but cannot act without a row.
+//! Each row is written in the transaction of its act. The caller of the store names the actor ([`SqliteStore::as_actor`]), but
+//! cannot act without a row.
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::auth_rows;
@@ -19,7 +19,7 @@ use workgraph_core::storage::snapshot::{Depth, Snapshot, Transaction};
 
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
 
-/// Actor of a handle, and the time of the act; the service itself, at the time of the last commit, if no actor is set.
+/// Actor of a handle, and the time of the act; if no actor is set, the service itself, at the time of the last commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HandleActor(Option<Arc<(ActorContext, Time)>>);
 
@@ -64,7 +64,7 @@ impl HandleActor {
         Ok(())
     }
 
-    /// Records that a token was made or revoked, for tokens of users and of service accounts.
+    /// Records that a token of a user or of a service account was created or revoked.
     pub(crate) fn of_token(
         &self,
         session: &mut SqliteTransaction<'_>,
@@ -144,7 +144,7 @@ fn user_workspaces(session: &mut SqliteTransaction<'_>, user: Gid) -> AuthStoreR
 }
 
 impl SqliteStore {
-    /// Returns a handle on the same store that records what is done through it as acts of this actor, at this time.
+    /// Returns a handle on the same store that records all acts through it as this actor's, at this time.
     #[must_use]
     pub fn as_actor(&self, acting: ActorContext, at: SystemTime) -> Self {
         let mut hand = self.clone();

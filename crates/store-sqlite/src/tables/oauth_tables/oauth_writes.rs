@@ -1,7 +1,7 @@
 //! Writes of apps, authorizations, codes, sessions and login attempts.
 //!
-//! Each function is one job of a batch, and an error undoes all that it wrote, and nothing else. Acts that happen only
-//! once are decided by the number of rows that a conditional write changed, or by a key that is taken.
+//! Each function is one job of a batch, and an error undoes everything that it wrote, and nothing else. Acts that may happen only
+//! once are decided by the number of rows that a conditional write changed, or by a unique key.
 use crate::cache::StoreCaches;
 use crate::statements::Sql;
 use crate::tables::audit_log_table::HandleActor;
@@ -55,7 +55,7 @@ fn app_values(app: &App) -> AuthStoreResult<[Value; 10]> {
     ])
 }
 
-/// Creates an app, or replaces it if it is still as it was read.
+/// Creates an app, or replaces it if it has not changed since it was read.
 pub(super) fn put_app(
     session: &mut SqliteTransaction<'_>,
     app: &App,
@@ -214,8 +214,7 @@ pub(crate) fn deauthorize(
     Ok(done)
 }
 
-/// Redeems an authorization code: spends it, and issues the tokens if there are any and everything they depend on is
-/// live.
+/// Redeems an authorization code: spends it, and issues the tokens, if any are given and everything that they depend on is live.
 pub(super) fn redeem(
     session: &mut SqliteTransaction<'_>,
     digest: &SecretDigest,
@@ -233,7 +232,7 @@ pub(super) fn redeem(
         return Ok(RedemptionOutcome::Unknown);
     };
     if !first {
-        // Tokens are only given with a request that was checked, and so has shown the verifier: it came twice.
+        // Tokens are only given with a checked request, which has shown the verifier: the request came twice.
         let again = tokens.is_some() && code.may_be_repeated(now);
         if let Some(refresh) = code.refresh.filter(|_| !again) {
             let params = (number(refresh)?, millis(now));
@@ -256,7 +255,7 @@ pub(super) fn redeem(
         .run(Sql::CodeGave, (digest.0, number(refresh.id)?))
         .map_err(refused)?;
     keep(session, refresh, Some(refresh.id))?;
-    // A new token never takes the number of one that was looked up before.
+    // A new token never gets the number of one that was looked up before.
     keep(session, access, Some(refresh.id))?;
     kept(session, access.id).map(|record| RedemptionOutcome::Issued(Box::new(record)))
 }
@@ -269,7 +268,7 @@ fn kept(session: &mut SqliteTransaction<'_>, id: u64) -> AuthStoreResult<TokenRe
     found.ok_or_else(|| lost("a token"))
 }
 
-/// Stores an access token that is issued for a refresh token, if that is alive.
+/// Stores an access token that is issued for a refresh token, if that token is live.
 pub(super) fn refresh(
     session: &mut SqliteTransaction<'_>,
     caches: &StoreCaches,
@@ -293,7 +292,7 @@ pub(super) fn refresh(
     Ok(Some(root.effective(access)))
 }
 
-/// Returns a refresh token with its token context: from the cache, unless this commit changes what tokens are worth.
+/// Returns a refresh token with its token context: from the cache, unless this commit changes the validity of tokens.
 fn root(
     session: &mut SqliteTransaction<'_>,
     caches: &StoreCaches,
@@ -360,7 +359,7 @@ pub(super) fn end_session(
     })
 }
 
-/// Counts a login attempt, or returns how long it must wait.
+/// Counts a sign-in attempt, or returns how long it must wait.
 pub(super) fn attempt_login(
     session: &mut SqliteTransaction<'_>,
     key: &SecretDigest,
@@ -383,13 +382,13 @@ pub(super) fn attempt_login(
     }
 }
 
-/// Runs one round of a sweep; returns how many rows were deleted. Fewer than [`ROUND`] means that no more are left.
+/// Runs one round of a sweep; returns the number of deleted rows. Fewer than [`ROUND`] means that none are left.
 pub(super) fn sweep(
     session: &mut SqliteTransaction<'_>,
     before: SystemTime,
 ) -> AuthStoreResult<u64> {
     let most = number(ROUND)?;
-    // The numbers of deleted tokens are not given out again.
+    // The numbers of deleted tokens are never reused.
     let highest = session
         .one(Sql::MaxToken, [], |row| maybe_gid(row, 0))
         .map_err(refused)?;

@@ -1,5 +1,5 @@
-//! Rebuild of index entries and words, for files that have none or another form of them, and for checks of those
-//! stored.
+//! Rebuild of index entries and words, for files that have none or have them in another format, and for checks of the stored
+//! ones.
 use super::workspace_column;
 use crate::migrations::roll_back;
 use crate::open_error::failed;
@@ -13,8 +13,8 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::search::{IndexEntry, is_searchable};
 use workgraph_core::storage::GraphStoreError;
 
-/// Checks that the index entry of a live node agrees with the node. The flag that another task waits for it may stay
-/// longer than it is true.
+/// Checks that the index entry of a live node agrees with the node. The flag that another task waits for it may remain set after
+/// that has ended.
 pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
     let mut session = SqliteTransaction::new(conn);
     let unread = |_| rusqlite::Error::InvalidQuery;
@@ -42,26 +42,25 @@ pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
     }))
 }
 
-/// Number of the form of index entries and words that this program writes. If a file has another number, they are made
-/// anew.
+/// Number of the format of index entries and words that this program writes. If a file has another number, they are rebuilt.
 const FORM: i64 = 4;
-/// Key in `meta` for the form that a file has.
+/// Key in `meta` for the format in a file.
 pub(super) const FORM_KEY: &str = "cards";
-/// Nodes whose index entries are made in one transaction.
+/// Nodes whose index entries are built in one transaction.
 const AT_ONCE: i64 = 10_000;
 
-/// Returns true if index entries and words have the form that this program writes.
+/// Returns true if index entries and words have the format that this program writes.
 pub(crate) fn is_current(conn: &Connection) -> rusqlite::Result<bool> {
     let form = SqliteTransaction::new(conn).one(Sql::GetMeta, [FORM_KEY], |row| row.get(0))?;
     Ok(form == Some(FORM))
 }
 
-/// Notes that index entries and words have the form that this program writes.
+/// Records that index entries and words have the format that this program writes.
 pub(crate) fn set_current(session: &mut SqliteTransaction<'_>) -> rusqlite::Result<()> {
     session.run(Sql::PutMeta, (FORM_KEY, FORM)).map(drop)
 }
 
-/// Makes index entries and words of all nodes, if the file has none or has them in another form.
+/// Builds index entries and words of all nodes, if the file has none or has them in another format.
 pub(crate) fn rebuild(conn: &Connection) -> Result<(), GraphStoreError> {
     if is_current(conn).map_err(failed)? {
         return Ok(());
@@ -93,7 +92,7 @@ pub(crate) fn rebuild(conn: &Connection) -> Result<(), GraphStoreError> {
     }
 }
 
-/// Makes the index entries of the next nodes; returns the last of them.
+/// Builds the index entries of the next nodes; returns the last of them.
 fn some(
     conn: &Connection,
     session: &mut SqliteTransaction<'_>,

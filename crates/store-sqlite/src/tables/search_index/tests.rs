@@ -1,4 +1,4 @@
-//! Words are found as they were written last, also in older files that had no words.
+//! Words are found as last written, also in older files that had no words.
 use super::rebuild::{FORM_KEY, agrees};
 use super::*;
 use crate::migrations::migrate;
@@ -31,7 +31,7 @@ fn found(conn: &Connection, text: &str) -> Vec<u64> {
     gids
 }
 
-/// Returns a file whose nodes were written before there were index entries.
+/// Returns a file whose nodes were written before index entries existed.
 fn older() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     migrate(&conn).unwrap();
@@ -165,7 +165,8 @@ fn entries_of_new_nodes_show_the_edges_that_came_with_them() {
     assert_eq!(shown, expected);
 }
 
-/// The port does not say that a first version comes before the edges of its node, or that no other version was there.
+/// Checks orders of writes that the port allows: it does not promise that a first version comes before the edges of its node, or
+/// that no other version existed.
 #[test]
 fn the_entry_of_a_first_version_shows_the_edges_from_before_and_none_is_made_of_a_trashed_node() {
     let conn = Connection::open_in_memory().unwrap();

@@ -19,7 +19,7 @@ use workgraph_testkit::{Fixture, ScratchFolder, SeededBytes};
 /// Time at which the clock of a store starts, in milliseconds.
 pub(crate) const START: u64 = 1_768_469_400_000;
 
-/// Store with an archive, and a clock that goes when told.
+/// Store with an archive, and a clock that the test advances.
 pub(crate) struct Archived {
     pub(crate) data: ScratchFolder,
     pub(crate) archive: ScratchFolder,
@@ -87,7 +87,7 @@ impl Archived {
         u64::from_le_bytes(self.random.bytes()) % bound
     }
 
-    /// Commits something, after a random pause; returns the time.
+    /// Makes a commit, after a random pause; returns the time.
     pub(crate) fn commit(&mut self, store: &SqliteStore) -> u64 {
         let pause = self.below(3_000);
         let at = self.now.fetch_add(pause + 1, Ordering::SeqCst) + pause + 1;
@@ -113,7 +113,7 @@ impl Archived {
             }
         }
         if self.below(5) == 0 {
-            // Not every commit is one of the graph. An account that is stored again, as it is, would change nothing.
+            // Not every commit is one of the graph. Storing an account again unchanged would change nothing.
             let account = Account::new(at - START, Tier::DEFAULT);
             block_on(store.put_account(account, None)).unwrap();
         } else {
@@ -133,7 +133,7 @@ impl Archived {
         (folder, restored)
     }
 
-    /// Checks that the state at a time is the one that was there.
+    /// Checks that the restored state at a time equals the original one.
     pub(crate) fn expect(&self, at: u64, expected: &StoreDigest) -> Restored {
         let (folder, restored) = self.restore(at);
         let restored = restored.unwrap_or_else(|error| panic!("{at}: {error}"));
@@ -141,7 +141,7 @@ impl Archived {
         restored
     }
 
-    /// Returns the paths of the files of the archive that end so, in their order.
+    /// Returns the paths of the archive files with this suffix, in their order.
     pub(crate) fn files(&self, end: &str) -> Vec<PathBuf> {
         let names = ArchiveDirectory::new(self.archive.path()).list().unwrap();
         let mut names: Vec<String> = names

@@ -1,17 +1,17 @@
-//! An archive that fails when it is told to.
+//! An archive that fails on demand.
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use workgraph_store_sqlite::{ArchiveDirectory, ArchiveFolder};
 
-/// Archive that fails when it is told to, in the middle of a file, or hangs.
+/// Archive that fails on demand, in the middle of a file, or hangs.
 #[derive(Debug)]
 pub(crate) struct FailingFolder {
     pub(crate) inner: ArchiveDirectory,
-    /// Files that are still written; then one is cut off, and none follows.
+    /// Number of files that are still written; the next one is cut off, and no more follow.
     pub(crate) left: AtomicU64,
-    /// True while it cannot be reached.
+    /// True while the archive cannot be reached.
     pub(crate) is_away: AtomicBool,
     pub(crate) gate: Gate,
 }

@@ -44,7 +44,7 @@ fn every_commit_of_a_random_history_can_be_restored() {
             let restored = archived.expect(*at, expected);
             assert_eq!(restored.at, *at, "{number}");
             assert_eq!(restored.skipped, None);
-            // Until the next commit, the state stays.
+            // The state lasts until the next commit.
             let next = states
                 .get(number + 1)
                 .map_or(*at + 1_000_000, |(at, _)| *at);
@@ -58,7 +58,7 @@ fn every_commit_of_a_random_history_can_be_restored() {
     }
 }
 
-/// Returns what a file of an archive holds, unless it is damaged.
+/// Returns the content of a file of an archive, unless it is damaged.
 fn decompressed(file: &[u8]) -> Option<Vec<u8>> {
     let mut content = vec![];
     let read = GzDecoder::new(file).read_to_end(&mut content);
@@ -104,7 +104,7 @@ fn damage_to_an_archive_is_found_and_named() {
         changed[at] ^= 0x10;
         fs::write(middle, &changed).unwrap();
         let (folder, restored) = archived.restore(last);
-        // Some bits of the compressed form mean nothing: what they hold is the same.
+        // Some bits of the compressed form have no meaning: the content is the same.
         if decompressed(&changed) == content {
             restored.unwrap();
             assert_eq!(digest_of(folder.path()), expected, "byte {at}");
@@ -162,20 +162,20 @@ fn what_is_older_than_the_retention_is_removed_and_the_rest_can_be_restored() {
     assert!(oldest < 130, "{oldest}");
 }
 
-/// S936. Without an archive nothing of it is done.
+/// S936. Without an archive, nothing of it is done.
 #[test]
 fn a_store_without_an_archive_writes_none() {
     let archived = Archived::new(1);
     let store = SqliteStore::open(archived.data.path(), StoreOptions::default()).unwrap();
     store.archive_now().unwrap();
     assert!(archived.files("").is_empty());
-    // A folder with a store is never restored into.
+    // A store is never restored into a folder that has one.
     let archive = ArchiveDirectory::new(archived.archive.path());
     drop(store);
     let restored = || restore_archive(&archive, START, archived.data.path());
     let refused = restored().unwrap_err();
     assert!(refused.to_string().contains("exists already"), "{refused}");
-    // The log of a database that is gone would be taken for that of the new one.
+    // The log of a removed database would be read as that of the new one.
     fs::rename(
         archived.data.join("workgraph.db"),
         archived.data.join("gone"),

@@ -1,4 +1,4 @@
-//! Archives that are cut off, away, or hang.
+//! Archives that are interrupted, cannot be reached, or hang.
 use super::archived_store::Archived;
 use super::failing_folder::NEVER;
 use std::fs;
@@ -23,13 +23,13 @@ fn an_archiver_that_is_cut_off_at_any_file_leaves_an_archive_that_restores_what_
                 failed = Some(number);
             }
         }
-        // The server goes on, and is killed: what was not archived is in no file.
+        // The server continues, and is killed: commits that were not archived are in no file.
         drop(store);
         let failed = failed.unwrap();
         for (at, expected) in states.iter().take(failed) {
             archived.expect(*at, expected);
         }
-        // The next start goes on with another generation, which has the state as it is.
+        // The next start begins another generation, which has the current state.
         archived.folder.left.store(NEVER, Ordering::SeqCst);
         archived.now.fetch_add(1_000, Ordering::SeqCst);
         let store = archived.open();
@@ -103,8 +103,8 @@ fn the_lag_of_an_archive_is_the_time_since_it_had_every_commit() {
 /// Bytes of the log at which it starts over, as [`Archived::open`] sets them.
 const WAL_LIMIT: u64 = 512 << 10;
 
-/// S953. The log is at most four times as long as where it starts over, and a batch longer; with room in the queue it is
-/// not even that.
+/// S953. The log is at most four times as long as the length at which it starts over, plus one batch; with room in the queue it
+/// stays shorter.
 #[test]
 fn commits_do_not_wait_for_an_archive_that_hangs_and_the_log_stays_short() {
     for (queue_bytes, most) in [(64 << 20, 3 * WAL_LIMIT), (1, 6 * WAL_LIMIT)] {
@@ -142,7 +142,7 @@ fn commits_do_not_wait_for_an_archive_that_hangs_and_the_log_stays_short() {
         let first = archived.expect(*first, expected).generation;
         let (last, expected) = &states[states.len() - 1];
         let last = archived.expect(*last, expected).generation;
-        // Only where the queue was full the archive has a gap.
+        // The archive has a gap only if the queue was full.
         assert_eq!(first == last, queue_bytes > 1);
         if first == last {
             for (at, expected) in &states {

@@ -48,7 +48,7 @@ fn rows_with_numbers_that_no_log_has_do_not_stop_its_pruning() {
     }
 }
 
-/// Returns the number of acts of each kind that a file holds, with the number of rows of that kind.
+/// Returns the number of acts of each kind in a file, with the number of rows of that kind.
 fn acts_and_rows(conn: &Connection) -> BTreeMap<&'static str, (i64, i64)> {
     let count = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     let rows = |code: u8| count(&format!("SELECT count(*) FROM audit WHERE kind = {code}"));
@@ -97,7 +97,7 @@ fn acts_and_rows(conn: &Connection) -> BTreeMap<&'static str, (i64, i64)> {
     ])
 }
 
-/// B67. After a crash at any point of the write-ahead log, there is no act without its row.
+/// B67. After a crash at any point of the write-ahead log, every act has its row.
 #[test]
 fn a_crash_leaves_no_act_without_its_row() {
     let folder = ScratchFolder::new("crashes");

@@ -1,4 +1,4 @@
-//! Audit log in a file: every act has its row, and all tampering is found.
+//! Audit log in a file: every act has its row, and all tampering is detected.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -11,7 +11,7 @@ use std::path::Path;
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 
 pub(crate) fn open(path: &Path) -> SqliteStore {
-    // Nothing is copied out of the write-ahead log, so that each of its commits can be cut off.
+    // The write-ahead log is never copied into the database, so that each of its commits can be cut off.
     let options = StoreOptions {
         checkpoints: false,
         ..StoreOptions::default()

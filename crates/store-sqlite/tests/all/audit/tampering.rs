@@ -19,7 +19,7 @@ fn key() -> CheckpointKey {
     CheckpointKey::from_seed(&[5; 32]).unwrap()
 }
 
-/// Generator of numbers that look random and are the same each time (xorshift).
+/// Generator of pseudo-random numbers, the same each time (xorshift).
 struct TestRng(u64);
 
 impl TestRng {
@@ -31,8 +31,8 @@ impl TestRng {
     }
 }
 
-/// Makes a file with signed rows, some of which were dropped for their age. Returns the anchored lines, and the numbers
-/// of the first row, the last signed one and the last one.
+/// Creates a file with signed rows, some of which were dropped for their age. Returns the anchored lines, and the numbers of the
+/// first row, the last signed one and the last one.
 fn signed(path: &Path) -> (Vec<String>, [u64; 3]) {
     let store = open(path);
     let mut fixture = Fixture::default();
@@ -86,7 +86,7 @@ fn inspect(path: &Path, anchored: &[String]) -> InspectionReport {
     store.inspect_audit(&key().public(), anchored).unwrap()
 }
 
-/// Computes the digests anew from a row on, so that the chain holds again.
+/// Recomputes the digests from a row on, so that the chain is consistent again.
 fn chain_anew(conn: &Connection, from: u64) {
     let read = "SELECT seq, digest FROM audit WHERE seq < ?1 ORDER BY seq DESC LIMIT 1";
     let before = conn.query_row(read, [from.cast_signed()], |row| {
@@ -202,7 +202,7 @@ fn rewrite(conn: &Connection, rng: &mut TestRng, [first, signed, last]: [u64; 3]
 
 type Tampering = (&'static str, fn(&Connection, &mut TestRng, [u64; 3]));
 
-/// B65. An attacker who has the file, but neither the key nor the anchors.
+/// B65. An attacker with the file, but without the key and the anchors.
 #[test]
 fn every_tampering_with_the_file_is_found() {
     let made = ScratchFolder::in_memory("signed");
@@ -233,8 +233,8 @@ fn every_tampering_with_the_file_is_found() {
             }
         }
         assert_eq!(unseen.0, 0, "{name}: of {TRIALS}");
-        // The broken twin looks at no anchors: it misses a log whose end was cut off together with the checkpoints that
-        // signed it. It finds rewrites, since this log begins with a row that was signed.
+        // The deliberately broken inspection ignores the anchors: it misses a log whose end was cut off together with the
+        // checkpoints that signed it. It detects rewrites, since this log begins with a signed row.
         assert_eq!(unseen.1 > 0, name == "tail cut", "{name}");
     }
 }

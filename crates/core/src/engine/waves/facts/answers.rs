@@ -79,7 +79,7 @@ impl Facts {
             }
             R::LastEdgeBefore { dst, rel, before } => {
                 let known = self.last_edges.get(&(*dst, *rel))?.iter();
-                // No edge is between the one that was found and the key before which it was looked for.
+                // The list has no edge between the one that was found and the key before which it was searched.
                 let mut spans = known.filter(|(key, edge)| {
                     let found = edge.map(|edge| (edge.rank, edge.src.as_i64()));
                     before <= key && found.is_none_or(|found| found < *before)
@@ -200,7 +200,7 @@ impl Facts {
         }
         let edge = self.band(src, (rel, rel), false)?.find(|e| e.dst == dst);
         match edge {
-            // The commit of an edge may be unknown in a band.
+            // The commit of an edge in a band may be unknown.
             Some(edge) if edge.seq == 0 => None,
             edge => Some(edge.copied()),
         }

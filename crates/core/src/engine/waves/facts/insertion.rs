@@ -248,7 +248,7 @@ impl Facts {
 
     fn insert_unordered(&mut self, read: &GraphRead, limit: usize, rows: Vec<(Gid, Option<i64>)>) {
         let is_end = rows.len() < limit;
-        // The rows of two reads may differ if there are more: those of the longer one are kept.
+        // The rows of two reads may differ if the list has more: the rows of the longer read are kept.
         let list = self.unordered.entry(without_bounds(read)).or_default();
         if list.rows(None, rows.len()).is_none() || is_end {
             *list = KnownRanges::default();

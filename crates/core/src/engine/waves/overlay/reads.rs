@@ -1,4 +1,4 @@
-//! Reads of an overlay: facts, with its own writes over them.
+//! Reads of an overlay: facts, overlaid with its own writes.
 use super::Overlay;
 use crate::engine::waves::graph_read::{GraphAnswer, GraphRead};
 use crate::graph_store_error::GraphStoreError;
@@ -16,11 +16,11 @@ fn position(edge: &Edge) -> (i64, i64) {
     (edge.rank, edge.src.as_i64())
 }
 
-/// An edge, with its far node if that was read along.
+/// An edge, with the node at its other end if that was read along.
 type Row = (Edge, Option<Arc<Node>>);
 
 impl Overlay<'_> {
-    /// Visits the rows whose far node is live, with the node at this depth or deeper.
+    /// Visits the rows whose other node is live, with the node at this depth or deeper.
     fn give(
         &mut self,
         rows: Vec<Row>,
@@ -184,7 +184,7 @@ impl Snapshot for Overlay<'_> {
         let mut rows: Vec<Row> = Vec::new();
         let mut at = after;
         while !self.is_new(dst) && rows.len() < limit {
-            // As many more as there may be changed rows in the list, so that one read is mostly enough.
+            // Read as many more rows as may have changed in the list, so that one read is mostly enough.
             let wanted = (limit - rows.len()).saturating_add(self.changed_rows_into(dst, rel));
             let found = self.base.ask_edges(GraphRead::ScanIn {
                 dst,
@@ -264,7 +264,7 @@ impl Snapshot for Overlay<'_> {
             if let Some(GraphAnswer::Count(old)) = self.base.ask(GraphRead::CountIn { dst, rel }) {
                 count = old;
             }
-            // Without the old edges that are changed, or whose sources are trashed.
+            // Leave out old edges that are changed, and those whose sources are trashed.
             let trashed: Vec<Gid> = self.writes.trashed.keys().copied().collect();
             let trashed = trashed.into_iter().filter(|src| !changed.contains(src));
             for src in changed.iter().copied().chain(trashed) {
