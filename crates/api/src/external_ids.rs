@@ -107,8 +107,8 @@ impl TaskReferenceInputs<'_, '_> {
         }
         let view = load(api, &want).await?;
         for (found, (_, gid)) in ids.values_mut().zip(&view.resolved_refs) {
-            // If forbidden records are hidden, a task that the viewer may not see counts as not found, so that no error reveals its
-            // gid.
+            // If forbidden records are hidden, a task that the viewer may not see counts as not found, so that no error
+            // reveals its gid.
             let shown = |gid: &Gid| !api.settings.hide_forbidden || view.level(*gid) > Level::None;
             *found = gid.filter(shown);
         }
