@@ -62,7 +62,7 @@ impl NetworkAccess for SystemNetwork {
 pub(crate) struct WebhookSender<N> {
     net: N,
     policy: TargetPolicy,
-    /// The sender is in `self`, so there is always a value to wait for.
+    /// Connector for TLS, created when it is first needed.
     tls: OnceLock<TlsConnector>,
     idle: IdleConnections,
 }
