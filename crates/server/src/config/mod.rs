@@ -63,7 +63,7 @@ pub fn load(
         set(&mut config, key, value).map_err(|error| anyhow!("--set {error:#}"))?;
     }
     for (key, value) in flags.settings() {
-        // Usually an unset shell variable. An empty store address means the folder, next to a variable with an address.
+        // Usually an unset shell variable. An empty store address selects the folder, even if a variable has an address.
         if value.is_empty() && key != "store.url" {
             let flag = key.rsplit('.').next().unwrap_or(key).replace('_', "-");
             anyhow::bail!(
