@@ -160,8 +160,7 @@ impl AuthorizeError {
     }
 }
 
-/// Writes the `error_description`.
-/// Returns at most 200 characters of a text, without those that are not allowed in a description (RFC
+/// Returns at most 200 characters of a text for an `error_description`, without those that are not allowed there (RFC
 /// 6749 section 4.1.2.1).
 pub(crate) fn printable(text: &str) -> String {
     let plain = |c: &char| matches!(c, ' ' | '!' | '#'..='[' | ']'..='~');
