@@ -1,4 +1,4 @@
-//! The tier of an account: the quota of a token is that of the best plan among its user's workspaces.
+//! The tier of an account. It decides the quota of its tokens: that of the best plan among the user's workspaces.
 use crate::background_error::BackgroundError;
 use crate::state::Api;
 use workgraph_auth::Tier;
@@ -11,9 +11,9 @@ pub const FREE_TIER: Tier = Tier::DEFAULT;
 pub const PAID_TIER: Tier = Tier::new(1);
 
 impl Api {
-    /// Computes a user's tier again from their memberships. The rest of the account stays as it is.
+    /// Recomputes a user's tier from their memberships. The rest of the account stays as it is.
     ///
-    /// Reads the memberships again if they change meanwhile: of several calls at the same time, the last one to write
+    /// Reads the memberships again if they change during the call: of several concurrent calls, the last one to write
     /// has read the memberships after its write.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The error of calls that no client waits for: steps of jobs, deliveries, accounts and maintenance.
+//! The error of calls that no client waits for: job steps, deliveries, account updates and maintenance.
 use crate::error::ApiError;
 use crate::ports::EntropyUnavailable;
 use crate::ports::blob_store::BlobStoreError;
@@ -8,34 +8,34 @@ use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_webhooks::WebhookStoreError;
 
-/// The reason why work beside the requests was not done. `Display` is for the log and for operators.
+/// Reason why background work was not done. `Display` is for the log and for operators.
 #[derive(Debug, Error)]
 pub enum BackgroundError {
     /// A store failed.
     #[error(transparent)]
     Storage(StorageError),
-    /// A record is not as the work needs it, or the work was stopped.
+    /// A record is not in the state that the work needs, or the work was stopped.
     #[error(transparent)]
     Domain(#[from] DomainError),
-    /// The system gave no random bytes.
+    /// The system provided no random bytes.
     #[error(transparent)]
     Entropy(#[from] EntropyUnavailable),
-    /// The store of files failed.
+    /// The file store failed.
     #[error(transparent)]
     Blobs(#[from] BlobStoreError),
     /// The body of a delivery could not be made.
     #[error("the body of the delivery can't be made: {0:?}")]
     DeliveryBody(Box<ApiError>),
-    /// Others changed the same records at each of this many attempts. The text names the work.
+    /// The same records were changed concurrently in each of this many attempts. The text names the work.
     #[error("{0} conflicted {1} times")]
     Conflicts(String, usize),
-    /// There is no job with this gid that has not ended.
+    /// No unfinished job has this gid.
     #[error("{0}: there is no job with this gid that is not at its end")]
     NoJob(Gid),
-    /// The job went on at every attempt to end it.
+    /// The job made progress during every attempt to end it.
     #[error("{0}: the job kept going on; try again")]
     JobKeepsGoing(Gid),
-    /// Webhooks were set up a second time.
+    /// Webhooks are already set up.
     #[error("webhooks are set up already")]
     WebhooksAreSet,
 }
@@ -49,28 +49,28 @@ where
     }
 }
 
-/// The reason why a logged delivery was not sent once more.
+/// Reason why a logged delivery was not sent again.
 #[derive(Debug, Error)]
 pub enum RedeliveryError {
     /// This API has no webhooks.
     #[error("there are no webhooks here")]
     NoWebhooks,
-    /// There is no webhook with this gid.
+    /// No webhook has this gid.
     #[error("{0}: there is no such webhook")]
     NoWebhook(u64),
-    /// The account of the webhook's owner, or its app, is disabled.
+    /// The account of the webhook's owner, or the app that made it, is disabled.
     #[error("{0}: its owner's account or its app is off")]
     Suspended(u64),
     /// The log has no delivery with this id.
     #[error("{0}: the log has no such delivery")]
     NoDelivery(u64),
-    /// Another attempt to deliver is under way.
+    /// Another delivery attempt is in progress.
     #[error("a delivery is under way; try again in a moment")]
     UnderWay,
     /// The events of the delivery are no longer in the journal.
     #[error("its events are not in the journal any more")]
     EventsGone,
-    /// The target did not acknowledge the events, for this reason.
+    /// The target did not acknowledge the events. The text is the reason.
     #[error("{0}")]
     Target(String),
     /// The server failed.

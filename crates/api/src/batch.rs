@@ -1,7 +1,7 @@
 //! Batches: each action goes through the pipeline like a request, from authorization on.
 //!
-//! Actions run at the same time and their outcomes keep their order. The limits are charged once for all of them, so a
-//! batch that does not fit runs none.
+//! Actions run concurrently and their outcomes keep their order. The limits are charged once for all actions, so a
+//! batch that exceeds them runs none.
 use crate::budget::ResponseBudget;
 use crate::dispatch::viewer_key;
 use crate::error::ApiError;
@@ -27,7 +27,7 @@ use workgraph_wire::{batch_actions, envelope};
 /// The token and the client of a batch.
 type BatchActor<'a> = (&'a Authentication, Caller<'a>);
 
-/// An action with the operation that it asks for.
+/// An action and the operation that it requests.
 type RoutedAction = (BatchAction, RouteMatch);
 
 /// Responds to `POST /batch`.
@@ -38,7 +38,7 @@ pub(crate) async fn run_batch(
     by: BatchActor<'_>,
     admission: &mut AdmissionState,
 ) -> Result<CostedResponse, ApiError> {
-    // A body that is no batch counts as one request, like any other malformed request.
+    // A body that is not a batch counts as one request, like any other malformed request.
     let read = input::parse_inputs(
         OperationInput::Request(request, body),
         found.operation,
@@ -101,7 +101,7 @@ pub(crate) async fn run_batch(
     list.push(b']');
     let mut body = envelope::data_envelope(&list);
     if options.pretty {
-        // The actions are done and cannot be undone, so their outcomes are sent in any case.
+        // The actions are done and cannot be undone, so their outcomes are always sent.
         body = envelope::indent_within(&body, api.settings.reply_max).unwrap_or(body);
     }
     Ok(CostedResponse::new(200, body, cost))
@@ -146,8 +146,8 @@ async fn run(
     }
 }
 
-/// Returns the weight of an action against the limits. An action that cannot be carried out counts like any failing
-/// request.
+/// Returns the weight of an action against the limits. An action that cannot be carried out counts like any other
+/// failing request.
 fn weight_of(action: &Result<RoutedAction, ApiError>) -> RequestWeight {
     let found = action.as_ref().map(|(_, found)| found.operation);
     found.map_or(RequestWeight::FAILING, RequestWeight::of)
@@ -167,7 +167,7 @@ async fn run_action(
         )
         .into());
     }
-    // An action sees what those before it did.
+    // An action sees the writes of earlier actions.
     let authorized = authorize(found.row(), authentication)?.without_known_commit();
     let sent = OperationInput::Action(action);
     api.dispatch(sent, &found.parameters, authorized, caller, budget)

@@ -1,13 +1,13 @@
-//! The response budget: bytes that the records of a request may have. All actions of a batch share one.
+//! The response budget: bytes that the records of a response may take. All actions of a batch share one.
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
 
-/// Bytes that the record of a write may have when the budget is spent. The change was made, and its reply shows at
+/// Bytes that the record of a write may take when the budget is spent. The change was made, so the reply shows at
 /// least the compact record.
 pub(crate) const MIN_STUB_BYTES: usize = 64 << 10;
 
-/// Bytes that the reply of a request may still have.
+/// Bytes that the response may still take.
 #[derive(Debug)]
 pub(crate) struct ResponseBudget {
     total: usize,
@@ -15,7 +15,7 @@ pub(crate) struct ResponseBudget {
 }
 
 impl ResponseBudget {
-    /// Returns a budget of this number of bytes.
+    /// Returns a budget of `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             total: bytes,
@@ -23,19 +23,19 @@ impl ResponseBudget {
         }
     }
 
-    /// Returns the number of bytes that are left.
+    /// Returns the number of bytes left.
     pub(crate) fn remaining(&self) -> usize {
         self.remaining.load(Relaxed)
     }
 
-    /// Takes the bytes of a reply from the budget.
+    /// Subtracts the bytes of a reply from the budget.
     pub(crate) fn consume(&self, bytes: usize) {
         let less = |left: usize| Some(left.saturating_sub(bytes));
         // The function never refuses.
         let _before = self.remaining.fetch_update(Relaxed, Relaxed, less);
     }
 
-    /// Returns the same error; an error that the budget is exceeded gets the size of the budget.
+    /// Returns the error; if it says that the budget is exceeded, adds the size of the budget.
     pub(crate) fn describe(&self, fault: DomainError) -> DomainError {
         if fault.kind != DomainErrorKind::TooLarge {
             return fault;
@@ -46,7 +46,7 @@ impl ResponseBudget {
         ))
     }
 
-    /// Returns the error of a reply that is larger once it is indented.
+    /// Returns the error of a reply that exceeds the budget only when indented.
     pub(crate) fn exceeded_by_indentation(&self) -> DomainError {
         DomainError::too_large(format!(
             "opt_pretty: The reply would be larger than {} bytes with its indentation; ask without opt_pretty, or for less",

@@ -1,4 +1,4 @@
-//! Caches of the API: everything that it remembers between two requests to save itself a look-up, behind [`ApiCaches`].
+//! Caches of the API, behind [`ApiCaches`]: results that are kept between requests to save look-ups.
 //!
 //! ```text
 //!  GET with a token
@@ -21,12 +21,12 @@
 //! | response cache ([`ResponseCache`]) | requests with the same user, service account, app, scopes, allowed workspaces, path and query | any commit (the version of the graph store, or the last commit that was seen with the token) | 16 MiB, of responses of at most 16 KiB |
 //! | recent commits ([`RecentCommits`]) | deliveries, which filter by what their webhook may know | nothing: commits do not change | 10,000 change records |
 //!
-//! Three things look like caches and are none: `token_usage` is a buffer of what is still to be written, the recent tokens
-//! of `limits` are those of which figures are kept, and the finished export that a second request gets is a record of the
+//! Three structures look like caches but are not: `token_usage` buffers pending writes, the recent tokens of `limits` only
+//! serve to query the limits early, and the finished export that a second request gets is a record of the
 //! graph.
 //!
-//! With `ApiSettings::caches` off, the caches have no room, and every request is answered by the stores. The switch is
-//! looked at when the API is built; after that, only a token that was just looked up meets it.
+//! With `ApiSettings::caches` off, the caches have no room, and the stores answer every request. The switch is read when
+//! the API is built; after that, it only decides if looked-up tokens are stored.
 mod recent_commits;
 pub(crate) mod response_cache;
 pub(crate) mod token_cache;
@@ -35,14 +35,14 @@ pub(crate) use self::recent_commits::RecentCommits;
 use self::response_cache::ResponseCache;
 use self::token_cache::{ConnectionTokenCache, TokenLookup};
 
-/// Caches of one API, and the permission to fill those of its connections.
+/// Caches of one API, and the switch that lets it fill the caches of its connections.
 pub(crate) struct ApiCaches {
     enabled: bool,
     pub(crate) responses: ResponseCache,
 }
 
 impl ApiCaches {
-    /// Makes the caches, empty; with `enabled` false they stay empty.
+    /// Returns empty caches; with `enabled` false they stay empty.
     pub(crate) fn new(enabled: bool) -> Self {
         let bytes = if enabled {
             response_cache::BYTES_MAX
@@ -55,7 +55,7 @@ impl ApiCaches {
         }
     }
 
-    /// Stores the lookup of a token, made at a version or after it, in the cache of the connection that sent it.
+    /// Stores the look-up of a token, made at this version or later, in the cache of the connection that sent the token.
     pub(crate) fn keep_token(
         &self,
         connection: &ConnectionTokenCache,
@@ -68,7 +68,7 @@ impl ApiCaches {
         }
     }
 
-    /// Returns an empty cache of the last commits that were read.
+    /// Returns an empty cache of recently read commits.
     pub(crate) fn recent_commits(&self) -> RecentCommits {
         if self.enabled {
             RecentCommits::default()

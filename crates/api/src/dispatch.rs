@@ -1,4 +1,4 @@
-//! Dispatch of one authorized operation: from the cache, or parsed and executed. Requests and the actions of a batch
+//! Dispatch of one authorized operation: answered from the cache, or parsed and executed. Requests and batch actions
 //! share it.
 use crate::budget::ResponseBudget;
 use crate::cache::response_cache::ResponseCacheKey;
@@ -33,7 +33,7 @@ impl Api {
         budget: &ResponseBudget,
     ) -> Result<CostedResponse, ApiError> {
         let operation = authorized.operation();
-        // The version is read before the load: the loaded data has this version, or a newer one.
+        // The version is read before the load, so the loaded data has this version or a newer one.
         let cacheable_version = (matches!(operation.handler, Handler::Get(_))
             && !operation.time_dependent)
             .then(|| self.graph.version().or(authorized.last_commit()));
@@ -48,7 +48,7 @@ impl Api {
             budget.consume(again.body.len());
             return Ok(again.into());
         }
-        // The future is boxed, so that a cached response does not need the memory of an executed one.
+        // The future is boxed, so that a cached response does not need the memory of the executed one.
         let by = (authorized, caller, key.viewer);
         let answered = Box::pin(self.execute_uncached(sent, parameters, by, budget)).await?;
         budget.consume(answered.reply.body.len());

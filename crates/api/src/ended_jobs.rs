@@ -1,9 +1,9 @@
-//! Number of jobs that this process ended, by kind.
+//! Number of jobs that ended in this process, by kind.
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use workgraph_core::jobs::{JobKind, JobRecord};
 
-/// Counters of jobs by kind: of those that succeeded, and of those that failed.
+/// Counters by kind of job: succeeded and failed.
 #[derive(Debug, Default)]
 pub(crate) struct EndedJobs([[AtomicU64; 2]; JobKind::NAMES.len()]);
 

@@ -13,15 +13,15 @@ use workgraph_core::storage::GraphStoreError;
 use workgraph_limits::LimitExceeded;
 use workgraph_wire::{ErrorObject, error_envelope, messages};
 
-/// Credits that a request costs whose work was stopped, whatever it had done by then: as many as the largest replies.
+/// Cost in credits of a request whose work was stopped, regardless of how far it got: that of the largest replies.
 pub const INTERRUPTED_COST: u32 = 50_000;
 
-/// The reason for an error response.
+/// Reason for an error response.
 #[derive(Debug)]
 pub enum ApiError {
     /// No operation has this method and path.
     NoRoute,
-    /// No valid token: the reason, the message, and the error code of RFC 6750, section 3.1, if one applies.
+    /// The token is missing or invalid: the reason, the message, and the error code of RFC 6750, section 3.1, if one applies.
     Unauthorized(AuthRefusal, &'static str, Option<&'static str>),
     /// The Authorization header is malformed.
     BadHeader(String),
@@ -29,21 +29,21 @@ pub enum ApiError {
     Scope(String),
     /// A rate limit refuses the request.
     Limited(LimitExceeded),
-    /// The body is of a media type that is not understood.
+    /// The media type of the body is not supported.
     MediaType,
     /// The body is too large.
     TooLarge,
     /// The file of an upload is larger than this number of bytes.
     FileTooLarge(u64),
-    /// The disk of the files has too little free space for an upload.
+    /// The disk that holds the files has too little free space for an upload.
     NoDiskSpace,
-    /// The body of an upload does not arrive.
+    /// The body of an upload did not arrive.
     Body(BodyReadError),
-    /// The sync token is missing, unknown or too old. The text is a new token to go on from.
+    /// The sync token is missing, unknown or too old. The text is a new token to continue from.
     Resync(String),
     /// The domain refuses the request.
     Domain(DomainError),
-    /// A store failed; its text is only for the log.
+    /// A store failed; the text is only for the log.
     Storage(StorageError),
     /// The server failed; the text is only for the log.
     Server(String),
@@ -107,7 +107,7 @@ impl ApiError {
         reason.into()
     }
 
-    /// Returns the text for the log of an error of the server.
+    /// Returns the log text of a server error.
     fn to_log(&self) -> String {
         match self {
             Self::Storage(error) => error.to_string(),
@@ -116,8 +116,8 @@ impl ApiError {
         }
     }
 
-    /// Returns the error of a request whose changes are kept already: it must not look like one that changed nothing and
-    /// may be sent again.
+    /// Returns the error for a request whose changes are already stored: it must not look like an error that changed nothing
+    /// and may be retried.
     pub(crate) fn after_changes(self) -> Self {
         match self {
             Self::Storage(error) => Self::Server(format!(
@@ -127,13 +127,13 @@ impl ApiError {
         }
     }
 
-    /// Returns true if the request asked for more than a budget holds.
+    /// Returns true if the request needs more than a budget allows.
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, Self::Domain(fault) if fault.kind == DomainErrorKind::TooLarge)
     }
 
-    /// Returns true if nothing was wrong with the request itself, but showing its records was too much: for the byte
-    /// budget, or for the time limit.
+    /// Returns true if the request itself was valid, but showing its records exceeded the byte budget or the time
+    /// limit.
     pub(crate) fn is_render_failure(&self) -> bool {
         let stopped = |kind| {
             matches!(
@@ -150,8 +150,8 @@ impl ApiError {
         matches!(self, Self::Domain(fault) if fault.kind == late)
     }
 
-    /// Returns the cost, in credits, of a request that ended with this error. It is nothing, unless the request worked
-    /// until it was stopped, or until it had filled the largest reply.
+    /// Returns the cost, in credits, of a request that ended with this error. It is 0, unless the work ran until it was
+    /// stopped, or filled the largest reply.
     #[must_use]
     pub fn cost(&self, reply_max: usize) -> u32 {
         match self {
@@ -170,8 +170,8 @@ impl From<DomainError> for ApiError {
     }
 }
 
-/// Returns the reply for an error, whose `help` is the text of the settings. Errors of the server are logged with the
-/// phrase that the client gets.
+/// Returns the reply for an error; `help` is the text from the settings. Server errors are logged with the phrase that
+/// the client gets.
 #[must_use]
 pub fn error_response(failure: &ApiError, entropy: &dyn Entropy, help: &str) -> ApiResponse {
     response_to(failure, entropy, help).refused_for(failure.reason())
@@ -240,11 +240,11 @@ fn response_to(failure: &ApiError, entropy: &dyn Entropy, help: &str) -> ApiResp
     }
 }
 
-/// Logs an error of the server, and returns the phrase by which its log line can be found.
+/// Logs a server error, and returns the phrase that identifies its log line.
 #[must_use]
 pub fn log_error(reason: &str, entropy: &dyn Entropy) -> String {
     let mut random = [0u8; 8];
-    // Without entropy the phrase is the same each time; the log line still carries it.
+    // Without entropy the phrase is always the same; the log line still has it.
     let _missing = entropy.fill(&mut random);
     let phrase = workgraph_wire::phrase::phrase(u64::from_le_bytes(random));
     tracing::error!(phrase, reason, "request failed");

@@ -1,7 +1,7 @@
-//! Tasks named by their external ids: `external:` and the id that an app gave the task, wherever a task's gid is
+//! External ids of tasks: `external:` and the id that an app gave the task, accepted wherever a task's gid is
 //! accepted.
 //!
-//! The tasks are looked up before an operation sees its inputs, and their gids replace the external ids.
+//! The tasks are looked up before an operation reads its inputs, and their gids replace the external ids.
 use crate::error::ApiError;
 use crate::execute::load_view::load;
 use crate::state::Api;
@@ -20,7 +20,7 @@ use workgraph_operations::operation::inputs::path;
 use workgraph_operations::request_context::PathParameters;
 use workgraph_wire::QueryParams;
 
-/// The text before the external id.
+/// Prefix of an external id.
 const PREFIX: &str = "external:";
 /// Query parameters that can name a task.
 const QUERY: &[&str] = &["task", "parent", "resource"];
@@ -43,7 +43,7 @@ pub(crate) struct TaskReferenceInputs<'i, 'p> {
 }
 
 impl TaskReferenceInputs<'_, '_> {
-    /// Returns true if any of the inputs has an external id.
+    /// Returns true if any input contains an external id.
     pub(crate) fn has_external_ids(&self) -> bool {
         self.parameters
             .iter()
@@ -55,10 +55,10 @@ impl TaskReferenceInputs<'_, '_> {
                 .any(|(name, value)| is_body(name) && has(value))
     }
 
-    /// Replaces external ids by the gids of their tasks.
+    /// Replaces external ids with the gids of their tasks.
     ///
     /// # Errors
-    /// Fails when the token belongs to no app, or an id is not that of one task: 404 in the path, else 400.
+    /// Fails when the token belongs to no app, or an id does not identify exactly one task: 404 in the path, else 400.
     pub(crate) async fn resolve(
         self,
         api: &Api,
@@ -107,15 +107,15 @@ impl TaskReferenceInputs<'_, '_> {
         }
         let view = load(api, &want).await?;
         for (found, (_, gid)) in ids.values_mut().zip(&view.resolved_refs) {
-            // A task that the viewer may not see counts as not found if the settings say so; then no error shows its
-            // gid.
+            // If forbidden records are hidden, a task that the viewer may not see counts as not found, so that no error
+            // reveals its gid.
             let shown = |gid: &Gid| !api.settings.hide_forbidden || view.level(*gid) > Level::None;
             *found = gid.filter(shown);
         }
         self.replace_ids(&ids)
     }
 
-    /// Replaces the ids in the inputs by the gids that were found.
+    /// Replaces the external ids in the inputs with the gids that were found.
     fn replace_ids(self, ids: &BTreeMap<String, Option<Gid>>) -> Result<(), ApiError> {
         let found = |text: &str| ids.get(text).copied().flatten();
         for (name, text) in self.parameters.to_mut() {
@@ -164,7 +164,7 @@ fn is_body(name: &str) -> bool {
     ONE.contains(&name) || SEVERAL.contains(&name)
 }
 
-/// Returns true if a value that names tasks has an external id: a text, an object with a gid, or a list of them.
+/// Returns true if a value that names tasks contains an external id: a text, an object with a gid, or a list of them.
 fn has(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(PREFIX),
@@ -174,7 +174,7 @@ fn has(value: &Value) -> bool {
     }
 }
 
-/// Visits the external ids in a value. Where several tasks can be named, a text may have several ids, separated by
+/// Visits the external ids in a value. Where several tasks are allowed, a text may contain several ids, separated by
 /// commas.
 fn each(value: &mut Value, several: bool, visit: &mut dyn FnMut(&mut String)) {
     match value {

@@ -18,16 +18,16 @@ pub struct FastPathRequest<'r> {
     pub query: &'r str,
     /// The value of its only `Authorization` header.
     pub authorization: &'r str,
-    /// The address at which the client reached the API, if that is not the one of the settings.
+    /// The address at which the client reached the API, if it differs from that of the settings.
     pub base_url: Option<&'r str>,
 }
 
 impl Api {
-    /// Answers a read as [`handle_from`](Self::handle_from) would, if memory is enough for that: its token is the last
-    /// one that this client sent, and the response to the same request is cached and still true. Token, limits and
-    /// scope are checked by the same gate.
+    /// Answers a read as [`handle_from`](Self::handle_from) would, if it can be done from memory: the client sent the same
+    /// token last, and the response to the same request is cached and still valid. The same gate checks token, limits and
+    /// scope.
     ///
-    /// `None` means that the request must be handled in the usual way. Then nothing was counted.
+    /// Returns `None` if the request must be handled in the usual way. Nothing was counted then.
     #[must_use]
     pub fn try_fast_path(
         &self,

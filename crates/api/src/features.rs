@@ -1,4 +1,4 @@
-//! Features with a flow or a state of their own: attachments, audit log, events, exports, invitations, task counts and
+//! Features with a flow or state of their own: attachments, audit log, events, exports, invitations, task counts and
 //! webhooks.
 pub mod attachments;
 pub(crate) mod audit_log;

@@ -25,15 +25,15 @@ use workgraph_wire::messages;
 pub(crate) struct Authentication {
     pub(crate) grant: Grant,
     pub(crate) checked_at: SystemTime,
-    /// Last commit when the token was looked up, if that is known.
+    /// Last commit at the time when the token was looked up, if known.
     pub(crate) last_commit: Option<Seq>,
     found: TokenLookup,
 }
 
-/// The refusal of a request for its token.
+/// Refusal of a request because of its token.
 pub(crate) struct RefusedToken {
     pub(crate) error: ApiError,
-    /// The token, if it is known: it was revoked or is expired, or its owner is deactivated.
+    /// The token, if known: it was revoked or expired, or its owner is deactivated.
     identity: Option<TokenIdentity>,
 }
 
@@ -55,8 +55,7 @@ pub(crate) struct AdmissionState {
     pub(crate) token: Option<TokenIdentity>,
 }
 
-/// An operation for which a grant has the scope. Only [`authorize`] makes it, and only with it can an operation be
-/// dispatched.
+/// An operation for which a grant has the scope. Only [`authorize`] creates it, and dispatch requires it.
 #[derive(Clone, Copy)]
 pub(crate) struct AuthorizedOperation<'g> {
     row: NumberedOperation,
@@ -80,13 +79,13 @@ impl<'g> AuthorizedOperation<'g> {
         self.grant
     }
 
-    /// Returns a commit that is enough for the request to see, if one is known: the last one when its token was looked
+    /// Returns a commit that the request must see at least, if known: the last one when its token was looked
     /// up.
     pub(crate) const fn last_commit(self) -> Option<Seq> {
         self.last_commit
     }
 
-    /// Returns the same without a known commit, for work that may begin long after the token was looked up, or after other
+    /// Returns the same without a known commit, for work that may start long after the token was looked up or after other
     /// writes of the request: it sees the last commit.
     pub(crate) const fn without_known_commit(self) -> Self {
         Self {
@@ -97,7 +96,7 @@ impl<'g> AuthorizedOperation<'g> {
 }
 
 impl Api {
-    /// Checks the token of a request. A token that the client sent last is found in the cache of its connection, all
+    /// Checks the token of a request. The last token that the client sent is found in the cache of its connection, all
     /// others in the store.
     ///
     /// # Errors
@@ -111,8 +110,8 @@ impl Api {
         authenticated.map_err(|refused| refused.error)
     }
 
-    /// Checks the token of a request, as [`authenticate`](Self::authenticate) does, and identifies one that it refuses: the
-    /// error names the token if it is stored, though it was revoked or is expired.
+    /// Checks the token of a request, as [`authenticate`](Self::authenticate) does, and identifies a refused token: the
+    /// error names it if it is stored, even if it was revoked or has expired.
     ///
     /// # Errors
     /// Fails when there is no valid token, or the store fails.
@@ -128,7 +127,7 @@ impl Api {
         Ok(authentication)
     }
 
-    /// Finds the token of a request, valid or not, and the last commit if the store looked at that, too.
+    /// Finds the token of a request, valid or not, and the last commit if the store returned that, too.
     async fn find_token(
         &self,
         headers: &[String],
@@ -147,7 +146,7 @@ impl Api {
             }
             BearerError::Empty | BearerError::Spaced => invalid_token(e.into()),
         })?;
-        // The version is read before the lookup: the record that is found has this version, or a newer one.
+        // The version is read before the look-up, so the record has this version or a newer one.
         let cache = token_cache.zip(self.tokens.version());
         if let Some(found) = cache.and_then(|(cache, version)| cache.get(token, version)) {
             return Ok((found, None));
@@ -165,8 +164,8 @@ impl Api {
         Ok((found, looked_up.commit))
     }
 
-    /// Checks the token of a request in memory alone; `None` if that is not enough, or the token is not valid. The use
-    /// of the token is not noted.
+    /// Checks the token of a request using memory only; returns `None` if that is not enough, or the token is not valid.
+    /// Doesn't record the use of the token.
     pub(crate) fn authenticate_from_cache(
         &self,
         header: &str,
@@ -207,10 +206,10 @@ impl Api {
         })
     }
 
-    /// Returns the authentication of the user of a browser session. Its reads are limited as those of a token would be.
+    /// Returns the authentication of a browser session's user. Its reads are limited as those of a token would be.
     ///
     /// # Errors
-    /// Fails when the session is over, or its account is disabled.
+    /// Fails when the session has ended, or its account is disabled.
     pub(crate) fn authenticate_session(
         &self,
         session: &BrowserSession,
@@ -225,17 +224,17 @@ impl Api {
         checked.map_err(|refused| refused.error)
     }
 
-    /// Notes the use of a token, for its last-used time.
+    /// Records the use of a token, for its last-used time.
     pub(crate) fn note_token_use(&self, authentication: &Authentication) {
         let (record, _) = &*authentication.found;
         self.token_usage.note(record, authentication.checked_at);
     }
 
-    /// Admits a request of an operation within the limits of its token and its user in this process, and checks the
+    /// Admits a request of an operation within this process's limits of its token and its user, and checks the
     /// scope of the operation.
     ///
     /// # Errors
-    /// Fails when a limit or the scope refuses the request. One that only the scope refuses has been counted.
+    /// Fails when a limit or the scope refuses the request. A request refused only by the scope has been counted.
     pub(crate) fn admit_and_authorize<'g>(
         &self,
         authentication: &'g Authentication,
@@ -249,7 +248,7 @@ impl Api {
         authorize((operation, number), authentication)
     }
 
-    /// Admits requests with a weight within the limits of their token and its user, which it leaves in `terms`.
+    /// Admits requests of a weight within the limits of their token and its user, which it leaves in `terms`.
     ///
     /// # Errors
     /// Fails when a limit refuses them.
@@ -271,8 +270,8 @@ impl Api {
         }
     }
 
-    /// Admits a bearer token where no operation is asked for: the same tokens, the same limits. The operation number is
-    /// 0. `base_url` is the address at which the client reached the API, if that is not the one of the settings.
+    /// Admits a bearer token for a request without an operation: the same tokens, the same limits, with operation number
+    /// 0. `base_url` is the address at which the client reached the API, if it differs from that of the settings.
     ///
     /// # Errors
     /// Fails with the response: 401 or 429, as for an operation.
@@ -295,7 +294,7 @@ impl Api {
         })
     }
 
-    /// Notes the token of a request, for its record and for the log.
+    /// Records the token of a request, for its record and for the log.
     pub(crate) fn note_token_identity(
         &self,
         authentication: &Authentication,
@@ -307,7 +306,7 @@ impl Api {
         admission.token = Some(TokenIdentity::of(grant, *checked_at));
     }
 
-    /// Notes the known token of a request that it was refused for. Returns the error.
+    /// Records the known token for which a request was refused. Returns the error.
     pub(crate) fn note_refused_token(
         &self,
         refused: RefusedToken,
@@ -317,8 +316,8 @@ impl Api {
         refused.error
     }
 
-    /// Returns the response to a request of an operation with its cost, and charges the cost to the permit. The request
-    /// as it was sent is recorded, if requests are.
+    /// Returns the response to a request of an operation with its cost, and charges the cost to the permit. If requests are
+    /// recorded, records this one as it was sent.
     pub(crate) fn finish_request(
         &self,
         operation: &'static str,

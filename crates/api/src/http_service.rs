@@ -1,4 +1,4 @@
-//! The API as a service of tower over HTTP, for any server that runs such services.
+//! The API as a tower service over HTTP, for any server that runs such services.
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
@@ -28,19 +28,19 @@ const JSON: &str = "application/json; charset=UTF-8";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
-/// Returns the API as a service. It takes paths below the base of the API, as a router leaves them that nests it
-/// (`Router::new().nest_service("/api/1.0", service(api))` of axum); [`ApiService::below`] takes whole paths.
+/// Returns the API as a service. It expects paths below the base of the API, as a router passes on to a nested service
+/// (`Router::new().nest_service("/api/1.0", service(api))` in axum); [`ApiService::below`] expects whole paths.
 ///
-/// The service reads a body once token, limits and scope allow it, and holds the permit of a request until the last byte of its
-/// reply is dropped. Time limits of connections are those of the server; webhooks, exports and jobs need their workers as
-/// before ([`job_runner`](crate::job_runner)).
+/// The service reads a body once token, limits and scope allow it, and holds the permit of a request until the last byte of
+/// its reply is dropped. Connection time limits are up to the server; webhooks, exports and jobs still need their
+/// workers ([`job_runner`](crate::job_runner)).
 #[must_use]
 pub fn service(api: Arc<Api>) -> ApiService {
     let base = Arc::from("");
     ApiService { api, base }
 }
 
-/// Service that [`service`] returns. A clone is the same API.
+/// Service that [`service`] returns. Clones share one API.
 #[derive(Clone)]
 pub struct ApiService {
     api: Arc<Api>,
@@ -48,14 +48,14 @@ pub struct ApiService {
 }
 
 impl ApiService {
-    /// Takes whole paths, of which those below this one, such as `/api/1.0`, are the API's. Others are answered with 404.
+    /// Makes the service expect whole paths. Those below `path`, such as `/api/1.0`, are the API's; others get a 404.
     #[must_use]
     pub fn below(mut self, path: &str) -> Self {
         self.base = path.trim_end_matches('/').into();
         self
     }
 
-    /// Returns the request without its body. A path that is not below the base is that of no operation.
+    /// Returns the request without its body. A path that is not below the base matches no operation.
     fn request(&self, head: &Parts) -> ApiRequest {
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let headers = &head.headers;
@@ -131,7 +131,8 @@ where
     }
 }
 
-/// Returns a reply as a response. Its extensions have the [`Refusal`](crate::Refusal) of a refused request, for the log.
+/// Returns a reply as a response. For the log, the extensions of a refused request's response contain its
+/// [`Refusal`](crate::Refusal).
 fn response(reply: ApiResponse) -> Response<ApiBody> {
     let content = Some(HeldBytes {
         bytes: reply.body,
@@ -152,7 +153,7 @@ fn response(reply: ApiResponse) -> Response<ApiBody> {
     }
     for (name, value) in &reply.headers {
         let name = HeaderName::from_bytes(name.as_bytes());
-        // One that HTTP can't carry is left out.
+        // A header that HTTP can't carry is left out.
         if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
             headers.append(name, value);
         }
@@ -176,7 +177,7 @@ impl<B: Body + Send> BodySource for IncomingBody<B> {
             match ready!(self.0.as_mut().poll_frame(cx)) {
                 None => return Poll::Ready(None),
                 Some(Err(_)) => return Poll::Ready(Some(Err(BodyReadError::Broken))),
-                // What is no data is a trailer, which the API has no use for.
+                // Any frame that is not data is a trailer, which the API doesn't use.
                 Some(Ok(frame)) => {
                     if let Ok(mut data) = frame.into_data() {
                         let bytes = data.copy_to_bytes(data.remaining());
@@ -188,7 +189,7 @@ impl<B: Body + Send> BodySource for IncomingBody<B> {
     }
 }
 
-/// Bytes of a reply, with what is free when they are dropped.
+/// Bytes of a reply, with resources that are released when they are dropped.
 #[derive(Debug)]
 struct HeldBytes {
     bytes: Bytes,

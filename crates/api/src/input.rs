@@ -14,7 +14,7 @@ use workgraph_wire::form_body::FormBody;
 use workgraph_wire::json_body::JsonLimits;
 use workgraph_wire::{JsonBody, QueryError, QueryParams, RequestOptions, form_body, json_body};
 
-/// The inputs of an operation, from a request or from an action of a batch.
+/// The inputs of an operation, from a request or from a batch action.
 #[derive(Clone, Copy)]
 pub(crate) enum OperationInput<'r> {
     /// A request, with its body.
@@ -104,7 +104,7 @@ pub(crate) fn parse_inputs(
     Ok((query, body.data, options))
 }
 
-/// Checks that the query has the parameters that the operation requires. A parameter of the path may replace one.
+/// Checks that the query has the operation's required parameters. A path parameter may replace one.
 fn required(
     operation: &Operation,
     parameters: &PathParameters,
@@ -145,7 +145,7 @@ fn query_inputs(
     Ok(inputs)
 }
 
-/// Returns true if a body field may be an input. Only fields of the record that the operation does not write are none.
+/// Returns true if a body field may be an input: any field but those of the record that the operation does not write.
 fn is_input(operation: &Operation, name: &str) -> bool {
     let of_record = operation.record().and_then(|ty| resource(ty).field(name));
     requires(operation, name)
@@ -206,19 +206,19 @@ fn body(
     }
 }
 
-/// Returns the body of a request without one. It is an empty body if nothing is required, as for actions without input.
+/// Returns the body of a request without one: an empty body if nothing is required, as for actions without input.
 fn empty(operation: &Operation) -> Option<JsonBody> {
     let none = operation.required_body().next().is_none()
         && matches!(operation.response, ResponseKind::Empty);
     none.then(JsonBody::default)
 }
 
-/// Returns true if the brackets after a field hold gids of custom fields, not numbers of items.
+/// Returns true if the brackets after a field contain gids of custom fields instead of item numbers.
 fn by_gid(field: &str) -> bool {
     field == task::CUSTOM_FIELDS.def.name
 }
 
-/// Replaces `null` and an empty value by null where the field is not a text: forms and queries cannot write null.
+/// Replaces `null` and empty values with null where the field is not a text: forms and queries cannot express null.
 fn normalize_nulls(data: &mut Map<String, Value>, operation: &Operation) {
     for (name, value) in data.iter_mut() {
         let none = matches!(value.as_str(), Some("" | "null"));

@@ -1,8 +1,8 @@
 //! The job runner: claims a job and runs its steps, one after the other, until the job ends.
 //!
-//! The steps themselves are in core; this module loads, runs and commits them in order. The caller decides about the
-//! time and the number of jobs that run at once. A runner can stop or die between any two lines: the job then waits for
-//! the end of its lease.
+//! The steps themselves are in core; this module loads, runs and commits them in order. The caller controls timing and
+//! how many jobs run at once. A runner can stop or crash between any two lines: the job then waits until its lease
+//! ends.
 use crate::background_error::BackgroundError;
 use crate::execute::allowance_retry;
 use crate::execute::load_view::system_query;
@@ -16,13 +16,13 @@ use workgraph_core::model::time::Time;
 use workgraph_core::storage::{GraphStoreError, ReadQuery};
 use workgraph_core::{Gid, InterruptReason, MaybeInterrupt, byte_budgets, jobs};
 
-/// Attempts to decide a step that conflicts, before its job fails.
+/// Attempts to decide a conflicting step before its job fails.
 const ATTEMPTS: usize = 8;
-/// Attempts to cancel a job that goes on meanwhile.
+/// Attempts to cancel a job that keeps making progress.
 const CANCEL_ATTEMPTS: usize = 64;
-/// Jobs at the head of the queue that are examined for one to claim.
+/// Number of jobs at the head of the queue that are checked for one to claim.
 const QUEUE_HEAD_SCAN: usize = 64;
-/// Limit that reads all of the queue.
+/// Limit that covers the whole queue.
 const ALL: usize = usize::MAX >> 1;
 
 /// The outcome of asking the queue for a job.
@@ -30,7 +30,7 @@ const ALL: usize = usize::MAX >> 1;
 pub enum NextJob {
     /// A job, leased to the caller.
     Job(Box<LeasedJob>),
-    /// There is no job to run before this time, or before another job is started.
+    /// No job can run before this time, or before another job is started.
     Later(Option<Time>),
 }
 
@@ -48,25 +48,25 @@ pub enum JobProgress {
 /// A job that has not ended.
 #[derive(Debug)]
 pub struct PendingJob {
-    /// The job with its present record.
+    /// The job with its current record.
     pub job: LeasedJob,
     /// Time from which the job may be claimed.
     pub available_from: Time,
 }
 
 impl Api {
-    /// Sets the function that is called when a job was started.
+    /// Sets the function to call when a job was started.
     pub fn set_job_notifier(&self, ring: impl Fn() + Send + Sync + 'static) {
         // The first caller has set the function; there is one set of workers.
         let _second = self.job_notifier.set(Box::new(ring));
     }
 
-    /// Returns the name of each kind of job, with the numbers of jobs of this process that succeeded, and that failed.
+    /// Returns the names of all kinds of jobs, each with the numbers of jobs that succeeded and failed in this process.
     pub fn ended_jobs(&self) -> impl Iterator<Item = (&'static str, [u64; 2])> {
         self.ended_jobs.counts()
     }
 
-    /// Returns the jobs that have not ended.
+    /// Returns the unfinished jobs.
     ///
     /// # Errors
     /// Fails when the store fails.
@@ -113,7 +113,7 @@ impl Api {
     /// Runs the next step of a job.
     ///
     /// # Errors
-    /// Fails when the store fails; the job can go on when its lease has ended.
+    /// Fails when the store fails; the job can continue when its lease has ended.
     pub async fn run_job_step(
         &self,
         leased_job: &LeasedJob,
@@ -121,11 +121,11 @@ impl Api {
         self.run_job_step_interruptible(leased_job, None).await
     }
 
-    /// Runs the next step of a job, as [`run_job_step`](Self::run_job_step) does, with an interrupt. After a step that
-    /// takes too long the job goes on with fewer rows in the next one; it fails if there was only one row left.
+    /// Runs the next step of a job, as [`run_job_step`](Self::run_job_step) does, with an interrupt. If a step takes too
+    /// long, the job continues with fewer rows in the next step; if only one row was left, the job fails.
     ///
     /// # Errors
-    /// Fails as `run_job_step` does, and when the step was abandoned by its caller. An abandoned step does not change
+    /// Fails as `run_job_step` does, and when the caller abandoned the step. An abandoned step does not change
     /// the job.
     pub async fn run_job_step_interruptible(
         &self,
@@ -164,7 +164,7 @@ impl Api {
                 JobProgress::LeaseLost => {}
                 gone => return Ok(gone),
             }
-            // Another runner holds the job, or a condition of the step is no longer true.
+            // Another runner holds the job, or a condition of the step no longer holds.
             let now = self.job(leased_job.gid(), leased_job.queue).await?;
             if now.is_none_or(|now| now.job.node.version != leased_job.node.version) {
                 return Ok(JobProgress::LeaseLost);
@@ -174,10 +174,10 @@ impl Api {
             .await
     }
 
-    /// Releases a job without a failed step. It can be claimed again at once, or when its lease ends.
+    /// Releases a job without a failed step. It can be claimed again immediately, or when its lease ends.
     ///
     /// # Errors
-    /// Fails when the store fails; the job then counts as tried.
+    /// Fails when the store fails; the attempt then counts.
     pub async fn release_job(
         &self,
         leased_job: &LeasedJob,
@@ -190,10 +190,10 @@ impl Api {
         self.settle(given).await.map(drop)
     }
 
-    /// Ends a job without success, no matter which runner holds it.
+    /// Ends a job without success, even if another runner holds it.
     ///
     /// # Errors
-    /// Fails when there is no such job that has not ended, or the store fails.
+    /// Fails when no unfinished job has this gid, or the store fails.
     pub async fn cancel_job(&self, job: Gid) -> Result<LeasedJob, BackgroundError> {
         for _ in 0..CANCEL_ATTEMPTS {
             let waiting = self.waiting(ALL).await?;
@@ -213,8 +213,8 @@ impl Api {
         Err(BackgroundError::JobKeepsGoing(job))
     }
 
-    /// Releases the jobs that a dead runner held, so that they go on. A job that made progress under that runner goes
-    /// on at once, another one after a pause.
+    /// Releases the jobs of a dead runner, so that they continue: immediately if the job made progress under that runner,
+    /// else after a pause.
     ///
     /// # Errors
     /// Fails when the store fails.
@@ -235,7 +235,7 @@ impl Api {
     }
 
     /// Removes the traces that ended jobs left in the graph, and the jobs past their retention, in at most `most`
-    /// steps. Returns the number of steps that were taken.
+    /// steps. Returns the number of steps taken.
     ///
     /// # Errors
     /// Fails when the store fails.
@@ -264,8 +264,8 @@ impl Api {
         Ok(most)
     }
 
-    /// Returns at most `most` jobs that have not ended, from the head of the queue, each with its queue and the time
-    /// from which it may be claimed.
+    /// Returns at most `most` unfinished jobs from the head of the queue, each with its queue and the time from which it
+    /// may be claimed.
     async fn waiting(&self, most: usize) -> Result<Vec<(Gid, Gid, Time)>, BackgroundError> {
         let want = system_query().incoming_edges(jobs::queue(), rel::QUEUE, most);
         let view = self.graph.load(&want).await?;
@@ -278,7 +278,7 @@ impl Api {
             .collect())
     }
 
-    /// Returns the current state of a job that has not ended. A job with an unreadable record is logged and left out.
+    /// Returns the current state of an unfinished job. A job with an unreadable record is logged and skipped.
     async fn job(&self, gid: Gid, queue: Gid) -> Result<Option<PendingJob>, BackgroundError> {
         let view = self
             .graph
@@ -382,7 +382,7 @@ impl Api {
     }
 }
 
-/// The reason why a step was not taken.
+/// Reason why a step was not taken.
 enum StepError {
     Fault(DomainError),
     Store(GraphStoreError),

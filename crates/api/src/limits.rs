@@ -1,4 +1,4 @@
-//! The rate limits of requests: their weights and figures, and the replies that explain them.
+//! The rate limits of requests: their weights and quotas, and the replies that explain them.
 pub(crate) mod admission;
 pub mod explain;
 pub mod limit_overrides;

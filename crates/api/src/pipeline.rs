@@ -21,7 +21,7 @@ impl Api {
         self.handle_from(request, RequestOrigin::default()).await
     }
 
-    /// Answers a request of a known client. The audit log records the client.
+    /// Answers a request from a known client, which the audit log records.
     pub async fn handle_from(
         &self,
         request: &ApiRequest,
@@ -30,8 +30,8 @@ impl Api {
         self.handle_with(request, origin, None).await
     }
 
-    /// Answers a request whose body is read as it arrives, once token, limits and scope allow it. A batch is read for a
-    /// valid token: its weight against the limits is in its body.
+    /// Answers a request whose body is read as it arrives, once token, limits and scope allow it. The body of a batch
+    /// contains its weight against the limits, so it is read as soon as the token is valid.
     pub async fn handle_streamed(
         &self,
         request: &ApiRequest,
@@ -92,7 +92,7 @@ impl Api {
         origin: RequestOrigin<'_>,
     ) -> Result<CostedResponse, ApiError> {
         let is_batch = matches!(found.operation.handler, Handler::Batch);
-        // The weight of a batch stands in its body, which is read for a valid token alone.
+        // The body of a batch contains its weight, and it is only read for a valid token.
         let shared = self.shared_limiter.get().filter(|_| !is_batch);
         let (headers, cache) = (&request.authorization, origin.token_cache);
         let authenticated = match shared {
@@ -134,7 +134,7 @@ impl Api {
                 Box::pin(both).await?
             }
         };
-        // What can't be kept is not worked out.
+        // A response that memory has no room for is not computed.
         let user = authorized.grant().user;
         if origin.memory.is_some_and(|memory| !memory.has_room(user)) {
             return Err(ApiError::Body(BodyReadError::NoRoom));
@@ -176,8 +176,8 @@ impl Api {
         .await
     }
 
-    /// Receives the whole body of a request. If its client took its time, the token is looked at again, and the second
-    /// look is returned: the token may have been revoked meanwhile, or its user deactivated.
+    /// Receives the whole body of a request. If the client was slow, checks the token again and returns the result of that
+    /// check: the token may have been revoked, or its user deactivated.
     async fn receive_body(
         &self,
         request: &ApiRequest,
@@ -192,8 +192,8 @@ impl Api {
         Ok(Some(again))
     }
 
-    /// Dispatches the operation of an upload that has arrived. Its token is looked at again: it may have been revoked
-    /// meanwhile, or its user deactivated.
+    /// Dispatches the operation of an upload that has arrived. Checks its token again: it may have been revoked, or its user
+    /// deactivated.
     async fn dispatch_upload(
         &self,
         request: &ApiRequest,
@@ -210,7 +210,7 @@ impl Api {
     }
 }
 
-/// Returns true if a request has a file in its body, and asks for an operation that takes one.
+/// Returns true if a request has a file in its body, and its operation accepts one.
 fn is_upload(request: &ApiRequest, found: &RouteMatch) -> bool {
     found.operation.takes_file && is_multipart(request)
 }

@@ -1,11 +1,11 @@
-//! Ports to the outside world: time and randomness; files of attachments, and bodies as they arrive.
+//! Ports to the outside world: time, randomness, attachment files, and bodies as they arrive.
 pub mod blob_store;
 pub mod body_source;
 
 use std::time::SystemTime;
 use thiserror::Error;
 
-/// Source of the time. Tests set it by hand. A function that returns it is one.
+/// Source of the time. Tests set it by hand. Implemented for functions that return the time.
 pub trait Clock: Send + Sync {
     /// Returns the current time.
     fn now(&self) -> SystemTime;
@@ -17,7 +17,7 @@ impl<F: Fn() -> SystemTime + Send + Sync> Clock for F {
     }
 }
 
-/// Source of random bytes. A function that fills a buffer is one.
+/// Source of random bytes. Implemented for functions that fill a buffer.
 pub trait Entropy: Send + Sync {
     /// Fills the buffer with unpredictable bytes.
     ///
@@ -35,7 +35,7 @@ where
     }
 }
 
-/// Error of a system that gave no random bytes.
+/// Error of a system that provided no random bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("the system gave no random bytes")]
 pub struct EntropyUnavailable;

@@ -1,4 +1,4 @@
-//! Tokens in queries: shipped sign-in libraries ask for the profile by `GET /users/me?access_token=...`.
+//! Tokens in queries: common sign-in libraries request the profile with `GET /users/me?access_token=...`.
 use crate::request::ApiRequest;
 use crate::router::RouteMatch;
 use workgraph_wire::QueryParams;
@@ -7,7 +7,7 @@ use workgraph_wire::QueryParams;
 const NAME: &str = "access_token";
 
 /// Moves the token from the query into the header, if the operation allows it in the query. An existing header stays,
-/// whatever it contains. The token is no longer part of the query, so no store of queries contains it.
+/// valid or not. The token is removed from the query, so it is not stored with it.
 ///
 /// Returns `None` if there is nothing to move.
 pub(crate) fn into_header(request: &ApiRequest, found: &RouteMatch) -> Option<ApiRequest> {

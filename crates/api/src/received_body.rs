@@ -1,4 +1,4 @@
-//! The body of a request: given with it, or received once the request is authorized.
+//! The body of a request: passed with it, or received once the request is authorized.
 use crate::error::ApiError;
 use crate::ports::body_source::{BodyReadError, BodySource};
 use crate::request::ApiRequest;
@@ -13,7 +13,7 @@ pub(crate) struct RequestBody<'b> {
 }
 
 impl<'b> RequestBody<'b> {
-    /// Returns the body of a request: the one given with it, or what a source delivers.
+    /// Returns the body of a request: the one passed with it, or the one that a source delivers.
     pub(crate) fn new(request: &ApiRequest, source: Option<&'b mut dyn BodySource>) -> Self {
         Self {
             source,
@@ -26,15 +26,15 @@ impl<'b> RequestBody<'b> {
         self.source.is_some()
     }
 
-    /// Returns the bytes that were received.
+    /// Returns the bytes received so far.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the source, on the account of a user from now on.
+    /// Returns the source. From now on, its bytes count against a user's memory.
     ///
     /// # Errors
-    /// Fails if too many bytes are kept for the user already.
+    /// Fails if too many bytes are held for the user already.
     pub(crate) fn source_for(
         &mut self,
         user: u64,
@@ -48,10 +48,10 @@ impl<'b> RequestBody<'b> {
         }
     }
 
-    /// Receives all of the body. Returns true if the client had to be waited for.
+    /// Receives the whole body. Returns true if it had to wait for the client.
     ///
     /// # Errors
-    /// Fails if the body is larger than `most` bytes, breaks off or comes too late, or too many bytes are kept for its
+    /// Fails if the body is larger than `most` bytes, breaks off or comes too late, or too many bytes are held for its
     /// user.
     pub(crate) async fn receive(&mut self, user: u64, most: usize) -> Result<bool, ApiError> {
         let Some(source) = self.source_for(user)? else {
@@ -88,7 +88,7 @@ impl<'b> RequestBody<'b> {
     }
 }
 
-/// Returns the next piece of a body, and notes if the client had to be waited for.
+/// Returns the next piece of a body, and notes whether it had to wait for the client.
 async fn next(
     source: &mut dyn BodySource,
     has_waited: &mut bool,

@@ -1,10 +1,10 @@
-//! Reasons for refusals: those of the authorization server, and those of all other requests.
+//! Reasons for refusals: those of the authorization server, and those of other requests.
 use crate::token_limits::{CONCURRENT_READS, CONCURRENT_WRITES, SEARCH, STANDARD};
 use workgraph_auth::{AuthRefusal, refusal_reasons};
 use workgraph_limits::Limit;
 
 refusal_reasons! {
-    /// Reason for which a request is refused for anything but its token or its client.
+    /// Reason for refusing a request, other than its token or its client.
     RequestRefusal {
         // Before an operation is known.
         NoRoute, "no_route", "No operation and no page has this method and path.";
@@ -66,10 +66,10 @@ impl From<Limit> for RequestRefusal {
     }
 }
 
-/// Reason for which a request is refused.
+/// Reason for refusing a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefusalReason {
-    /// Reason of the authorization server, or of the check of a bearer token.
+    /// Reason of the authorization server, or of the bearer token check.
     Auth(AuthRefusal),
     /// Any other reason.
     Request(RequestRefusal),
@@ -85,7 +85,7 @@ impl RefusalReason {
         auth.chain(RequestRefusal::ALL.iter().copied().map(Self::Request))
     }
 
-    /// Returns the index of the reason among all, less than [`COUNT`](Self::COUNT).
+    /// Returns the index of the reason among all reasons, less than [`COUNT`](Self::COUNT).
     #[must_use]
     pub const fn index(self) -> usize {
         match self {
@@ -103,7 +103,7 @@ impl RefusalReason {
         }
     }
 
-    /// Returns the meaning: a sentence.
+    /// Returns the meaning as a sentence.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -125,14 +125,14 @@ impl From<RequestRefusal> for RefusalReason {
     }
 }
 
-/// Refusal of a request: the reason, and the app and the user that it concerns, as far as they are known.
+/// Refusal of a request: the reason, and the app and the user that it concerns, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason.
     pub reason: RefusalReason,
-    /// Client ID that the request names, or the app of its token.
+    /// Client ID in the request, or the app of its token.
     pub client: Option<u64>,
-    /// User whose account or token it is.
+    /// User to whom the account or token belongs.
     pub user: Option<u64>,
 }
 

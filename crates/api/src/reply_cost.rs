@@ -1,34 +1,34 @@
-//! Cost of a reply, in credits, from the work behind it.
+//! Cost of a reply, in credits, computed from the work behind it.
 
-/// Most bytes of an answer that one credit stands for.
+/// Maximum number of bytes of a reply that one credit covers.
 pub const BYTES_PER_CREDIT: u32 = 4_096;
 
-/// Returns the least cost of an answer of this many bytes, in credits, whatever work is behind it.
+/// Returns the minimum cost of a reply of this many bytes, in credits, regardless of the work behind it.
 #[must_use]
 pub fn least_cost(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(BYTES_PER_CREDIT as usize)).unwrap_or(u32::MAX)
 }
 
-/// Work behind an answer, from which its cost follows. Every part only ever adds to the cost.
+/// Work behind a reply, which determines its cost. Every part only adds to the cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CostInputs {
-    /// Number of objects in the answer.
+    /// Number of objects in the reply.
     pub objects: u32,
-    /// Number of links followed from one object to another to build it.
+    /// Number of links followed between objects to build the reply.
     pub edges: u32,
-    /// Number of fields requested beyond those an object has by default.
+    /// Number of requested fields beyond the default ones of an object.
     pub extra_fields: u32,
-    /// Number of steps that finding and reading them took, of some hundred nanoseconds each, whatever of it the answer
-    /// shows.
+    /// Number of steps taken to find and read the objects, of some hundred nanoseconds each, even for objects that the
+    /// reply does not show.
     pub steps: u64,
 }
 
-/// Steps that one credit stands for.
+/// Steps that one credit covers.
 pub const STEPS_PER_CREDIT: u64 = 128;
 
 impl CostInputs {
-    /// Returns the cost in credits: 1, 1 for each object and each link, and 1 for each extra field of each object; but no
-    /// less than 1 for each [`STEPS_PER_CREDIT`] steps.
+    /// Returns the cost in credits: 1, plus 1 for each object and each link, plus 1 for each extra field of each object; but
+    /// at least 1 for each [`STEPS_PER_CREDIT`] steps.
     #[must_use]
     pub fn cost(&self) -> u32 {
         let steps = u32::try_from(self.steps / STEPS_PER_CREDIT).unwrap_or(u32::MAX);

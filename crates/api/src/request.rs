@@ -1,4 +1,4 @@
-//! Request and response of the API, without their transport.
+//! Request and response of the API, independent of their transport.
 use crate::cache::token_cache::ConnectionTokenCache;
 use crate::refusal_reason::{Refusal, RefusalReason};
 use crate::request_inspector::{PendingRecord, RequestRecord};
@@ -13,7 +13,7 @@ use workgraph_wire::error_envelope;
 /// A request of the API.
 #[derive(Clone, Debug, Default)]
 pub struct ApiRequest {
-    /// The method, if it is one that operations have.
+    /// The method, if operations support it.
     pub method: Option<Method>,
     /// The path below the API base, as it was sent (percent-encoded).
     pub path: String,
@@ -31,11 +31,11 @@ pub struct ApiRequest {
 
 /// Memory of a transport for replies that are not sent yet.
 pub trait TransportMemory: Debug + Sync {
-    /// Returns true if another reply may be made for a user.
+    /// Returns true if there is room for another reply to a user.
     fn has_room(&self, user: u64) -> bool;
 }
 
-/// The room that a transport has for a response; it is free when this is dropped.
+/// Room that a transport reserved for a response; dropping it frees the room.
 pub type ResponseRoom = Box<dyn Debug + Send + Sync>;
 
 /// A response of the API.
@@ -49,11 +49,11 @@ pub struct ApiResponse {
     pub body: Bytes,
     /// True if many responses share the bytes of the body, which live as long as the process.
     pub is_body_shared: bool,
-    /// The gid of the user on whose account the body is kept until it is sent, if the token is valid.
+    /// The gid of the user whose memory the body counts against until it is sent, if the token is valid.
     pub user: Option<u64>,
     /// Message of a refusal whose body [`complete`](Self::complete) writes.
     pub message: Option<Box<str>>,
-    /// The refusal, if the request was refused. Its client doesn't read the reason.
+    /// The refusal, if the request was refused. The reason is not sent to the client.
     pub refusal: Option<Refusal>,
     /// The name of the operation, for logs and metrics.
     pub operation: &'static str,
@@ -84,7 +84,7 @@ impl ApiResponse {
             record: None,
         }
     }
-    /// Returns a response whose body is a document that many responses share.
+    /// Returns a response whose body is shared by many responses.
     #[must_use]
     pub fn shared(status: u16, body: Bytes) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl ApiResponse {
             ..Self::json(status, Vec::new())
         }
     }
-    /// Returns a refusal of the transport, which no operation made. It has no body before [`complete`](Self::complete).
+    /// Returns a refusal made by the transport instead of an operation. It has no body before [`complete`](Self::complete).
     #[must_use]
     pub fn refusal(reason: impl Into<RefusalReason>, status: u16, message: &str) -> Self {
         Self {
@@ -101,13 +101,14 @@ impl ApiResponse {
             ..Self::json(status, Vec::new()).refused_for(reason.into())
         }
     }
-    /// Names the refusal that the response is.
+    /// Sets the refusal of the response.
     #[must_use]
     pub fn refused_for(mut self, refusal: impl Into<Refusal>) -> Self {
         self.refusal = Some(refusal.into());
         self
     }
-    /// Writes the body of a refusal, for a client that reached the API at `base_url`, if that is not the address of the settings.
+    /// Writes the body of a refusal, for a client that reached the API at `base_url`, if it differs from the address of the
+    /// settings.
     pub fn complete(&mut self, settings: &ApiSettings, base_url: Option<&str>) {
         if let Some(message) = self.message.take() {
             self.body = error_envelope::error(&message, &*settings.error_help(base_url)).into();
@@ -136,9 +137,9 @@ pub struct RequestOrigin<'a> {
     pub caller: Caller<'a>,
     /// The token cache of the client's connection.
     pub token_cache: Option<&'a ConnectionTokenCache>,
-    /// Memory of the transport, which has room for the replies of each user.
+    /// Memory of the transport, with room for the replies of each user.
     pub memory: Option<&'a dyn TransportMemory>,
-    /// Keeper of the record of the request, for a transport that may give it up.
+    /// Holder of the request's record, for a transport that may abandon the request.
     pub pending_record: Option<&'a PendingRecord>,
 }
 

@@ -1,8 +1,8 @@
-//! The request inspector: the last requests of each owner of tokens, in memory, for those who build integrations.
+//! The request inspector: the last requests of each token owner, in memory, for developers of integrations.
 //!
-//! It is off unless a setting gives it memory. A request is recorded once its token is known, for the owner of the
-//! token: its user, its app, or its service account. That includes a token that is not valid any more. Nothing is written to disk. Secrets are
-//! masked, and bodies are recorded only for an owner who asked for it, and for an hour.
+//! It is off unless a setting gives it memory. A request is recorded once its token is known, even if the token is no longer
+//! valid, for the owner of the token: its user, its app, or its service account. Nothing is written to disk. Secrets are
+//! masked, and bodies are recorded only for an hour after the owner has asked for it.
 mod masking;
 mod record;
 mod ring;
@@ -20,10 +20,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 use workgraph_operations::settings::InspectorSettings;
 
-/// Number of shards, each with a lock and an equal part of the memory.
+/// Number of shards, each with its own lock and an equal part of the memory.
 const SHARDS: usize = 8;
 
-/// Time for which bodies are recorded once an owner has asked for it.
+/// Time for which bodies are recorded after an owner has asked for it.
 pub const RECORDING_LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// The last requests of each owner.
@@ -31,12 +31,12 @@ pub const RECORDING_LIFETIME: Duration = Duration::from_secs(3_600);
 pub struct RequestInspector {
     settings: InspectorSettings,
     shards: Box<[AlignedShard]>,
-    /// False as long as nobody asked for bodies; then no request looks for such a wish.
+    /// False as long as no owner records bodies; then requests skip the look-up.
     has_recordings: AtomicBool,
 }
 
-/// Keeper of the record of a request that its transport may give up, as when its deadline passes. The pipeline fills it
-/// once the token is known; the record of a request that ends is that of its response.
+/// Holder of the record of a request that its transport may abandon, for instance when its deadline passes. The pipeline
+/// fills it once the token is known; a request that completes has its record in the response.
 #[derive(Debug, Default)]
 pub struct PendingRecord(Mutex<Option<Box<RequestRecord>>>);
 
@@ -45,8 +45,8 @@ impl PendingRecord {
         *self.0.lock() = Some(record);
     }
 
-    /// Returns the record of a request that was given up, with the message that its client got; `None` if the token was
-    /// not known by then.
+    /// Returns the record of an abandoned request, with the message that its client got; `None` if the token was not known
+    /// yet.
     #[must_use]
     pub fn given_up(&self, message: &str) -> Option<Box<RequestRecord>> {
         let mut record = self.0.lock().take()?;
@@ -55,13 +55,13 @@ impl PendingRecord {
     }
 }
 
-/// A shard on cache lines of its own.
+/// A shard on its own cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct AlignedShard(Mutex<InspectorShard>);
 
 impl RequestInspector {
-    /// Returns an inspector without requests. It records none if its settings give it no memory.
+    /// Returns an inspector without requests. It records nothing if its settings give it no memory.
     #[must_use]
     pub fn new(settings: InspectorSettings) -> Self {
         Self {
@@ -82,13 +82,13 @@ impl RequestInspector {
     fn shard(&self, owner: RequestOwner) -> Option<&Mutex<InspectorShard>> {
         let mut hasher = FxHasher::default();
         owner.hash(&mut hasher);
-        // The high bits of this hash are the good ones.
+        // The high bits of this hash are the well mixed ones.
         let number = usize::try_from(hasher.finish() >> 32).unwrap_or(0) % SHARDS;
         self.shards.get(number).map(|shard| &shard.0)
     }
 
-    /// Adds a request that has ended, with the id and the duration that the transport knows. The oldest requests of its
-    /// owner, and then of anybody, make room for it.
+    /// Adds a request that has ended, with the id and the duration that the transport knows. To make room, drops the oldest
+    /// requests of its owner, and then the oldest of all.
     pub fn push(&self, record: RequestRecord, id: &str, duration: Duration) {
         let RequestRecord { owner, mut request } = record;
         request.id = id.into();
@@ -101,7 +101,7 @@ impl RequestInspector {
         }
     }
 
-    /// Returns the requests of an owner for which `is_wanted` is true, the newest first and at most `most`.
+    /// Returns at most `most` requests of an owner for which `is_wanted` is true, newest first.
     #[must_use]
     pub fn requests(
         &self,
@@ -113,8 +113,8 @@ impl RequestInspector {
         shard.map_or_else(Vec::new, |shard| shard.lock().find(owner, most, is_wanted))
     }
 
-    /// Lets the bodies of an owner's requests be recorded for [`RECORDING_LIFETIME`], or ends that. The bodies of
-    /// requests of an app are recorded only where it acts for `user`, who asks: those of other people are theirs.
+    /// Enables or ends the recording of an owner's bodies, for [`RECORDING_LIFETIME`]. For an app, only bodies of requests
+    /// on behalf of `user`, who asked for it, are recorded: other people's bodies are private to them.
     pub fn set_recording(&self, owner: RequestOwner, user: u64, on: bool, now: SystemTime) {
         let Some(shard) = self.shard(owner) else {
             return;
@@ -126,7 +126,7 @@ impl RequestInspector {
         }
     }
 
-    /// Returns the end of the recording of bodies that a user asked for, if it goes on.
+    /// Returns the end of the recording of bodies that a user asked for, if it is still active.
     #[must_use]
     pub fn recording_until(
         &self,
@@ -155,13 +155,13 @@ impl RequestInspector {
         })
     }
 
-    /// Returns the bytes that all recorded requests take.
+    /// Returns the number of bytes that all recorded requests take.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| shard.0.lock().bytes()).sum()
     }
 
-    /// Makes the record of a request that has not ended, as if it never would.
+    /// Returns the record of a request that is still running, in case it never completes.
     pub(crate) fn unfinished(
         &self,
         token: TokenIdentity,
@@ -179,7 +179,7 @@ impl RequestInspector {
         self.record(token, line, &outcome)
     }
 
-    /// Makes the record of a request that has ended.
+    /// Returns the record of a request that has ended.
     pub(crate) fn record(
         &self,
         token: TokenIdentity,

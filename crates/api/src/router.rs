@@ -74,7 +74,7 @@ impl Router {
     }
 
     /// Finds the operation of a request. One slash at the end of the path is ignored; otherwise paths are taken as they
-    /// are. A parameter that is empty, badly encoded or contains a slash matches nothing.
+    /// are. A parameter that is empty, badly encoded or contains a slash never matches.
     #[must_use]
     pub fn find(&self, method: Method, path: &str) -> Option<RouteMatch> {
         let mut at = &self.root;

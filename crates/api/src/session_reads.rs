@@ -1,4 +1,4 @@
-//! Reads of a person who is signed in with a browser, for the pages that show records.
+//! Reads of a user who is signed in with a browser, for the pages that show records.
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
@@ -13,9 +13,9 @@ use workgraph_auth::{Account, BrowserSession};
 use workgraph_operations::{Caller, Method};
 
 impl Api {
-    /// Answers a GET as the user of a browser session: the operation, the limits, the rules of access and the record are
-    /// those of a request with a token of that user with full permissions, at the address `base_url` if that is not the one of
-    /// the settings. It is not in the request inspector.
+    /// Answers a GET as the user of a browser session: operation, limits, access rules and record are those of a request
+    /// with a token of that user with full permissions, at the address `base_url` if it differs from that of the settings.
+    /// The request inspector does not record it.
     pub async fn read_in_session(
         &self,
         (session, account): (&BrowserSession, &Account),

@@ -23,7 +23,7 @@ use workgraph_limits::{DigestLimiter, LimiterSettings, OwnerTotals, SharedLimite
 use workgraph_operations::ApiSettings;
 use workgraph_wire::KeyRing;
 
-/// The API: everything between a transport and the stores.
+/// The API: all layers between a transport and the stores.
 pub struct Api {
     pub(crate) graph: Arc<dyn GraphStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
@@ -31,12 +31,12 @@ pub struct Api {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) limiter: DigestLimiter,
     pub(crate) token_limits: ActiveTokenLimits,
-    /// Limiter that several processes share; without one this process has the limits for itself.
+    /// Limiter shared by several processes; without one, this process applies the limits alone.
     pub(crate) shared_limiter: OnceLock<Arc<dyn SharedLimiter>>,
     pub(crate) recent_tokens: RecentTokens,
     pub(crate) limit_overrides: ActiveLimitOverrides,
     pub(crate) jobs_per_user_max: AtomicU32,
-    /// The usage of each user, over all tokens of the user.
+    /// The usage of each user, over all of their tokens.
     pub(crate) user_totals: OwnerTotals<u64, UniformState>,
     /// The limit of a user as a multiple of the limit of one token; 0 for no limit.
     pub(crate) user_multiple: AtomicU32,
@@ -44,7 +44,7 @@ pub struct Api {
     pub(crate) keys: KeyRing,
     pub(crate) gid_generator: Arc<GidGenerator>,
     pub(crate) token_usage: TokenUsage,
-    /// Function that is called when a job was started.
+    /// Function to call when a job was started.
     pub(crate) job_notifier: OnceLock<Box<dyn Fn() + Send + Sync>>,
     pub(crate) ended_jobs: EndedJobs,
     pub(crate) webhooks: OnceLock<WebhookService>,
@@ -73,14 +73,14 @@ pub struct ApiDependencies {
     pub limits: TokenLimits,
     /// The keys that seal page tokens.
     pub keys: KeyRing,
-    /// Generator of gids. Only one with the same node number may give gids at a time.
+    /// Generator of gids. Only one generator with the same node number may create gids at a time.
     pub gid_generator: Arc<GidGenerator>,
 }
 
 impl ApiDependencies {
-    /// Returns the parts of an API over a store that keeps the graph and the tokens, with default settings and limits.
+    /// Returns the parts of an API over a store for both the graph and the tokens, with default settings and limits.
     ///
-    /// The generator continues above the highest gid of the store ([`GidGenerator::new`]); the keys are kept as long as the
+    /// The generator continues above the highest gid of the store ([`GidGenerator::new`]). Keep the keys as long as the
     /// data, since clients keep page tokens.
     #[must_use]
     pub fn new<S: GraphStore + TokenStore + 'static>(
@@ -144,13 +144,13 @@ impl Api {
         &self.settings
     }
 
-    /// Returns the keys that seal page tokens, which all nodes have.
+    /// Returns the keys that seal page tokens, which are the same on all nodes.
     #[must_use]
     pub const fn keys(&self) -> &KeyRing {
         &self.keys
     }
 
-    /// Returns the last requests of each owner of tokens.
+    /// Returns the last requests of each token owner.
     #[must_use]
     pub fn inspector(&self) -> &RequestInspector {
         &self.inspector
@@ -162,7 +162,7 @@ impl Api {
         &self.limiter
     }
 
-    /// Returns a fresh gid that may be stored.
+    /// Returns a new gid that may be stored.
     ///
     /// # Errors
     /// Fails if the lease on this node's number has ended.
@@ -171,15 +171,15 @@ impl Api {
         self.gid_generator.confirm().map(|()| gid)
     }
 
-    /// Returns a fresh gid for changes to the graph, which the store commits only if it may be stored.
+    /// Returns a new gid for changes to the graph, which the store only commits if it may be stored.
     #[must_use]
     pub fn next_gid(&self) -> Gid {
         self.gid_generator
             .next(Time::from_system(self.clock.now()).millis().unsigned_abs())
     }
 
-    /// Writes the uses of tokens since the last call to the store. Call it about every half a minute, and once at the
-    /// end.
+    /// Writes the token uses since the last call to the store. Call it about every 30 seconds, and once at
+    /// shutdown.
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log. The uses of that batch are lost.

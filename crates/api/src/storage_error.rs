@@ -1,11 +1,11 @@
-//! The one error of the storage ports. Each leaf crate has the error of its own port; here they meet.
+//! The common error of the storage ports. Each leaf crate has its own error for its port; this one unites them.
 use thiserror::Error;
 use workgraph_auth::AuthStoreError;
 use workgraph_core::GidLeaseEnded;
 use workgraph_core::storage::GraphStoreError;
 use workgraph_webhooks::WebhookStoreError;
 
-/// The reason why a store did not answer a call. `Display` is for the log.
+/// Reason why a call to a store failed. `Display` is for the log.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum StorageError {
     /// The store of the graph.

@@ -6,13 +6,13 @@ use workgraph_wire::signed_ticket;
 use workgraph_wire::signed_ticket::TicketError;
 
 impl Api {
-    /// Issues a ticket for an action, valid until an instant.
+    /// Issues a ticket for an action, valid until `expires`.
     #[must_use]
     pub fn issue_ticket(&self, what: &str, expires: SystemTime) -> String {
         signed_ticket::issue(&self.keys, what, expires)
     }
 
-    /// Checks a ticket for an action at an instant.
+    /// Checks a ticket for an action at a given time.
     ///
     /// # Errors
     /// Fails when the ticket is for another action, or has expired.

@@ -7,39 +7,39 @@ use workgraph_limits::{
     ConcurrentSettings, CostSettings, Limit, LimiterSettings, LimiterState, PerTime, WindowSettings,
 };
 
-/// The requests of a token a minute.
+/// The requests per minute of a token.
 pub const STANDARD: Limit = Limit::window("standard", 0);
-/// The searches of a token a minute.
+/// The searches per minute of a token.
 pub const SEARCH: Limit = Limit::window("search", 1);
-/// The reads of a token at the same time.
+/// The concurrent reads of a token.
 pub const CONCURRENT_READS: Limit = Limit::concurrent("concurrent_reads", 0);
-/// The writes of a token at the same time.
+/// The concurrent writes of a token.
 pub const CONCURRENT_WRITES: Limit = Limit::concurrent("concurrent_writes", 1);
-/// The credits of a token a minute.
+/// The credits per minute of a token.
 pub const COST: Limit = Limit::cost("cost");
 
-/// All limits of a token, in the order in which they refuse.
+/// All limits of a token, in the order in which they are checked.
 pub const LIMITS: [Limit; 5] = [STANDARD, SEARCH, CONCURRENT_READS, CONCURRENT_WRITES, COST];
 
-/// Figures of the limits of a token; all of them may change while the server runs
+/// Values of the limits of a token; all of them may change while the server runs
 /// ([`Api::set_token_limits`](crate::state::Api::set_token_limits)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLimits {
     /// The standard quota, by plan.
     pub standard: PlanQuotas,
-    /// Searches per minute, counted apart from the standard quota. Refused searches do not count.
+    /// Searches per minute, counted separately from the standard quota. Refused searches do not count.
     pub search_per_minute: u32,
     /// Reads that may run at the same time. 0 refuses every read.
     pub concurrent_reads: u32,
     /// Writes that may run at the same time. 0 refuses every write.
     pub concurrent_writes: u32,
-    /// Credits regained per minute, which is also the most there can be; `None` switches the limit off. 0 is taken as 1.
+    /// Credits regained per minute, which is also their maximum; `None` disables the limit. 0 is treated as 1.
     pub cost_per_minute: Option<u32>,
-    /// Most credits that one reply costs.
+    /// Maximum cost of one reply, in credits.
     pub cost_ceiling: u32,
-    /// Time by which every admitted request has ended, since the server stops it then.
+    /// Time by which every admitted request has ended, since the server stops it by then.
     pub deadline: Duration,
-    /// Limits that only count and refuse nothing ([`WindowSettings::shadow`]).
+    /// Limits that count but refuse nothing ([`WindowSettings::shadow`]).
     pub shadow: ShadowLimits,
 }
 
@@ -50,7 +50,7 @@ pub struct PlanQuotas {
     pub free: u32,
     /// Quota of a token whose user has a paid workspace.
     pub paid: u32,
-    /// Percentage of its quota that a client still gets that never pauses ([`WindowSettings::floor_percent`]).
+    /// Percentage of its quota that a client still gets if it never pauses ([`WindowSettings::floor_percent`]).
     pub floor_percent: u8,
 }
 
@@ -109,7 +109,7 @@ impl From<&TokenLimits> for LimiterSettings {
             shadow: of.shadow.has(limit),
             ..ConcurrentSettings::new(limit.name(), most)
         };
-        // Every request brings the standard quota of its token. Refused searches count nowhere.
+        // Every request carries the standard quota of its token. Refused searches do not count anywhere.
         let standard = of.standard;
         Self {
             windows: vec![
@@ -131,7 +131,7 @@ impl From<&TokenLimits> for LimiterSettings {
     }
 }
 
-/// The figures in force. The quotas of the plans are read with every request, without a lock.
+/// The limits in force. The quotas of the plans are read with every request, without a lock.
 #[derive(Debug)]
 pub(crate) struct ActiveTokenLimits {
     plans: AtomicU64,
@@ -155,7 +155,7 @@ impl ActiveTokenLimits {
         *self.all.read()
     }
 
-    /// Returns the standard quota of a token whose user has a paid workspace, or none.
+    /// Returns the standard quota of a token, by whether its user has a paid workspace.
     pub(crate) fn standard(&self, is_paid: bool) -> u32 {
         let plans = self.plans.load(Relaxed);
         let [a, b, c, d, e, f, g, h] = plans.to_be_bytes();
@@ -163,23 +163,23 @@ impl ActiveTokenLimits {
     }
 }
 
-/// Returns the quota of the paid plan in the high half, and that of the free one in the low half.
+/// Returns the quota of the paid plan in the upper half, and that of the free plan in the lower half.
 fn plans(limits: &TokenLimits) -> u64 {
     u64::from(limits.standard.paid) << 32 | u64::from(limits.standard.free)
 }
 
-/// Rest of the quotas of a token.
+/// Remaining quotas of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemainingLimits {
-    /// Requests left of the standard quota.
+    /// Requests left in the standard quota.
     pub standard: u32,
     /// The standard quota.
     pub standard_limit: u32,
     /// Searches left.
     pub search: u32,
-    /// The quota of searches.
+    /// The search quota.
     pub search_limit: u32,
-    /// Credits left, below 0 in debt, and the most there can be; `None` if there is no such limit.
+    /// Credits left, below 0 in debt, and their maximum; `None` if there is no such limit.
     pub credits: Option<(i64, u32)>,
 }
 

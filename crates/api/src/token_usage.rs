@@ -1,4 +1,4 @@
-//! Last-used times of tokens, approximate: requests buffer them, and batches write them from time to time.
+//! Last-used times of tokens, approximate: requests buffer them, and batches write them periodically.
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::AtomicU64;
@@ -6,19 +6,19 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{AuthStoreError, TokenRecord, TokenStore};
 
-/// Interval in which a use is not noted again: the record has a younger one.
+/// Interval in which further uses of a token are not recorded, since the stored time is recent enough.
 const MIN_USE_INTERVAL: Duration = Duration::from_secs(600);
-/// The most tokens that wait to be written; uses of further tokens are left out until the next write.
+/// Maximum number of tokens in the buffer; uses of further tokens are dropped until the next write.
 const BUFFERED_TOKENS_MAX: usize = 10_000;
 
-/// Number of tokens that are known to be noted without a lock.
+/// Number of slots that show without a lock that a token is in the buffer.
 const SEEN_SLOTS: usize = 256;
 
-/// Uses that are not written yet: for each token the first use since the last write.
+/// Buffered uses: for each token the first use since the last write.
 #[derive(Debug)]
 pub(crate) struct TokenUsage {
     pending: Mutex<FxHashMap<u64, SystemTime>>,
-    /// Tokens that are noted, each in the slot of its number; changed under the lock.
+    /// Tokens in the buffer, each in the slot of its number; changed under the lock.
     seen: [AtomicU64; SEEN_SLOTS],
 }
 
@@ -32,7 +32,7 @@ impl Default for TokenUsage {
 }
 
 impl TokenUsage {
-    /// Notes a use. A request never waits for another one here: its use is left out instead.
+    /// Records a use. A request never waits for another one here: if the lock is taken, the use is dropped.
     pub(crate) fn note(&self, record: &TokenRecord, now: SystemTime) {
         let old = |at: SystemTime| {
             now.duration_since(at)
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_first_use_since_each_write_is_noted_of_every_token() {
         let (uses, start) = (TokenUsage::default(), SystemTime::UNIX_EPOCH);
-        // Two of them have the same slot.
+        // Two of these tokens have the same slot.
         let tokens = [7, 8, 7 + SEEN_SLOTS as u64];
         for round in 1..4 {
             let now = start + MIN_USE_INTERVAL * round;

@@ -1,5 +1,5 @@
 //! Authorization of apps by users: registered apps, authorization requests and responses, codes
-//! with PKCE, browser sessions, and the authorizations that users gave.
+//! with PKCE, browser sessions, and the authorizations granted by users.
 pub mod authorization_code;
 pub mod authorization_policy;
 pub mod authorization_request;

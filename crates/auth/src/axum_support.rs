@@ -1,4 +1,4 @@
-//! Extractor of grants and responses to their errors, for axum.
+//! Extractor for grants, and responses for their errors, for axum.
 use axum_core::extract::{FromRef, FromRequestParts};
 use axum_core::response::{IntoResponse, Response};
 use http::header;
@@ -10,8 +10,8 @@ use crate::ports::token_store::AuthStoreError;
 use crate::token_verifier::{GrantError, TokenVerifier};
 use crate::tokens::grant::{Grant, MissingScope};
 
-/// Verifies the bearer token of a request by the [`TokenVerifier`] in the state of the router, unless a `GrantLayer` before the
-/// router has put the grant into the extensions of the request. A handler with an error form of its own
+/// Verifies the bearer token of a request with the [`TokenVerifier`] in the router's state, unless a `GrantLayer` around the
+/// router has already put the grant into the request's extensions. A handler with its own error format
 /// takes `Result<Grant, GrantError>`.
 impl<S> FromRequestParts<S> for Grant
 where
@@ -21,7 +21,7 @@ where
     type Rejection = GrantError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, GrantError> {
-        // The layer before the router has verified the token of this request.
+        // The layer around the router has already verified the token.
         #[cfg(feature = "tower")]
         if let Some(grant) = parts.extensions.get::<Self>() {
             return Ok(grant.clone());
@@ -38,7 +38,7 @@ struct ErrorBody<'a> {
     error_description: String,
 }
 
-/// Sends the challenge and a JSON body. The extensions of the response have the error, for the log or for another body.
+/// Sends the challenge and a JSON body. The extensions of the response contain the error, for the log or for another body.
 impl IntoResponse for GrantError {
     fn into_response(self) -> Response {
         let body = ErrorBody {
@@ -63,7 +63,7 @@ impl IntoResponse for MissingScope {
     }
 }
 
-/// Sends a 503 that says nothing of the store. The extensions of the response have the error, for the log.
+/// Sends a 503 that reveals nothing about the store. The extensions of the response contain the error, for the log.
 impl IntoResponse for AuthStoreError {
     fn into_response(self) -> Response {
         crate::oauth_server::failed(self)

@@ -1,4 +1,4 @@
-//! The endpoints that apps' servers call: token, revocation and introspection (RFC 6749, RFC 7009,
+//! The endpoints called by apps' servers: token, revocation and introspection (RFC 6749, RFC 7009,
 //! RFC 7662).
 pub mod discovery;
 pub mod introspection;

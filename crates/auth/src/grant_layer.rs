@@ -11,11 +11,11 @@ use tower_service::Service;
 use crate::token_verifier::{GrantError, TokenVerifier};
 use crate::tokens::grant::Grant;
 
-/// Layer that lets a request through if its bearer token is good, with the [`Grant`] in its extensions.
+/// Layer that passes on requests with a valid bearer token, with the [`Grant`] in their extensions.
 ///
-/// Every other request is answered by the layer, and the service does not see it: 401 without a good token, 400 with two
-/// tokens or a malformed one, 403 without a scope that is required, each with `WWW-Authenticate` (RFC 6750 section 3), and 503 if
-/// the look-up of the token failed. The body is empty; the [`GrantError`] is in the extensions of the response, for the log or for a body of one's own.
+/// The layer answers all other requests itself: 401 without a valid token, 400 with two tokens or a malformed one, 403
+/// without a required scope, each with `WWW-Authenticate` (RFC 6750 section 3), and 503 if the look-up of the token failed.
+/// The body is empty; the extensions of the response contain the [`GrantError`], for the log or for another body.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct GrantLayer {
 }
 
 impl GrantLayer {
-    /// Makes a layer that asks this verifier.
+    /// Makes a layer that uses this verifier.
     #[must_use]
     pub const fn new(verifier: TokenVerifier) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl GrantLayer {
         }
     }
 
-    /// Requires a scope of every request, beside those that were required before.
+    /// Requires a scope for every request, in addition to those required before.
     #[must_use]
     pub fn require(mut self, scope: &'static str) -> Self {
         self.required.push(scope);
@@ -90,7 +90,7 @@ where
     }
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
-        // The service that was polled ready takes the request; its clone is polled for the next one.
+        // The service that was polled ready takes the request; the clone is polled for the next one.
         let clone = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, clone);
         let layer = self.layer.clone();

@@ -1,4 +1,4 @@
-//! JSON of the replies and claims: compact, with everything escaped that a page could take for markup.
+//! JSON of replies and claims: compact, with every character escaped that a page could interpret as markup.
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -55,7 +55,7 @@ impl Formatter for PageSafeFormatter {
     }
 }
 
-/// Returns a value as JSON, members in the order in which its type declares them.
+/// Returns a value as JSON, with its members in declaration order.
 #[expect(
     clippy::expect_used,
     reason = "structs of texts, numbers and lists are JSON, and memory takes all that is written"

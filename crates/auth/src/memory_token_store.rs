@@ -1,4 +1,4 @@
-//! A store in memory: the reference for the behaviour of the ports, and useful in tests.
+//! A store in memory: the reference implementation of the ports, also useful in tests.
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
 
 mod memory_oauth_store;
 
-/// Store that keeps everything in memory and loses it when it is dropped.
+/// Store that keeps everything in memory and loses it when dropped.
 #[derive(Debug, Default)]
 pub struct MemoryTokenStore(Mutex<MemoryTokens>);
 
@@ -32,7 +32,7 @@ struct MemoryTokens {
     standing: HashMap<(u64, u64), u64>,
     codes: HashMap<SecretDigest, AuthorizationCode>,
     /// The id of the refresh token on which each issued token depends: its own for a refresh token.
-    /// Tokens that are not in this map stand alone.
+    /// Tokens that are not in this map are independent.
     refresh_of: HashMap<u64, u64>,
     tickets: HashMap<SecretDigest, SystemTime>,
     sessions: HashMap<SecretDigest, BrowserSession>,
@@ -40,7 +40,7 @@ struct MemoryTokens {
 }
 
 impl MemoryTokens {
-    /// Returns a token as its context leaves it now.
+    /// Returns a token in its effective state, as determined by its context.
     fn left(&self, record: &TokenRecord) -> TokenRecord {
         let Some(refresh) = self.refresh_of.get(&record.id) else {
             return record.clone();
@@ -58,7 +58,7 @@ impl MemoryTokens {
         self.tokens.contains_key(&record.id) || self.by_digest.contains_key(&record.digest)
     }
 
-    /// Marks a token revoked, if it is not yet.
+    /// Revokes a token, if it is not revoked yet.
     fn revoke(&mut self, id: u64, now: SystemTime) -> bool {
         let live = self.tokens.get_mut(&id).filter(|t| t.revoked_at.is_none());
         live.map(|record| record.revoked_at = Some(now)).is_some()
@@ -81,7 +81,7 @@ impl MemoryTokens {
         ended
     }
 
-    /// Removes the sessions of a user except `but`; returns their number.
+    /// Removes the sessions of a user except `but`; returns how many.
     fn end_sessions(&mut self, user: u64, but: Option<SecretDigest>) -> u64 {
         let before = self.sessions.len();
         self.sessions
@@ -89,12 +89,12 @@ impl MemoryTokens {
         before.saturating_sub(self.sessions.len()) as u64
     }
 
-    /// Returns true if a user has an account that is switched on.
+    /// Returns true if a user has an account that is enabled.
     fn is_on(&self, user: u64) -> bool {
         self.accounts.get(&user).is_some_and(|a| !a.disabled)
     }
 
-    /// Returns the account of a user, made if there is none.
+    /// Returns the account of a user, creating it if needed.
     fn account(&mut self, user: u64) -> &mut Account {
         let new = || Account::new(user, Tier::DEFAULT);
         self.accounts.entry(user).or_insert_with(new)
@@ -113,13 +113,13 @@ impl MemoryTokenStore {
         Self::default()
     }
 
-    /// Returns the tables. Each change is whole, so they are right after a panic of another thread, too.
+    /// Returns the tables. Each change is atomic, so they are consistent even after another thread panicked.
     fn lock(&self) -> MutexGuard<'_, MemoryTokens> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns true if an app has a live grant of a user: a live refresh token, under an
-    /// authorization that still stands.
+    /// authorization that is still valid.
     #[must_use]
     pub fn has_live_grant(&self, user: u64, app: u64) -> bool {
         let state = self.lock();
@@ -133,7 +133,7 @@ impl MemoryTokenStore {
     }
 }
 
-/// Copies everything into a store of its own.
+/// Copies everything into a separate store.
 impl Clone for MemoryTokenStore {
     fn clone(&self) -> Self {
         Self(Mutex::new(self.lock().clone()))

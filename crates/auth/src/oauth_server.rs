@@ -1,7 +1,7 @@
-//! OAuth server for axum: the endpoints of this crate as a router, with sessions of browsers and a page that asks for consent.
+//! OAuth server for axum: the endpoints of this crate as a router, with browser sessions and a consent page.
 //!
-//! The service brings a store, a directory of its users and a sign-in page. What its apps get are tokens that a
-//! [`Grant`](crate::Grant) is extracted from.
+//! The service provides a store, a directory of its users and a sign-in page. Apps get tokens, from which a
+//! [`Grant`](crate::Grant) is extracted.
 mod authorize;
 mod consent_page;
 mod endpoint_routes;
@@ -36,17 +36,17 @@ use http_forms::{
     clear_cookie, is_authorize_path, no_store, page_headers, see_other, session_cookie, set_cookie,
 };
 
-/// Path of the authorization endpoint. A sign-in page goes on to it with the query that it was given as `next`.
+/// Path of the authorization endpoint. A sign-in page redirects to it with the query that it got as `next`.
 pub const AUTHORIZE: &str = "/-/oauth_authorize";
-/// Workspace in which apps of this server work: that of all users.
+/// Workspace in which the apps of this server work: that of all users.
 const EVERYONE: u64 = 1;
-/// Identifiers that a JSON number of any client holds.
+/// Number of bits of identifiers, so that they fit into a JSON number of any client.
 const ID_BITS: u32 = 53;
 
-/// Source of 32 random bytes, which nobody can guess, or the reason why it has none.
+/// Source of 32 unpredictable random bytes, or the reason why there are none.
 pub type Random = fn() -> Result<[u8; 32], String>;
 
-/// OAuth server, to be cloned for each router that needs it.
+/// OAuth server. Clone it for each router that needs it.
 #[derive(Clone)]
 pub struct OAuthServer(Arc<ServerParts>);
 
@@ -69,7 +69,7 @@ struct ServerParts {
 /// Builder of an [`OAuthServer`].
 pub struct OAuthServerBuilder(ServerParts);
 
-/// Directory without users, until the service names its own.
+/// Directory without users, until the service sets its own.
 struct NoUsers;
 
 #[async_trait::async_trait]
@@ -80,42 +80,42 @@ impl UserDirectory for NoUsers {
 }
 
 impl OAuthServerBuilder {
-    /// Sets the scopes that apps may ask for. Without them there are full permissions alone.
+    /// Sets the scopes that apps may request. Without them there are only full permissions.
     #[must_use]
     pub const fn scopes(mut self, scopes: ScopeRegistry) -> Self {
         self.0.scopes = scopes;
         self
     }
 
-    /// Sets the directory of names and addresses of users. Without it no user is known, and no token is issued.
+    /// Sets the directory of user names and addresses. Without it no user is known, and no token is issued.
     #[must_use]
     pub fn users(mut self, users: impl UserDirectory + 'static) -> Self {
         self.0.users = Arc::new(users);
         self
     }
 
-    /// Sets the form and lifetime of tokens.
+    /// Sets the prefixes and lifetime of tokens.
     #[must_use]
     pub const fn tokens(mut self, tokens: TokenSettings) -> Self {
         self.0.tokens = tokens;
         self
     }
 
-    /// Lets apps without a secret get tokens, as [`PublicClients::Allowed`] says. Without it they get none.
+    /// Lets apps without a secret get tokens, as described for [`PublicClients::Allowed`]. By default they get none.
     #[must_use]
     pub const fn public_clients(mut self) -> Self {
         self.0.public_clients = PublicClients::Allowed;
         self
     }
 
-    /// Sets the time within which a code may be redeemed: a minute if it is not set, and ten at most (RFC 6749 section 4.1.2).
+    /// Sets the time within which a code may be redeemed: a minute by default, and at most ten (RFC 6749 section 4.1.2).
     #[must_use]
     pub const fn code_lifetime(mut self, lifetime: Duration) -> Self {
         self.0.code_lifetime = lifetime;
         self
     }
 
-    /// Sets the time for which a user stays signed in: 14 days if it is not set.
+    /// Sets the time for which a user stays signed in: 14 days by default.
     #[must_use]
     pub const fn session_lifetime(mut self, lifetime: Duration) -> Self {
         self.0.session_lifetime = lifetime;
@@ -129,15 +129,15 @@ impl OAuthServerBuilder {
         self
     }
 
-    /// Sets the path of the page where users sign in, `/sign-in` if it is not set. It gets the parameter `next`, and ends with
-    /// [`OAuthServer::sign_in`].
+    /// Sets the path of the sign-in page, `/sign-in` by default. The page gets the parameter `next`, and calls
+    /// [`OAuthServer::sign_in`] at the end.
     #[must_use]
     pub fn sign_in_page(mut self, path: impl Into<String>) -> Self {
         self.0.sign_in_page = path.into();
         self
     }
 
-    /// Sets the function that writes the page that asks for consent.
+    /// Sets the function that renders the consent page.
     #[must_use]
     pub fn consent_page(mut self, page: fn(&ConsentView<'_>) -> String) -> Self {
         self.0.consent_page = page;
@@ -166,8 +166,8 @@ impl fmt::Debug for OAuthServer {
 }
 
 impl OAuthServer {
-    /// Starts a server whose issuer is this URL: the address under which the router is reached, without a `/` at its end. The
-    /// server takes time and random bytes from the service.
+    /// Returns a builder of a server whose issuer is this URL: the address of the router, without a trailing `/`. The
+    /// service provides the server's clock and random bytes.
     #[must_use]
     pub fn builder(
         issuer: impl Into<String>,
@@ -215,7 +215,7 @@ impl OAuthServer {
             .with_state(self.clone())
     }
 
-    /// Returns the verifier of the tokens that the server issues, for the state of a router whose handlers take a
+    /// Returns the verifier for the tokens that the server issues, for the state of a router whose handlers take a
     /// [`Grant`](crate::Grant).
     #[must_use]
     pub fn verifier(&self) -> TokenVerifier {
@@ -223,10 +223,10 @@ impl OAuthServer {
         TokenVerifier::new(store, self.0.clock).with_prefixes(self.0.tokens.prefixes)
     }
 
-    /// Registers an app that may ask users for these scopes, and returns it with its secret, which nobody can read again.
+    /// Registers an app that may request these scopes, and returns it with its secret, which cannot be read again.
     ///
     /// # Errors
-    /// Fails if the store does. Check the name with [`check_name`](crate::authorization::registered_app::check_name) before.
+    /// Fails if the store does. Check the name with [`check_name`](crate::authorization::registered_app::check_name) first.
     pub async fn register_app(
         &self,
         name: &str,
@@ -241,9 +241,9 @@ impl OAuthServer {
         Ok((app, secret))
     }
 
-    /// Registers an app that runs on its users' devices and has no secret: it gets tokens by PKCE, where the server allows
+    /// Registers an app that runs on its users' devices and has no secret: it gets tokens by PKCE, if the server allows
     /// [public clients](OAuthServerBuilder::public_clients). Its redirect URL may be `http` on `127.0.0.1` or `[::1]`
-    /// ([`LoopbackPolicy::Allowed`](crate::LoopbackPolicy)); a request may then name any port.
+    /// ([`LoopbackPolicy::Allowed`](crate::LoopbackPolicy)); a request may then use any port.
     ///
     /// # Errors
     /// Fails if the store does, or the server refuses public clients.
@@ -284,8 +284,8 @@ impl OAuthServer {
         Ok(app)
     }
 
-    /// Starts a session of a user whose password, or what the service asks for instead, was right, and returns the response that
-    /// sets its cookie and goes on: to `next` if that is a path of the authorization endpoint, otherwise to `/`.
+    /// Starts a session of a user whose password, or other credential, was correct, and returns the response that sets the
+    /// cookie and redirects: to `next` if that is a path of the authorization endpoint, otherwise to `/`.
     ///
     /// # Errors
     /// Fails if the store does, or the user has no account.
@@ -299,12 +299,12 @@ impl OAuthServer {
         Ok(response)
     }
 
-    /// Ends the session of a request with these headers, if it has one, and returns the response that removes its cookie and
-    /// goes on to `/`. Call it for a POST alone: the cookie does not come with that of another site. Tokens of apps go on;
-    /// [`TokenStore::revoke_all`](crate::TokenStore::revoke_all) ends them.
+    /// Ends the session of a request with these headers, if any, and returns the response that removes its cookie and
+    /// redirects to `/`. Only call it for a POST: browsers don't send the cookie with a POST from another site. Tokens of apps
+    /// stay valid; [`TokenStore::revoke_all`](crate::TokenStore::revoke_all) ends them.
     ///
     /// # Errors
-    /// Fails if the store does; then the session goes on.
+    /// Fails if the store does; then the session is kept.
     pub async fn sign_out(&self, headers: &HeaderMap) -> Result<Response, AuthStoreError> {
         if let Some(secret) = session_cookie(headers, &self.0.issuer) {
             let digest = SecretDigest::of(secret.expose());
@@ -351,7 +351,7 @@ impl OAuthServer {
     }
 }
 
-/// Store as a look-up of tokens.
+/// Store that serves as a token look-up.
 struct StoreLookup(Arc<dyn OAuthStore>);
 
 #[async_trait::async_trait]
@@ -368,8 +368,8 @@ fn unavailable(reason: &str) -> AuthStoreError {
     AuthStoreError::Unavailable(reason.to_owned())
 }
 
-/// Returns the response to a failure of the store, or to a user without an account in it. Its extensions have the error, for
-/// the log.
+/// Returns the response for a failure of the store, or for a user without an account in it. Its extensions contain the
+/// error, for the log.
 pub(crate) fn failed(error: AuthStoreError) -> Response {
     let (status, text) = match &error {
         AuthStoreError::NoAccount => (

@@ -3,13 +3,13 @@
 /// Decoded parameter: name and value.
 pub type Param = (String, String);
 
-/// View of decoded parameters. Names that a caller does not ask for are ignored, and an empty value
+/// View of decoded parameters. Names that a caller does not request are ignored, and an empty value
 /// counts as absent (RFC 6749 section 3.1).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Params<'a>(pub(crate) &'a [Param]);
 
 impl<'a> Params<'a> {
-    /// Returns the value of a parameter; `Err` if it is there more than once, even with the same
+    /// Returns the value of a parameter; `Err` if it occurs more than once, even with the same
     /// value.
     pub(crate) fn one(self, name: &'static str) -> Result<Option<&'a str>, RepeatedParam> {
         let mut found = self.0.iter().filter(|(n, _)| n == name);
@@ -23,11 +23,11 @@ impl<'a> Params<'a> {
     }
 }
 
-/// Error: a parameter that was given twice.
+/// Error of a parameter that was given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RepeatedParam(pub(crate) &'static str);
 
-/// Joins `name=value` by `&`, with encoded values. Names are constants of this crate and need no
+/// Joins `name=value` pairs with `&`, encoding the values. Names are constants of this crate and need no
 /// encoding.
 pub(crate) fn join(fields: &[(&'static str, String)]) -> String {
     let each: Vec<String> = fields
@@ -37,8 +37,8 @@ pub(crate) fn join(fields: &[(&'static str, String)]) -> String {
     each.join("&")
 }
 
-/// Encodes all but the unreserved characters (RFC 3986 section 2.3), so that a text reads back in a query, a form and a
-/// fragment alike.
+/// Encodes all but the unreserved characters (RFC 3986 section 2.3), so that the text decodes in the same way in a query,
+/// a form and a fragment.
 pub(crate) fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let each = text.bytes().map(|byte| match byte {
@@ -66,7 +66,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Reads a number in the only form in which this service writes it: no sign, no leading zero.
+/// Parses a number in the only form in which this service writes it: no sign, no leading zero.
 pub(crate) fn number(text: &str) -> Option<u64> {
     let n: u64 = text.parse().ok()?;
     (n.to_string() == text).then_some(n)

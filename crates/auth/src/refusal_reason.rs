@@ -1,9 +1,9 @@
-//! Reasons for refusals of the authorization server: the one statement of their names.
+//! Reasons for refusals by the authorization server, with their names.
 //!
-//! A client reads an error code of its protocol, which says little on purpose. The reason says the rest to those who run
-//! the server or own the client: in the log, in metrics, in the request inspector. Names are stable.
+//! A client reads an error code of its protocol, which is deliberately vague. The reason gives the details to the
+//! operator and to the owner of the client: in the log, in metrics, in the request inspector. Names are stable.
 
-/// Declares an enum of reasons: each with its name and its meaning, a sentence.
+/// Declares an enum of reasons, each with its name and a sentence with its meaning.
 #[macro_export]
 macro_rules! refusal_reasons {
     ($(#[$about:meta])* $type:ident { $($variant:ident, $name:literal, $meaning:literal;)+ }) => {
@@ -23,7 +23,7 @@ macro_rules! refusal_reasons {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the meaning: a sentence.
+            /// Returns the meaning as a sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)+ }
@@ -33,7 +33,7 @@ macro_rules! refusal_reasons {
 }
 
 refusal_reasons! {
-    /// Reason for which the authorization server, or the check of a bearer token, refuses a request.
+    /// Reason why the authorization server, or the check of a bearer token, refuses a request.
     AuthRefusal {
         // The form of requests.
         QueryGiven, "query_given", "The parameters are in the query and not in the body.";

@@ -1,4 +1,4 @@
-//! Checks of the bearer tokens of requests, for services that verify tokens and do nothing else with them.
+//! Bearer token checks, for services that only verify tokens.
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,11 +11,11 @@ use crate::tokens::grant::{Grant, MissingScope, TokenRefusal, check_token};
 use crate::tokens::token_record::{Account, TokenRecord};
 use crate::tokens::token_text::{SecretDigest, TokenPrefixes};
 
-/// Look-up of stored tokens: all that a service must bring to verify them. Every [`TokenStore`] is one.
+/// Look-up of stored tokens: the only part that a service must provide to verify them. Every [`TokenStore`] implements it.
 #[async_trait]
 pub trait TokenLookup: Send + Sync {
-    /// Returns the token with exactly this digest, and the account as which it acts. A token that has expired or was revoked may be
-    /// returned: the verifier refuses it.
+    /// Returns the token with exactly this digest, and the account that it acts as. It may return an expired or revoked
+    /// token, which the verifier refuses.
     async fn look_up(
         &self,
         digest: &SecretDigest,
@@ -32,17 +32,17 @@ impl<T: TokenStore + ?Sized> TokenLookup for T {
     }
 }
 
-/// Reason for which a request is refused. `Display` is a sentence for its client.
+/// Reason why a request is refused. `Display` is a sentence for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrantError {
-    /// The headers have no bearer token: 401; or more than one, or one in a wrong form: 400 (RFC 6750 section 3.1).
+    /// The headers contain no bearer token: 401; or several, or a malformed one: 400 (RFC 6750 section 3.1).
     Header(BearerError),
-    /// The token is not good: 401.
+    /// The token is not valid: 401.
     Token(TokenRefusal),
     /// The token lacks a scope: 403.
     Scope(MissingScope),
-    /// The look-up failed: 503. The reason is for the log and not sent.
+    /// The look-up failed: 503. The reason is for the log only.
     Store(AuthStoreError),
 }
 
@@ -58,7 +58,7 @@ impl GrantError {
         }
     }
 
-    /// Returns the value of `WWW-Authenticate` (RFC 6750 section 3), which every 400, 401 and 403 has.
+    /// Returns the value of `WWW-Authenticate` (RFC 6750 section 3), which is sent with every 400, 401 and 403.
     #[must_use]
     pub fn challenge(&self) -> Option<String> {
         let code = match self {
@@ -93,7 +93,7 @@ impl From<MissingScope> for GrantError {
     }
 }
 
-/// Verifier of the bearer tokens of requests.
+/// Verifier of request bearer tokens.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -117,7 +117,7 @@ pub struct TokenVerifier {
 }
 
 impl TokenVerifier {
-    /// Makes a verifier that looks tokens up here and checks their expiry by this clock.
+    /// Makes a verifier with this token look-up, and this clock for checking expiry.
     #[must_use]
     pub fn new(lookup: Arc<dyn TokenLookup>, clock: fn() -> SystemTime) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl TokenVerifier {
         }
     }
 
-    /// Sets the first characters of tokens. Texts with others are refused without a look-up.
+    /// Sets the prefixes of tokens. Texts with other prefixes are refused without a look-up.
     #[must_use]
     pub const fn with_prefixes(mut self, prefixes: TokenPrefixes) -> Self {
         self.prefixes = prefixes;
@@ -137,7 +137,7 @@ impl TokenVerifier {
     /// Checks the values of a request's `Authorization` headers, and returns the rights of the request.
     ///
     /// # Errors
-    /// Says why there is no token, why it is not good, or that the look-up failed.
+    /// Says why there is no token, why it is not valid, or that the look-up failed.
     pub async fn verify<T: AsRef<str> + Sync>(&self, headers: &[T]) -> Result<Grant, GrantError> {
         let text = bearer(headers).map_err(GrantError::Header)?;
         let unknown = GrantError::Token(TokenRefusal::Unknown);
@@ -153,7 +153,7 @@ impl TokenVerifier {
     /// Checks the headers of a request as [`verify`](Self::verify) does.
     ///
     /// # Errors
-    /// The same.
+    /// Fails as `verify` does.
     pub async fn verify_headers(&self, headers: &http::HeaderMap) -> Result<Grant, GrantError> {
         let values = headers.get_all(http::header::AUTHORIZATION).iter();
         let values: Vec<_> = values
@@ -165,7 +165,7 @@ impl TokenVerifier {
 
 #[cfg(any(feature = "axum", feature = "tower"))]
 impl GrantError {
-    /// Puts status and challenge into a response, and the error into its extensions, for the log or for another body.
+    /// Sets status and challenge of a response, and puts the error into its extensions, for the log or for another body.
     pub(crate) fn write_to<B>(self, response: &mut http::Response<B>) {
         let status = http::StatusCode::from_u16(self.status());
         *response.status_mut() = status.unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);

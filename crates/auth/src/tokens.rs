@@ -1,5 +1,5 @@
 //! Tokens: their text and digest, the stored records, scopes, the bearer header, and the grant that
-//! a request gets from a checked token.
+//! a checked token gives a request.
 pub mod bearer;
 pub mod grant;
 pub mod scope;

@@ -1,4 +1,4 @@
-//! One blocking HTTP client for all subjects, and its requests as curl commands.
+//! A blocking HTTP client for all subjects, and its requests as curl commands.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use ureq::http::{HeaderMap, Request};
 
 use crate::SubjectError;
 
-/// Longest body of a reply that is read, in bytes.
+/// Maximum number of bytes read from a reply body.
 const REPLY_MAX: u64 = 64 << 20;
 
-/// A request that was or will be sent.
+/// A request that was sent or will be.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
@@ -39,7 +39,7 @@ impl HttpClient {
             .timeout_global(Some(timeout))
             .http_status_as_error(false)
             .max_redirects(0)
-            // Servers close idle connections, some after few seconds.
+            // Servers close idle connections, some after a few seconds.
             .max_idle_age(Duration::from_secs(1))
             .build();
         Self(config.into())
@@ -48,7 +48,7 @@ impl HttpClient {
     /// Sends a request.
     ///
     /// # Errors
-    /// Fails if no reply comes; a reply of any status is one.
+    /// Fails if no reply arrives; replies with any status count.
     #[expect(
         clippy::disallowed_methods,
         reason = "how long an answer takes is what a law is about"
@@ -89,7 +89,7 @@ impl HttpClient {
 }
 
 impl HttpRequest {
-    /// Reads `METHOD URL`.
+    /// Parses `METHOD URL`.
     pub(crate) fn parse(line: &str) -> Result<Self, SubjectError> {
         let (method, url) = line.split_once(' ').ok_or_else(|| {
             SubjectError(format!(
@@ -105,7 +105,7 @@ impl HttpRequest {
         })
     }
 
-    /// Returns a curl command that sends the same.
+    /// Returns a curl command that sends the same request.
     pub(crate) fn curl(&self) -> String {
         let mut text = String::from("curl -si");
         if self.method != "GET" {

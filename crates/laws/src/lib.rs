@@ -12,13 +12,13 @@ pub use report::{LawReport, Report, RunOptions, Verdict};
 
 use thiserror::Error;
 
-/// Reason for which a subject could not be judged: it answered nothing that a law can read.
+/// Reason why a subject could not be judged: it gave no answer that a law can interpret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct SubjectError(pub String);
 
 impl SubjectError {
-    /// Makes an error from what was expected and what came instead.
+    /// Makes an error that describes the expected and the actual result.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())

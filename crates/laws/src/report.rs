@@ -31,7 +31,7 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// Returns why the law with this name is not run, if it is not.
+    /// Returns the reason why the law with this name is not run, if any.
     pub(crate) fn skipped(&self, law: &str) -> Option<&'static str> {
         let named = |names: &[String]| names.iter().any(|name| name.eq_ignore_ascii_case(law));
         if named(&self.skip) {
@@ -43,7 +43,7 @@ impl RunOptions {
         }
     }
 
-    /// Checks that every name of `run` and `skip` is that of a law.
+    /// Checks that every name in `run` and `skip` is that of a law.
     pub(crate) fn check_names(&self, laws: &[&'static str]) -> Result<(), SubjectError> {
         for name in self.run.iter().chain(&self.skip) {
             if !laws.iter().any(|law| law.eq_ignore_ascii_case(name)) {
@@ -57,7 +57,7 @@ impl RunOptions {
     }
 }
 
-/// Judgement of one law.
+/// Verdict about one law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -78,9 +78,9 @@ pub struct LawReport {
     pub rule: &'static str,
     /// The verdict.
     pub verdict: Verdict,
-    /// What was wrong, or why the law was skipped; empty if it holds.
+    /// Description of the fault, or the reason why the law was skipped; empty if it holds.
     pub why: String,
-    /// The shortest counterexample found, one operation a line.
+    /// The shortest counterexample found, one operation per line.
     pub steps: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Text with the characters escaped that XML reserves; control characters that XML forbids are left out.
+/// Text with XML's reserved characters escaped; control characters that XML forbids are left out.
 struct XmlText<'a>(&'a str);
 
 impl fmt::Display for XmlText<'_> {

@@ -1,11 +1,11 @@
-//! Account of a key as the server keeps it, read for explanations.
+//! Account of a key as stored on the server, read for explanations.
 
 use redis::Value;
 use workgraph_limits::shared_limiter::AdmissionFigures;
 use workgraph_limits::{CostState, LimiterState, SlotState, WindowState};
 
-/// Puts the counts of the server into the state that this process has: all but the list of recent requests, of which
-/// the server keeps none. A reply of another form leaves the state as it is.
+/// Replaces the counts in this process's state with those of the server, except the list of recent requests, which the
+/// server does not store. A malformed reply leaves the state unchanged.
 pub(crate) fn read(
     reply: &Value,
     figures: &AdmissionFigures,
@@ -72,7 +72,7 @@ fn slots(own: SlotState, deadlines: &[u64], now: u64) -> SlotState {
     }
 }
 
-/// Account as the functions pack it.
+/// Account in the format of the functions.
 #[derive(Debug, Default)]
 struct Account {
     last: u64,
@@ -86,7 +86,7 @@ struct Account {
 #[derive(Debug, Default)]
 struct Window {
     ticks: u32,
-    /// Binary logarithm of the milliseconds of a tick, below 64.
+    /// Binary logarithm of the milliseconds per tick, below 64.
     shift: u8,
     admitted: Vec<u32>,
     refused: Vec<u32>,
@@ -133,7 +133,7 @@ impl Account {
     }
 }
 
-/// Rest of what is to be read.
+/// Unread rest of the bytes.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -159,7 +159,7 @@ impl Reader<'_> {
     }
 
     fn list<T>(&mut self, n: u32, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        // The list cannot be longer than what is left, whatever its count says.
+        // The list cannot be longer than the rest, regardless of its count.
         (0..n).map(|_| one(self)).collect()
     }
 }

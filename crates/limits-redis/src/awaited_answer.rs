@@ -1,4 +1,4 @@
-//! Answer that is waited for, even if nobody does any longer.
+//! Answer that is awaited even after its caller has left.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,11 +8,11 @@ use crate::connection::CallResult;
 use crate::protocol::{AdmissionReply, Settlement, read_admission};
 use crate::settlements::SettlementQueue;
 
-/// Time for which an answer is still waited for when nobody needs it.
+/// Time for which an answer is still awaited when nobody needs it.
 const LATE_ANSWER: Duration = Duration::from_secs(10);
 
-/// Answer to a request. If it is dropped before the answer has come, because that takes too long or the client has
-/// left, the slots that the request gets in the end are freed.
+/// Answer to a request. If it is dropped before the answer arrives, because that takes too long or the client has
+/// left, the slots that the request finally gets are freed.
 pub(crate) struct AwaitedAnswer {
     call: Option<Pin<Box<dyn Future<Output = CallResult> + Send>>>,
     /// End of the request; its deadline is in milliseconds from its admission.

@@ -1,4 +1,4 @@
-//! Breaker: the choice between the shared limiter and this process, from the failures seen.
+//! Breaker: chooses between the shared limiter and this process, based on the failures seen.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -13,8 +13,8 @@ const WINDOW_MS: u64 = 60_000;
 const FAILURES: usize = 3;
 const FAILURE_SPAN_MS: u64 = 1_000;
 
-/// Milliseconds for which decisions are cautious after another server has taken the place of one that was lost: as long as
-/// the decisions made meanwhile count, and a second for requests that were under way.
+/// Milliseconds for which decisions are cautious after another server has replaced a lost one: as long as decisions made
+/// in between count, plus a second for requests in progress.
 pub(crate) const CAUTION_MS: u64 = WINDOW_MS + 1_000;
 
 /// Breaker. Times are milliseconds of a clock that never steps back.
@@ -43,7 +43,7 @@ impl Breaker {
         self.cautious_until.store(until, Relaxed);
     }
 
-    /// Returns the way in which to decide.
+    /// Returns the current mode of decisions.
     pub(crate) fn mode(&self, now: u64) -> SharedMode {
         if self.is_open.load(Relaxed) {
             SharedMode::Local
@@ -54,7 +54,7 @@ impl Breaker {
         }
     }
 
-    /// Notes a call that failed or took too long.
+    /// Records a call that failed or took too long.
     pub(crate) fn note_failure(&self, now: u64) {
         let mut recent = self.recent.lock();
         recent.rotate_left(1);
@@ -69,12 +69,12 @@ impl Breaker {
         }
     }
 
-    /// Notes that the connection is lost.
+    /// Records that the connection was lost.
     pub(crate) fn note_loss(&self) {
         self.is_open.store(true, Relaxed);
     }
 
-    /// Notes that a server answers again: the same one, or another, which does not know what was admitted before.
+    /// Records that a server answers again: the same one, or another one that does not know earlier admissions.
     pub(crate) fn close(&self, now: u64, is_another: bool) {
         *self.recent.lock() = [None; FAILURES];
         if is_another {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Reason why there is no connection. No text shows a password.
+/// Reason why there is no connection. No text contains a password.
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// The address cannot be read.
@@ -10,15 +10,15 @@ pub enum ConnectError {
         "the address is not one of a Redis server; redis://HOST:PORT, rediss://HOST:PORT (TLS) or redis+unix:///PATH is expected, with USER:PASSWORD@ before the host if need be"
     )]
     Address,
-    /// The certificates to trust cannot be read, or the address is not one with TLS.
+    /// The trusted certificates cannot be read, or the address does not use TLS.
     #[error("the certificates in {file} cannot be used ({reason})")]
     Certificates {
         /// File that was named.
         file: String,
-        /// Reason, and what would be right.
+        /// Reason, and how to fix it.
         reason: String,
     },
-    /// The server has a certificate that no trusted authority made, or that is for another name.
+    /// The server's certificate was not issued by a trusted authority, or is for another name.
     #[error(
         "{server} shows a certificate that is not trusted ({reason}); name the certificates of its authority in a file, and the host as the certificate does"
     )]
@@ -48,7 +48,7 @@ pub enum ConnectError {
         /// Reason given by the server.
         reason: String,
     },
-    /// The server is older than functions are.
+    /// The server is too old to support functions.
     #[error(
         "{server} runs version {version}, which has no functions; Redis 7.0 or Valkey 7.2 or newer is needed"
     )]
@@ -72,7 +72,7 @@ pub enum ConnectError {
         /// Address without user and password.
         server: String,
     },
-    /// The server does not take the functions, or does not run them.
+    /// The server does not accept the functions, or does not run them.
     #[error(
         "{server} does not run the functions of the limiter ({reason}); a primary with memory left is needed, and a user with +fcall +fcall_ro +function|load +info +ping +get +set +del +time and the keys of the prefix"
     )]

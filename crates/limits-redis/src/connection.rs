@@ -1,4 +1,4 @@
-//! Connection to the server: one, over which the calls of all requests go without waiting for each other.
+//! Connection to the server: a single one, on which the calls of all requests run without waiting for each other.
 
 use std::fs;
 use std::net::IpAddr;
@@ -18,29 +18,29 @@ use crate::connect_error::ConnectError;
 use crate::functions::Functions;
 use crate::protocol::Protocol;
 
-/// Oldest major version that has functions.
+/// Oldest major version with functions.
 const OLDEST_VERSION: u32 = 7;
 
 /// Failure of a call.
 #[derive(Debug)]
 pub(crate) enum CallError {
-    /// The connection is gone, or leads to a server that cannot decide.
+    /// The connection is lost, or leads to a server that cannot decide.
     Lost,
-    /// The call failed; the connection is good.
+    /// The call failed, but the connection is usable.
     Failed,
 }
 
 /// Reply to a call, or its failure and the number of the connection.
 pub(crate) type CallResult = Result<Value, (CallError, u64)>;
 
-/// Server that was found fit.
+/// Server that passed all checks.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ServerReport {
-    /// Texts that are worth a warning.
+    /// Warnings about the server.
     pub(crate) warnings: Vec<&'static str>,
-    /// Time since which the server knows about limits.
+    /// Time for which the server has had data about limits.
     pub(crate) knows_for: Duration,
-    /// Name of what the server knows: another one after it was started again, replaced or emptied.
+    /// Name of the server's data; it changes after a restart, a replacement, or when the data was deleted.
     pub(crate) server_id: String,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct RedisLink {
     client: Client,
     /// Address without user and password.
     server: String,
-    /// True if a password crosses the network readable.
+    /// True if a password is sent over the network unencrypted.
     is_readable: bool,
     functions: &'static Functions,
     connect_timeout: Duration,
@@ -73,7 +73,7 @@ impl std::fmt::Debug for OpenConnection {
 }
 
 impl RedisLink {
-    /// Makes a client without a connection. With a file of certificates, only authorities named there are trusted.
+    /// Makes a client without a connection. With a file of certificates, only the authorities in it are trusted.
     pub(crate) fn new(
         url: &str,
         root_certificates: Option<&Path>,
@@ -122,7 +122,7 @@ impl RedisLink {
         &self.server
     }
 
-    /// Connects, checks the server, gives it the functions and tries them.
+    /// Connects, checks the server, loads the functions and tries them.
     pub(crate) async fn connect(&self, protocol: &Protocol) -> Result<ServerReport, ConnectError> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.connect_timeout))
@@ -196,7 +196,7 @@ impl RedisLink {
         }
     }
 
-    /// Makes a call, in a future of its own.
+    /// Makes a call, in a separate future.
     pub(crate) fn call(&self, command: Cmd) -> impl Future<Output = CallResult> + Send + 'static {
         let open = self.open.read().clone();
         let functions = self.functions;
@@ -220,7 +220,7 @@ impl RedisLink {
         }
     }
 
-    /// Makes calls whose replies say nothing.
+    /// Makes calls whose replies are ignored.
     pub(crate) async fn call_all(&self, calls: &Pipeline) -> Result<(), (CallError, u64)> {
         let Some(OpenConnection {
             number,
@@ -242,7 +242,7 @@ impl RedisLink {
         answer.map_err(|e| (classify(&e), number))
     }
 
-    /// Gives up a connection, unless there is a newer one; returns true if there was one to give up.
+    /// Closes a connection, unless there is a newer one; returns true if there was one to close.
     pub(crate) fn close(&self, number: u64) -> bool {
         let mut open = self.open.write();
         let is_it = open.as_ref().is_some_and(|open| open.number == number);
@@ -252,18 +252,18 @@ impl RedisLink {
         is_it
     }
 
-    /// Gives up the connection.
+    /// Closes the connection.
     pub(crate) fn close_any(&self) {
         *self.open.write() = None;
     }
 
-    /// Returns true if there is a connection that may be good.
+    /// Returns true if there is a connection that may be usable.
     pub(crate) fn is_open(&self) -> bool {
         self.open.read().is_some()
     }
 }
 
-/// Gives a server the functions, tries them, and returns for how long it has known about limits, and since which second.
+/// Loads the functions on a server, tries them, and returns for how long it has had data about limits, and since which second.
 async fn prepare(
     connection: &mut MultiplexedConnection,
     protocol: &Protocol,
@@ -282,7 +282,7 @@ async fn prepare(
         Ok(None) => now,
         Ok(Some(text)) => match text.parse() {
             Ok(since) => since,
-            // Nobody of ours wrote that: the server is a new one.
+            // The value is not from this software, so the server is treated as new.
             Err(_) => renew_since(connection, protocol, now).await?,
         },
         Err(e) if e.code() == Some("WRONGTYPE") => renew_since(connection, protocol, now).await?,
@@ -291,7 +291,7 @@ async fn prepare(
     Ok((Duration::from_secs(now.saturating_sub(since)), since))
 }
 
-/// Writes that a server knows about limits from now on, whatever it had in that place.
+/// Records that a server has data about limits from now on, replacing any earlier record.
 async fn renew_since(
     connection: &mut MultiplexedConnection,
     protocol: &Protocol,
@@ -320,7 +320,7 @@ fn is_missing_function(error: &RedisError) -> bool {
 }
 
 fn classify(error: &RedisError) -> CallError {
-    // A primary that has become a replica answers, but no longer decides.
+    // A primary that has become a replica answers, but can no longer decide.
     let is_replica = error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly);
     if is_replica
         || error.is_io_error()
@@ -333,10 +333,10 @@ fn classify(error: &RedisError) -> CallError {
     }
 }
 
-/// Beginning of a certificate in a file.
+/// Start of a certificate in a file.
 const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
-/// Returns true for an address on the network without TLS.
+/// Returns true for a network address without TLS.
 fn is_plain(address: &ConnectionAddr) -> bool {
     let ConnectionAddr::Tcp(host, _) = address else {
         return false;
@@ -345,12 +345,12 @@ fn is_plain(address: &ConnectionAddr) -> bool {
     host != "localhost" && !host.parse().is_ok_and(is_own)
 }
 
-/// Returns an address as it may be shown.
+/// Returns an address without its secrets.
 fn shown(address: &ConnectionAddr) -> String {
     address.to_string()
 }
 
-/// Returns a field of what `INFO` shows.
+/// Returns a field in the output of `INFO`.
 fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     let value = |line: &'a str| line.strip_prefix(name)?.strip_prefix(':');
     info.lines().find_map(value).map(str::trim)

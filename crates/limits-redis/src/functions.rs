@@ -8,7 +8,7 @@ const TEMPLATE: &str = include_str!("functions.lua");
 /// Placeholder in the text.
 const PLACEHOLDER: &str = "@LIBRARY@";
 
-/// Names of the functions, and their text.
+/// Names and source text of the functions.
 #[derive(Debug)]
 pub(crate) struct Functions {
     pub(crate) library: String,
@@ -19,7 +19,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Makes the functions of a text. Their name has a digest of it, so that nodes of two versions do not replace each
+    /// Makes the functions from a source text. Their names contain its digest, so that nodes of two versions do not replace each
     /// other's functions.
     pub(crate) fn new(template: &str) -> Self {
         let library = format!("workgraph_limits_{:016x}", fnv1a(template));
@@ -40,19 +40,19 @@ pub(crate) fn current() -> &'static Functions {
     &FUNCTIONS
 }
 
-/// Returns the name of the library of functions in the server, for those who delete old ones.
+/// Returns the name of the function library on the server, for deleting old ones.
 #[must_use]
 pub fn library_name() -> &'static str {
     &FUNCTIONS.library
 }
 
-/// Returns the text of the library, which `FUNCTION LOAD` takes, for servers whose users may not load functions.
+/// Returns the source text of the library for `FUNCTION LOAD`, for servers whose users may not load functions.
 #[must_use]
 pub fn functions_source() -> &'static str {
     &FUNCTIONS.source
 }
 
-/// Returns the digest FNV-1a of a text.
+/// Returns the FNV-1a digest of a text.
 fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
         (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,28 +1,28 @@
-//! Server of the limits as the processes of a service remember it together.
+//! The limits server as recorded for all processes of a service.
 
 use std::time::Duration;
 
 use crate::breaker::CAUTION_MS;
 
-/// Redis that the processes of a service used last, where all of them can read it: in their database.
+/// Redis that the processes of a service used last, recorded where all of them can read it: in their database.
 ///
-/// A Redis that knows nothing is trusted at once, unless some process was there before it: that one may have decided alone
-/// meanwhile, and may have known another Redis, which had admitted a whole quota. Then each process decides besides with its
-/// part of each quota, for a minute.
+/// A Redis without data is trusted immediately, unless an older process exists: that one may have decided alone in between,
+/// or may have used another Redis, which had admitted a whole quota. Then for a minute each process must also agree with its
+/// part of each quota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownServer {
-    /// Name of what it knows ([`RedisLimiter::server_id`](crate::RedisLimiter::server_id)).
+    /// Name of its data ([`RedisLimiter::server_id`](crate::RedisLimiter::server_id)).
     pub id: String,
-    /// Millisecond of the database's clock until which processes decide with their parts besides.
+    /// Millisecond of the database's clock until which processes must also agree with their parts.
     pub cautious_until_ms: u64,
 }
 
 impl KnownServer {
-    /// Age, in milliseconds, from which another process may know more than a Redis that is new.
+    /// Age in milliseconds from which another process may know more than a new Redis.
     pub const OLD_MS: u64 = CAUTION_MS;
 
-    /// Returns what is true of the Redis that a process finds when it begins. `has_older` says that another process lives
-    /// which began [`OLD_MS`](Self::OLD_MS) ago or more.
+    /// Returns the record for the Redis that a process finds when it starts. `has_older` is true if another live process
+    /// started at least [`OLD_MS`](Self::OLD_MS) ago.
     #[must_use]
     pub fn at_start(kept: Option<&Self>, id: &str, has_older: bool, now_ms: u64) -> Self {
         match kept {
@@ -32,7 +32,7 @@ impl KnownServer {
         }
     }
 
-    /// Returns what is true of the Redis that a process finds in place of the one that it had before.
+    /// Returns the record for a Redis that a process finds in place of its previous one.
     #[must_use]
     pub fn after_loss(kept: Option<&Self>, id: &str, now_ms: u64) -> Self {
         match kept {
@@ -41,7 +41,7 @@ impl KnownServer {
         }
     }
 
-    /// Returns for how long processes still decide with their parts besides.
+    /// Returns for how long processes must still agree with their parts.
     #[must_use]
     pub fn caution(&self, now_ms: u64) -> Duration {
         Duration::from_millis(self.cautious_until_ms.saturating_sub(now_ms))

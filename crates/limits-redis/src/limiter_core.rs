@@ -1,4 +1,4 @@
-//! Admission in Redis, and by this node's part of each limit when Redis does not answer.
+//! Admission in Redis, or by this node's part of each limit when Redis does not answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,12 +31,12 @@ pub(crate) struct LimiterCore {
     pub(crate) local_time: bool,
     pub(crate) processes: AtomicU32,
     pub(crate) started: Instant,
-    /// Latest time of a decision, if this process has a clock of its own.
+    /// Latest time of a decision, if this process uses its own clock.
     pub(crate) given_time: AtomicU64,
     pub(crate) shared: AtomicU64,
     pub(crate) local: AtomicU64,
     pub(crate) failures: AtomicU64,
-    /// Name of what the server knows, as of the last connection.
+    /// Name of the server's data, as of the last connection.
     pub(crate) server_id: Mutex<String>,
     pub(crate) part_refusals: PartRefusals,
 }
@@ -49,15 +49,15 @@ impl LimiterCore {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the time of a call: that of Redis, unless this process has a clock of its own.
+    /// Returns the time of a call: that of Redis, unless this process uses its own clock.
     pub(crate) fn time(&self, now: SystemTime) -> CallTime {
         let since = || now.duration_since(UNIX_EPOCH).unwrap_or_default();
         self.local_time
             .then(|| u64::try_from(since().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Decides about a request within the rate limits of all nodes, in Redis, or by those of this process alone if Redis is
-    /// away.
+    /// Decides about a request within the rate limits of all nodes, in Redis, or only within those of this process if Redis is
+    /// unavailable.
     pub(crate) async fn admit(
         &self,
         request: &SharedRequest<'_>,
@@ -143,7 +143,7 @@ impl LimiterCore {
         }
     }
 
-    /// Falls back to this process: decides with the part of each quota that it has.
+    /// Decides in this process alone, with its part of each quota.
     fn decide_alone(
         &self,
         request: &SharedRequest<'_>,
@@ -178,7 +178,7 @@ impl LimiterCore {
         }
     }
 
-    /// Waits for the answer to a call, for as long as that may take.
+    /// Waits for the answer to a call, up to the timeout.
     pub(crate) async fn ask(&self, call: impl Future<Output = CallResult>) -> Option<Value> {
         match tokio::time::timeout(self.timeout, call).await {
             Ok(Ok(reply)) => return Some(reply),
@@ -195,20 +195,20 @@ impl LimiterCore {
     }
 
     pub(crate) fn note_loss(&self, number: u64) {
-        // A failure of an earlier connection says nothing about this one.
+        // A failure of an earlier connection does not affect this one.
         if self.link.close(number) || !self.link.is_open() {
             self.breaker.note_loss();
         }
     }
 }
 
-/// Sends the ends of requests as they come, until the queue is gone.
+/// Sends the ends of requests as they arrive, until the queue is closed.
 pub(crate) async fn send_ends(core: Arc<LimiterCore>, mut ends: Receiver<Settlement>) {
     let mut together = Vec::with_capacity(TOGETHER_MAX);
     while ends.recv_many(&mut together, TOGETHER_MAX).await > 0 {
         if core.breaker.mode(core.elapsed()) == SharedMode::Local {
-            // What they would free is free at its deadline. What they cost is charged to no balance of all nodes: each
-            // decides alone meanwhile.
+            // Their slots become free at their deadlines. Their costs are charged to no shared balance, since each node decides
+            // alone in this time.
             together.clear();
             continue;
         }
@@ -224,10 +224,10 @@ pub(crate) async fn send_ends(core: Arc<LimiterCore>, mut ends: Receiver<Settlem
     }
 }
 
-/// Number of probes without an answer after which a connection is given up.
+/// Number of unanswered probes after which a connection is closed.
 const SILENT_PROBES: u32 = 5;
 
-/// Looks after the breaker: while it is open, Redis is asked now and then, and connected to anew if need be.
+/// Maintains the breaker: while it is open, Redis is asked periodically, and reconnected if needed.
 pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
     let (mut unanswered, mut is_another) = (0, false);
     let mut turns = tokio::time::interval(interval);
@@ -245,7 +245,7 @@ pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
             is_another |= *known != report.server_id;
             *known = report.server_id;
         }
-        // A Redis that answers but takes no changes, because it has no memory left, say, would fail each decision.
+        // A Redis that answers but accepts no changes, for instance without free memory, would fail each decision.
         let asked = core.link.call(core.protocol.trial());
         match tokio::time::timeout(core.timeout, asked).await {
             Ok(Ok(_)) => {
@@ -257,7 +257,7 @@ pub(crate) async fn probe(core: Arc<LimiterCore>, interval: Duration) {
             Ok(Err((CallError::Failed, _))) => {}
             Err(_) => unanswered += 1,
         }
-        // A connection whose other end is gone without a word may stay silent for a quarter of an hour.
+        // If the other end disappears silently, a connection may stay silent for a quarter of an hour.
         if unanswered == SILENT_PROBES {
             unanswered = 0;
             core.link.close_any();

@@ -5,16 +5,16 @@ use parking_lot::Mutex;
 /// Milliseconds over which refusals are counted.
 const SPAN_MS: u64 = 10_000;
 
-/// Fewest decisions in a span that say something.
+/// Minimum number of meaningful decisions in a span.
 const DECISIONS_MIN: u64 = 20;
 
-/// Decisions that the part of this process had to do with, in the present span and the one before.
+/// Decisions in which the part of this process was used, in the current span and the previous one.
 #[derive(Debug, Default)]
 pub(crate) struct PartRefusals(Mutex<Spans>);
 
 #[derive(Debug, Default)]
 struct Spans {
-    /// Number of the present span since the start.
+    /// Number of the current span since the start.
     number: u64,
     present: Decisions,
     before: Decisions,
@@ -43,7 +43,7 @@ impl Spans {
 }
 
 impl PartRefusals {
-    /// Notes a decision at a time in milliseconds, which never steps back.
+    /// Records a decision at a time in milliseconds, which never goes back.
     pub(crate) fn note(&self, now: u64, is_refused: bool) {
         let mut spans = self.0.lock();
         spans.turn(now);
@@ -51,7 +51,7 @@ impl PartRefusals {
         spans.present.refused += u64::from(is_refused);
     }
 
-    /// Returns true if nine of ten requests of the last seconds, or more, were refused.
+    /// Returns true if at least nine of ten requests in the last seconds were refused.
     pub(crate) fn are_nearly_all(&self, now: u64) -> bool {
         let mut spans = self.0.lock();
         spans.turn(now);

@@ -1,4 +1,4 @@
-//! Form of the calls and of the replies.
+//! Format of the calls and of the replies.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use workgraph_limits::{
 
 use crate::functions::Functions;
 
-/// Flag of a request that wants to know the wait of its repetition.
+/// Flag of a request that asks for the wait of its repetition.
 const WANT_NEXT: u8 = 1;
-/// Longest deadline, in milliseconds; a number of the functions is exact up to four times this.
+/// Maximum deadline, in milliseconds; a number of the functions is exact up to four times this.
 const LONGEST_DEADLINE: u64 = 1 << 51;
 
 /// Time of a call: that of the server, or a given one in milliseconds.
@@ -29,7 +29,7 @@ pub(crate) enum AdmissionReply {
         at: u64,
         /// Limits in shadow mode that would have refused, as bits.
         shadowed: u32,
-        /// Wait of the same request, were it made again; 0 unless it was asked for.
+        /// Wait of the same request if it was made again; 0 unless requested.
         next_wait_ms: u64,
     },
     /// The request is refused.
@@ -41,36 +41,36 @@ pub(crate) enum AdmissionReply {
     },
 }
 
-/// End of a request, or an attempt that is taken back.
+/// End of a request, or an attempt that is reverted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settlement {
     pub(crate) key: LimitKey,
     pub(crate) cost: u32,
-    /// Credits regained in each length, if the server knows of none.
+    /// Credits regained per length, in case the server has no record of them.
     pub(crate) rate: u32,
-    /// Milliseconds of that length.
+    /// Length in milliseconds.
     pub(crate) length_ms: u64,
     pub(crate) deadline: u64,
-    /// Slots of each class that are freed.
+    /// Slots to free in each class.
     pub(crate) slots: Vec<u32>,
-    /// Weight that is taken back from the first window, and the time at which it was counted.
+    /// Weight to revert in the first window, and the time at which it was counted.
     pub(crate) undone: u32,
     pub(crate) undone_at: u64,
     /// Totals of the owner.
     pub(crate) owner: Option<OwnerEnd>,
 }
 
-/// Use of an owner's total of costs by a request that has ended.
+/// Use of an owner's cost total by a completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnerEnd {
     pub(crate) owner: u64,
-    /// Nanoseconds that the total takes to drain what was used.
+    /// Nanoseconds in which the total drains the use.
     pub(crate) used: u64,
-    /// Number of totals that the owner has.
+    /// Number of the owner's totals.
     pub(crate) totals: u8,
 }
 
-/// Names of keys and functions, from which calls are made.
+/// Names of keys and functions for making calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol {
     prefix: String,
@@ -122,7 +122,7 @@ impl Protocol {
         call(&self.functions.admit, &[&self.key(&attempt.key)], &packed)
     }
 
-    /// Returns a call that decides about nothing, but does all that a decision does.
+    /// Returns a call that decides about nothing, but performs all steps of a decision.
     pub(crate) fn trial(&self) -> Cmd {
         let terms = WindowTerms {
             quota: 1,
@@ -137,7 +137,7 @@ impl Protocol {
         )
     }
 
-    /// Returns the name of the key with the time at which the first process came, in milliseconds of the server.
+    /// Returns the name of the key with the start time of the first process, in milliseconds of the server.
     pub(crate) fn since_key(&self) -> String {
         format!("{}:since", self.prefix)
     }
@@ -198,18 +198,18 @@ pub(crate) fn deadline(figures: &AdmissionFigures) -> u64 {
     figures.deadline_ms.min(LONGEST_DEADLINE)
 }
 
-/// Most limits that the functions number.
+/// Maximum number of limits that the functions support.
 const LIMITS_MAX: usize = 32;
-/// Longest window of the functions: the nanoseconds of a total are exact for as long.
+/// Maximum window of the functions, up to which the nanoseconds of a total are exact.
 const LENGTH_MAX: Duration = Duration::from_secs(100 * 86_400);
 
-/// Figures of a request as the functions take them.
+/// Figures of a request in the format of the functions.
 pub(crate) struct FunctionFigures<'a> {
     pub(crate) all: &'a AdmissionFigures,
 }
 
 impl<'a> FunctionFigures<'a> {
-    /// Returns the figures, if the functions know all limits in them.
+    /// Returns the figures, if the functions support all limits in them.
     pub(crate) fn of(all: &'a AdmissionFigures) -> Option<Self> {
         unsupported(all).is_none().then_some(Self { all })
     }
@@ -219,7 +219,7 @@ impl<'a> FunctionFigures<'a> {
         self.all.slots.iter().map(|class| class.slots).collect()
     }
 
-    /// Returns the limits in the order of their numbers; true is with those in shadow mode.
+    /// Returns the limits in the order of their numbers, each with true if it is in shadow mode.
     fn limits(&self) -> impl Iterator<Item = (Limit, bool)> {
         let windows = self.all.windows.iter();
         let slots = self.all.slots.iter();
@@ -241,7 +241,7 @@ impl<'a> FunctionFigures<'a> {
         set.map(|(_, (limit, _))| limit).collect()
     }
 
-    /// Returns the share in each total and its length; true is with that of the cost.
+    /// Returns the share in each total with its length, and true for that of the cost.
     fn totals(&self, shares: &[TotalShare]) -> impl Iterator<Item = (TotalShare, Duration, bool)> {
         let share = |at| shares.get(at).copied().unwrap_or_default();
         let windows = self.all.windows.iter().enumerate();
@@ -258,7 +258,7 @@ impl<'a> FunctionFigures<'a> {
             .chain([cost])
     }
 
-    /// Returns the share in the total of the cost, and what the request adds to it by costing so much.
+    /// Returns the share in the cost total, and the amount by which a request with a given cost increases it.
     pub(crate) fn owner_cost(&self, owner: u64, shares: &[TotalShare]) -> OwnerCost {
         let windows = self.all.windows.len();
         OwnerCost {
@@ -295,7 +295,7 @@ impl<'a> FunctionFigures<'a> {
     }
 }
 
-/// Share of a request in the total of costs of its owner.
+/// Share of a request in the cost total of its owner.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnerCost {
     owner: u64,
@@ -305,7 +305,7 @@ pub(crate) struct OwnerCost {
 }
 
 impl OwnerCost {
-    /// Returns the end of a request that has cost so much.
+    /// Returns the end of a request with this cost.
     pub(crate) fn end(&self, cost: u32) -> OwnerEnd {
         let share = TotalShare {
             weight: cost,
@@ -319,8 +319,8 @@ impl OwnerCost {
     }
 }
 
-/// Returns what a limiter has that the functions do not know, as a sentence; `None` if they know all of it. Each
-/// process then decides on its own.
+/// Returns a sentence about the settings that the functions do not support; `None` if they support all of them. Otherwise
+/// each process decides on its own.
 #[must_use]
 pub fn unsupported_limits(settings: &LimiterSettings) -> Option<&'static str> {
     let limiter = DigestLimiter::new(settings.clone());
@@ -344,10 +344,10 @@ fn unsupported(figures: &AdmissionFigures) -> Option<&'static str> {
     }
 }
 
-/// Largest cost quota, in units of the functions: debts of the same size are exact, too.
+/// Maximum cost quota, in units of the functions: debts of the same size are still exact.
 const EXACT_MAX: u64 = 1 << 52;
 
-/// Beginning of a request in the order in which the functions read it.
+/// Start of a request in the order in which the functions read it.
 struct RequestHead {
     time: CallTime,
     flags: u8,
@@ -381,7 +381,7 @@ fn push_window(packed: &mut Vec<u8>, terms: WindowTerms, weight: u32) {
     packed.push(terms.length.shift());
 }
 
-/// Returns an attempt that needs no slot as the functions read it.
+/// Returns an attempt without a slot as the functions read it.
 fn attempt_bytes(time: CallTime, terms: WindowTerms, weight: u32) -> Vec<u8> {
     let mut packed = request_bytes(&RequestHead {
         time,
@@ -421,7 +421,7 @@ fn moment(time: CallTime) -> [u8; 8] {
     time.map_or_else(|| (-1.0_f64).to_be_bytes(), number)
 }
 
-/// Reads the reply to a request; `None` if it has another form.
+/// Parses the reply to a request; `None` if it is malformed.
 pub(crate) fn read_admission(reply: &Value) -> Option<AdmissionReply> {
     let Value::Array(parts) = reply else {
         return None;

@@ -28,7 +28,7 @@ use crate::settlements::SettlementQueue;
 
 /// Limiter of several processes, in Redis or Valkey.
 ///
-/// It needs a Tokio runtime, on which it keeps its connection until it is dropped.
+/// It requires a Tokio runtime, on which it keeps its connection until it is dropped.
 #[derive(Debug)]
 pub struct RedisLimiter {
     core: Arc<LimiterCore>,
@@ -36,13 +36,13 @@ pub struct RedisLimiter {
 }
 
 impl RedisLimiter {
-    /// Connects to Redis, gives it the functions and tries them. Also returns what is worth a warning. For a minute
-    /// after the first process came to this Redis, each process decides besides with its part of each quota: another
-    /// Redis may have been there before, and may have known more. Who knows better says so with
+    /// Connects to Redis, loads the functions and tries them. Also returns warnings. For a minute after the first
+    /// process connected to this Redis, each process must also agree with its part of each quota: another
+    /// Redis with more counts may have been used before. Callers with better knowledge set it with
     /// [`be_cautious_for`](Self::be_cautious_for).
     ///
     /// # Errors
-    /// A [`ConnectError`] that says what to do.
+    /// Fails with a [`ConnectError`] that says what to do.
     pub async fn connect(
         settings: &RedisLimiterSettings,
     ) -> Result<(Self, Vec<&'static str>), ConnectError> {
@@ -89,15 +89,15 @@ impl RedisLimiter {
         self.core.processes.store(processes.max(1), Relaxed);
     }
 
-    /// Sets for how long from now on this process decides besides with its part of each quota, for those who remember
-    /// which Redis was there before ([`KnownServer`](crate::KnownServer)).
+    /// Sets for how long from now on this process must also agree with its part of each quota, for callers that remember
+    /// the previous Redis ([`KnownServer`](crate::KnownServer)).
     pub fn be_cautious_for(&self, time: Duration) {
         let until = self.core.elapsed().saturating_add(milliseconds(time));
         self.core.breaker.be_cautious_until(until);
     }
 
-    /// Returns the name of what the Redis of the last connection knows. It is another one after that Redis was started
-    /// again, replaced, or emptied before the connection was made.
+    /// Returns the name of the data in the Redis of the last connection. It changes when that Redis was restarted,
+    /// replaced, or emptied before the connection was made.
     #[must_use]
     pub fn server_id(&self) -> String {
         self.core.server_id.lock().clone()

@@ -7,27 +7,27 @@ use std::time::Duration;
 /// Settings of a [`RedisLimiter`](crate::RedisLimiter).
 #[derive(Clone)]
 pub struct RedisLimiterSettings {
-    /// Address: `redis://`, `rediss://` (TLS) or `redis+unix://`, with user, password and number of the database.
+    /// Address: `redis://`, `rediss://` (TLS) or `redis+unix://`, with user, password and database number.
     pub url: String,
-    /// File with the certificates of the authorities that are trusted with TLS (PEM), instead of those of the machine.
+    /// File with the certificates of the authorities trusted for TLS (PEM), instead of those of the machine.
     pub root_certificates: Option<PathBuf>,
-    /// Start of every key, so that several services can use one server.
+    /// Prefix of every key, so that several services can use one server.
     pub prefix: String,
-    /// Longest time that a decision may take before this process decides alone.
+    /// Maximum time of a decision, after which this process decides alone.
     pub timeout: Duration,
-    /// Longest time that connecting may take.
+    /// Maximum time for connecting.
     pub connect_timeout: Duration,
-    /// Time between two attempts to come back.
+    /// Interval between attempts to reconnect.
     pub probe_interval: Duration,
     /// Number of processes that divide each quota when they decide alone.
     pub processes: u32,
-    /// True if decisions are made at the time of this process instead of the server's: for tests with a clock of their
-    /// own.
+    /// True if decisions use the time of this process instead of the server's: for tests with their own
+    /// clock.
     pub local_time: bool,
 }
 
 impl RedisLimiterSettings {
-    /// Returns the settings with the default of everything but the address.
+    /// Returns the default settings for an address.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl RedisLimiterSettings {
     }
 }
 
-/// Shows no address, because it may have a password.
+/// Hides the address, because it may contain a password.
 impl fmt::Debug for RedisLimiterSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisLimiterSettings")

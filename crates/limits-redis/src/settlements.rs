@@ -1,4 +1,4 @@
-//! Ends of requests, which nobody waits for: they are sent together.
+//! Ends of requests, which are sent together because nothing waits for them.
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use workgraph_limits::LimitKey;
@@ -6,10 +6,10 @@ use workgraph_limits::shared_limiter::SharedPermit;
 
 use crate::protocol::{OwnerCost, Settlement};
 
-/// Most ends that wait to be sent. Those beyond are not sent: a slot is free at its deadline.
+/// Maximum number of queued ends. Further ones are not sent: their slots are freed at their deadlines.
 const WAITING_MAX: usize = 65_536;
 
-/// Most ends that are sent together.
+/// Maximum number of ends sent together.
 pub(crate) const TOGETHER_MAX: usize = 256;
 
 /// Queue of ends.
@@ -25,12 +25,12 @@ impl SettlementQueue {
     }
 
     pub(crate) fn push(&self, ended: Settlement) {
-        // One for which there is no room is not sent.
+        // If there is no room, the end is not sent.
         let _sent = self.sender.try_send(ended);
     }
 }
 
-/// Part of a permit that the server keeps: it is ended there when it is dropped.
+/// Part of a permit stored on the server, which ends there when it is dropped.
 #[derive(Debug)]
 pub(crate) struct RedisPermit {
     pub(crate) queue: SettlementQueue,
@@ -40,7 +40,7 @@ pub(crate) struct RedisPermit {
     pub(crate) cost: u32,
     pub(crate) rate: u32,
     pub(crate) length_ms: u64,
-    /// Share in the total of costs of the owner.
+    /// Share in the owner's cost total.
     pub(crate) owner: Option<OwnerCost>,
 }
 

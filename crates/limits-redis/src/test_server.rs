@@ -1,4 +1,4 @@
-//! Private server for tests: `redis-server` or `valkey-server` in a scratch folder, on a socket of its own.
+//! Private server for tests: `redis-server` or `valkey-server` in a scratch folder, on its own socket.
 
 use std::env;
 use std::fs;
@@ -9,21 +9,21 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Environment variable with the address of a server that is used instead of a private one.
+/// Environment variable with the address of a server to use instead of a private one.
 pub const TEST_URL: &str = "WORKGRAPH_TEST_REDIS";
 
-/// Environment variable with the services that must not be missing, such as `postgres,redis`.
+/// Environment variable with the required services, such as `postgres,redis`.
 pub const REQUIRED: &str = "WORKGRAPH_REQUIRE";
 
-/// Programs that can be the server.
+/// Programs that can serve.
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 
-/// Longest time that the server may take to start.
+/// Maximum start time of the server.
 const START_MAX: Duration = Duration::from_secs(20);
 
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
-/// Private server. It is killed, and its folder removed, when it is dropped.
+/// Private server. Dropping it kills it and removes its folder.
 #[derive(Debug)]
 pub struct TestServer {
     program: &'static str,
@@ -33,11 +33,11 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// Starts a server that keeps nothing on disk, with options as on its command line; `None` if there is no such
-    /// program, which is said on standard output.
+    /// Starts a server without persistence, with the given command line options; `None` if there is no such
+    /// program, which is reported on standard output.
     ///
     /// # Panics
-    /// Panics if there is none although [`REQUIRED`] names `redis`, or if it does not start.
+    /// Panics if there is none although [`REQUIRED`] contains `redis`, or if it does not start.
     #[must_use]
     pub fn start(options: &[&str]) -> Option<Self> {
         let Some(program) = PROGRAMS.into_iter().find(|program| is_there(program)) else {
@@ -66,14 +66,14 @@ impl TestServer {
         format!("redis+unix://{}", self.socket().display())
     }
 
-    /// Makes the server one that has long known about limits under the prefix `workgraph`: no process is cautious because
-    /// it is new.
+    /// Makes the server look as if it had old data about limits under the prefix `workgraph`, so that no process is cautious
+    /// because it is new.
     #[cfg(unix)]
     fn age(&self) -> io::Result<()> {
         self.command(&[b"SET", b"workgraph:since", b"0"]).map(drop)
     }
 
-    /// Sends a command in its parts, and returns the reply as it came: its first 64 KiB.
+    /// Sends a command in its parts, and returns the raw reply, up to 64 KiB.
     ///
     /// # Errors
     /// Fails if the server does not answer.
@@ -87,7 +87,7 @@ impl TestServer {
         ask(&self.socket(), &command)
     }
 
-    /// Kills the server and starts it anew, with nothing left of what it knew.
+    /// Kills the server and starts it again without its data.
     ///
     /// # Panics
     /// Panics if it does not start.
@@ -107,11 +107,11 @@ impl TestServer {
         }
     }
 
-    /// Stops the server in the middle of what it does, or lets it go on.
+    /// Suspends or resumes the server process.
     pub fn set_stopped(&self, stopped: bool) {
         let Some(child) = &self.child else { return };
         let signal = if stopped { "-STOP" } else { "-CONT" };
-        // A signal that cannot be sent shows in the test.
+        // If the signal cannot be sent, the test will show it.
         let _ = Command::new("kill")
             .args([signal, &child.id().to_string()])
             .status();
@@ -151,15 +151,15 @@ impl Drop for TestServer {
     fn drop(&mut self) {
         self.set_stopped(false);
         self.kill();
-        // What is left in the folder of temporary files does no harm.
+        // Leftovers in the temporary folder do no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Address of a server to test with: the one that is set, or that of a private server.
+/// Address of a server for tests: a configured one, or that of a private server.
 #[derive(Debug)]
 pub enum TestAddress {
-    /// Server that somebody else runs.
+    /// Externally managed server.
     Given(String),
     /// Private server.
     Private(TestServer),
@@ -199,7 +199,7 @@ fn answers(socket: &Path) -> bool {
     ask(socket, b"PING\r\n").is_ok()
 }
 
-/// Sends a command, and returns the reply, whatever it is.
+/// Sends a command, and returns any reply.
 #[cfg(unix)]
 fn ask(socket: &Path, command: &[u8]) -> io::Result<String> {
     use std::io::{Read, Write};
@@ -214,7 +214,7 @@ fn ask(socket: &Path, command: &[u8]) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&reply).into_owned())
 }
 
-/// Says that a test is skipped, or fails if it must not be.
+/// Reports that a test is skipped, or fails if it is required.
 fn skip() {
     let required = env::var(REQUIRED).unwrap_or_default();
     if required.split(',').any(|service| service.trim() == "redis") {

@@ -8,16 +8,16 @@ use crate::limiter_account::LimiterAccount;
 use crate::rules::Rules;
 use crate::sync::{Mutex, MutexGuard, SHARDS, lock};
 
-/// Smallest number of accounts at which a shard sweeps itself. Else it does so when it would grow beyond twice the
-/// number that the last sweep left.
+/// Minimum number of accounts at which a shard sweeps itself. Otherwise it does so when it would grow beyond twice the
+/// number left by the last sweep.
 const SMALLEST: usize = 64;
 
-/// Number of accounts that are allocated together; they stay at the same address.
+/// Number of accounts allocated together; they stay at the same address.
 const CHUNK: usize = 128;
 
 /// Accounts by key.
 ///
-/// An account is dropped only when it is neutral, and one with a permit out is not: so a permit may keep the position of
+/// An account is only dropped when it is neutral, and one with an active permit is not: so a permit may keep the position of
 /// its account.
 #[derive(Debug)]
 pub(crate) struct AccountTable<K> {
@@ -30,16 +30,16 @@ pub(crate) struct AccountShard<K> {
     accounts: Mutex<ShardState<K>>,
     /// Limits of the limiter.
     pub(crate) rules: Arc<Rules>,
-    /// Keeps the next shard off these cache lines.
+    /// Padding that keeps the next shard off these cache lines.
     _apart: [u64; 8],
 }
 
-/// Accounts of a shard, and the counts of all its answers.
+/// Accounts of a shard, and the counts of all its decisions.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ShardState<K> {
     pub(crate) table: Accounts<K>,
-    /// Number of requests admitted.
+    /// Number of admitted requests.
     pub(crate) admitted: u64,
     pub(crate) counts: Box<[LimitCounts]>,
 }
@@ -53,12 +53,12 @@ pub(crate) struct Accounts<K> {
     /// Entries of the table: 0 for none, else a position plus 1 in the low bits and a part of the hash in the others. The
     /// length is a power of two and exceeds the number of positions by a third, so the low bits have room for a position.
     index: Box<[u32]>,
-    /// Accounts by position. A chunk without accounts is given back; one that has never been full ends with the highest
-    /// position that was used.
+    /// Accounts by position. Chunks without accounts are freed; a chunk that has never been full ends with the highest
+    /// used position.
     chunks: Vec<Vec<LimiterAccount<K>>>,
-    /// Positions without an account, the lowest last.
+    /// Positions without an account, lowest last.
     free: Vec<u32>,
-    /// Latest time of any account dropped, so that a clock set back finds no more room than it would have had.
+    /// Latest time of any dropped account, so that setting the clock back gives no more room than there was.
     floor: u64,
     /// Number of accounts at which the shard sweeps.
     full: usize,
@@ -83,7 +83,7 @@ impl<K: Hash + Eq + Clone> AccountTable<K> {
         }
     }
 
-    /// Returns the shard of a key with this hash.
+    /// Returns the shard of the key with this hash.
     #[inline]
     pub(crate) fn shard(&self, hash: u64) -> &Arc<AccountShard<K>> {
         #[expect(
@@ -129,7 +129,7 @@ impl<K> Accounts<K> {
         }
     }
 
-    /// Returns the account at a position that was found or opened, and not swept since.
+    /// Returns the account at a position that was found or opened, and has not been swept since.
     #[inline]
     pub(crate) fn at(&mut self, position: u32) -> &mut LimiterAccount<K> {
         #[expect(clippy::indexing_slicing, reason = "a position in use is in its chunk")]
@@ -141,7 +141,7 @@ impl<K> Accounts<K> {
         self.positions() - self.free.len()
     }
 
-    /// Returns the time that a new account starts from.
+    /// Returns the time from which a new account starts.
     pub(crate) fn floor(&self) -> u64 {
         self.floor
     }
@@ -172,7 +172,7 @@ impl<K> Accounts<K> {
 }
 
 impl<K: Hash + Eq + Clone> Accounts<K> {
-    /// Returns the position of a key's account, which is made if there is none.
+    /// Returns the position of a key's account, creating the account if needed.
     #[inline]
     pub(crate) fn open(
         &mut self,
@@ -219,7 +219,7 @@ impl<K: Hash + Eq + Clone> Accounts<K> {
         position
     }
 
-    /// Returns a key's account, if there is one.
+    /// Returns a key's account, if it exists.
     pub(crate) fn get(&self, key: &K, hash: u64) -> Option<&LimiterAccount<K>> {
         let position = self.find(key, hash)?;
         self.peek(position)
@@ -257,7 +257,7 @@ impl<K: Hash + Eq + Clone> Accounts<K> {
         }
     }
 
-    /// Makes the index again, for all positions; those from `vacant` on, and the free ones, have no account.
+    /// Rebuilds the index for all positions; those from `vacant` on, and the free ones, have no account.
     fn rebuild(&mut self, vacant: usize, hasher: &impl BuildHasher) {
         let mut used = vec![true; vacant];
         for position in &self.free {
@@ -307,17 +307,17 @@ impl<K: Hash + Eq + Clone> Accounts<K> {
     }
 }
 
-/// Returns the position in the index where a search begins.
+/// Returns the position in the index at which a search begins.
 fn start(hash: u64, mask: usize) -> usize {
     usize::try_from(hash & u64::from(u32::MAX)).unwrap_or(0) & mask
 }
 
-/// Returns the part of a hash that an entry of the index holds beside the bits of its position.
+/// Returns the part of a hash that an index entry holds besides the bits of its position.
 fn tag(hash: u64, positions: u32) -> u32 {
     u32::try_from(hash >> 32).unwrap_or(0) & !positions
 }
 
-/// Returns a position as the index holds it.
+/// Returns a position in the form of the index.
 fn narrow(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }

@@ -1,11 +1,11 @@
-//! Request, or several requests at once, as the limiter sees them.
+//! A request, or several requests at once, as the limiter sees them.
 
-/// Key of requests that a limiter of several processes can count: the first half of a digest, so that it is uniform and
-/// reveals nothing. The limiter of a single process takes any key.
+/// Key of requests that a limiter for several processes can count: the first half of a digest, so that it is uniform and
+/// reveals nothing. The limiter of a single process accepts any key.
 pub type LimitKey = [u8; 16];
 
-/// Request as a limiter sees it: a key, and what it counts for. A batch whose requests are admitted together, or not at
-/// all, is one with more weight and more slots.
+/// Request as a limiter sees it: a key, and the amounts that it counts for. A batch whose requests are all admitted
+/// together, or not at all, is a request with more weight and more slots.
 ///
 /// ```
 /// use workgraph_limits::{AdmissionRequest, SlotRequest, WindowCharge};
@@ -40,33 +40,33 @@ impl<K> Copy for AdmissionRequest<'_, K> {}
 /// Weight of a request in one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowCharge {
-    /// Weight that is counted; 0 if the window is not concerned.
+    /// Weight to count; 0 if the request does not count in the window.
     ///
-    /// A weight above the quota or above [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, however long the
+    /// A weight above the quota or above [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, no matter how long the
     /// client waits.
     pub weight: u32,
-    /// Quota of this key, instead of that of the settings: of a plan, say. Earlier counts stay when it changes.
+    /// Quota of this key, instead of that of the settings, for instance of a plan. Earlier counts stay when it changes.
     pub quota: Option<u32>,
 }
 
 /// Slots of one class that a request takes while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotRequest {
-    /// Number of slots. A request with more than the most is never admitted.
+    /// Number of slots. A request for more than the maximum is never admitted.
     pub slots: u32,
-    /// Most slots of this key, instead of that of the settings.
+    /// Maximum number of slots of this key, instead of that of the settings.
     pub most: Option<u32>,
 }
 
 impl WindowCharge {
-    /// Returns the charge of a weight at the quota of the settings.
+    /// Returns a charge of this weight with the quota of the settings.
     #[must_use]
     pub const fn of(weight: u32) -> Self {
         let quota = None;
         Self { weight, quota }
     }
 
-    /// Returns the same charge at a quota of the key's own.
+    /// Returns the charge with a quota specific to the key.
     #[must_use]
     pub const fn with_quota(self, quota: u32) -> Self {
         let Self { weight, .. } = self;
@@ -76,14 +76,14 @@ impl WindowCharge {
 }
 
 impl SlotRequest {
-    /// Returns the request of so many slots of as many as the settings say.
+    /// Returns a request for this many slots, with the maximum of the settings.
     #[must_use]
     pub const fn of(slots: u32) -> Self {
         let most = None;
         Self { slots, most }
     }
 
-    /// Returns the same request of as many as `most` slots.
+    /// Returns the request with the maximum `most`.
     #[must_use]
     pub const fn with_most(self, most: u32) -> Self {
         let Self { slots, .. } = self;
@@ -93,7 +93,7 @@ impl SlotRequest {
 }
 
 impl<'a, K> AdmissionRequest<'a, K> {
-    /// Makes the request of a key that counts once in every window and takes one slot of every class.
+    /// Makes a request of a key that counts once in every window and takes one slot of every class.
     #[inline]
     #[must_use]
     pub const fn new(key: &'a K) -> Self {
@@ -107,7 +107,7 @@ impl<'a, K> AdmissionRequest<'a, K> {
         }
     }
 
-    /// Sets the weight in all windows that [`windows`](Self::windows) says nothing of; 1 unless it is set.
+    /// Sets the weight in all windows that are not set by [`windows`](Self::windows); 1 by default.
     #[inline]
     #[must_use]
     pub const fn weight(mut self, weight: u32) -> Self {
@@ -123,7 +123,7 @@ impl<'a, K> AdmissionRequest<'a, K> {
         self
     }
 
-    /// Sets the slots of each class, in the order in which the limiter was built. A request without any is taken to need
+    /// Sets the slots of each class, in the order in which the limiter was built. A request without slots is assumed to need
     /// one slot of the first class.
     #[inline]
     #[must_use]
@@ -132,7 +132,7 @@ impl<'a, K> AdmissionRequest<'a, K> {
         self
     }
 
-    /// Sets the credits that the key has, instead of those of the settings, also if the cost quota is off there.
+    /// Sets the credits of the key, instead of those of the settings, even if the cost quota is off there.
     #[inline]
     #[must_use]
     pub const fn credits(mut self, quota: Option<u32>) -> Self {
@@ -154,7 +154,7 @@ impl<'a, K> AdmissionRequest<'a, K> {
         self.key
     }
 
-    /// Returns the weight in the window with an index, and the quota of its own.
+    /// Returns the weight in the window with an index, and its specific quota.
     #[inline]
     #[must_use]
     pub fn charge(&self, index: usize) -> WindowCharge {
@@ -170,7 +170,7 @@ impl<'a, K> AdmissionRequest<'a, K> {
         slot.unwrap_or(SlotRequest::of(1))
     }
 
-    /// Returns the credits of the key's own.
+    /// Returns the specific credits of the key.
     #[inline]
     #[must_use]
     pub const fn own_credits(&self) -> Option<u32> {

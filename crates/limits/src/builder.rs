@@ -9,7 +9,7 @@ use crate::limiter::Limiter;
 use crate::limiter_settings::{ConcurrentSettings, CostSettings, LimiterSettings, WindowSettings};
 use crate::rate::Rate;
 
-/// Builder of a [`Limiter`], limit by limit.
+/// Builder of a [`Limiter`], which adds one limit at a time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,7 +32,7 @@ pub struct LimiterBuilder<K, S = RandomState> {
 }
 
 impl<K: Hash + Eq + Clone> Limiter<K> {
-    /// Returns a builder, which has no limits yet.
+    /// Returns a builder without limits.
     pub fn builder() -> LimiterBuilder<K> {
         LimiterBuilder::new()
     }
@@ -49,45 +49,45 @@ impl<K> LimiterBuilder<K> {
 }
 
 impl<K: Hash + Eq + Clone, S: BuildHasher> LimiterBuilder<K, S> {
-    /// Adds a window: no span of its length admits more weight of a key than the quota. Refused attempts count, too,
+    /// Adds a window: no span of its length admits more weight of a key than the quota. Refused attempts also count,
     /// but a client that never pauses still gets a tenth of the quota ([`WindowSettings::floor_percent`]).
     pub fn window(self, name: &'static str, rate: Rate) -> Self {
         self.window_with(WindowSettings::new(name, rate))
     }
 
-    /// Adds a window with settings of its own.
+    /// Adds a window with the given settings.
     pub fn window_with(mut self, window: WindowSettings) -> Self {
         self.settings.windows.push(window);
         self
     }
 
-    /// Adds a number of requests of a key that may run at the same time, named `concurrent`.
+    /// Limits the number of concurrent requests of a key; the limit is named `concurrent`.
     pub fn concurrent(self, most: u32) -> Self {
         self.concurrent_class("concurrent", most)
     }
 
-    /// Adds a number of requests of one class that may run at the same time, such as the reads. With several classes a
-    /// request says which slots it needs ([`AdmissionRequest::slots`](crate::AdmissionRequest::slots)); one that does
-    /// not takes a slot of each.
+    /// Limits the number of concurrent requests of one class, such as reads. With several classes a
+    /// request specifies the slots that it needs ([`AdmissionRequest::slots`](crate::AdmissionRequest::slots)); otherwise it
+    /// takes a slot of each.
     pub fn concurrent_class(mut self, name: &'static str, most: u32) -> Self {
         let class = ConcurrentSettings::new(name, most);
         self.settings.concurrent.push(class);
         self
     }
 
-    /// Sets the cost quota, named `cost`: [`Permit::settle`](crate::Permit::settle) takes credits once they are known,
-    /// and while none is left, requests are refused.
+    /// Sets the cost quota, named `cost`: [`Permit::settle`](crate::Permit::settle) takes credits once the cost is known,
+    /// and requests are refused as long as no credits are left.
     pub fn cost(self, rate: Rate) -> Self {
         self.cost_with(CostSettings::new("cost", rate))
     }
 
-    /// Sets the cost quota with settings of its own.
+    /// Sets the cost quota with the given settings.
     pub fn cost_with(mut self, cost: CostSettings) -> Self {
         self.settings.cost = cost;
         self
     }
 
-    /// Sets the time by which every admitted request has ended; 30 seconds unless it is set.
+    /// Sets the time by which every admitted request has ended; 30 seconds by default.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.deadline = deadline;
         self
@@ -102,7 +102,7 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> LimiterBuilder<K, S> {
         }
     }
 
-    /// Makes the limiter, which has seen no request.
+    /// Builds a limiter that has seen no requests.
     #[must_use]
     pub fn build(self) -> Limiter<K, S> {
         Limiter::with_hasher(self.settings, self.hasher)

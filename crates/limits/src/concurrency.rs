@@ -14,18 +14,18 @@ use crate::time_units::millis;
 
 /// Right of an admitted request, or of a batch, to run. Dropping it frees its slots, on any thread and for any reason.
 ///
-/// It belongs to the part of the program that works longest for the request: a response body that is still being sent,
-/// or a database job that goes on after the client has left. It stays valid when the limiter is gone.
+/// It should be held by the part of the program that works longest for the request: a response body that is still being
+/// sent, or a database job that continues after the client has left. It stays valid when the limiter is dropped.
 #[must_use = "the slot is free again as soon as the permit is dropped"]
 pub struct Permit<K = LimitKey> {
     shard: Arc<AccountShard<K>>,
-    /// Place of the account in its shard, which keeps the account as long as there is a permit.
+    /// Position of the account in its shard, which keeps the account as long as there is a permit.
     position: u32,
     slots: [u32; IN_PLACE],
     deadline: u64,
-    /// Most credits that a settlement takes; `None` if the cost quota was off at admission.
+    /// Maximum credits that a settlement takes; `None` if the cost quota was off at admission.
     ceiling: Option<u32>,
-    /// What most permits do not need.
+    /// Data that most permits do not need.
     rest: Option<Box<PermitRest>>,
 }
 
@@ -34,7 +34,7 @@ pub struct Permit<K = LimitKey> {
 struct PermitRest {
     /// Slots of the classes after the first.
     slots: Box<[u32]>,
-    /// Part that a limiter of several processes keeps.
+    /// Part managed by a limiter of several processes.
     shared: Option<Box<dyn SharedPermit>>,
 }
 
@@ -59,16 +59,16 @@ impl<K> Permit<K> {
         }
     }
 
-    /// Adds the part that a limiter of several processes keeps. It ends when this permit does.
+    /// Adds the part that a limiter of several processes manages. It ends with this permit.
     pub fn with_shared(mut self, shared: Box<dyn SharedPermit>) -> Self {
         self.rest.get_or_insert_default().shared = Some(shared);
         self
     }
 
-    /// Takes the cost of the answer, in credits, once it is known. Each call takes its cost; without a call nothing is
+    /// Takes the cost of the reply, in credits, once it is known. Each call takes its cost; without a call nothing is
     /// taken.
     ///
-    /// Nothing happens if the cost quota was off when the request was admitted.
+    /// Does nothing if the cost quota was off when the request was admitted.
     pub fn settle(&mut self, cost: u32, now: SystemTime) {
         if let Some(ceiling) = self.ceiling {
             let cost = cost.min(ceiling);
@@ -84,13 +84,13 @@ impl<K> Permit<K> {
         }
     }
 
-    /// Returns true if a settlement takes anything: if the cost quota was on when the request was admitted.
+    /// Returns true if settlements take credits: if the cost quota was on when the request was admitted.
     #[must_use]
     pub fn is_charged(&self) -> bool {
         self.ceiling.is_some()
     }
 
-    /// Returns the number of slots that the permit holds of the class with an index, in the order in which the limiter
+    /// Returns the number of slots that the permit holds in the class with an index, in the order in which the limiter
     /// was built.
     #[must_use]
     pub fn slots(&self, class: usize) -> u32 {

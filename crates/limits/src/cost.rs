@@ -1,13 +1,13 @@
-//! Cost quota: credits that come back with time and are taken after the answer is built.
+//! Cost quota: credits that are regained over time and taken after the reply is built.
 
-/// Credits that a key has spent and not yet regained. The owner of the balance supplies the time that has passed, and the
+/// Credits that a key has spent and not yet regained. The owner of the balance supplies the elapsed time, and the
 /// time in which a quota is regained: `length` milliseconds.
 ///
-/// A credit has as many units as the length has milliseconds, so that a quota of one credit regains one unit in each.
+/// A credit has as many units as the length has milliseconds, so that a quota of one credit regains one unit per millisecond.
 ///
-/// The spending is kept rather than the rest, so that a new balance is 0 whatever the quota is, and a change of the
-/// quota leaves the spending as it was. Credits are regained at the quota that was in force when the time began to
-/// pass.
+/// It stores spent credits instead of the remaining ones, so that a new balance is 0 for any quota, and changing the
+/// quota does not change the spent credits. Credits are regained at the quota that was in force when the elapsed time
+/// began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CreditBalance {
     spent: u64,
@@ -15,7 +15,7 @@ pub(crate) struct CreditBalance {
 }
 
 impl CreditBalance {
-    /// Regains the credits of a time in milliseconds.
+    /// Regains the credits for a time in milliseconds.
     pub(crate) fn regain(&mut self, elapsed: u64) {
         if self.spent > 0 {
             let regained = elapsed.saturating_mul(self.rate.into());
@@ -23,14 +23,14 @@ impl CreditBalance {
         }
     }
 
-    /// Returns true if a quota, which is in force from now on, has any credit left.
+    /// Returns true if a quota, which is in force from now on, has any credits left.
     #[inline]
     pub(crate) fn admits(&mut self, quota: u32, length: u64) -> bool {
         self.rate = quota.max(1);
         self.spent == 0 || self.spent < u64::from(self.rate).saturating_mul(length)
     }
 
-    /// Returns the milliseconds until a credit is left, if nothing else is taken; 0 if one is left now.
+    /// Returns the milliseconds until a credit is available, if nothing else is taken; 0 if one is available now.
     pub(crate) fn wait(&self, quota: u32, length: u64) -> u64 {
         let rate = u64::from(quota.max(1));
         match self.spent.checked_sub(rate.saturating_mul(length)) {
@@ -39,7 +39,7 @@ impl CreditBalance {
         }
     }
 
-    /// Returns the credits that are left of a quota, rounded down; below 0 in debt.
+    /// Returns the credits left in a quota, rounded down; below 0 in debt.
     pub(crate) fn left(&self, quota: u32, length: u64) -> i64 {
         let whole = i128::from(quota.max(1)) * i128::from(length);
         let left = whole - i128::from(self.spent);
@@ -51,7 +51,7 @@ impl CreditBalance {
         self.spent.div_ceil(quota.max(1).into())
     }
 
-    /// Takes `cost` credits, below zero if need be.
+    /// Takes `cost` credits, even if that leads to debt.
     pub(crate) fn take(&mut self, cost: u32, length: u64) {
         let units = u64::from(cost).saturating_mul(length);
         self.spent = self.spent.saturating_add(units);

@@ -1,8 +1,8 @@
-//! Values of HTTP response headers that tell clients their limits: `Retry-After` (RFC 9110, section 10.2.3), and
+//! Values of HTTP response headers that describe limits to clients: `Retry-After` (RFC 9110, section 10.2.3), and
 //! `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4).
 //!
 //! They are plain strings, for any HTTP library. The draft names a policy, its quota (`q`) and window in seconds (`w`),
-//! and what is counted if that is not requests (`qu`); and for each policy what is left (`r`) and the seconds until all
+//! and the counted unit if that is not requests (`qu`); and for each policy the rest (`r`) and the seconds until all
 //! of it is free again (`t`).
 
 use std::fmt::Write;
@@ -15,10 +15,10 @@ use crate::limiter_state::LimiterState;
 pub const RETRY_AFTER: &str = "Retry-After";
 /// Name of the header with the limits.
 pub const RATE_LIMIT_POLICY: &str = "RateLimit-Policy";
-/// Name of the header with the rest of the limits.
+/// Name of the header with the remaining limits.
 pub const RATE_LIMIT: &str = "RateLimit";
 
-/// Values of `RateLimit-Policy` and `RateLimit`; without any limit they are empty, and the headers are left out.
+/// Values of `RateLimit-Policy` and `RateLimit`; without limits they are empty, and the headers should be omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RateLimitHeaders {
     /// Value of `RateLimit-Policy`.
@@ -66,7 +66,7 @@ impl RateLimitHeaders {
         // Writing to a String cannot fail.
         let _ = write!(self.policy, "{comma}{name};q={quota}");
         if let Some(length) = length {
-            // A window of part of a second is given as one of a second: the draft has whole seconds.
+            // A window shorter than a second is given as one second: the draft only has whole seconds.
             let _ = write!(self.policy, ";w={}", length.div_ceil(1_000));
         }
         let unit = match limit.kind() {
@@ -80,7 +80,7 @@ impl RateLimitHeaders {
     }
 }
 
-/// Returns a name as a string of a structured field (RFC 9651, section 3.3.3), which has printable ASCII alone: other
+/// Returns a name as a string of a structured field (RFC 9651, section 3.3.3), which only allows printable ASCII: other
 /// characters become `?`.
 fn quoted(name: &str) -> String {
     let mut text = String::with_capacity(name.len() + 2);

@@ -1,16 +1,16 @@
 //! The deadlines of the requests in flight.
 
-/// Classes whose latest deadline an account has in place; most keys have no more than one request of each in flight.
+/// Number of classes whose latest deadline an account stores in place; most keys have at most one request of each in flight.
 pub(crate) const IN_PLACE: usize = 2;
 
-/// Requests of a key in flight: of the first classes the number, and the latest deadline in milliseconds.
+/// Requests of a key in flight: for the first classes their number, and the latest deadline in milliseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight {
     latest: [u64; IN_PLACE],
     running: [u32; IN_PLACE],
 }
 
-/// Deadlines of the other requests in flight, in order, by class: of the first classes all but the latest, of the others
+/// Deadlines of the other requests in flight, in order, by class: for the first classes all but the latest, for the others
 /// all. Most keys have none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OtherDeadlines(Vec<Vec<u64>>);
@@ -45,7 +45,7 @@ impl InFlight {
         u32::try_from(others).unwrap_or(u32::MAX)
     }
 
-    /// Returns the latest deadline of the requests of a class in flight, if there are any.
+    /// Returns the latest deadline of the requests of a class in flight, if any.
     pub(crate) fn latest(&self, class: usize, others: Option<&OtherDeadlines>) -> Option<u64> {
         match self.latest.get(class) {
             Some(latest) => (self.running(class, others) > 0).then_some(*latest),
@@ -59,7 +59,7 @@ impl InFlight {
         self.running == [0; IN_PLACE] && others.is_none_or(is_empty)
     }
 
-    /// Takes a slot of a class of which none is taken, if it is one of the first classes; returns false otherwise.
+    /// Takes the first slot of a class, if none is taken and it is one of the first classes; returns false otherwise.
     #[inline]
     pub(crate) fn take_only(&mut self, class: usize, deadline: u64) -> bool {
         match (self.latest.get_mut(class), self.running.get_mut(class)) {
@@ -94,7 +94,7 @@ impl InFlight {
         *running += 1;
     }
 
-    /// Gives back the one slot of a class of which no other is taken, if it is one of the first classes; returns false
+    /// Frees the only taken slot of a class, if it is one of the first classes; returns false
     /// otherwise.
     #[inline]
     pub(crate) fn release_only(&mut self, class: usize, slots: u32) -> bool {
@@ -107,7 +107,7 @@ impl InFlight {
         }
     }
 
-    /// Gives back a slot that was taken until `deadline`.
+    /// Frees a slot that was taken until `deadline`.
     #[inline]
     pub(crate) fn release(
         &mut self,
@@ -133,7 +133,7 @@ impl InFlight {
     }
 }
 
-/// Returns true if there is room for `more` requests beside those that run.
+/// Returns true if there is room for `more` requests in addition to the running ones.
 #[inline]
 pub(crate) fn has_room(running: u32, more: u32, most: u32) -> bool {
     more == 0 || running.saturating_add(more) <= most

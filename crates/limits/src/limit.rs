@@ -5,11 +5,11 @@ use std::fmt;
 /// Kind of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LimitKind {
-    /// A window: so much weight in any span of its length.
+    /// A window: a maximum weight in any span of its length.
     Window,
-    /// A number of requests that run at the same time.
+    /// A maximum number of concurrent requests.
     Concurrent,
-    /// The cost, taken after the answer is built.
+    /// The cost, taken after the reply is built.
     Cost,
 }
 
@@ -22,21 +22,21 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Names the window with this index among the windows of a limiter, from 0.
+    /// Returns the window limit with this index among the windows of a limiter, from 0.
     #[must_use]
     pub const fn window(name: &'static str, index: usize) -> Self {
         let kind = LimitKind::Window;
         Self { name, kind, index }
     }
 
-    /// Names the number of concurrent requests with this index among those of a limiter, from 0.
+    /// Returns the concurrency limit with this index among those of a limiter, from 0.
     #[must_use]
     pub const fn concurrent(name: &'static str, index: usize) -> Self {
         let kind = LimitKind::Concurrent;
         Self { name, kind, index }
     }
 
-    /// Names the cost quota of a limiter.
+    /// Returns the cost quota of a limiter.
     #[must_use]
     pub const fn cost(name: &'static str) -> Self {
         let (kind, index) = (LimitKind::Cost, 0);

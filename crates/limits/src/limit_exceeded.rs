@@ -7,30 +7,31 @@ use crate::limit::Limit;
 /// Refusal of a request: the limit, and the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitExceeded {
-    /// Limit that refused; if several did, the first: windows in their order, then concurrent requests, then the cost.
+    /// Limit that refused the request; if there are several, the first: windows in order, then concurrent requests, then the
+    /// cost.
     pub limit: Limit,
     /// Whole seconds after which the same request is admitted if nothing else happens; at least 1. It covers every
-    /// limit, not just the refusing one, and counts this very attempt.
+    /// limit, not only the refusing one, and includes the count of this attempt.
     pub retry_after: u64,
     /// The same wait in milliseconds, before it was rounded up.
     pub wait_ms: u64,
-    /// Use of the refusing limit; `None` if only the wait is known, as from a limiter of several processes.
+    /// Use of the refusing limit; `None` if only the wait is known, for instance from a limiter of several processes.
     pub usage: Option<LimitUsage>,
 }
 
 /// Use of a limit at one time, in its own unit: weight, requests, or credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitUsage {
-    /// The quota, or the most that may run at the same time.
+    /// The quota, or the maximum number of concurrent requests.
     pub limit: u32,
-    /// Rest of it.
+    /// Remaining part.
     pub remaining: u32,
     /// Milliseconds until all of it is free again, if nothing else happens; 0 if nothing is used.
     pub reset_ms: u64,
 }
 
 impl LimitExceeded {
-    /// Makes a refusal with the given wait, of which `retry_after` is the whole seconds, rounded up; the wait is at
+    /// Makes a refusal with the given wait; `retry_after` is the wait in whole seconds, rounded up. The wait is at
     /// least a millisecond.
     #[must_use]
     pub fn new(limit: Limit, wait_ms: u64) -> Self {
@@ -43,14 +44,14 @@ impl LimitExceeded {
         }
     }
 
-    /// Returns the same refusal with the use of the refusing limit.
+    /// Returns the refusal with the use of the refusing limit.
     #[must_use]
     pub fn with_usage(mut self, usage: LimitUsage) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// Returns the same refusal with a wait of at least `wait_ms` milliseconds, for the waits of other limits.
+    /// Returns the refusal with a wait of at least `wait_ms` milliseconds, to include the waits of other limits.
     #[must_use]
     pub fn with_min_wait(self, wait_ms: u64) -> Self {
         let usage = self.usage;
@@ -72,12 +73,12 @@ impl fmt::Display for LimitExceeded {
 
 impl std::error::Error for LimitExceeded {}
 
-/// Counts of admissions and refusals since a limiter was made.
+/// Counts of admissions and refusals since a limiter was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AdmissionCounts {
     /// Requests admitted; a batch is one.
     pub admitted: u64,
-    /// Counts of each limit: windows in their order, then concurrent requests, then the cost.
+    /// Counts of each limit: windows in order, then concurrent requests, then the cost.
     pub limits: Vec<(Limit, LimitCounts)>,
 }
 
@@ -86,14 +87,14 @@ pub struct AdmissionCounts {
 pub struct LimitCounts {
     /// Admitted requests that the limit was checked for.
     pub passed: u64,
-    /// Requests refused of which this was the first limit that refused.
+    /// Refused requests for which this was the first refusing limit.
     pub refused: u64,
-    /// Requests that the limit would have refused if it were not in shadow mode; another may have refused them.
+    /// Requests that the limit would have refused if it were not in shadow mode; another limit may have refused them.
     pub shadowed: u64,
 }
 
 impl AdmissionCounts {
-    /// Returns the counts of a limit; those of a limit that the limiter does not have are 0.
+    /// Returns the counts of a limit; 0 for a limit that the limiter does not have.
     #[must_use]
     pub fn of(&self, limit: Limit) -> LimitCounts {
         let found = self.limits.iter().find(|(of, _)| *of == limit);

@@ -17,11 +17,11 @@ use crate::shared_decision::{AdmissionFigures, SharedDecision, SlotFigures, Wind
 use crate::time_units::millis;
 use crate::uniform_hash::UniformState;
 
-/// Limits of all kinds for all keys. Shared by reference between threads; it never reads a clock and never waits for
-/// anything but a short lock.
+/// Limits of all kinds for all keys. It is shared by reference between threads; it never reads a clock and only ever waits
+/// for a short lock.
 ///
-/// Time is read to the millisecond. It should never step back: an account that has seen a later time stays there until
-/// the clock has caught up, so that stepping back gains nothing. [`SteadyClock`](crate::SteadyClock) never steps back.
+/// Time is read to the millisecond. It should never go back: an account that has seen a later time stays there until
+/// the clock has caught up, so that going back has no advantage. [`SteadyClock`](crate::SteadyClock) never goes back.
 #[derive(Debug)]
 pub struct Limiter<K, S = RandomState> {
     accounts: AccountTable<K>,
@@ -33,7 +33,7 @@ pub struct Limiter<K, S = RandomState> {
 pub type DigestLimiter = Limiter<LimitKey, UniformState>;
 
 impl<K: Hash + Eq + Clone, S: BuildHasher + Default> Limiter<K, S> {
-    /// Makes a limiter that has seen no request.
+    /// Makes a limiter that has seen no requests.
     #[must_use]
     pub fn new(settings: LimiterSettings) -> Self {
         Self::with_hasher(settings, S::default())
@@ -41,7 +41,7 @@ impl<K: Hash + Eq + Clone, S: BuildHasher + Default> Limiter<K, S> {
 }
 
 impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
-    /// Makes a limiter that has seen no request, with a hasher for its keys.
+    /// Makes a limiter that has seen no requests, with a hasher for its keys.
     #[must_use]
     #[expect(
         clippy::needless_pass_by_value,
@@ -56,21 +56,21 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         }
     }
 
-    /// Admits a plain request of a key, for as long as the permit is kept, or refuses it: it counts once in every window
+    /// Admits a plain request of a key, for as long as the permit is held, or refuses it: it counts once in every window
     /// and takes a slot of every class.
     ///
-    /// The attempt is counted in its windows whatever the other limits say. Slots are taken only on admission.
+    /// The attempt counts in its windows regardless of the other limits. Slots are only taken on admission.
     ///
     /// # Errors
-    /// A [`LimitExceeded`] when any limit is used up, with the wait after which all of them have room.
+    /// Fails with a [`LimitExceeded`] when any limit is used up, with the wait after which all of them have room.
     pub fn admit(&self, key: &K, now: SystemTime) -> Result<Permit<K>, LimitExceeded> {
         self.admit_request(&AdmissionRequest::new(key), now)
     }
 
-    /// Does the same for a request that says what it counts for.
+    /// Admits or refuses a request that specifies the amounts that it counts for.
     ///
     /// # Errors
-    /// A [`LimitExceeded`] when any limit has no room for all of it, with the wait after which they have.
+    /// Fails with a [`LimitExceeded`] when any limit has no room for all of it, with the wait after which all limits have.
     #[inline]
     pub fn admit_request(
         &self,
@@ -91,9 +91,9 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         Ok(Permit::new(Arc::clone(shard), position, request, admitted))
     }
 
-    /// Returns the milliseconds that a request would wait if no other came before it; 0 if there is room now.
+    /// Returns the milliseconds that a request would have to wait if no other came before it; 0 if there is room now.
     ///
-    /// It charges nothing. It is for a request that was admitted, and is then refused for a reason outside the limiter:
+    /// It charges nothing. Use it for a request that was admitted and is then refused for a reason outside the limiter:
     /// drop its permit first, and the wait is that of its next attempt.
     #[must_use]
     pub fn wait(&self, request: &AdmissionRequest<'_, K>, now: SystemTime) -> u64 {
@@ -105,7 +105,7 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         table.at(position).wait(rules, request, now)
     }
 
-    /// Counts a request that a [`SharedLimiter`](crate::SharedLimiter) has decided about, whatever the limits here say,
+    /// Counts a request that a [`SharedLimiter`](crate::SharedLimiter) has decided about, regardless of the limits here,
     /// and returns the permit of an admitted one.
     pub fn record(
         &self,
@@ -138,7 +138,7 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         admitted.map(|admitted| Permit::new(Arc::clone(shard), position, request, admitted))
     }
 
-    /// Returns the figures that a request is decided with.
+    /// Returns the figures used to decide about a request.
     #[must_use]
     pub fn figures(&self, request: &AdmissionRequest<'_, K>) -> AdmissionFigures {
         let windows = self.rules.windows.iter().enumerate();
@@ -171,9 +171,9 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         }
     }
 
-    /// Returns the counts of every limit for the key of a request, with the figures that the request has.
+    /// Returns the counts of every limit for the key of a request, with the figures of the request.
     ///
-    /// It explains answers and changes nothing: nothing is charged and nothing is kept.
+    /// Use it to explain decisions: it charges and stores nothing.
     #[must_use]
     pub fn state(&self, request: &AdmissionRequest<'_, K>, now: SystemTime) -> LimiterState {
         self.read(request, |account| {
@@ -181,8 +181,8 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         })
     }
 
-    /// Returns the rest of the quotas of a key as the last request that was counted left it. It changes nothing, and
-    /// costs the same whatever the key has used.
+    /// Returns the remaining quotas of a key as of its last counted request. It changes nothing, and
+    /// its cost does not depend on the use of the key.
     #[must_use]
     pub fn remaining(&self, request: &AdmissionRequest<'_, K>) -> RemainingLimits {
         self.read(request, |account| account.remaining(&self.rules, request))
@@ -217,8 +217,8 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         self.rules.load()
     }
 
-    /// Drops the accounts of keys that would be treated as new anyway. Worth a call every minute or so; without any,
-    /// the memory still stays within twice what the active keys need.
+    /// Drops the accounts of keys that would be treated as new anyway. Call it about every minute; without calls,
+    /// memory use still stays within twice the size needed for active keys.
     pub fn evict_idle(&self, now: SystemTime) {
         self.accounts.sweep(&self.hasher, millis(now));
     }

@@ -1,4 +1,4 @@
-//! Account of one key, and the decision about one request.
+//! Account of one key, and the decisions about its requests.
 
 use crate::admission_request::{AdmissionRequest, SlotRequest, WindowCharge};
 use crate::cost::CreditBalance;
@@ -8,7 +8,7 @@ use crate::limit_exceeded::{LimitCounts, LimitExceeded};
 use crate::rules::{Rules, SlotRule, WindowRule};
 use crate::window::{WindowAttempt, WindowLog, WindowTerms};
 
-/// State of every limit for one key; with a key of 16 bytes it is on two cache lines.
+/// State of every limit for one key; with a key of 16 bytes it takes two cache lines.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct LimiterAccount<K> {
@@ -22,7 +22,7 @@ pub(crate) struct LimiterAccount<K> {
     first: WindowLog,
 }
 
-/// State that is not in place: further windows once they have counted something, and further requests in flight.
+/// State stored separately: further windows once they have counted something, and further requests in flight.
 #[derive(Clone, Debug, Default)]
 struct RareState {
     /// Logs of the windows after the first.
@@ -30,10 +30,10 @@ struct RareState {
     others: OtherDeadlines,
 }
 
-/// Counts of a limiter, by limit: windows in their order, then concurrent requests, then the cost.
+/// Counts of a limiter, by limit: windows in order, then concurrent requests, then the cost.
 pub(crate) type CountsByLimit = [LimitCounts];
 
-/// Admission of a request: its deadline, the slots of the first classes, and the most credits that a settlement takes.
+/// Admission of a request: its deadline, the slots of the first classes, and the maximum credits that a settlement takes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Admitted {
     pub(crate) deadline: u64,
@@ -54,7 +54,7 @@ impl<K> LimiterAccount<K> {
         }
     }
 
-    /// Admits a request until a deadline, or refuses it. Either way its attempt is counted once.
+    /// Admits a request until a deadline, or refuses it. Either way, the attempt is counted once.
     #[inline]
     pub(crate) fn decide(
         &mut self,
@@ -86,7 +86,7 @@ impl<K> LimiterAccount<K> {
             }
             None => true,
         };
-        // Slots that another limit takes back are not worth taking.
+        // If another limit refuses, slots are not taken, since they would be freed again.
         let may_take = refused.is_none() && has_credit;
         let mut has_room = may_take;
         let mut admitted = Admitted {
@@ -215,7 +215,7 @@ impl<K> LimiterAccount<K> {
         })
     }
 
-    /// Returns the milliseconds that the same request would wait if it came again; 0 if there is room now.
+    /// Returns the milliseconds that the same request would have to wait if it came again; 0 if there is room now.
     pub(crate) fn wait(
         &mut self,
         rules: &Rules,
@@ -226,8 +226,8 @@ impl<K> LimiterAccount<K> {
         self.longest(rules, request)
     }
 
-    /// Makes the refusal by a limit, and counts it. Takes back what the decision has counted as passed, and the slots that
-    /// it took until a deadline before a further class had no room.
+    /// Makes the refusal by a limit, and counts it. Reverts the counts of passed limits in this decision, and frees the slots
+    /// taken until a deadline before a further class had no room.
     #[cold]
     #[inline(never)]
     fn refusal(
@@ -261,8 +261,8 @@ impl<K> LimiterAccount<K> {
             .with_usage(self.usage(rules, request, limit))
     }
 
-    /// Returns the wait for the client: that of the same request after this one was counted, which every limit may add
-    /// to.
+    /// Returns the wait for the client: that of the same request after this one was counted, to which every limit may
+    /// contribute.
     fn longest(&self, rules: &Rules, request: &AdmissionRequest<'_, K>) -> u64 {
         let now = self.last;
         let mut longest = 0;
@@ -278,7 +278,7 @@ impl<K> LimiterAccount<K> {
             if !rule.is_shadow()
                 && !in_flight::has_room(self.flights.running(at, others), more, most)
             {
-                // More requests than the most never have room; they wait as long as a request may take.
+                // A request for more than the maximum never has room; it waits as long as a request may take.
                 let latest = self.flights.latest(at, others);
                 let wait = latest.map_or(rules.deadline_ms(), |latest| latest.saturating_sub(now));
                 longest = longest.max(wait.max(1));
@@ -292,7 +292,7 @@ impl<K> LimiterAccount<K> {
         }
     }
 
-    /// Takes the cost of an answer.
+    /// Takes the cost of a reply.
     pub(crate) fn settle(&mut self, rules: &Rules, cost: u32, now: u64) {
         self.advance(rules, now);
         self.balance.take(cost, rules.cost.length_ms);
@@ -314,7 +314,7 @@ impl<K> LimiterAccount<K> {
         }
     }
 
-    /// Moves the account to `now`, gives back memory, and returns true if a new account would behave the same from now
+    /// Moves the account to `now`, frees memory, and returns true if a new account would behave the same from now
     /// on.
     pub(crate) fn is_neutral(&mut self, rules: &Rules, now: u64) -> bool {
         let now = self.advance(rules, now);
@@ -336,7 +336,7 @@ impl<K> LimiterAccount<K> {
         is_idle && !is_counted && self.balance.is_full()
     }
 
-    /// Forgets everything but the key, and gives back memory.
+    /// Clears everything but the key, and frees memory.
     pub(crate) fn clear(&mut self) {
         self.rare = None;
         self.balance = CreditBalance::default();
@@ -349,7 +349,7 @@ impl<K> LimiterAccount<K> {
         self.last
     }
 
-    /// Moves the account to the time of an event, which is never before the last one.
+    /// Moves the account to the time of an event, or to its latest time if that is later.
     #[inline]
     pub(crate) fn advance(&mut self, rules: &Rules, now: u64) -> u64 {
         let before = self.last;
@@ -380,7 +380,7 @@ impl<K> LimiterAccount<K> {
         }
     }
 
-    /// Returns the log of a window, to count in it.
+    /// Returns the log of a window, for counting.
     #[inline]
     fn log_mut(&mut self, window: usize) -> &mut WindowLog {
         let Some(at) = window.checked_sub(1) else {
@@ -407,7 +407,7 @@ impl<K> LimiterAccount<K> {
     }
 }
 
-/// Counts a request that the limit at a place lets through.
+/// Counts a request that the limit at a place admits.
 #[inline]
 fn note_passed(counts: &mut CountsByLimit, place: usize) {
     if let Some(counts) = counts.get_mut(place) {
@@ -415,7 +415,7 @@ fn note_passed(counts: &mut CountsByLimit, place: usize) {
     }
 }
 
-/// Counts a request that the limit at a place has no room for. Returns the place if the limit refuses it, and is not in
+/// Counts a request that the limit at a place has no room for. Returns the place if the limit refuses it because it is not in
 /// shadow mode.
 #[cold]
 #[inline(never)]

@@ -1,4 +1,4 @@
-//! Counts of the limits for a key, which explain its answers.
+//! Counts of the limits for a key, which explain decisions.
 
 use crate::admission_request::AdmissionRequest;
 use crate::limit::{Limit, LimitKind};
@@ -7,16 +7,16 @@ use crate::limiter_account::LimiterAccount;
 use crate::rules::Rules;
 use crate::window::{RECENT, WindowLog, WindowTerms};
 
-/// State of every limit for one key. Times are milliseconds from the instant of the call.
+/// State of every limit for one key. Times are milliseconds from the time of the call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimiterState {
     /// State of each window, in the order in which the limiter was built.
     pub windows: Vec<WindowState>,
-    /// State of each number of concurrent requests.
+    /// State of each concurrency limit.
     pub concurrent: Vec<SlotState>,
     /// State of the cost quota; `None` if it is off.
     pub cost: Option<CostState>,
-    /// Requests admitted lately, the newest first: of each window the last six at least, and at most sixteen of all.
+    /// Recently admitted requests, newest first: at least the last six of each window, and at most sixteen in total.
     pub recent: Vec<RecentRequest>,
 }
 
@@ -29,9 +29,9 @@ pub struct WindowState {
     pub limit: u32,
     /// Length of the window, in milliseconds.
     pub length_ms: u64,
-    /// Weight that counts at present, admitted and refused. It exceeds the limit if that has been lowered.
+    /// Weight that currently counts, admitted and refused. It exceeds the limit if that was lowered.
     pub used: u32,
-    /// Part of the used weight that was refused.
+    /// Refused part of the used weight.
     pub refused: u32,
     /// Weight that would be admitted now.
     pub remaining: u32,
@@ -43,14 +43,14 @@ pub struct WindowState {
     pub shadow: bool,
 }
 
-/// State of a number of concurrent requests.
+/// State of a concurrency limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotState {
     /// Name and index of the limit.
     pub class: Limit,
-    /// Most requests that may run at the same time.
+    /// Maximum number of concurrent requests.
     pub limit: u32,
-    /// Number of requests that are running.
+    /// Number of running requests.
     pub running: u32,
     /// Milliseconds until all of them have ended at the latest; 0 if none is running.
     pub full_ms: u64,
@@ -63,39 +63,39 @@ pub struct SlotState {
 pub struct CostState {
     /// Name of the quota.
     pub cost: Limit,
-    /// Credits regained in the length, which is also the most there can be.
+    /// Credits regained in the length, which is also their maximum.
     pub limit: u32,
     /// Time in which a quota is regained, in milliseconds.
     pub length_ms: u64,
     /// Credits left, rounded down; below 0 in debt.
     pub balance: i64,
-    /// Milliseconds until a credit is left again, if nothing else is taken; 0 if one is left now.
+    /// Milliseconds until a credit is available again, if nothing else is taken; 0 if one is available now.
     pub next_ms: u64,
-    /// Milliseconds until everything has been regained, if nothing else is taken; 0 if it is so now.
+    /// Milliseconds until everything has been regained, if nothing else is taken; 0 if it already has.
     pub full_ms: u64,
     /// True if the quota is in shadow mode: it counts, but refuses nothing.
     pub shadow: bool,
 }
 
-/// Request admitted lately.
+/// Recently admitted request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecentRequest {
     /// Age of the request, in milliseconds.
     pub age_ms: u64,
     /// Label that the caller gave it ([`AdmissionRequest::label`]).
     pub label: u16,
-    /// Window that counted it; a request that several counted is listed once for each.
+    /// Window that counted it; a request counted by several windows is listed once for each.
     pub window: Limit,
     /// Weight that was counted.
     pub weight: u32,
 }
 
-/// Rest of the quotas of one key.
+/// Remaining quotas of one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemainingLimits {
     /// Weight left of each window, and its quota.
     pub windows: Vec<(u32, u32)>,
-    /// Credits left, below 0 in debt, and the most there can be; `None` if there is no such limit.
+    /// Credits left, below 0 in debt, and their maximum; `None` if there is no such limit.
     pub credits: Option<(i64, u32)>,
 }
 
@@ -110,7 +110,7 @@ impl From<&LimiterState> for RemainingLimits {
 }
 
 impl<K> LimiterAccount<K> {
-    /// Returns the use of one limit at the latest time the account has seen.
+    /// Returns the use of one limit at the latest time that the account has seen.
     pub(crate) fn usage(
         &self,
         rules: &Rules,
@@ -169,7 +169,7 @@ fn window_usage(terms: WindowTerms, log: &WindowLog, now: u64) -> LimitUsage {
 }
 
 impl<K: Clone> LimiterAccount<K> {
-    /// Returns the counts of every limit at `now`. The account stays as it is.
+    /// Returns the counts of every limit at `now` without changing the account.
     pub(crate) fn state(
         &self,
         rules: &Rules,
@@ -240,7 +240,7 @@ impl<K: Clone> LimiterAccount<K> {
         }
     }
 
-    /// Returns the rest of the quotas as it was at the latest time the account has seen.
+    /// Returns the remaining quotas as of the latest time that the account has seen.
     pub(crate) fn remaining(
         &self,
         rules: &Rules,

@@ -1,12 +1,12 @@
-//! Totals of all keys of one owner together, beside the limits of each key.
+//! Totals over all keys of an owner, in addition to the limits of each key.
 //!
-//! There is a bucket for each window and for the cost: use fills it, and it drains evenly, a quota in each length. So no
-//! span of that length admits more than two quotas, any longer time admits a quota for each length and one more, and an
-//! owner who stays below the quota is never refused. That is coarser than the window of a key, and takes a number for
-//! each limit of an owner instead of an instant for each request.
+//! There is a bucket for each window and for the cost: use fills it, and it drains evenly, one quota per length. So no
+//! span of that length admits more than two quotas, any longer time admits one quota per length plus one more, and an
+//! owner who stays below the quota is never refused. That is less exact than the window of a key, but only stores a number
+//! for each limit of an owner instead of a timestamp for each request.
 //!
-//! Use is kept as the time in which it drains: one of a quota of 60 a minute is a second. So keys with different quotas
-//! use parts of one and the same total, each in proportion to its own quota.
+//! Use is stored as the time in which it drains: with a quota of 60 a minute, one request is a second. So keys with
+//! different quotas use parts of the same total, each in proportion to its own quota.
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};
@@ -19,13 +19,13 @@ use crate::rate::WindowLength;
 use crate::sync::{Mutex, SHARDS, lock};
 use crate::time_units::{length_ms, millis};
 
-/// Nanoseconds of a millisecond.
+/// Nanoseconds per millisecond.
 const MILLISECOND: u64 = 1_000_000;
 
 /// Share of one total that a request uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TotalShare {
-    /// Weight that the request uses. A weight of 0 needs no room, except of the cost, which is known only afterwards.
+    /// Weight that the request uses. A weight of 0 needs no room, except for the cost, which is only known afterwards.
     pub weight: u32,
     /// Weight that all keys together may use in the length, computed with the quota of this key; `None` for no limit.
     pub quota: Option<u32>,
@@ -33,7 +33,7 @@ pub struct TotalShare {
 
 impl TotalShare {
     /// Returns the nanoseconds in which the used weight drains if a quota drains in `length`, rounded down, so that a
-    /// whole quota has room in any parts.
+    /// whole quota has room when split into any parts.
     #[must_use]
     pub fn drain_ns(self, length: Duration) -> u64 {
         self.time(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
@@ -51,7 +51,7 @@ impl TotalShare {
     }
 }
 
-/// Limit that owners have a total of, and the nanoseconds in which a full one drains, whatever its quota is.
+/// Limit for which owners have a total, and the nanoseconds in which a full one drains, regardless of its quota.
 #[derive(Clone, Copy, Debug)]
 struct TotalRule {
     limit: Limit,
@@ -68,7 +68,7 @@ struct OwnerUsage {
 }
 
 impl OwnerUsage {
-    /// Lets time pass.
+    /// Advances time.
     fn drain(&mut self, now: u64) {
         let passed = now.saturating_sub(self.at);
         if passed == 0 {
@@ -99,7 +99,7 @@ impl OwnerUsage {
             let over = used.saturating_add(needed).saturating_sub(rule.full);
             if over > 0 || most == 0 {
                 first = first.or(Some((rule, *used, most)));
-                // Without a quota there is never room; a whole length is as good as any.
+                // A quota of 0 never has room, so any wait is as good as a whole length.
                 wait = wait.max(if most == 0 { rule.full } else { over });
             }
         }
@@ -114,7 +114,7 @@ impl OwnerUsage {
         Some(LimitExceeded::new(rule.limit, wait_ms).with_usage(usage))
     }
 
-    /// Returns true if nothing is left of the use.
+    /// Returns true if no use is left.
     fn is_clear(&self, now: u64) -> bool {
         let passed = now.saturating_sub(self.at);
         let drained = passed.saturating_mul(MILLISECOND);
@@ -122,11 +122,11 @@ impl OwnerUsage {
     }
 }
 
-/// Totals of all owners. Shared by reference between threads; it never reads a clock.
+/// Totals of all owners. They are shared by reference between threads, and never read a clock.
 ///
-/// An owner is any second key that several keys have in common: the user of some tokens, the customer of some users.
-/// The shares of a request are in the order of the windows of the limiter, and then comes that of the cost; where there
-/// is no share, there is no limit.
+/// An owner is any second key shared by several keys: the user of some tokens, the customer of some users.
+/// The shares of a request are in the order of the limiter's windows, followed by that of the cost; a missing share
+/// means no limit.
 #[derive(Debug)]
 pub struct OwnerTotals<O, S = RandomState> {
     rules: Box<[TotalRule]>,
@@ -135,7 +135,7 @@ pub struct OwnerTotals<O, S = RandomState> {
 }
 
 impl<O: Hash + Eq + Clone, S: BuildHasher + Clone + Default> OwnerTotals<O, S> {
-    /// Makes the totals of owners that have used nothing, one for each window of a limiter and one for its cost.
+    /// Makes the totals of owners without use, one for each window of a limiter and one for its cost.
     #[must_use]
     pub fn new(settings: &LimiterSettings) -> Self {
         let hasher = S::default();
@@ -174,10 +174,10 @@ impl<O: Hash + Eq + Clone, S: BuildHasher> OwnerTotals<O, S> {
         Some(work(owners.entry(owner.clone()).or_insert_with(new)))
     }
 
-    /// Charges a request to the totals of an owner, all of them or none.
+    /// Charges a request to all totals of an owner, or to none.
     ///
     /// # Errors
-    /// A [`LimitExceeded`] of the first total without room, with the wait after which all of them have.
+    /// Fails with a [`LimitExceeded`] of the first total without room, with the wait after which all of them have room.
     pub fn admit(
         &self,
         owner: &O,
@@ -198,7 +198,7 @@ impl<O: Hash + Eq + Clone, S: BuildHasher> OwnerTotals<O, S> {
         decided.unwrap_or(Ok(()))
     }
 
-    /// Returns the milliseconds that a request would wait for the totals of an owner; 0 if there is room now. It
+    /// Returns the milliseconds that a request would have to wait for the totals of an owner; 0 if there is room now. It
     /// charges nothing.
     #[must_use]
     pub fn wait(&self, owner: &O, shares: &[TotalShare], now: SystemTime) -> u64 {
@@ -210,7 +210,7 @@ impl<O: Hash + Eq + Clone, S: BuildHasher> OwnerTotals<O, S> {
         refusal.flatten().map_or(0, |refusal| refusal.wait_ms)
     }
 
-    /// Charges a use that is known only afterwards, whether there is room for it or not.
+    /// Charges a use that is only known afterwards, even if there is no room for it.
     pub fn charge(&self, owner: &O, shares: &[TotalShare], now: SystemTime) {
         let (rules, now) = (&*self.rules, millis(now));
         self.with(owner, |owner| {
@@ -284,7 +284,7 @@ mod tests {
         assert!(ask(1, 1_000).is_err());
         let one_more = (0..100).filter(|_| ask(1, 61_000).is_ok()).count();
         assert_eq!(one_more, 60);
-        // A clock that goes back gains nothing.
+        // Setting the clock back has no advantage.
         assert!(ask(1, 0).is_err());
     }
 
@@ -310,8 +310,8 @@ mod tests {
         assert_eq!(ask(0, 0, 0), Ok(()), "nor is one that never has room");
     }
 
-    /// After the wait of the refusal, and not before, the same request is admitted; and no time admits more than what
-    /// drains in it, and a quota besides.
+    /// After the wait of the refusal, but not before, the same request is admitted; and no time admits more than what drains in
+    /// it, plus one quota.
     #[test]
     fn waits_are_exact_and_no_time_admits_more_than_it_drains() {
         let mut state = 7_u64;
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(small, 1_350, "nine tenths are left for the others");
         assert_eq!(ask(1, 100_000, 0).unwrap_err().wait_ms, 1);
         assert_eq!(ask(1, 1_500, 0).unwrap_err().wait_ms, 40);
-        // It drains as fast for all, also if other keys make requests in between.
+        // It drains equally fast for all, even if other keys make requests in between.
         for ms in 1..=40 {
             assert_eq!(ask(0, [1_500, 100_000][ms as usize % 2], ms), Ok(()));
         }
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(ask(1, 100_000, 60_640).unwrap_err().wait_ms, 1);
     }
 
-    /// A weight that is too large for the unit of the counts still makes a debt of about its size.
+    /// A weight that is too large for the unit of the counts still causes a debt of about its size.
     #[test]
     fn the_largest_weights_stay_in_proportion() {
         let share = |weight, quota| TotalShare {

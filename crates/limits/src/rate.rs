@@ -1,4 +1,4 @@
-//! Rates: how much of something fits into each length of time.
+//! Rates: quotas per length of time.
 
 use std::time::Duration;
 
@@ -13,31 +13,31 @@ pub struct Rate {
     pub length: Duration,
 }
 
-/// Rates in words: `100.per(Duration::from_secs(10))`, `10_000.per_day()`.
+/// Readable rates: `100.per(Duration::from_secs(10))`, `10_000.per_day()`.
 pub trait PerTime: Sized {
-    /// Returns the rate of this quota for each `length`.
+    /// Returns the rate of this quota per `length`.
     #[must_use]
     fn per(self, length: Duration) -> Rate;
 
-    /// Returns the rate of this quota for each second.
+    /// Returns the rate of this quota per second.
     #[must_use]
     fn per_second(self) -> Rate {
         self.per(Duration::from_secs(1))
     }
 
-    /// Returns the rate of this quota for each minute.
+    /// Returns the rate of this quota per minute.
     #[must_use]
     fn per_minute(self) -> Rate {
         self.per(Duration::from_secs(60))
     }
 
-    /// Returns the rate of this quota for each hour.
+    /// Returns the rate of this quota per hour.
     #[must_use]
     fn per_hour(self) -> Rate {
         self.per(Duration::from_secs(3_600))
     }
 
-    /// Returns the rate of this quota for each 24 hours.
+    /// Returns the rate of this quota per 24 hours.
     #[must_use]
     fn per_day(self) -> Rate {
         self.per(Duration::from_secs(86_400))
@@ -53,15 +53,15 @@ impl PerTime for u32 {
     }
 }
 
-/// Longest window in ticks, so that the difference of two stamps of 32 bits says which is older.
+/// Maximum window in ticks, so that the difference of two 32-bit stamps shows which one is older.
 const TICKS_MAX: u64 = 1 << 31;
 
 /// Length of a window, in ticks. A tick is a millisecond for windows below 24 days; for longer ones it is as many
-/// milliseconds as a stamp of 32 bits needs, and a request counts for up to two ticks longer than the length.
+/// milliseconds as a 32-bit stamp needs, and a request counts for up to two ticks longer than the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowLength {
     ticks: u32,
-    /// Binary logarithm of the milliseconds of a tick.
+    /// Binary logarithm of the milliseconds per tick.
     shift: u8,
 }
 
@@ -69,7 +69,7 @@ impl WindowLength {
     /// A minute.
     pub const MINUTE: Self = Self::from_millis(60_000);
 
-    /// Returns the length of so many milliseconds, at least one.
+    /// Returns the length of this many milliseconds, at least one.
     #[must_use]
     pub const fn from_millis(ms: u64) -> Self {
         let mut shift = 0;
@@ -79,7 +79,7 @@ impl WindowLength {
         let ticks = match (ms, shift) {
             (0, _) => 1,
             (ms, 0) => ms,
-            // A part of a tick at either end makes the window no shorter.
+            // A partial tick at either end does not shorten the window.
             (ms, _) => (ms >> shift) + 2,
         };
         #[expect(
@@ -90,13 +90,13 @@ impl WindowLength {
         Self { ticks, shift }
     }
 
-    /// Returns the length of the milliseconds of a duration, rounded up.
+    /// Returns the length of a duration in milliseconds, rounded up.
     #[must_use]
     pub fn of(length: Duration) -> Self {
         Self::from_millis(length_ms(length))
     }
 
-    /// Returns the milliseconds for which a request counts at most.
+    /// Returns the maximum number of milliseconds for which a request counts.
     #[must_use]
     pub fn millis(self) -> u64 {
         u64::from(self.ticks).saturating_mul(1 << self.shift)
@@ -108,7 +108,7 @@ impl WindowLength {
         self.ticks
     }
 
-    /// Returns the binary logarithm of the milliseconds of a tick.
+    /// Returns the binary logarithm of the milliseconds per tick.
     #[must_use]
     pub fn shift(self) -> u8 {
         self.shift
@@ -125,7 +125,7 @@ impl WindowLength {
         u64::from(ticks) << self.shift
     }
 
-    /// Returns the milliseconds from `now` until so many ticks later.
+    /// Returns the milliseconds from `now` until this many ticks later.
     pub(crate) fn until(self, ticks: u64, now: u64) -> u64 {
         if ticks == 0 || self.shift == 0 {
             return ticks;

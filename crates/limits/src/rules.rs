@@ -11,25 +11,25 @@ use crate::rate::{Rate, WindowLength};
 use crate::time_units::length_ms;
 use crate::window::WindowTerms;
 
-/// Bit of the figures of a limit in shadow mode.
+/// Bit in the figures of a limit in shadow mode.
 const SHADOW: u64 = 1 << 63;
-/// Bit of the figures of a cost quota that is on.
+/// Bit in the figures of an enabled cost quota.
 const IS_ON: u64 = 1 << 62;
 
 /// Limits of a limiter. Their number, names and lengths never change.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) windows: Box<[WindowRule]>,
-    /// Numbers of concurrent requests, at least one: without any there is one without a bound, since a permit keeps the
-    /// account of its request by the slot it has.
+    /// Concurrency limits, at least one: if there are none, an unbounded one is added, since a permit keeps the
+    /// account of its request through its slot.
     pub(crate) slots: Box<[SlotRule]>,
     pub(crate) cost: CostRule,
     deadline_ms: AtomicU64,
-    /// False if the one number of concurrent requests is that without a bound.
+    /// False if the only concurrency limit is the unbounded one.
     has_slots: bool,
 }
 
-/// Window, and its figures: the quota in the low half, and above it the percentage of the floor.
+/// Window and its figures: the quota in the low half, and above it the floor percentage.
 #[derive(Debug)]
 pub(crate) struct WindowRule {
     pub(crate) limit: Limit,
@@ -38,14 +38,14 @@ pub(crate) struct WindowRule {
     figures: AtomicU64,
 }
 
-/// Number of concurrent requests of a class, in the low half of its figures.
+/// Concurrency limit of a class, with the maximum in the low half of its figures.
 #[derive(Debug)]
 pub(crate) struct SlotRule {
     pub(crate) limit: Limit,
     figures: AtomicU64,
 }
 
-/// Cost quota, in the low half of its figures.
+/// Cost quota, with the credits in the low half of its figures.
 #[derive(Debug)]
 pub(crate) struct CostRule {
     pub(crate) limit: Limit,
@@ -101,7 +101,7 @@ impl Rules {
         rules
     }
 
-    /// Replaces every figure; limits are matched by their order.
+    /// Replaces all figures; limits are matched by their order.
     pub(crate) fn store(&self, settings: &LimiterSettings) {
         for (rule, of) in self.windows.iter().zip(&settings.windows) {
             let figures = u64::from(of.rate.quota) | u64::from(of.floor_percent) << 32;
@@ -123,7 +123,7 @@ impl Rules {
         self.deadline_ms.store(deadline, Relaxed);
     }
 
-    /// Returns the settings now in force.
+    /// Returns the settings in force.
     pub(crate) fn load(&self) -> LimiterSettings {
         let windows = self.windows.iter().map(|rule| {
             let figures = rule.figures.load(Relaxed);
@@ -156,12 +156,12 @@ impl Rules {
         }
     }
 
-    /// Returns the number of limits that are counted: windows, slots, and the cost.
+    /// Returns the number of counted limits: windows, slots, and the cost.
     pub(crate) fn len(&self) -> usize {
         self.windows.len() + self.slots.len() + 1
     }
 
-    /// Returns the numbers of concurrent requests that were asked for.
+    /// Returns the configured concurrency limits.
     pub(crate) fn visible_slots(&self) -> impl Iterator<Item = &SlotRule> {
         let visible = if self.has_slots { self.slots.len() } else { 0 };
         self.slots.iter().take(visible)
@@ -171,7 +171,7 @@ impl Rules {
         self.deadline_ms.load(Relaxed)
     }
 
-    /// Returns each window that a request is counted in, its index, the terms, and the weight.
+    /// Returns each window in which a request counts, with its index, the terms, and the weight.
     #[inline]
     pub(crate) fn charges<'r, K>(
         &'r self,
@@ -184,7 +184,7 @@ impl Rules {
         })
     }
 
-    /// Returns each number of concurrent requests that a request needs slots of, its index, the slots, and the most.
+    /// Returns each concurrency limit of which a request needs slots, with its index, the slots, and the maximum.
     #[inline]
     pub(crate) fn slots_of<'r, K>(
         &'r self,
@@ -199,8 +199,8 @@ impl Rules {
         })
     }
 
-    /// Returns the slot of the first class, if a request asks for none, or 0: without a slot nothing would keep the
-    /// account while its permit is out.
+    /// Returns the slot of the first class if a request asks for none, else 0: without a slot nothing would keep the account
+    /// while the permit exists.
     #[inline]
     pub(crate) fn implied_slot<K>(&self, request: &AdmissionRequest<'_, K>) -> u32 {
         u32::from(request.slot(0).slots == 0 && self.needs_no_further(request))
@@ -211,7 +211,7 @@ impl Rules {
         (1..self.slots.len()).all(|at| request.slot(at).slots == 0)
     }
 
-    /// Returns the limit at a place among the counts.
+    /// Returns the limit at a place in the counts.
     #[cold]
     pub(crate) fn limit(&self, place: usize) -> Limit {
         let windows = self.windows.iter().map(|rule| rule.limit);
@@ -219,7 +219,7 @@ impl Rules {
         limits.nth(place).unwrap_or(self.cost.limit)
     }
 
-    /// Returns the place of a limit among the counts.
+    /// Returns the place of a limit in the counts.
     pub(crate) fn place(&self, limit: Limit) -> usize {
         match limit.kind() {
             LimitKind::Window => limit.index(),
@@ -229,19 +229,19 @@ impl Rules {
     }
 }
 
-/// Returns the percentage of the floor in the figures of a window.
+/// Returns the floor percentage in the figures of a window.
 fn floor(figures: u64) -> u32 {
     quota(figures >> 32) & 0xff
 }
 
 impl WindowRule {
-    /// Returns the quota for a request, which may have one of its own.
+    /// Returns the quota for a request, which may have its own.
     #[inline]
     pub(crate) fn quota(&self, own: Option<u32>) -> u32 {
         own.unwrap_or_else(|| quota(self.figures.load(Relaxed)))
     }
 
-    /// Returns the terms for a request, which may have a quota of its own.
+    /// Returns the terms for a request, which may have its own quota.
     #[inline]
     pub(crate) fn terms(&self, own: Option<u32>) -> WindowTerms {
         let figures = self.figures.load(Relaxed);
@@ -266,7 +266,7 @@ impl SlotRule {
 }
 
 impl CostRule {
-    /// Returns the credits that a request is decided with, at least 1; `None` if the quota is off.
+    /// Returns the credits for deciding about a request, at least 1; `None` if the quota is off.
     #[inline]
     pub(crate) fn quota(&self, own: Option<u32>) -> Option<u32> {
         own.or_else(|| self.set_quota()).map(|quota| quota.max(1))

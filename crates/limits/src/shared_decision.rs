@@ -1,10 +1,10 @@
-//! Decision of a limiter that several processes share, and its part of a permit.
+//! Decision of a limiter shared by several processes, and its part of a permit.
 use crate::limit::Limit;
 use crate::window::WindowTerms;
 
-/// Part of a permit that a shared limiter keeps. Dropping it frees the slots there.
+/// Part of a permit managed by a shared limiter. Dropping it frees the slots there.
 pub trait SharedPermit: Send + Sync {
-    /// Takes the cost of the answer, in credits.
+    /// Takes the cost of the reply, in credits.
     fn settle(&mut self, cost: u32);
 }
 
@@ -17,7 +17,7 @@ pub struct SharedDecision<'a> {
     pub shadowed: &'a [Limit],
 }
 
-/// Figures that a decision is made with: those of the settings and of the request together.
+/// Figures for a decision: those of the settings and of the request combined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmissionFigures {
     /// Figures of each window, in the order in which the limiter was built.
@@ -34,7 +34,7 @@ pub struct AdmissionFigures {
     pub cost_ceiling: u32,
     /// True if the cost quota is in shadow mode.
     pub cost_shadow: bool,
-    /// Milliseconds by which an admitted request has ended.
+    /// Milliseconds within which an admitted request ends.
     pub deadline_ms: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct AdmissionFigures {
 pub struct WindowFigures {
     /// Name and index of the window.
     pub window: Limit,
-    /// Quota, refused weight that counts, and length.
+    /// Quota, counted refused weight, and length.
     pub terms: WindowTerms,
     /// Weight of the request.
     pub weight: u32,
@@ -56,7 +56,7 @@ pub struct WindowFigures {
 pub struct SlotFigures {
     /// Name and index of the limit.
     pub class: Limit,
-    /// Most requests at the same time.
+    /// Maximum number of concurrent requests.
     pub most: u32,
     /// Slots that the request needs.
     pub slots: u32,

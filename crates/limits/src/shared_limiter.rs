@@ -1,8 +1,8 @@
-//! Interface of a limiter that several processes share, beside the limiter of this process.
+//! Interface of a limiter shared by several processes, which is used in addition to the limiter of this process.
 //!
-//! A limiter in another process decides for all of them together, and takes a while. This crate has no such limiter; it
-//! says how one is asked, and lets the [`Limiter`] of this process take part: every decision is recorded there too
-//! ([`Limiter::record`]), so that it can go on alone, with a part of each quota, when the other one does not answer.
+//! A limiter in another process decides for all of them together, and takes a while. This crate contains no such limiter; it
+//! defines how to ask one, and includes the [`Limiter`] of this process: every decision is also recorded there
+//! ([`Limiter::record`]), so that it can continue alone, with a part of each quota, when the shared one does not answer.
 
 use std::fmt;
 use std::future::Future;
@@ -22,15 +22,15 @@ pub use crate::shared_decision::{
 use crate::uniform_hash::UniformState;
 use crate::window::WindowTerms;
 
-/// Answer that comes later.
+/// Future answer of a shared limiter.
 pub type SharedAnswer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Limiter that several processes share.
+/// Limiter shared by several processes.
 pub trait SharedLimiter: fmt::Debug + Send + Sync {
-    /// Admits a request, for as long as the permit is kept, or refuses it, for all processes together.
+    /// Admits or refuses a request for all processes together. It is admitted for as long as the permit is held.
     ///
     /// # Errors
-    /// A [`LimitExceeded`], as the limiter of a single process gives it. A failure of the shared limiter is no error:
+    /// Fails with a [`LimitExceeded`], as the limiter of a single process does. A failure of the shared limiter is no error:
     /// then this process decides with its part of each quota.
     fn admit<'a>(
         &'a self,
@@ -39,14 +39,14 @@ pub trait SharedLimiter: fmt::Debug + Send + Sync {
         now: SystemTime,
     ) -> SharedAnswer<'a, Result<Permit, LimitExceeded>>;
 
-    /// Counts an attempt that needs no slot, such as one to sign in, over all processes; `None` if the shared limiter
+    /// Counts an attempt without a slot, such as a sign-in, over all processes; `None` if the shared limiter
     /// does not answer. The caller counts it for this process.
     fn attempt(&self, attempt: SharedAttempt) -> SharedAnswer<'_, Option<AttemptOutcome>>;
 
-    /// Takes an attempt back, so that it does not count.
+    /// Reverts an attempt, so that it does not count.
     fn take_back(&self, key: &LimitKey, receipt: AttemptReceipt);
 
-    /// Returns the counts of the key of a request over all processes; those of this one if the shared limiter does not answer.
+    /// Returns the counts of a request's key over all processes, or those of this one if the shared limiter does not answer.
     fn state<'a>(
         &'a self,
         request: AdmissionRequest<'a, LimitKey>,
@@ -54,13 +54,13 @@ pub trait SharedLimiter: fmt::Debug + Send + Sync {
         now: SystemTime,
     ) -> SharedAnswer<'a, LimiterState>;
 
-    /// Returns the way in which decisions are made at present.
+    /// Returns the current mode of decisions.
     fn mode(&self) -> SharedMode;
 
-    /// Returns the number of processes among which quotas are divided when each decides alone.
+    /// Returns the number of processes by which quotas are divided when each decides alone.
     fn processes(&self) -> u32;
 
-    /// Returns true if the part of this process has refused nearly all requests of the last seconds.
+    /// Returns true if the part of this process has refused nearly all requests in the last seconds.
     fn admits_nearly_nothing(&self) -> bool {
         false
     }
@@ -69,14 +69,14 @@ pub trait SharedLimiter: fmt::Debug + Send + Sync {
     fn counts(&self) -> SharedCounts;
 }
 
-/// Way in which decisions are made.
+/// Mode of decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SharedMode {
     /// The shared limiter decides.
     #[default]
     Exact,
-    /// The shared limiter has been away in the last minute and may have forgotten something: it decides, and this
-    /// process has to agree with its part of each quota.
+    /// The shared limiter was unavailable in the last minute and may have lost counts: it decides, and this
+    /// process must also agree with its part of each quota.
     Cautious,
     /// This process decides alone, with its part of each quota.
     Local,
@@ -85,7 +85,7 @@ pub enum SharedMode {
 /// Outcome of an attempt: the receipt, or the wait in milliseconds.
 pub type AttemptOutcome = Result<AttemptReceipt, u64>;
 
-/// Request as a shared limiter decides about it.
+/// Request for a decision of a shared limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedRequest<'a, K = LimitKey, O = u64> {
     /// Request of a key.
@@ -94,16 +94,16 @@ pub struct SharedRequest<'a, K = LimitKey, O = u64> {
     pub owner: Option<(&'a O, &'a [TotalShare])>,
 }
 
-/// Attempt that needs no slot.
+/// Attempt without a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedAttempt {
     /// Key under which the attempt is counted.
     pub key: LimitKey,
-    /// Terms that it is counted under: the attempts per minute, and the number of refused ones that count.
+    /// Terms of counting: the attempts per minute, and the number of refused ones that count.
     pub terms: WindowTerms,
 }
 
-/// Proof of an attempt that was counted, with which it can be taken back.
+/// Proof of a counted attempt, with which it can be reverted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptReceipt {
     /// Time at which the shared limiter counted the attempt, in milliseconds of its own clock.
@@ -154,7 +154,7 @@ pub struct RequestPart {
 }
 
 impl RequestPart {
-    /// Divides the figures of a request by the processes.
+    /// Divides the figures of a request by the number of processes.
     #[must_use]
     pub fn of(request: &SharedRequest<'_>, figures: &AdmissionFigures, processes: u32) -> Self {
         let part = |quota| part(quota, processes);
@@ -197,10 +197,10 @@ where
     S: BuildHasher,
     T: BuildHasher,
 {
-    /// Admits a request by the limits of its key and the totals of its owner, or refuses it.
+    /// Admits or refuses a request by the limits of its key and the totals of its owner.
     ///
     /// # Errors
-    /// The [`LimitExceeded`] of the limits of the key, or else that of the totals. The wait is the longer one of both.
+    /// Fails with the [`LimitExceeded`] of the limits of the key, or else that of the totals. The wait is the longer one of both.
     #[inline]
     pub fn admit(
         &self,
@@ -215,7 +215,7 @@ where
             Ok(permit) => match self.totals.admit(owner, shares, now) {
                 Ok(()) => Ok(permit),
                 Err(refusal) => {
-                    // The next attempt gets its slots again, but not its charge.
+                    // The next attempt can use the slots again, but the charge remains.
                     drop(permit);
                     let wait = self.limiter.wait(&request.request, now);
                     Err(refusal.with_min_wait(wait))
@@ -225,7 +225,7 @@ where
         }
     }
 
-    /// Returns the milliseconds that a request would wait if no other came before it; 0 if there is room now. It
+    /// Returns the milliseconds that a request would have to wait if no other came before it; 0 if there is room now. It
     /// charges nothing.
     #[must_use]
     pub fn wait(&self, request: &SharedRequest<'_, K, O>, now: SystemTime) -> u64 {

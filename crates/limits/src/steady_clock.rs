@@ -1,12 +1,12 @@
-//! Clock that never steps back, for programs that have none of their own.
+//! Clock that never goes back, for programs without one.
 
 use std::time::{Instant, SystemTime};
 
-/// Clock that reads the time of day once and then adds what a monotonic clock has measured since, so that it never steps
+/// Clock that reads the time of day once and then adds the time measured by a monotonic clock, so that it never goes
 /// back and never jumps when the time of day is set.
 ///
-/// It drifts from the time of day as the monotonic clock does, which matters to no limit. The limiters themselves read
-/// no clock: the time is an argument.
+/// It drifts from the time of day as the monotonic clock does, which does not matter for limits. The limiters themselves
+/// read no clock: the time is an argument.
 ///
 /// ```
 /// use workgraph_limits::{Limiter, PerTime, SteadyClock};

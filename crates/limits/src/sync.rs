@@ -5,7 +5,7 @@ pub(crate) use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Mutex, MutexGuard};
 
-/// Number of shards, a power of two. Loom tries every order of a few threads, so that one is enough there.
+/// Number of shards, a power of two. Loom tries every interleaving of a few threads, for which one shard is enough.
 pub(crate) const SHARDS: usize = if cfg!(loom) { 1 } else { 128 };
 
 /// Locks a mutex, even if another thread panicked with it: no state here is ever left half changed.

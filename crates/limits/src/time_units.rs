@@ -11,7 +11,7 @@ pub(crate) fn millis(time: SystemTime) -> u64 {
         .saturating_add(since.subsec_millis().into())
 }
 
-/// Returns the whole milliseconds of a length of time, rounded up.
+/// Returns the whole milliseconds of a duration, rounded up.
 pub(crate) fn length_ms(length: Duration) -> u64 {
     u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

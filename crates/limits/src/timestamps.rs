@@ -1,13 +1,13 @@
 //! Ring of timestamps in order: the low 32 bits of ticks.
 //!
-//! `VecDeque` would do; here the two counters are read once and written once for all stamps that expire at a time,
+//! `VecDeque` would work; here the two counters are read and written only once for all stamps that expire at the same time,
 //! which is most of the work of a busy window.
 
-/// Timestamps of a list, the oldest first.
+/// Timestamps of a list, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TimestampRing {
     slots: Box<[u32]>,
-    /// Place of the oldest stamp.
+    /// Position of the oldest stamp.
     head: u32,
     len: u32,
 }
@@ -33,7 +33,7 @@ impl TimestampRing {
         self.slots.get(self.position(i)).copied()
     }
 
-    /// Drops the stamps that are as old as the window, `length`.
+    /// Drops the stamps that are at least as old as the window, `length`.
     #[inline]
     pub(crate) fn expire(&mut self, length: u32, last: u32) {
         let (mut head, mut len) = (self.head, self.len);
@@ -57,7 +57,7 @@ impl TimestampRing {
         self.len -= narrow(n);
     }
 
-    /// Appends a stamp `weight` times. The ring doubles as it grows, but not beyond `most`, which it never outgrows.
+    /// Appends a stamp `weight` times. The ring doubles as it grows, but never exceeds `most`.
     #[inline]
     pub(crate) fn push(&mut self, stamp: u32, weight: u32, most: u32) {
         if self.len() + weight as usize > self.slots.len() {
@@ -72,7 +72,7 @@ impl TimestampRing {
         }
     }
 
-    /// Gives back memory after a burst has passed.
+    /// Frees memory after a burst has passed.
     pub(crate) fn shrink(&mut self) {
         if self.capacity() / 4 > self.len() {
             self.resize(self.len() * 2);
@@ -85,7 +85,7 @@ impl TimestampRing {
         self.resize(doubled.max(self.len() + weight as usize));
     }
 
-    /// Moves to a ring of another size, which has room for all stamps.
+    /// Moves to a ring of another size that has room for all stamps.
     fn resize(&mut self, capacity: usize) {
         let kept = (0..self.len()).map_while(|i| self.get(i));
         let rest = capacity.saturating_sub(self.len());
@@ -93,7 +93,7 @@ impl TimestampRing {
         self.head = 0;
     }
 
-    /// Returns the place of the `i`-th stamp, which may be beyond the end of the ring.
+    /// Returns the position of the `i`-th stamp, which may be beyond the end of the ring.
     fn position(&self, i: usize) -> usize {
         let at = self.head as usize + i;
         if at >= self.slots.len() {
@@ -104,13 +104,13 @@ impl TimestampRing {
     }
 }
 
-/// Returns true if a stamp is as old as the window.
+/// Returns true if a stamp is at least as old as the window.
 #[inline]
 pub(crate) fn is_old(stamp: u32, length: u32, last: u32) -> bool {
     last.wrapping_sub(stamp) >= length
 }
 
-/// Converts a length to 32 bits. A list is bounded by the quota and by memory, far below what 32 bits hold.
+/// Converts a length to 32 bits. The quota and memory bound a list far below the 32-bit range.
 fn narrow(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Layer for [tower](https://docs.rs/tower-service) services over HTTP, with the feature `tower`: for axum, for hyper, for
+//! Layer for [tower](https://docs.rs/tower-service) services over HTTP, with the feature `tower`: for axum, hyper or
 //! tonic.
 
 use std::fmt;
@@ -24,11 +24,11 @@ use crate::limit_exceeded::LimitExceeded;
 use crate::limiter::Limiter;
 use crate::steady_clock::SteadyClock;
 
-/// Weight of a request, if it is not 1: an extension that a service before this one puts into the request.
+/// Weight of a request, if it is not 1: an extension that an outer service adds to the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestWeight(pub u32);
 
-/// Cost of a request in credits: an extension that the service puts into its response. Without it nothing is taken.
+/// Cost of a request in credits: an extension that the service adds to its response. Without it nothing is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestCost(pub u32);
 
@@ -37,11 +37,11 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// Layer that admits each request by the limits of its key.
 ///
-/// A request that a limit refuses is answered with 429 and an empty body, `Retry-After` with the wait that is enough, and
-/// the fields `RateLimit` and `RateLimit-Policy`; the service does not see it. The response has the [`LimitExceeded`] in its
-/// extensions, so a service outside of this one can give it a body. One that is admitted keeps its permit until
+/// A refused request is answered with 429 and an empty body, `Retry-After` with a sufficient wait, and
+/// the fields `RateLimit` and `RateLimit-Policy`; the service does not see it. The extensions of the response contain the
+/// [`LimitExceeded`], so that an outer service can add a body. An admitted request holds its permit until
 /// the last byte of the response is taken from its body, or the body is dropped; a client that leaves before there is a
-/// response frees it, too.
+/// response also frees it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -70,8 +70,8 @@ impl<K, F, B, S> RateLimitLayer<K, F, B, S>
 where
     F: Fn(&Request<B>) -> K,
 {
-    /// Makes a layer of a limiter and a function that returns the key of a request: its token, its user, its address.
-    /// Requests without one share a key of their own, such as `None`.
+    /// Makes a layer from a limiter and a function that returns the key of a request: its token, its user, its address.
+    /// Requests without one share a common key, such as `None`.
     pub fn new(limits: impl Into<Arc<Limiter<K, S>>>, key_of: F) -> Self {
         let clock = SteadyClock::new();
         Self {
@@ -83,7 +83,7 @@ where
         }
     }
 
-    /// Replaces the clock, which is a [`SteadyClock`].
+    /// Replaces the clock, by default a [`SteadyClock`].
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
@@ -202,7 +202,7 @@ fn refused<B: Default, K>(
     response
 }
 
-/// Adds the fields with the limits.
+/// Adds the header fields with the limits.
 fn tell_limits(limits: Option<RateLimitHeaders>, headers: &mut HeaderMap) {
     let Some(limits) = limits.filter(|limits| !limits.policy.is_empty()) else {
         return;
@@ -211,7 +211,7 @@ fn tell_limits(limits: Option<RateLimitHeaders>, headers: &mut HeaderMap) {
         ("ratelimit-policy", limits.policy),
         ("ratelimit", limits.limits),
     ] {
-        // Names of limits are quoted with printable characters alone.
+        // Names of limits are quoted using only printable characters.
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(HeaderName::from_static(name), value);
         }
@@ -219,14 +219,14 @@ fn tell_limits(limits: Option<RateLimitHeaders>, headers: &mut HeaderMap) {
 }
 
 pin_project! {
-    /// Future of the response to a request that was admitted, or refused.
+    /// Future response to a request that was admitted or refused.
     pub struct AdmittedFuture<F, B, K> {
         // Future of the service, if the request is admitted.
         #[pin]
         future: Option<F>,
-        // Permit, until there is a body that keeps it.
+        // Permit, until a body holds it.
         permit: Option<Permit<K>>,
-        // Limits to be told.
+        // Limits to send.
         headers: Option<RateLimitHeaders>,
         // Clock for the time of the settlement.
         clock: Clock,
@@ -268,7 +268,7 @@ where
 }
 
 pin_project! {
-    /// Body of a response, and the permit of its request: the slots are free again when the last byte is taken, or the body
+    /// Body of a response with the permit of its request: the slots are freed when the last byte is taken, or the body
     /// is dropped.
     pub struct PermitBody<B, K> {
         #[pin]

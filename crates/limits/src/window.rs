@@ -1,23 +1,23 @@
-//! Window log with debt: a quota for each length of time that also counts attempts it refused.
+//! Window log with debt: a quota per length of time that also counts refused attempts.
 
 use crate::rate::WindowLength;
 use crate::timestamps::{TimestampRing, is_old};
 
-/// Largest weight a request can be admitted with; a heavier request is refused whatever the quota.
+/// Maximum weight of an admitted request; a heavier request is always refused.
 pub const MAX_WEIGHT: u32 = 1_024;
 
-/// Number of admitted requests of the window that fit into a log without an allocation.
+/// Number of the window's admitted requests that fit into a log without an allocation.
 const FEW: usize = 6;
 
 /// Number of admitted requests that a log with an allocation can still list.
 pub(crate) const RECENT: usize = 16;
 
-/// Terms of a window: the quota, the refused weight that counts, and the length.
+/// Terms of a window: the quota, the counted refused weight, and the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowTerms {
     /// Weight that fits into any span of the length.
     pub quota: u32,
-    /// Most refused weight that is remembered, the newest first; the rest of the quota is what constant hammering gets.
+    /// Maximum refused weight that is remembered, newest first; constant hammering gets the rest of the quota.
     pub remembered: u32,
     /// Time for which a request counts. It must be the same in every call for a window.
     pub length: WindowLength,
@@ -37,7 +37,7 @@ impl WindowTerms {
     }
 }
 
-/// Window log of one key with its own clock: for a caller that holds one per key.
+/// Window log of one key with its own clock, for callers that hold one per key.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     log: WindowLog,
@@ -45,7 +45,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Moves the window to `now` (milliseconds), dropping what has expired. An earlier `now` than the last is that one.
+    /// Moves the window to `now` (milliseconds), dropping expired stamps. If `now` is earlier than the last time, that one is
+    /// used.
     #[inline]
     pub fn advance(&mut self, length: WindowLength, now: u64) {
         let before = length.tick(self.last);
@@ -56,8 +57,8 @@ impl Window {
 
     /// Counts an attempt and returns true if it is admitted. A weight of 0 is free.
     ///
-    /// An attempt that does not fit is remembered as refused. When the terms have become stricter, refused stamps that
-    /// the old terms remembered stay for their time.
+    /// An attempt that does not fit is remembered as refused. If the terms have become stricter, refused stamps that
+    /// the old terms remembered are kept until they expire.
     #[inline]
     pub fn charge(&mut self, terms: WindowTerms, weight: u32, now: u64) -> bool {
         self.advance(terms.length, now);
@@ -66,14 +67,14 @@ impl Window {
         self.log.charge(terms, attempt, last)
     }
 
-    /// Returns the milliseconds that a request of this weight would have to wait as things stand; 0 if it would be
+    /// Returns the milliseconds that a request of this weight would have to wait at the moment; 0 if it would be
     /// admitted. A weight that can never be admitted waits for the whole window.
     #[must_use]
     pub fn wait(&self, terms: WindowTerms, weight: u32) -> u64 {
         self.log.wait(terms, weight, self.last)
     }
 
-    /// Returns true if nothing is remembered, as of the last [`Window::advance`]; such a window equals a new one.
+    /// Returns true if nothing is remembered as of the last [`Window::advance`]; such a window equals a new one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.log.is_empty()
@@ -87,7 +88,7 @@ pub(crate) struct WindowAttempt {
     pub(crate) label: u16,
 }
 
-/// Admitted request. A weight of 0 is a free place.
+/// Admitted request. A weight of 0 marks a free slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AdmittedEntry {
     stamp: u32,
@@ -108,7 +109,7 @@ impl AdmittedEntry {
         self.weight.into()
     }
 
-    /// Returns true if this is an entry, and as old as the window.
+    /// Returns true if this is an entry, and at least as old as the window.
     fn is_old(self, length: u32, last: u32) -> bool {
         !self.is_free() && is_old(self.stamp, length, last)
     }
@@ -118,14 +119,14 @@ impl AdmittedEntry {
     }
 }
 
-/// Attempts of the window, admitted and refused ones apart. The owner supplies the time, in ticks.
+/// Attempts in the window, with admitted and refused ones separate. The owner supplies the time, in ticks.
 ///
 /// Stamps are the low 32 bits of a tick. Their age is the wrapping difference from the owner's last
 /// time, which is unambiguous because [`WindowLog::expire`] drops stamps that are older than the window, all of them
-/// after a silence.
+/// after a long silence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WindowLog {
-    /// Admitted requests, the oldest first, while there are few; else none.
+    /// Admitted requests, oldest first, as long as there are few; else none.
     few: [AdmittedEntry; FEW],
     /// State that most keys never need.
     more: Option<Box<LogOverflow>>,
@@ -133,22 +134,22 @@ pub(crate) struct WindowLog {
 
 #[derive(Clone, Debug, Default)]
 struct LogOverflow {
-    /// True if `admitted` is used instead of the few places.
+    /// True if `admitted` is used instead of the few slots.
     spilled: bool,
-    /// One stamp for each unit of weight admitted.
+    /// One stamp per unit of admitted weight.
     admitted: TimestampRing,
-    /// One stamp for each unit of weight refused.
+    /// One stamp per unit of refused weight.
     refused: TimestampRing,
     held_since: u64,
     held: u32,
     remembered: u32,
-    /// Last requests admitted, in a ring, while `spilled`.
+    /// Last admitted requests, in a ring, while `spilled`.
     recent: [AdmittedEntry; RECENT],
     next: usize,
 }
 
 impl WindowLog {
-    /// Drops the stamps that have expired at `last`, which is `silence` after the time of the call before.
+    /// Drops the stamps that have expired at `last`, which is `silence` after the time of the previous call.
     #[inline]
     pub(crate) fn expire(&mut self, length: u32, silence: u64, last: u64) {
         if silence >= u64::from(length) {
@@ -178,7 +179,7 @@ impl WindowLog {
 
     #[inline(never)]
     fn expire_few(&mut self, length: u32, last: u32) {
-        // Mostly it is one at a time.
+        // Usually one at a time.
         let is_old = |first: &AdmittedEntry| first.is_old(length, last);
         while self.few.first().is_some_and(is_old) {
             self.few.copy_within(1.., 0);
@@ -188,7 +189,7 @@ impl WindowLog {
         }
     }
 
-    /// Admits an attempt at `last`, up to which the log has been expired, if nothing is remembered but few admitted requests
+    /// Admits an attempt at `last`, up to which the log is expired, if only few admitted requests are remembered
     /// and there is room for one more. Otherwise nothing is counted, and [`charge`](Self::charge) decides.
     #[inline(never)]
     pub(crate) fn admit_in_place(&mut self, quota: u32, attempt: WindowAttempt, last: u64) -> bool {
@@ -208,7 +209,7 @@ impl WindowLog {
         false
     }
 
-    /// Counts an attempt at `last`, up to which the log has been expired, and returns true if it is admitted.
+    /// Counts an attempt at `last`, up to which the log is expired, and returns true if it is admitted.
     #[inline]
     pub(crate) fn charge(&mut self, terms: WindowTerms, attempt: WindowAttempt, last: u64) -> bool {
         if attempt.weight == 0 {
@@ -216,7 +217,7 @@ impl WindowLog {
         }
         if let Some(more) = &mut self.more {
             more.come_to(terms, last);
-            // Short path of a busy key that has room.
+            // Fast path for a busy key that has room.
             let used = more.admitted.len() + more.refused.len() + attempt.weight as usize;
             if more.spilled && used <= terms.quota as usize && attempt.weight <= MAX_WEIGHT {
                 more.admit(AdmittedEntry::new(attempt, low(last)), terms.quota);
@@ -232,7 +233,7 @@ impl WindowLog {
         fits
     }
 
-    /// Counts an attempt at `last` that has been decided about elsewhere.
+    /// Counts an attempt at `last` that was decided elsewhere.
     pub(crate) fn record(
         &mut self,
         terms: WindowTerms,
@@ -271,7 +272,7 @@ impl WindowLog {
         self.admitted() + self.refused() == 0
     }
 
-    /// Gives back memory after a burst has passed; the log has been expired up to `last`.
+    /// Frees memory after a burst has passed; the log is expired up to `last`.
     pub(crate) fn shrink(&mut self, length: u32, last: u64) {
         let Some(more) = &mut self.more else { return };
         if !more.spilled && more.refused.is_empty() && more.held(length, last) == 0 {
@@ -283,7 +284,7 @@ impl WindowLog {
         }
     }
 
-    /// Returns the weight admitted in the window.
+    /// Returns the admitted weight in the window.
     pub(crate) fn admitted(&self) -> usize {
         match &self.more {
             Some(more) if more.spilled => more.admitted.len(),
@@ -294,7 +295,7 @@ impl WindowLog {
         }
     }
 
-    /// Returns the weight refused in the window, as far as it is remembered.
+    /// Returns the refused weight in the window, as far as it is remembered.
     pub(crate) fn refused(&self) -> usize {
         self.more.as_ref().map_or(0, |more| more.refused.len())
     }
@@ -305,7 +306,7 @@ impl WindowLog {
         Some(length.until(ticks, now))
     }
 
-    /// Returns the requests admitted lately, in no order, each with its age in ticks.
+    /// Returns the recently admitted requests in no particular order, each with its age in ticks.
     pub(crate) fn recent(
         &self,
         length: u32,
@@ -326,7 +327,7 @@ impl WindowLog {
         first.is_free() && self.more.is_none()
     }
 
-    /// Notes an attempt that is admitted, while there are few.
+    /// Records an admitted attempt, as long as there are few.
     fn admit(&mut self, attempt: WindowAttempt, stamp: u32, quota: u32) {
         let entry = AdmittedEntry::new(attempt, stamp);
         if let Some(free) = self.few.iter_mut().find(|entry| entry.is_free()) {
@@ -353,7 +354,7 @@ impl WindowLog {
         more.refused.push(low(last), weight, room);
     }
 
-    /// Returns the number of the oldest stamps that must expire before this weight fits; more than there are if it
+    /// Returns how many of the oldest stamps must expire before this weight fits; more than there are if it
     /// never does.
     fn over(&self, terms: WindowTerms, weight: u32) -> usize {
         if weight == 0 {
@@ -368,7 +369,7 @@ impl WindowLog {
 
     /// Returns the ticks from `last` until the `n`-th oldest stamp (from 1) of both queues expires.
     ///
-    /// The queues are sorted, so a binary search finds how many of the `n` oldest are admitted ones.
+    /// The queues are sorted, so a binary search finds how many of the `n` oldest stamps are admitted ones.
     fn expiry(&self, n: usize, length: u32, last: u32) -> Option<u64> {
         let (all_admitted, all_refused) = (self.admitted(), self.refused());
         if n > all_admitted + all_refused {
@@ -383,7 +384,7 @@ impl WindowLog {
         let mut high = n.min(all_admitted);
         while low < high {
             let taken = low + (high - low) / 2;
-            // One more admitted stamp belongs among the oldest if it goes before the last refused one taken.
+            // One more admitted stamp is among the oldest if it is before the last refused one taken.
             if admitted(taken) < refused(n - taken - 1) {
                 low = taken + 1;
             } else {
@@ -395,7 +396,7 @@ impl WindowLog {
         last_of(low, &admitted).max(last_of(n - low, &refused))
     }
 
-    /// Returns the stamp of the `i`-th unit of weight admitted.
+    /// Returns the stamp of the `i`-th unit of admitted weight.
     fn admitted_at(&self, i: usize) -> Option<u32> {
         if let Some(more) = &self.more
             && more.spilled
@@ -412,7 +413,7 @@ impl WindowLog {
 }
 
 impl LogOverflow {
-    /// Applies the terms; stamps that stricter terms than before would forget are kept for their time.
+    /// Applies the terms; stamps that stricter terms would drop are kept until they expire.
     fn come_to(&mut self, terms: WindowTerms, last: u64) {
         if terms.remembered < self.remembered {
             self.held = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Permanent addresses of attachments: a signed-in user is sent on to the file.
+//! Permanent addresses of attachments: they redirect signed-in users to the file.
 use std::time::SystemTime;
 
 use workgraph_api::{ApiResponse, RequestRefusal};
@@ -11,8 +11,8 @@ use crate::portal_request::PortalRequest;
 use crate::route::ATTACHMENTS;
 
 impl Portal {
-    /// Sends a signed-in user to the file of an attachment. Users who may not see it get the same page as for one that
-    /// does not exist.
+    /// Redirects a signed-in user to the file of an attachment. Users who may not see the attachment get the same page as
+    /// for one that does not exist.
     pub(crate) async fn attachment(
         &self,
         request: &PortalRequest,

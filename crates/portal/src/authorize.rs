@@ -28,14 +28,14 @@ const REQUEST: &str = "request";
 const TICKET: &str = "ticket";
 const DECISION: &str = "decision";
 
-/// Decision of a user who was shown an error and goes on to the app with it.
+/// Decision of a user who was shown an error and continues to the app with it.
 const CONTINUE: &str = "continue";
 
-/// Reason for which a request goes no further.
+/// Reason why a request is rejected.
 pub(crate) enum RejectedAuthorization {
-    /// App or redirect URL are not known: the response in plain text.
+    /// The app or its redirect URL is unknown: the response in plain text.
     Plain(Box<ApiResponse>),
-    /// The request is refused: the app's name, and the error to be delivered to it.
+    /// The request is refused: the app's name, and the error for it.
     Refused(String, Box<AuthorizationRefusal>),
 }
 
@@ -98,7 +98,7 @@ impl Portal {
         }
     }
 
-    /// `POST /-/oauth_authorize`: the consent form, or the form that goes on with an error.
+    /// `POST /-/oauth_authorize`: the consent form, or the form that continues with an error.
     pub(crate) async fn decide(
         &self,
         request: &PortalRequest,
@@ -141,9 +141,9 @@ impl Portal {
         }
     }
 
-    /// Answers an error. A user with a session is sent back to the app at once. Without a session a user would follow a
-    /// link to this server and land at a host that an app unknown to them chose (RFC 9700 section 4.11.2), so they are
-    /// shown the host first. In a frame the browser's page stays, so no page is shown.
+    /// Answers an error. A user with a session is redirected to the app immediately. A user without a session could otherwise
+    /// follow a link to this server and land on a host chosen by an app unknown to them (RFC 9700 section 4.11.2), so the
+    /// host is shown to them first. In a frame the browser stays on its page, so no page is shown.
     fn respond_with_error(
         &self,
         request: &PortalRequest,
@@ -176,7 +176,7 @@ impl Portal {
         })
     }
 
-    /// Sends a user who was shown an error on to the app with it: the error that the request has now, without a
+    /// Redirects a user who was shown an error to the app with the error that the request has now, without a
     /// session.
     async fn continue_with_error(
         &self,
@@ -199,7 +199,7 @@ impl Portal {
             }
             Ok((asked, _)) => match asked.next(None, false, None, now) {
                 Err(refused) => refuse(&asked, &refused),
-                // The request has no error any more: it starts again.
+                // The request no longer has an error: it starts over.
                 Ok(_) => see_other(format!("{AUTHORIZE}?{query}")),
             },
         })
@@ -239,7 +239,7 @@ impl Portal {
         })
     }
 
-    /// Returns the refusal of a request by an app that works in none of the user's workspaces.
+    /// Returns the refusal for an app that works in none of the user's workspaces.
     async fn require_usable_app(
         &self,
         asked: &AuthorizationRequest,
@@ -286,9 +286,9 @@ impl Portal {
         ))
     }
 
-    /// Stores the user's consent and delivers the answer. One write: code and authorization are there both or not at
-    /// all, and a ticket is used once. Without a ticket the user was not asked: then the scopes that the user agreed to
-    /// before stay, or a link could take them away.
+    /// Stores the user's consent and delivers the answer. Code and authorization are stored in one write, and a ticket is
+    /// used once. Without a ticket the user was not asked: then the scopes that the user agreed to before are kept, since a
+    /// link could otherwise remove them.
     async fn grant_authorization(
         &self,
         request: &PortalRequest,
@@ -343,12 +343,12 @@ impl Portal {
         };
         match (kept, ticket) {
             (Ok(()), _) => {}
-            // The form was answered before, or the app or account was switched off or removed meanwhile.
+            // The form was already submitted, or the app or account was disabled or removed since.
             (Err(AuthStoreError::Conflict | AuthStoreError::NoAccount), Some(_)) => {
                 let invalid = invalid_form(AuthRefusal::FormTicketInvalid);
                 return Ok(of_client(invalid, asked));
             }
-            // The authorization ended meanwhile, and no page may be shown.
+            // The authorization has ended since, and no page may be shown.
             (Err(AuthStoreError::Conflict | AuthStoreError::NoAccount), None) => {
                 return Ok(refuse(
                     asked,
@@ -361,7 +361,7 @@ impl Portal {
         Ok(deliver(&asked.client().name, delivery))
     }
 
-    /// Returns the id_token of the answer, if one was requested.
+    /// Returns the id_token of the answer, if requested.
     async fn id_token(
         &self,
         (request, asked): (&PortalRequest, &AuthorizationRequest),
@@ -381,7 +381,7 @@ impl Portal {
         signed.map(Some).map_err(|e| PortalError(e.to_string()))
     }
 
-    /// Sends the app the error of a failure of the server.
+    /// Sends the app the error for a server failure.
     fn lost(&self, asked: &AuthorizationRequest, broken: &PortalError) -> ApiResponse {
         self.log(broken);
         refuse(asked, &asked.refuse(AuthorizeError::ServerError))
@@ -393,7 +393,7 @@ fn continuing(query: &str) -> String {
     format!("continue with the error of {query}")
 }
 
-/// Sends the app the error for which its request was refused.
+/// Sends the app the error with which its request was refused.
 fn refuse(asked: &AuthorizationRequest, refused: &AuthorizationRefusal) -> ApiResponse {
     let delivered = deliver(&asked.client().name, refused.response());
     delivered.refused_for(refusal_of(refused))
@@ -404,7 +404,7 @@ fn refusal_of(refused: &AuthorizationRefusal) -> Refusal {
     Refusal::from(refused.error().refusal()).of_client(Some(refused.client_id()))
 }
 
-/// Names the app that a refused form is about.
+/// Sets the app in the refusal of a form.
 fn of_client(mut reply: ApiResponse, asked: &AuthorizationRequest) -> ApiResponse {
     let refusal = reply
         .refusal
@@ -413,7 +413,7 @@ fn of_client(mut reply: ApiResponse, asked: &AuthorizationRequest) -> ApiRespons
     reply
 }
 
-/// Returns the response that delivers an answer through the browser.
+/// Returns the response that delivers an answer to the app through the browser.
 fn deliver(app: &str, delivery: AuthorizationResponse) -> ApiResponse {
     let own = |fields: Vec<(&'static str, String)>| {
         let pair = |(name, value): (&str, String)| (name.to_owned(), value);

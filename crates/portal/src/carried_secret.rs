@@ -1,6 +1,6 @@
-//! New secrets carried in a sealed cookie, from the reply to the form that made one to the page that shows it.
+//! New secrets in a sealed cookie, carried from the reply to the form that created them to the page that shows them.
 //!
-//! Only the session of the browser opens the cookie, and any node can show the secret.
+//! The cookie opens only with the browser's session, and any node can show the secret.
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
@@ -15,11 +15,11 @@ use crate::pages::SecretKind;
 use crate::portal::{Portal, PortalError};
 use crate::portal_request::PortalRequest;
 
-/// Most characters of a name that a cookie has room for.
+/// Maximum number of characters of a name in the cookie.
 const NAME_MAX: usize = 200;
 
-/// Content of the cookie: the number of an app, true for a personal token, the name, the milliseconds since 1970 at
-/// which the secret was made, and the secret.
+/// Content of the cookie: the number of an app, true for a personal token, the name, the creation time of the secret in
+/// milliseconds since 1970, and the secret.
 type CarriedSecret = (Option<u64>, bool, String, u64, String);
 
 /// Returns the owner that a secret is sealed for.
@@ -28,7 +28,7 @@ fn owner(session: &SecretDigest) -> String {
 }
 
 impl Portal {
-    /// Moves a new secret of a session, if there is one, into a cookie of the reply.
+    /// Moves a session's new secret, if any, into a cookie of the reply.
     pub(crate) fn carry_secret(
         &self,
         (request, reply): (&PortalRequest, ApiResponse),
@@ -62,7 +62,7 @@ impl Portal {
         Ok(self.set_cookie((request, reply), CookieKind::NewSecret, Some(&sealed)))
     }
 
-    /// Takes the secret that the browser of a session carries, to be shown. Returns true if there is a cookie.
+    /// Takes the secret from the cookie of a session's browser, to show it. Returns true if there is a cookie.
     pub(crate) fn take_in_secret(
         &self,
         request: &PortalRequest,
@@ -76,7 +76,7 @@ impl Portal {
         let content: Option<CarriedSecret> = opened
             .ok()
             .and_then(|text| serde_json::from_str(&text).ok());
-        // The clock of the node that made it may be a little ahead.
+        // The clock of the node that created it may be slightly ahead.
         let is_fresh = |at: &u64| {
             let age = now.duration_since(UNIX_EPOCH + Duration::from_millis(*at));
             age.unwrap_or_default() < SHOWING_LIFETIME

@@ -1,4 +1,4 @@
-//! The responses that several handlers give.
+//! Responses shared by several handlers.
 use workgraph_api::{ApiResponse, Refusal, RefusalReason};
 use workgraph_auth::AuthRefusal;
 
@@ -28,7 +28,7 @@ pub(crate) fn failure(
     page(status, failure.page()).refused_for(reason.into())
 }
 
-/// Returns the page for a form without a valid anti-forgery text, or whose session is over.
+/// Returns the page for a form whose anti-forgery text is invalid, or whose session has ended.
 pub(crate) fn invalid_form_page() -> HtmlPage {
     let failure = ErrorPage {
         heading: "This form is no longer valid",
@@ -43,7 +43,7 @@ pub(crate) fn invalid_form(reason: AuthRefusal) -> ApiResponse {
     page(403, invalid_form_page()).refused_for(reason)
 }
 
-/// Returns 303: the browser goes on with a GET, whatever the method of this request was.
+/// Returns a 303 response: the browser continues with a GET, regardless of the method of this request.
 pub(crate) fn see_other(to: impl Into<String>) -> ApiResponse {
     ApiResponse::json(303, Vec::new())
         .with("Location", to)
@@ -52,7 +52,7 @@ pub(crate) fn see_other(to: impl Into<String>) -> ApiResponse {
         .with("Referrer-Policy", "no-referrer")
 }
 
-/// Returns plain text, for errors before the app that could be sent the error is known.
+/// Returns plain text, for errors that occur before the app to notify is known.
 pub(crate) fn plain(refusal: Refusal, status: u16, text: &str) -> ApiResponse {
     ApiResponse::json(status, format!("{text}\n").into_bytes())
         .refused_for(refusal)
@@ -65,7 +65,7 @@ pub(crate) fn plain(refusal: Refusal, status: u16, text: &str) -> ApiResponse {
         )
 }
 
-/// Returns JSON; the caller adds the header that says how long it may be cached.
+/// Returns JSON; the caller adds the caching header.
 pub(crate) fn json(status: u16, body: String) -> ApiResponse {
     ApiResponse::json(status, body.into_bytes())
         .with("Content-Type", "application/json;charset=UTF-8")

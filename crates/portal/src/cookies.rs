@@ -9,11 +9,11 @@ use crate::one_time_secrets::SHOWING_LIFETIME;
 use crate::portal::Portal;
 use crate::portal_request::PortalRequest;
 
-/// Longest cookie in bytes; those of this server are shorter.
+/// Maximum length of a cookie in bytes; those of this server are shorter.
 const COOKIE_MAX: usize = 128;
-/// Longest cookie with a new secret in bytes.
+/// Maximum length of a cookie with a new secret, in bytes.
 const SECRET_COOKIE_MAX: usize = 3_000;
-/// Time for which a browser stays known after a sign-in.
+/// Time for which a browser is recognized after a sign-in.
 pub(crate) const KNOWN_LIFETIME: Duration = Duration::from_secs(180 * 86_400);
 
 /// Kind of a cookie.
@@ -21,9 +21,9 @@ pub(crate) const KNOWN_LIFETIME: Duration = Duration::from_secs(180 * 86_400);
 pub(crate) enum CookieKind {
     /// The secret of a session.
     Session,
-    /// The random text that guards the sign-in form.
+    /// The random text that protects the sign-in form.
     Form,
-    /// The ticket of a browser in which a user has signed in before.
+    /// The ticket of a browser with which a user has signed in before.
     Known,
     /// A new secret, sealed, on its way to the page that shows it.
     NewSecret,
@@ -34,8 +34,8 @@ impl Portal {
         self.auth_url(request).starts_with("https://")
     }
 
-    /// Returns the name of a cookie. `__Host-` binds it to this very host and to `https`; over plain `http`, on this
-    /// machine, browsers and clients would drop such a cookie.
+    /// Returns the name of a cookie. `__Host-` binds it to this host and to `https`; over plain `http` on this machine,
+    /// browsers and clients would drop such a cookie.
     const fn cookie_name(cookie: CookieKind, secure: bool) -> &'static str {
         match (cookie, secure) {
             (CookieKind::Session, true) => "__Host-workgraph",
@@ -62,7 +62,7 @@ impl Portal {
         sound.then(|| Secret::new(value.to_owned()))
     }
 
-    /// Adds a `Set-Cookie` header to the reply to a request; without a value the cookie is deleted.
+    /// Adds a `Set-Cookie` header to the reply to a request; without a value, the header deletes the cookie.
     pub(crate) fn set_cookie(
         &self,
         (request, reply): (&PortalRequest, ApiResponse),

@@ -6,11 +6,11 @@ use crate::portal_request::PortalRequest;
 /// Purpose of the anti-forgery text in the console's forms.
 pub const PURPOSE: &str = "console";
 
-/// Returns true if a browser sent this form from a page of this server, as far as its headers show.
+/// Returns true if a browser sent this form from a page of this server, judging by its headers.
 ///
-/// Pages are sent with `Referrer-Policy: no-referrer`, for which a browser makes the origin of a form `null` (Fetch,
+/// Pages are sent with `Referrer-Policy: no-referrer`, so browsers set the origin of a form to `null` (Fetch,
 /// section 3.1); then `Sec-Fetch-Site` decides, which browsers send to `https` and to this machine. A request without
-/// any of these headers is let through: the form's anti-forgery text decides.
+/// any of these headers is accepted: the form's anti-forgery text decides.
 pub(crate) fn is_same_origin(request: &PortalRequest, origin: &str) -> bool {
     match request.fetch_site.as_deref() {
         Some("same-origin") => {
@@ -40,8 +40,8 @@ pub(crate) fn origin(url: &str) -> &str {
     url.get(..end).unwrap_or(url)
 }
 
-/// Returns the name under which an address counts: its own, or for IPv6, where each client has many, that of its
-/// network.
+/// Returns the name under which attempts from an address are counted: the address itself, or its network for IPv6, where
+/// each client has many addresses.
 pub(crate) fn network(from: IpAddr) -> String {
     match from.to_canonical() {
         IpAddr::V4(address) => address.to_string(),

@@ -1,3 +1,3 @@
-//! The endpoints that apps and their servers call: tokens, and OpenID Connect.
+//! The endpoints for apps and their servers: tokens, and OpenID Connect.
 pub(crate) mod openid;
 pub(crate) mod token;

@@ -10,7 +10,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// Decodes a query or the body of a form.
 ///
 /// # Errors
-/// A broken escape, a NUL or what is no UTF-8, in words.
+/// Describes a broken escape, a NUL, or text that is not UTF-8.
 pub(crate) fn decode(text: &str) -> Result<Vec<Param>, String> {
     let query = QueryParams::parse(text).map_err(|e| e.to_string())?;
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
@@ -20,7 +20,7 @@ pub(crate) fn decode(text: &str) -> Result<Vec<Param>, String> {
 /// Decodes the form in a request.
 ///
 /// # Errors
-/// It is no form, or cannot be decoded, in words.
+/// Describes a body that is not a form, or cannot be decoded.
 pub(crate) fn read(request: &PortalRequest) -> Result<Vec<Param>, String> {
     let kind = request.content_type.as_deref().unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -31,7 +31,7 @@ pub(crate) fn read(request: &PortalRequest) -> Result<Vec<Param>, String> {
     decode(text)
 }
 
-/// Returns the value of a field that a form of this server has once; empty if it is not there.
+/// Returns the value of a field that occurs once in a form of this server; empty if it is missing.
 pub(crate) fn one<'a>(form: &'a [Param], name: &str) -> &'a str {
     let mut found = form.iter().filter(|(n, _)| n == name);
     match (found.next(), found.next()) {

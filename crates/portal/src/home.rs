@@ -1,4 +1,4 @@
-//! The front page: what this server is, where to go, and for a signed-in person their projects.
+//! The front page: describes this server and its links, and lists the projects of a signed-in user.
 use std::time::SystemTime;
 
 use workgraph_api::ApiResponse;

@@ -1,13 +1,13 @@
-//! The icon of the pages: a square in the colour of links, made here, since there is nothing to draw.
+//! The icon of the pages: a square in the colour of links, generated here.
 use workgraph_api::ApiResponse;
 
-/// Pixels of a side.
+/// Side length in pixels.
 const SIDE: u8 = 16;
 /// Colour of a pixel: blue, green, red and opacity.
 const ACCENT: [u8; 4] = [0x52, 0x5f, 0x1f, 0xff];
 const CLEAR: [u8; 4] = [0; 4];
 
-/// Returns the icon in the format that every browser reads: a directory with one bitmap of 32 bits a pixel.
+/// Returns the icon in the format that every browser reads: a directory with one bitmap of 32 bits per pixel.
 fn icon() -> Vec<u8> {
     let pixels = u32::from(SIDE) * u32::from(SIDE) * 4;
     // The mask has a row of four bytes for each row of pixels.
@@ -17,7 +17,7 @@ fn icon() -> Vec<u8> {
     out.extend(22u32.to_le_bytes());
     out.extend(40u32.to_le_bytes());
     out.extend(u32::from(SIDE).to_le_bytes());
-    // The height counts the mask, too.
+    // The height includes the mask.
     out.extend((u32::from(SIDE) * 2).to_le_bytes());
     out.extend([1, 0, 32, 0]);
     out.extend([0; 24]);

@@ -1,9 +1,9 @@
-//! The check of a password, and the counts that come before it.
+//! Password checks, and the attempt counts before them.
 //!
-//! Each attempt begins by counting, the cheapest first: against the address, against the account over all addresses,
-//! against the queue of passwords, and only then in the store. A right password takes its counts back; any other
-//! attempt that got past the first two keeps them. A browser in which the account's user has signed in before has a
-//! count of its own: a flood of attempts from elsewhere does not lock the owner out.
+//! Each attempt is first counted, cheapest check first: against the address, against the account over all addresses,
+//! against the password queue, and only then in the store. A correct password takes its counts back; any other attempt
+//! that passed the first two checks keeps them. A browser in which the account's user has signed in before has its own
+//! count, so that a flood of attempts from elsewhere does not lock the owner out.
 use std::time::SystemTime;
 
 use workgraph_api::{ApiResponse, Refusal};
@@ -30,18 +30,18 @@ pub(crate) struct LoginCredentials<'a> {
 
 /// Outcome of an attempt.
 pub(crate) enum PasswordCheck {
-    /// The password is right, of an account that is switched on; with the hash.
+    /// The password is right and the account is enabled: the account, and the hash.
     Right(Account, Secret),
     /// The password is wrong, or there is no such account.
     Wrong(Option<Account>),
-    /// There were too many attempts: of what, and the wait in seconds. The password was not checked.
+    /// There were too many attempts: the kind of count, and the wait in seconds. The password was not checked.
     Throttled(AuthRefusal, u64),
-    /// The queue of passwords is full. The password was not checked.
+    /// The password queue is full. The password was not checked.
     Busy,
 }
 
 impl PasswordCheck {
-    /// Returns the response to an attempt that was not checked: the reason, the status, the message, and the wait in seconds.
+    /// Returns the response to an attempt that was not checked: reason, status, message, and the wait in seconds.
     pub(crate) fn refusal(&self) -> Option<(AuthRefusal, u16, String, u64)> {
         match self {
             Self::Throttled(reason, wait) => {
@@ -58,7 +58,7 @@ impl PasswordCheck {
         }
     }
 
-    /// Returns the refusal of a wrong password, with the account if there is one.
+    /// Returns the refusal of a wrong password, with the account if it exists.
     pub(crate) fn wrong(&self) -> Refusal {
         let (reason, account) = match self {
             Self::Wrong(Some(account)) if account.disabled => {
@@ -104,7 +104,7 @@ impl Portal {
         let by_account = match begun {
             Ok(attempt) => attempt,
             Err(wait) => {
-                // Failures of others with this account do not count for this address.
+                // Failed attempts by others on this account do not count for this address.
                 by_address.give_back();
                 let reason = AuthRefusal::TooManySignInsOfAccount;
                 return Ok(PasswordCheck::Throttled(reason, wait));
@@ -115,7 +115,7 @@ impl Portal {
         };
         let key = LoginAttempts::key(&email, claim.browser.unwrap_or(&from));
         if let Some(wait) = self.store.attempt_login(&key, now).await? {
-            // Attempts that were not checked keep no user out of an account.
+            // Unchecked attempts do not lock a user out.
             by_account.give_back();
             let (reason, wait) = (AuthRefusal::SignInTooSoon, wait.as_secs().max(1));
             return Ok(PasswordCheck::Throttled(reason, wait));
@@ -150,7 +150,7 @@ impl Portal {
         good.is_ok().then_some(ticket)
     }
 
-    /// Sets the cookie with which a browser is known for an account from now on.
+    /// Sets the cookie that identifies a browser as known for an account.
     pub(crate) fn remember_browser(
         &self,
         reply: ApiResponse,
@@ -167,7 +167,7 @@ impl Portal {
     }
 }
 
-/// Returns the purpose of a browser's ticket. It does not show the e-mail address.
+/// Returns the purpose of a browser's ticket. It does not reveal the e-mail address.
 fn browser_ticket_purpose(email: &str) -> String {
     let digest = SecretDigest::of(&normalize_email(email));
     let hex: String = digest.0.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,5 +1,5 @@
-//! New secrets kept in the memory of this node, within one request: until they go into the cookie of the reply, or onto
-//! the page that shows them.
+//! New secrets in the memory of this node during one request, until they are moved to the cookie of the reply or the
+//! page that shows them.
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
@@ -9,14 +9,14 @@ use workgraph_auth::{Secret, SecretDigest};
 
 use crate::pages::SecretKind;
 
-/// Time that a secret waits to be shown.
+/// Time for which a secret is kept to be shown.
 pub(super) const SHOWING_LIFETIME: Duration = Duration::from_secs(300);
-/// Most secrets that wait; beyond it the oldest goes.
+/// Maximum number of kept secrets; beyond it the oldest is dropped.
 const SECRETS_MAX: usize = 1000;
 
 type OneTimeSecret = (SystemTime, SecretKind, String, Secret);
 
-/// New secrets in memory, one for each session: removed when shown, forgotten after five minutes. Between the requests
+/// New secrets in memory, one per session: removed when shown, dropped after five minutes. Between the requests
 /// of a browser they are in its cookie (`carried_secret`).
 #[derive(Debug, Default)]
 pub struct OneTimeSecrets(Mutex<HashMap<SecretDigest, OneTimeSecret>>);

@@ -1,4 +1,4 @@
-//! A change of the password by its owner.
+//! Password changes by the owner of an account.
 use std::time::SystemTime;
 
 use workgraph_api::{ApiResponse, RequestRefusal};
@@ -16,7 +16,7 @@ use crate::portal_request::PortalRequest;
 use crate::session::AuthenticatedSession;
 
 impl Portal {
-    /// Answers the form that changes the password of the signed-in user.
+    /// Handles the form that changes the password of the signed-in user.
     pub(crate) async fn change_password(
         &self,
         request: &PortalRequest,
@@ -59,7 +59,7 @@ impl Portal {
         let Some(login) = self.store.login_of(user).await? else {
             return Ok(invalid_form(AuthRefusal::AccountUnknown));
         };
-        // The session identifies the browser; wrong guesses of the current password count as at the sign-in.
+        // The session identifies the browser; wrong guesses of the current password count as they do at sign-in.
         let browser = visit.session.id();
         let claim = LoginCredentials {
             email: login.email(),
@@ -109,7 +109,7 @@ impl Portal {
         }
     }
 
-    /// Returns the form once more, with the problems marked.
+    /// Returns the form again, with the problems marked.
     async fn again(
         &self,
         request: &PortalRequest,

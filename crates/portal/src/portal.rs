@@ -30,22 +30,22 @@ use crate::throttle::{SharedRef, Throttle};
 /// Settings of the operator.
 #[derive(Clone, Debug)]
 pub struct PortalSettings {
-    /// Address of the API without a trailing slash: the issuer, byte for byte.
+    /// Address of the API without a trailing slash; it is exactly the issuer.
     pub base_url: String,
     /// Address of the pages and endpoints below `/-/`, without a trailing slash.
     pub auth_url: String,
     /// Policy for `http` redirect URLs on this machine.
     pub loopback: LoopbackPolicy,
-    /// Requests whose answers name the issuer.
+    /// Authorization requests whose answers include the issuer.
     pub issuer_in_responses: IssuerInResponses,
-    /// True if apps with an `https` URL besides may have codes shown on a page without a challenge.
+    /// True if apps that also have an `https` URL may have codes shown on a page without a challenge.
     pub oob_without_pkce: bool,
-    /// Calls of `/-/token_info` per minute and address; none for no limit.
+    /// Calls of `/-/token_info` per minute and address; `None` for no limit.
     pub token_info_per_minute: Option<u32>,
-    /// Failed sign-ins, and as many failed authentications of apps, per minute and address; none for
+    /// Failed sign-ins per minute and address, and likewise failed authentications of apps; `None` for
     /// no limit.
     pub failures_per_minute: Option<u32>,
-    /// Failed sign-ins per minute and account, from browsers that are not known; none for no limit.
+    /// Failed sign-ins per minute and account from unknown browsers; `None` for no limit.
     pub account_failures_per_minute: Option<u32>,
 }
 
@@ -77,17 +77,17 @@ impl PortalSettings {
 
 /// Dependencies of a [`Portal`].
 pub struct PortalDependencies {
-    /// API, whose tokens and limits user info shares, and which generates numbers.
+    /// API whose tokens and limits the user info endpoint shares, and which generates numbers.
     pub api: Arc<Api>,
     /// Store of apps, authorizations, codes, sessions and tokens.
     pub store: Arc<dyn OAuthStore>,
-    /// The same store, to be bound to the actor of a request.
+    /// The same store, for binding to the actor of a request.
     pub audited_store: Arc<dyn AuditedStore>,
-    /// Directory of names and addresses of users.
+    /// Directory of user names and addresses.
     pub user_directory: Arc<dyn UserDirectory>,
     /// Directory of workspaces and service accounts.
     pub workspaces: Arc<dyn WorkspaceDirectory>,
-    /// Pool that checks passwords.
+    /// Pool for password checks.
     pub passwords: Arc<dyn PasswordHasher>,
     /// Keys for id_tokens.
     pub keys: Arc<dyn SigningKeys>,
@@ -111,7 +111,7 @@ pub struct Portal {
     pub(crate) settings: PortalSettings,
     pub(crate) throttle: Throttle,
     pub(crate) one_time_secrets: OneTimeSecrets,
-    /// Discovery document at the address of the settings.
+    /// Discovery document at the address from the settings.
     pub(crate) discovery_document: String,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -162,7 +162,7 @@ impl Portal {
         }
     }
 
-    /// Returns the route of a request, or `None` if it is not the portal's.
+    /// Returns the route of a request, or `None` if the portal doesn't handle it.
     #[must_use]
     pub fn route(&self, method: &str, path: &str) -> Option<Route> {
         route::find(&self.issuer, method, path)
@@ -171,7 +171,7 @@ impl Portal {
     /// Answers a request on a route. Never fails: every error has a response.
     pub async fn answer(&self, route: Route, request: &PortalRequest) -> ApiResponse {
         let now = self.clock.now();
-        // Pages are made on the heap: frequent requests of apps' servers have no room for them.
+        // Page futures are boxed: frequent requests from apps' servers should not allocate space for them.
         let outcome = match route.endpoint {
             Endpoint::Token | Endpoint::Revoke | Endpoint::TokenInfo => {
                 Ok(self.endpoint(route.endpoint, request, now).await)
@@ -202,8 +202,8 @@ impl Portal {
         reply
     }
 
-    /// Returns the record of a refused request to the authorization server for the owner of the app or the account that it
-    /// concerns, if requests are recorded. An app that does not exist has nobody who would see it.
+    /// Returns the record of a request that the authorization server refused, for the owner of the app or account that it
+    /// concerns, if requests are recorded. If the app does not exist, nobody could see the record.
     async fn refusal_record(
         &self,
         route: Route,
@@ -229,17 +229,17 @@ impl Portal {
         Some(Box::new(record))
     }
 
-    /// Returns the limiter that several processes share, if there is one.
+    /// Returns the limiter shared by several processes, if any.
     pub(crate) fn shared_limiter(&self) -> SharedRef<'_> {
         self.api.shared_limiter()
     }
 
-    /// Forgets addresses whose attempts no longer count. Only memory depends on it: worth a call every hour.
+    /// Drops addresses whose attempts no longer count. Only frees memory; call it about every hour.
     pub fn sweep(&self) {
         self.throttle.sweep(self.clock.now());
     }
 
-    /// Returns the page for a failure of the server.
+    /// Returns the page for a server failure.
     fn error_page(&self, broken: &PortalError, request: &PortalRequest) -> ApiResponse {
         let phrase = self.log(broken);
         let id = request.request_id.as_deref();
@@ -250,7 +250,7 @@ impl Portal {
         failure(RequestRefusal::Failed, 500, "Something went wrong", &text)
     }
 
-    /// Logs a failure, and returns the phrase that it can be found by.
+    /// Logs a failure, and returns the phrase that identifies its log line.
     pub(crate) fn log(&self, broken: &PortalError) -> String {
         fault::log_error(&broken.0, &*self.entropy)
     }
@@ -260,13 +260,13 @@ impl Portal {
         fault::error_response(&fault::ApiError::Server(broken.0), &*self.entropy, &help)
     }
 
-    /// Returns the `help` of errors that have the form of the API's.
+    /// Returns the `help` text of errors in the API's format.
     pub(crate) fn error_help(&self, request: &PortalRequest) -> Cow<'_, str> {
         let settings = self.api.settings();
         settings.error_help(request.base_url.as_deref())
     }
 
-    /// Returns the address of the API as the client of a request reached it: the issuer, byte for byte.
+    /// Returns the address at which the client of a request reached the API; it is exactly the issuer.
     pub(crate) fn base_url<'r>(&'r self, request: &'r PortalRequest) -> &'r str {
         request
             .base_url
@@ -274,7 +274,7 @@ impl Portal {
             .unwrap_or(&self.settings.base_url)
     }
 
-    /// Returns the address of pages and endpoints as the client of a request reached it.
+    /// Returns the address at which the client of a request reached pages and endpoints.
     pub(crate) fn auth_url<'r>(&'r self, request: &'r PortalRequest) -> &'r str {
         match &request.base_url {
             Some(base_url) => pages_url(base_url),
@@ -291,7 +291,7 @@ impl Portal {
         Ok(bytes)
     }
 
-    /// Returns an unused number.
+    /// Returns a new number.
     pub(crate) fn next_id(&self) -> Result<u64, PortalError> {
         let gid = self.api.confirmed_gid();
         gid.map(|gid| gid.get())
@@ -302,7 +302,7 @@ impl Portal {
         Ok(self.keys.ring().await?)
     }
 
-    /// Returns the time, for callers that waited meanwhile.
+    /// Returns the current time, for callers that had to wait.
     pub(crate) fn now(&self) -> SystemTime {
         self.clock.now()
     }

@@ -10,7 +10,7 @@ use workgraph_core::audit::{ActorContext, AuditActor, AuditChannel};
 pub struct PortalRequest {
     /// Method as it was sent.
     pub method: String,
-    /// Whole path as it was sent (percent-encoded).
+    /// Full path as it was sent (percent-encoded).
     pub path: String,
     /// Query as it was sent, without the `?`.
     pub query: String,
@@ -30,11 +30,11 @@ pub struct PortalRequest {
     pub fetch_dest: Option<String>,
     /// Address of the client.
     pub address: IpAddr,
-    /// Name that the browser or app gives itself (`User-Agent`).
+    /// Name with which the browser or app identifies itself (`User-Agent`).
     pub user_agent: Option<String>,
-    /// Address of the API as the client reached it; `None` if it is that of the settings.
+    /// Address at which the client reached the API; `None` if it is that of the settings.
     pub base_url: Option<String>,
-    /// Id of the request in the log of the server, if it has one.
+    /// Id of the request in the server log, if any.
     pub request_id: Option<String>,
     /// Bytes of the body.
     pub body: Bytes,

@@ -1,4 +1,4 @@
-//! The ports of the portal to the service around it.
+//! The ports from the portal to the rest of the service.
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -8,16 +8,16 @@ use thiserror::Error;
 use workgraph_auth::{AuthStoreError, OAuthStore, Secret, SigningKeyRing};
 use workgraph_core::audit::ActorContext;
 
-/// Error: the queue of passwords is full.
+/// Error of a full password queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("too many passwords are being checked")]
 pub struct PasswordQueueFull;
 
-/// Slot in the queue of passwords, free again when it is dropped.
+/// Slot in the password queue; dropping it frees the slot.
 pub struct PasswordSlot(#[expect(dead_code, reason = "kept to be dropped")] Box<dyn Send + Sync>);
 
 impl PasswordSlot {
-    /// Returns a slot that is given back when `guard` is dropped.
+    /// Returns a slot that is freed when `guard` is dropped.
     #[must_use]
     pub fn new(guard: impl Send + Sync + 'static) -> Self {
         Self(Box::new(guard))
@@ -30,23 +30,23 @@ impl fmt::Debug for PasswordSlot {
     }
 }
 
-/// Port that checks and hashes passwords, which is slow on purpose, away from the threads that answer requests.
+/// Port that checks and hashes passwords, which is slow on purpose, outside of the threads that answer requests.
 #[async_trait]
 pub trait PasswordHasher: Send + Sync {
-    /// Takes a slot in the queue. Some are kept for browsers that are known.
+    /// Takes a slot in the queue. Some slots are reserved for known browsers.
     ///
     /// # Errors
-    /// [`PasswordQueueFull`]: there is none.
+    /// [`PasswordQueueFull`]: there is no free slot.
     fn reserve(&self, known: bool) -> Result<PasswordSlot, PasswordQueueFull>;
 
-    /// Checks that this is the password of this hash. Without a hash, which is an account that does not exist, it takes
-    /// as long and is `false`.
+    /// Checks a password against a hash. Without a hash, because the account does not exist, it takes as long and returns
+    /// `false`.
     async fn check(&self, slot: PasswordSlot, password: Secret, hash: Option<Secret>) -> bool;
 
     /// Returns the hash of a new password.
     ///
     /// # Errors
-    /// [`PasswordHashError`]: it cannot be hashed.
+    /// [`PasswordHashError`]: the password cannot be hashed.
     async fn hash(
         &self,
         slot: PasswordSlot,
@@ -55,28 +55,28 @@ pub trait PasswordHasher: Send + Sync {
     ) -> Result<Secret, PasswordHashError>;
 }
 
-/// Error of a password that was not hashed; the text, with the causes, is for the log.
+/// Error of a password that could not be hashed; the text, with the causes, is for the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a password was not hashed: {0}")]
 pub struct PasswordHashError(pub String);
 
 /// Port that records the actor of the portal's writes in the audit log.
 pub trait AuditedStore: Send + Sync {
-    /// Returns the store bound to an actor: the audit log records its writes as theirs.
+    /// Returns the store bound to an actor: the audit log attributes its writes to them.
     fn as_actor(&self, acting: ActorContext, now: SystemTime) -> Arc<dyn OAuthStore>;
 
-    /// Records that a sign-in as a user failed. It does not wait for the store, so that the answer takes no longer than
-    /// that for a user who does not exist.
+    /// Records a failed sign-in of a user. Does not wait for the store, so that the answer takes no longer than that for a
+    /// user who does not exist.
     fn sign_in_failed(&self, user: u64, acting: ActorContext, now: SystemTime);
 }
 
 /// Port to the keys that sign id_tokens.
 #[async_trait]
 pub trait SigningKeys: Send + Sync {
-    /// Returns the keys, at least one of which signs. Waits for the first one if it is still being made.
+    /// Returns the keys, at least one of which signs. Waits for the first one if it is still being generated.
     ///
     /// # Errors
-    /// There is none and there will be none; the text is for the log.
+    /// There is no key and there will be none; the text is for the log.
     async fn ring(&self) -> Result<Arc<SigningKeyRing>, AuthStoreError>;
 }
 
@@ -91,7 +91,7 @@ pub struct UserWorkspace {
     pub admin: bool,
 }
 
-/// Invitation to a workspace that waits for an answer.
+/// Unanswered invitation to a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvitationSummary {
     /// Number of the invitation.
@@ -106,10 +106,10 @@ pub trait WorkspaceDirectory: Send + Sync {
     /// Returns the workspaces of a user, in order of gid.
     async fn workspaces_of(&self, user: u64) -> Result<Vec<UserWorkspace>, AuthStoreError>;
 
-    /// Returns the invitations that wait for a user's answer.
+    /// Returns the unanswered invitations of a user.
     async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError>;
 
-    /// Accepts or declines an invitation of a user. Returns false if they have no such invitation.
+    /// Accepts or declines an invitation of a user. Returns false if the user has no such invitation.
     async fn answer_invitation(
         &self,
         user: u64,
@@ -121,7 +121,7 @@ pub trait WorkspaceDirectory: Send + Sync {
     /// Returns the service accounts of a workspace, with their names.
     async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, AuthStoreError>;
 
-    /// Makes a service account of a workspace, with its [`Account`](workgraph_auth::Account) and no token yet. The
+    /// Creates a service account in a workspace, with its [`Account`](workgraph_auth::Account) but without tokens. The
     /// audit log records the actor.
     async fn create_service(
         &self,
@@ -130,9 +130,9 @@ pub trait WorkspaceDirectory: Send + Sync {
         acting: &ActorContext,
     ) -> Result<u64, AuthStoreError>;
 
-    /// Notes that a user has signed in with their password.
+    /// Records that a user signed in with their password.
     fn password_used(&self, user: u64);
 
-    /// Notes that the password of a user was replaced.
+    /// Records that the password of a user was replaced.
     fn password_changed(&self, user: u64);
 }

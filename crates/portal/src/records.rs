@@ -1,6 +1,6 @@
-//! Pages of records, at the addresses that `permalink_url` gives: read-only, for whoever may see the record.
+//! Record pages at the addresses of `permalink_url`: read-only, for users who may see the record.
 //!
-//! What they show are the replies of the API to the signed-in user, so that nothing is shown here that the API would not
+//! They show the API's replies to the signed-in user, so they show nothing that the API would not
 //! send.
 mod address;
 mod content;
@@ -21,8 +21,8 @@ pub(crate) use content::line;
 use content::{ListDefinition, RecordDefinition};
 
 impl Portal {
-    /// Answers with the page of a record. Without a session it leads to the sign-in page, whether there is such a record
-    /// or not.
+    /// Answers with the page of a record. Without a session it shows the sign-in page, regardless of whether the record
+    /// exists.
     pub(crate) async fn record(
         &self,
         request: &PortalRequest,
@@ -73,7 +73,7 @@ impl Portal {
         self.api.read_in_session(by, target, at).await
     }
 
-    /// Returns a list of what belongs to a record. One that can't be read says why.
+    /// Returns a list of objects that belong to the record. A list that can't be read contains the reason.
     async fn list(
         &self,
         (visit, request): (&AuthenticatedSession, &PortalRequest),
@@ -88,7 +88,7 @@ impl Portal {
     }
 }
 
-/// Returns the record or the records of a reply that has some.
+/// Returns the record or records in a reply, if any.
 pub(crate) fn data(reply: &ApiResponse) -> Option<Value> {
     if reply.status != 200 {
         return None;
@@ -106,7 +106,7 @@ fn no_record() -> ApiResponse {
     )
 }
 
-/// Returns the page for a reply that refuses to show the record.
+/// Returns the page for a reply that refuses access to the record.
 fn refused(reply: &ApiResponse) -> ApiResponse {
     let wait = reply.header("Retry-After");
     let reason = reply.refusal.map(|refusal| refusal.reason);

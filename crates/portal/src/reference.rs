@@ -1,9 +1,9 @@
 //! The reference pages of the API at [`paths::REFERENCE`], made from its OpenAPI document.
 //!
-//! There is a page for each tag, one for the records that no tag answers with, and an overview with all operations. They
-//! are the same for everybody, made once, and complete without script. The one script searches, and sends requests with
-//! a token that its user gives or that the session of the browser gets; the policy of the pages names it by its hash,
-//! and lets it reach this server alone.
+//! There is a page for each tag, one for records that no tag's operations return, and an overview with all operations.
+//! They are the same for all users, generated once, and complete without script. The only script searches, and sends
+//! requests with a token from its user or from the browser's session; the content security policy of the pages names it
+//! by its hash, and lets it connect to this server only.
 //!
 //! [`paths::REFERENCE`]: crate::pages::paths::REFERENCE
 mod file;
@@ -30,14 +30,14 @@ pub const OPERATION: &str = "reference";
 /// The script of the pages.
 const SCRIPT: &str = include_str!("reference/reference.js");
 
-/// All files of the reference, ready to be sent.
+/// All files of the reference, ready to send.
 #[derive(Debug)]
 pub struct ReferenceSite {
     files: BTreeMap<String, ReferenceFile>,
 }
 
 impl ReferenceSite {
-    /// Makes the pages of an OpenAPI document. That takes some tens of milliseconds.
+    /// Generates the pages of an OpenAPI document, which takes some tens of milliseconds.
     #[must_use]
     pub fn new(document: &Value) -> Self {
         let view = DocumentView::new(document);
@@ -66,12 +66,12 @@ impl ReferenceSite {
         below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Returns the files by their paths.
+    /// Returns the files with their paths.
     pub fn files(&self) -> impl Iterator<Item = (&str, &ReferenceFile)> {
         self.files.iter().map(|(path, file)| (path.as_str(), file))
     }
 
-    /// Answers a GET with a file, with 304 if the client has it already, or with 404.
+    /// Answers a GET with a file, with 304 if the client already has it, or with 404.
     #[must_use]
     pub fn answer(&self, request: ReferenceRequest<'_>) -> ApiResponse {
         let mut reply = match self.files.get(request.path) {

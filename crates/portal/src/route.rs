@@ -3,7 +3,7 @@ use workgraph_core::model::permalink::RECORD_PAGES;
 
 use crate::pages::paths;
 
-/// Endpoint that a row leads to.
+/// Endpoint of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     Authorize,
@@ -31,9 +31,9 @@ pub(crate) enum Endpoint {
 /// Pattern of paths.
 #[derive(Clone, Copy, Debug)]
 enum PathPattern {
-    /// This very path.
+    /// Exactly this path.
     Path(&'static str),
-    /// This path and all below.
+    /// This path and all paths below it.
     Below(&'static str),
     /// A path below the base of the API.
     Base(&'static str),
@@ -67,7 +67,7 @@ const fn row(
 
 const GET: &str = "GET";
 const POST: &str = "POST";
-/// Name of the operation that signs a user in.
+/// Name of the operation for signing in.
 pub const SIGN_IN: &str = "signIn";
 /// Path of the authorization endpoint.
 pub(crate) const AUTHORIZE: &str = "/-/oauth_authorize";
@@ -218,7 +218,7 @@ static ROWS: &[RouteDefinition] = &[
     row(GET, PathPattern::Path(paths::ICON), Endpoint::Icon, "icon"),
 ];
 
-/// Path that the addresses of attachments are below.
+/// Path below which the addresses of attachments are.
 pub(crate) const ATTACHMENTS: &str = "/-/attachments";
 
 /// Returns the names of all rows, for metrics.
@@ -226,7 +226,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.name)
 }
 
-/// Returns true if each refusal of an operation is a line of the log at the level `info`: if it is one of the authorization
+/// Returns true if each refusal of an operation is logged at the level `info`: if it belongs to the authorization
 /// server or a page.
 #[must_use]
 pub fn is_refusal_logged(operation: &str) -> bool {
@@ -234,7 +234,7 @@ pub fn is_refusal_logged(operation: &str) -> bool {
 }
 
 impl Route {
-    /// Returns method and path as the inspector shows them, of a request that is recorded if it is refused: those of the
+    /// Returns method and path as the inspector shows them, if refused requests to this route are recorded: those to the
     /// authorization server that concern an app or an account.
     pub(crate) const fn inspected_line(self) -> Option<(&'static str, &'static str)> {
         Some(match self.endpoint {
@@ -254,16 +254,16 @@ impl Route {
 pub struct Route {
     pub(crate) endpoint: Endpoint,
     pub(crate) name: &'static str,
-    /// True if it takes a form.
+    /// True if the endpoint takes a form.
     pub takes_form: bool,
-    /// True if it changes nothing.
+    /// True if the endpoint changes nothing.
     pub is_read_only: bool,
 }
 
-/// Path of the API's base. A proxy may remove the part before it in the issuer's path.
+/// Path of the API's base. A proxy may strip the part of the issuer's path before it.
 const BASE: &str = "/api/1.0";
 
-/// Finds the row of a method and path; `issuer` is the path of the issuer. There is none for `HEAD`.
+/// Finds the row for a method and path; `issuer` is the path of the issuer. There are no rows for `HEAD`.
 pub(crate) fn find(issuer: &str, method: &str, path: &str) -> Option<Route> {
     // Nearly all requests are for the API, and differ in their first characters.
     if let Some(below) = path.strip_prefix(BASE)

@@ -1,8 +1,8 @@
-//! The browser's cookies and sessions: signing in and out.
+//! Browser cookies and sessions: signing in and out.
 //!
-//! There are two cookies. One holds the session's secret after a sign-in. The other holds a random text that guards the
+//! There are two cookies. One holds the session's secret after a sign-in. The other holds a random text that protects the
 //! sign-in form until then, so that a foreign page can't sign a browser in as another user. A session always gets a
-//! secret of its own, whatever cookies the browser sent.
+//! new secret, regardless of the cookies that the browser sent.
 use std::time::SystemTime;
 
 use workgraph_api::{ApiResponse, Refusal};
@@ -25,11 +25,11 @@ use crate::try_token::revoke_try_tokens;
 
 /// Purpose of the sign-in form's anti-forgery text.
 const SIGN_IN: &str = "sign in";
-/// Field with the path to go on to.
+/// Field with the path to continue to.
 const NEXT: &str = "next";
-/// Parameter that a fresh sign-in adds to the address of the request that asked for it.
+/// Parameter that a fresh sign-in adds to the address of the request that required it.
 const SIGNED_IN: &str = "&signed_in=";
-/// Longest address and password that are checked, in bytes.
+/// Maximum length of an e-mail address and a password, in bytes.
 const EMAIL_MAX: usize = 320;
 const PASSWORD_MAX: usize = 1024;
 
@@ -42,7 +42,7 @@ pub(crate) struct AuthenticatedSession {
 }
 
 impl SiteUser {
-    /// Returns the user of a session, for the head of a page.
+    /// Returns the user of a session, for the page header.
     pub(crate) fn of(visit: &AuthenticatedSession) -> Self {
         Self {
             name: visit.user.name.clone(),
@@ -52,7 +52,7 @@ impl SiteUser {
 }
 
 impl Portal {
-    /// Returns the session of a browser, if there is one whose user still exists and is not switched off.
+    /// Returns the session of a browser, if any, whose user still exists and is not disabled.
     pub(crate) async fn authenticated_session(
         &self,
         request: &PortalRequest,
@@ -81,12 +81,12 @@ impl Portal {
         }))
     }
 
-    /// Returns true if a form came from a page of this server.
+    /// Returns true if a form was sent from a page of this server.
     pub(crate) fn is_own(&self, request: &PortalRequest) -> bool {
         is_same_origin(request, origin(self.auth_url(request)))
     }
 
-    /// Returns the query of a request without its proof of a fresh sign-in, and true if the proof is valid.
+    /// Returns the query of a request without its proof of a fresh sign-in, and true if that proof is valid.
     pub(crate) fn split_signed_in<'r>(
         request: &'r PortalRequest,
         visit: Option<&AuthenticatedSession>,
@@ -101,7 +101,7 @@ impl Portal {
             age.is_ok_and(|age| age < TICKET_LIFETIME)
                 && csrf_matches(&visit.secret, &signed_in(before), proof)
         });
-        // Without a session the proof has no more use; the request stays.
+        // Without a session the proof is useless; the rest of the request stays.
         (
             if fresh || visit.is_none() {
                 before
@@ -112,7 +112,7 @@ impl Portal {
         )
     }
 
-    /// Returns the sign-in page, with the cookie that guards its form.
+    /// Returns the sign-in page, with the cookie that protects its form.
     pub(crate) fn ask_to_sign_in(
         &self,
         request: &PortalRequest,
@@ -129,8 +129,8 @@ impl Portal {
         })
     }
 
-    /// Returns the page that `show` makes with the anti-forgery text of a form for this purpose, for a browser without
-    /// a session, and sets the cookie that goes with it.
+    /// Returns the page that `show` creates with the anti-forgery text of a form for this purpose, for a browser without
+    /// a session, and sets the matching cookie.
     pub(crate) fn guarded(
         &self,
         request: &PortalRequest,
@@ -153,14 +153,14 @@ impl Portal {
         })
     }
 
-    /// Returns true if a form of this browser carries the anti-forgery text for this purpose.
+    /// Returns true if a form of this browser has the anti-forgery text for this purpose.
     pub(crate) fn is_guarded(&self, request: &PortalRequest, purpose: &str, text: &str) -> bool {
         let guard = self.cookie(request, CookieKind::Form);
         guard.is_some_and(|guard| csrf_matches(&guard, purpose, text))
     }
 
-    /// Returns the name of the app for which a user signs in, and its redirect URL, to which signing in may lead at
-    /// once.
+    /// Returns the name of the app for which a user signs in, and its redirect URL, to which the sign-in may redirect
+    /// immediately.
     async fn waiting(
         &self,
         request: &PortalRequest,
@@ -262,7 +262,7 @@ impl Portal {
             .start_session(session.used_from(request.address), Some(&hash))
             .await
         {
-            // The account was switched off meanwhile, or has another password.
+            // The account was disabled since, or has another password.
             Err(AuthStoreError::NoAccount) => {
                 failed(&account);
                 let refusal = Refusal::from(AuthRefusal::CredentialsChanged);
@@ -333,15 +333,15 @@ impl Portal {
     }
 }
 
-/// Returns the purpose of the proof of a sign-in for this request.
+/// Returns the purpose of the sign-in proof for this request.
 fn signed_in(query: &str) -> String {
     format!("signed in for {query}")
 }
 
-/// Returns the path to go on to after signing in: always a page of this server.
+/// Returns the path to continue to after the sign-in: always a page of this server.
 fn safe_redirect_path(next: &str) -> &str {
     let (path, query) = next.split_once('?').unwrap_or((next, ""));
-    // No path of this server has other characters in a segment, and so no dots and no escapes.
+    // Segments of this server's paths contain no other characters, and so no dots and no escapes.
     let named = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     let plain = |segment: &str| !segment.is_empty() && segment.bytes().all(named);
     let below = path.strip_prefix('/').unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Attempts a minute of each client: to sign in, with the secret of an app, at introspection.
+//! Attempts per minute of each client: sign-ins, uses of an app's secret, and introspection.
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,25 +15,25 @@ use workgraph_limits::{
     WindowCharge, WindowSettings,
 };
 
-/// Limiter that several processes share, if there is one.
+/// Limiter shared by several processes, if any.
 pub(crate) type SharedRef<'a> = Option<&'a Arc<dyn SharedLimiter>>;
 
 /// Counts attempts per kind and client, so that a flood from one client does not limit another.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     limiter: DigestLimiter,
-    /// Number of attempts under way, which may still turn out not to count.
+    /// Number of attempts in progress, which may still turn out not to count.
     pending: Mutex<HashMap<LimitKey, u32>>,
 }
 
-/// Attempt under way. It counts when it is dropped, unless it was given back.
+/// Attempt in progress. It counts when it is dropped, unless it was given back.
 #[derive(Debug)]
 pub(crate) struct ThrottleAttempt<'a> {
     throttle: &'a Throttle,
     key: LimitKey,
     quota: Option<u32>,
     now: SystemTime,
-    /// Limiter of several processes that has counted the attempt, and its receipt.
+    /// Shared limiter that has counted the attempt, and its receipt.
     shared: Option<(Arc<dyn SharedLimiter>, AttemptReceipt)>,
 }
 
@@ -51,7 +51,7 @@ impl ThrottleAttempt<'_> {
 impl Drop for ThrottleAttempt<'_> {
     fn drop(&mut self) {
         let Some(quota) = self.quota else { return };
-        // The attempt was let through already; this counts it for later ones.
+        // The attempt was already admitted; this counts it for later ones.
         let _counted = self.throttle.count(self.key, quota, self.now);
         self.throttle.close(&self.key);
     }
@@ -59,7 +59,7 @@ impl Drop for ThrottleAttempt<'_> {
 
 impl Throttle {
     pub(crate) fn new() -> Self {
-        // Every attempt brings the quota of its kind.
+        // Every attempt carries the quota of its kind.
         let attempts = WindowSettings::new("attempts", 0.per_minute());
         Self {
             limiter: DigestLimiter::new(LimiterSettings {
@@ -87,11 +87,11 @@ impl Throttle {
         admitted.map(drop).map_err(|refusal| refusal.retry_after)
     }
 
-    /// Counts an attempt and admits it, if it is within `quota` a minute over all processes. Without a quota every
+    /// Counts an attempt and admits it, if it is within `quota` per minute over all processes. Without a quota every
     /// attempt is admitted.
     ///
     /// # Errors
-    /// The wait in seconds.
+    /// Returns the wait in seconds.
     pub(crate) async fn admit(
         &self,
         what: &str,
@@ -120,10 +120,10 @@ impl Throttle {
         }
     }
 
-    /// Begins an attempt, if it is within `quota` a minute together with all attempts under way, over all processes.
+    /// Starts an attempt, if it is within `quota` per minute together with all attempts in progress, over all processes.
     ///
     /// # Errors
-    /// The wait in seconds.
+    /// Returns the wait in seconds.
     pub(crate) async fn begin(
         &self,
         what: &str,
@@ -146,7 +146,7 @@ impl Throttle {
         let (Some(quota), Some(shared)) = (quota, shared) else {
             return Ok(attempt);
         };
-        // As above, an attempt that is refused does not count.
+        // As above, a refused attempt does not count.
         let terms = WindowTerms {
             quota,
             remembered: 0,
@@ -172,7 +172,7 @@ impl Throttle {
         Err(seconds(wait))
     }
 
-    /// Notes an attempt under way, if there is room for it.
+    /// Records an attempt in progress, if there is room for it.
     fn open(&self, key: LimitKey, quota: u32, now: SystemTime) -> Result<(), u64> {
         let mut open = self.pending.lock();
         let under_way = open.get(&key).copied().unwrap_or_default();
@@ -184,7 +184,7 @@ impl Throttle {
         Ok(())
     }
 
-    /// Returns the attempts of a key that count, those that are left of a quota, and the milliseconds until there is one
+    /// Returns the counted attempts of a key, the attempts left in a quota, and the milliseconds until there is one
     /// more.
     fn used(&self, key: &LimitKey, quota: u32, now: SystemTime) -> (u32, u32, u64) {
         let charge = [WindowCharge::of(0).with_quota(quota)];
@@ -194,13 +194,13 @@ impl Throttle {
         attempts.map_or((0, quota, 0), |of| (of.used, of.remaining, of.next_ms))
     }
 
-    /// Forgets attempts that no longer count.
+    /// Drops attempts that no longer count.
     pub(crate) fn sweep(&self, now: SystemTime) {
         self.limiter.evict_idle(now);
     }
 }
 
-/// Returns the attempts a minute that this process may let through: its part, while it cannot rely on the others.
+/// Returns the attempts per minute that this process may admit: its part, while it cannot rely on the shared limiter.
 fn own_quota(quota: u32, shared: SharedRef<'_>) -> u32 {
     match shared {
         Some(shared) if shared.mode() != SharedMode::Exact => part(quota, shared.processes()),
@@ -279,7 +279,7 @@ mod tests {
         assert!(block_on(throttle.begin("x", "a", None, now, None)).is_ok());
     }
 
-    /// Limiter of several processes with one answer for every attempt.
+    /// Shared limiter that gives every attempt the same answer.
     #[derive(Debug, Default)]
     struct OneAnswer {
         answer: Option<Result<AttemptReceipt, u64>>,

@@ -1,4 +1,4 @@
-//! Tokens with which a signed-in person tries operations from the pages of the reference.
+//! Tokens with which a signed-in user tries operations on the reference pages.
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
@@ -15,8 +15,8 @@ const DESCRIPTION: &str = "API reference, try it";
 const LIFETIME: Duration = Duration::from_secs(3_600);
 
 impl Portal {
-    /// Answers with a token of the signed-in user, which works for an hour or until they sign out. The one before is
-    /// revoked, so that a user has one at most.
+    /// Answers with a token of the signed-in user, valid for an hour or until they sign out. The previous one is revoked, so
+    /// that a user has at most one.
     pub(crate) async fn try_token(
         &self,
         request: &PortalRequest,
@@ -43,7 +43,7 @@ impl Portal {
     }
 }
 
-/// Revokes the tokens with which a user tries operations.
+/// Revokes the tokens that a user tries operations with.
 pub(crate) async fn revoke_try_tokens(
     store: &dyn OAuthStore,
     user: u64,

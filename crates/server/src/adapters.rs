@@ -1,5 +1,5 @@
-//! The adapters of the ports: clock, data folder, stores, files of attachments and exports, signing keys, directories of users and
-//! workspaces, and the HTTP client of webhooks.
+//! Adapters of the ports: clock, data folder, stores, attachment and export files, signing keys, user and workspace
+//! directories, and the HTTP client for webhooks.
 pub(crate) mod backup;
 pub(crate) mod blob_bucket;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The administration of a server: the service that changes users, apps and workspaces, the commands of `workgraph
-//! admin` that call it, and the first start.
+//! Administration of a server: the service that changes users, apps and workspaces, the `workgraph
+//! admin` commands that call it, and the first start.
 pub mod admin_commands;
 pub(crate) mod admin_service;
 pub(crate) mod answer_values;

@@ -1,4 +1,4 @@
-//! The commands on a store that need no running server: each returns what it has to say, and prints nothing.
+//! Commands on a store that need no running server. Each returns its output instead of printing it.
 use crate::adapters::{backup as backups, postgres_node, stores};
 use crate::admin::admin_commands::AdminCommand;
 use crate::admin::{command_text, commands as admin_commands, socket};
@@ -25,7 +25,7 @@ pub struct CommandOutcome {
     pub output: Vec<String>,
     /// Lines for standard error.
     pub notices: Vec<String>,
-    /// True if the command has found something that is wrong: the exit status is not 0.
+    /// True if the command found a problem, so that the exit status is not 0.
     pub has_problems: bool,
 }
 
@@ -46,7 +46,7 @@ impl CommandOutcome {
     }
 }
 
-/// Carries out a command of `workgraph admin`: in the running server if there is one, else here.
+/// Runs a `workgraph admin` command: in the running server if there is one, else here.
 ///
 /// # Errors
 /// Says what is wrong with the command, or that the store can't be opened.
@@ -76,10 +76,10 @@ async fn admin_without_server(config: &Config, what: AdminCommand) -> Result<Val
     answer
 }
 
-/// Copies the database to a new file, and the files of attachments and the keys beside it.
+/// Copies the database to a new file, with the attachment files and the keys next to it.
 ///
 /// # Errors
-/// Fails if the store is no file, or the copy can't be made.
+/// Fails if the store is not a file, or the copy can't be made.
 pub fn backup(config: &Config, file: &Path, without_keys: bool) -> Result<CommandOutcome> {
     if !config.database.url.is_empty() {
         bail!(
@@ -104,17 +104,17 @@ pub fn backup(config: &Config, file: &Path, without_keys: bool) -> Result<Comman
     Ok(outcome)
 }
 
-/// Makes a data folder from a backup, or from the continuous archive as of a time.
+/// Creates a data folder from a backup, or from the continuous archive as of a given time.
 ///
 /// # Errors
-/// Says what is missing or damaged, or why the folder can't be made.
+/// Says what is missing or damaged, or why the folder can't be created.
 pub fn restore(config: &Config, arguments: &RestoreArgs) -> Result<CommandOutcome> {
     let restored = archive_restore::restore(arguments, config)?;
     let text = archive_restore::text;
     Ok(CommandOutcome::answer(&restored, arguments.json, text))
 }
 
-/// Moves everything from a data folder into an empty PostgreSQL database, or back. Called outside of the runtime's own
+/// Moves all data from a data folder into an empty PostgreSQL database, or back. Call it outside of the runtime's own
 /// threads.
 ///
 /// # Errors
@@ -135,7 +135,7 @@ pub fn move_store(
 /// Returns the digests of all tables and files.
 ///
 /// # Errors
-/// Fails if the store can't be read, or `named` says that two stores are named at once.
+/// Fails if the store can't be read, or if `named` names two stores at once.
 pub fn digest(
     config: &Config,
     named: NamedStores,
@@ -151,7 +151,7 @@ pub fn digest(
     }))
 }
 
-/// Checks whether the audit log was tampered with, beside the anchored checkpoints in a file.
+/// Checks whether the audit log was tampered with, also against the anchored checkpoints in a file.
 ///
 /// # Errors
 /// Fails if the log or the checkpoints can't be read.
@@ -171,10 +171,10 @@ pub async fn check_audit(
     })
 }
 
-/// Checks the store: the file or database, the graph in it, and the files that it names.
+/// Checks the store: the file or database, the graph in it, and the files that it references.
 ///
 /// # Errors
-/// Fails if the store can't be read, or `named` says that two stores are named at once.
+/// Fails if the store can't be read, or if `named` names two stores at once.
 pub fn check(
     config: &Config,
     named: NamedStores,
@@ -192,7 +192,7 @@ pub fn check(
         let in_bucket = "the files of attachments are in a bucket, and were not looked for";
         outcome.notices.push(in_bucket.to_owned());
     } else if problems.is_empty() {
-        // Rows of a damaged store can't be relied on.
+        // Rows of a damaged store can't be trusted.
         problems = hosted_files::problems(config, database.as_ref())?;
     }
     outcome.has_problems = !problems.is_empty();
@@ -210,7 +210,7 @@ pub fn check(
     Ok(outcome)
 }
 
-/// Brings the tables of the PostgreSQL database to the form that this version needs, or only says what would be done.
+/// Migrates the tables of the PostgreSQL database to the schema of this version, or only reports the pending steps.
 ///
 /// # Errors
 /// Fails if the database can't be reached, or a change fails.
@@ -232,10 +232,10 @@ pub async fn migrate(config: &Config, is_plan: bool) -> Result<CommandOutcome> {
     })
 }
 
-/// Asks the server of the settings, or the one at an address such as `http://127.0.0.1:8080`, whether it is ready.
+/// Checks whether a server is ready: the one in the settings, or the one at an address such as `http://127.0.0.1:8080`.
 ///
 /// # Errors
-/// Fails if it does not answer, or is not ready.
+/// Fails if the server does not answer, or is not ready.
 pub fn check_health(config: &Config, url: Option<&str>) -> Result<CommandOutcome> {
     Ok(CommandOutcome::of(health_check::run(config, url)?))
 }
@@ -246,18 +246,18 @@ pub fn openapi(config: &Config) -> CommandOutcome {
     CommandOutcome::of(openapi::text(&config.server.public_url.0))
 }
 
-/// Returns the settings in force as a TOML file, secrets left out.
+/// Returns the settings in force as a TOML file, without secrets.
 #[must_use]
 pub fn print_config(config: &Config) -> CommandOutcome {
     CommandOutcome::of(config::print(config))
 }
 
-/// Stores that the command line itself names.
+/// Stores named on the command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NamedStores {
-    /// True if it names a data folder.
+    /// True if a data folder is named.
     pub folder: bool,
-    /// True if it names a database.
+    /// True if a database is named.
     pub database: bool,
 }
 

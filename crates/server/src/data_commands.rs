@@ -1,4 +1,4 @@
-//! Commands on the data as a whole: digests, restoring from an archive, moving to another store.
+//! Commands on all data of a store: digests, restoring from an archive, moving to another store.
 mod archive_claim;
 pub(crate) mod archive_restore;
 mod backup_restore;

@@ -1,4 +1,4 @@
-//! Flows of requests, jobs and deliveries: each has that of its token, its job or its webhook.
+//! Flows of requests, jobs and deliveries: each uses the flow of its token, its job or its webhook.
 use crate::adapters::system_clock::SystemEntropy;
 use crate::adapters::system_clock::WallClock;
 use crate::http::app_state::flow_of;
@@ -25,7 +25,7 @@ use workgraph_webhooks::{
     WebhookClient, WebhookLimits, WebhookStore,
 };
 
-/// Target that accepts every delivery.
+/// Target that accepts all deliveries.
 struct AcceptingClient;
 
 #[async_trait]
@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    /// Waits until the first work takes a flow, and returns that.
+    /// Waits until the first work takes a flow, and returns that flow.
     async fn first_flow(&self) -> OffloadFlow {
         let taken = async {
             loop {

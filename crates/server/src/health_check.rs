@@ -1,21 +1,21 @@
-//! `workgraph healthcheck`: whether a server answers that it is ready, for containers that have no other client.
+//! `workgraph healthcheck`: asks a server if it is ready, for containers without another client.
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// Longest wait for each step.
+/// Timeout of each step.
 const WAIT: Duration = Duration::from_secs(2);
-/// Bytes of the answer that are read.
+/// Maximum number of bytes read from the answer.
 const ANSWER_MAX: u64 = 4096;
 /// Path of the check.
 const READY: &str = "/-/readyz";
 
-/// Asks the server of the settings, or the one at an address such as `http://127.0.0.1:8080`. Returns what it says.
+/// Asks the server in the settings, or the one at an address such as `http://127.0.0.1:8080`. Returns its answer.
 ///
 /// # Errors
-/// Fails if it does not answer, or is not ready.
+/// Fails if the server does not answer, or is not ready.
 pub(crate) fn run(config: &Config, url: Option<&str>) -> Result<String> {
     let authority = match url {
         None => config.server.listen.clone(),

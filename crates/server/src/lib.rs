@@ -10,8 +10,8 @@
 //! # }
 //! ```
 //!
-//! A program that is a server of its own does more: it starts the [log](start_log), watches signals, and takes over changed
-//! limits with [`Server::reload`]; `bins/workgraph` shows how.
+//! A standalone server program does more: it starts the [log](start_log), handles signals, and applies changed limits
+//! with [`Server::reload`]; see `bins/workgraph`.
 mod adapters;
 mod admin;
 pub mod commands;

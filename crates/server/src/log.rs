@@ -1,4 +1,4 @@
-//! Logging: one line an event, as text on a terminal and as JSON elsewhere.
+//! Logging: one line per event, as text on a terminal and as JSON elsewhere.
 mod line_format;
 pub(crate) mod lossy_writer;
 pub(crate) mod request_id;
@@ -15,10 +15,10 @@ use tracing_subscriber::fmt::format::{JsonFields, format};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Starts logging to standard error, as the settings say.
+/// Starts logging to standard error, configured by the settings.
 ///
 /// # Errors
-/// Fails if the level is not a level, or a log was started before.
+/// Fails if the level is invalid, or logging was already started.
 pub fn start(config: &Config) -> Result<()> {
     let log = &config.log;
     let filter: Targets = log
@@ -56,7 +56,7 @@ pub fn start(config: &Config) -> Result<()> {
     };
     started.context("logging can't start")?;
     std::panic::set_hook(Box::new(|panic| {
-        // The message may hold a client's data, so only the location is logged.
+        // The message may contain a client's data, so only the location is logged.
         let location = panic
             .location()
             .map(ToString::to_string)

@@ -23,14 +23,14 @@ const BUCKETS: [(u64, &str); 8] = [
     (5_000_000, "5"),
 ];
 
-/// Indices of the buckets that are written for each operation. Every operation and class of the status that was met is seven
-/// lines, of some 90 bytes: 100 of them are 63 kB of a scrape, and 700 series of Prometheus.
+/// Indices of the buckets that are written for each operation. Every operation and status class that occurred has seven
+/// lines of about 90 bytes: 100 of them are 63 kB of a scrape, and 700 series in Prometheus.
 const OPERATION_BUCKETS: [usize; 4] = [3, 4, 5, 6];
 
-/// Classes of the status: 1xx to 5xx.
+/// Status classes: 1xx to 5xx.
 const CLASSES: usize = 5;
 
-/// Latencies of one kind of request. The counters that most requests change lie on one cache line, alone.
+/// Latencies of one kind of request. The counters that most requests change are alone on one cache line.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Histogram {
@@ -89,16 +89,16 @@ impl HistogramSum {
     }
 }
 
-/// Ends of work that can fail.
+/// Outcomes of work that can fail.
 const OUTCOMES: [&str; 2] = ["succeeded", "failed"];
 
-/// Number of shards of the counters, so that threads seldom write to the same one.
+/// Number of shards of the counters, so that threads rarely write to the same one.
 const SHARDS: usize = 8;
 
-/// Shard with the counts of some of the connections.
+/// Shard with the counts of a subset of the connections.
 #[derive(Debug)]
 struct MetricsShard {
-    /// Latencies of each operation by class of the status; made for those that are met.
+    /// Latencies of each operation by status class, allocated when they first occur.
     operations: Box<[OnceLock<Box<[Histogram; CLASSES]>>]>,
     reads: Histogram,
     writes: Histogram,
@@ -110,55 +110,55 @@ impl MetricsShard {
         if read { &self.reads } else { &self.writes }
     }
 
-    /// Returns the latencies of an operation, if it was met.
+    /// Returns the latencies of an operation, if it occurred.
     fn operation(&self, at: usize, class: usize) -> Option<&Histogram> {
         self.operations.get(at)?.get()?.get(class)
     }
 }
 
-/// All counters. No locks: rows are made once, from the table of operations.
+/// All counters. There are no locks: the rows are created once from the table of operations.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    /// Index of each operation in every shard. The empty name is for requests that matched none.
+    /// Index of each operation in every shard. The empty name is for requests that match none.
     operations: FxHashMap<&'static str, usize>,
     shards: [MetricsShard; SHARDS],
     /// Number of open connections.
     pub(crate) connections: AtomicI64,
     /// Number of connections refused because there were too many.
     pub(crate) refused: AtomicU64,
-    /// Number of requests that a deadline or a panic ended.
+    /// Number of requests that ended by a deadline or a panic.
     pub(crate) faults: AtomicU64,
     /// Counters of the jobs.
     pub(crate) jobs: JobMetrics,
-    /// Refusals by the index of their reason.
+    /// Refusals by the index of the reason.
     refusals: [AtomicU64; RefusalReason::COUNT],
-    /// Number of sign-ins that succeeded.
+    /// Number of successful sign-ins.
     sign_ins: AtomicU64,
-    /// Sign-ins that were refused, by the index of the reason.
+    /// Refused sign-ins, by the index of the reason.
     refused_sign_ins: [AtomicU64; RefusalReason::COUNT],
 }
 
 /// Counters of the jobs.
 #[derive(Debug, Default)]
 pub(crate) struct JobMetrics {
-    /// Jobs that a worker carries out now.
+    /// Number of jobs that are running now.
     pub(crate) running: AtomicI64,
-    /// Steps of jobs that were taken.
+    /// Number of completed job steps.
     pub(crate) steps: AtomicU64,
 }
 
-/// Figures of other parts of the server.
+/// Figures from other parts of the server.
 pub(crate) struct OtherFigures<'f> {
-    /// Bytes kept for clients.
+    /// Bytes held for clients.
     pub(crate) buffered: usize,
-    /// Number of bodies and replies for which there was no room.
+    /// Number of bodies and replies that found no room.
     pub(crate) unbuffered: u64,
-    /// Number of requests being answered.
+    /// Number of requests in progress.
     pub(crate) busy: u64,
     pub(crate) limiter: &'f DigestLimiter,
-    /// Attempts to deliver that succeeded, and that failed.
+    /// Numbers of successful and failed delivery attempts.
     pub(crate) deliveries: [u64; 2],
-    /// Kinds of jobs with the numbers of those that succeeded, and that failed.
+    /// Kinds of jobs with the numbers of successful and failed ones.
     pub(crate) jobs: Vec<(&'static str, [u64; 2])>,
     /// Families of the store that have one row.
     pub(crate) store: Vec<(&'static str, u64)>,
@@ -174,7 +174,7 @@ impl Metrics {
             .chain(std::iter::once(""));
         let mut operations = FxHashMap::default();
         for name in names {
-            // Some names stand for several routes.
+            // Some names are shared by several routes.
             let index = operations.len();
             operations.entry(name).or_insert(index);
         }
@@ -196,7 +196,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a refusal of an operation, or a sign-in that was not refused.
+    /// Counts a refusal of an operation, or a successful sign-in.
     pub(crate) fn count_outcome(&self, operation: &str, refusal: Option<RefusalReason>) {
         let is_sign_in = operation == workgraph_portal::SIGN_IN;
         match refusal {
@@ -213,7 +213,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a reply on a connection of this number.
+    /// Counts a reply on the connection with this number.
     pub(crate) fn count(
         &self,
         connection: u64,
@@ -395,7 +395,7 @@ mod tests {
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
         }
-        // What was not met has no rows.
+        // Operations that did not occur have no rows.
         assert!(!text.contains("operation=\"getProject\""), "{text}");
         assert!(
             !text.contains("sign_ins_total{outcome=\"not_found\"}"),

@@ -1,7 +1,7 @@
-//! The limits while the server runs: those of the configuration, with the changes of `admin limits`.
+//! The limits while the server runs: those of the configuration, changed by `admin limits`.
 //!
-//! Changes are kept in `limits.json` in the data folder, or in the database that nodes share, and go before file,
-//! environment and flags. A reload of the configuration leaves them.
+//! Changes are stored in `limits.json` in the data folder, or in the database that nodes share, and override file,
+//! environment and flags. Reloading the configuration keeps them.
 use crate::adapters::private_values::PrivateValues;
 use crate::config::{self, Config};
 use anyhow::{Context, Result, anyhow, bail};
@@ -12,47 +12,47 @@ use std::collections::BTreeMap;
 use workgraph_api::Api;
 use workgraph_api::limits::limit_overrides::{LimitOverride, LimitOverrides};
 
-/// Value that takes a change back.
+/// Value that reverts a change.
 pub(crate) const DEFAULT: &str = "default";
 
-/// Names and values as they were given.
+/// Names and values as entered.
 type NamedFigures = BTreeMap<String, String>;
 
-/// Changes as the file has them.
+/// Changes in their stored form.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredLimitChanges {
     /// Settings of the section `limits`, without its name.
     #[serde(default)]
     settings: NamedFigures,
-    /// Figures of apps, by number of the app.
+    /// Values for apps, by app number.
     #[serde(default)]
     apps: BTreeMap<u64, NamedFigures>,
-    /// Figures of tokens, by the number of the token record.
+    /// Values for tokens, by the number of the token record.
     #[serde(default)]
     tokens: BTreeMap<u64, NamedFigures>,
 }
 
-/// Scope of the figures that a command is about.
+/// Scope of the values that a command changes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LimitScope {
     /// The settings, for all tokens.
     All,
-    /// The figures of an app.
+    /// The values of an app.
     App(u64),
-    /// The figures of a token.
+    /// The values of a token.
     Token(u64),
 }
 
-/// Limits with the changes made by command while the server runs.
+/// Limits with the changes that commands made while the server runs.
 pub(crate) struct RuntimeLimits {
     values: PrivateValues,
-    /// Held while a change is made and stored.
+    /// Lock held while a change is made and stored.
     changing: tokio::sync::Mutex<()>,
     state: Mutex<RuntimeLimitsState>,
 }
 
-/// Name of the value that has the changes.
+/// Name of the stored value that contains the changes.
 const NAME: &str = "limits";
 
 #[derive(Debug)]
@@ -65,10 +65,10 @@ struct RuntimeLimitsState {
 }
 
 impl RuntimeLimits {
-    /// Reads the changes of earlier commands.
+    /// Reads the changes made by earlier commands.
     ///
     /// # Errors
-    /// Fails if the file can't be read, or has figures that can't be put in force.
+    /// Fails if the file can't be read, or has values that can't be applied.
     pub(crate) async fn open(config: &Config, values: PrivateValues) -> Result<Self> {
         let (changed, version) = read(&values).await?;
         let state = RuntimeLimitsState {
@@ -87,10 +87,10 @@ impl RuntimeLimits {
         })
     }
 
-    /// Puts in force what another node has changed since the last look.
+    /// Applies changes that another node has made since the last call.
     ///
     /// # Errors
-    /// Fails if the changes can't be read or put in force.
+    /// Fails if the changes can't be read or applied.
     pub(crate) async fn refresh(&self, api: &Api) -> Result<()> {
         let _alone = self.changing.lock().await;
         let (changed, version) = read(&self.values).await?;
@@ -109,18 +109,18 @@ impl RuntimeLimits {
         Ok(())
     }
 
-    /// Puts the settings and the figures of apps and tokens in force.
+    /// Applies the settings and the overrides of apps and tokens.
     ///
     /// # Errors
-    /// Fails if a value can't be put in force, which [`open`](Self::open) and [`change`](Self::change) prevent.
+    /// Fails if a value can't be applied, which [`open`](Self::open) and [`change`](Self::change) prevent.
     pub(crate) fn apply(&self, api: &Api) -> Result<()> {
         self.state.lock().apply(api)
     }
 
-    /// Takes the limits of another configuration; changes by command stay.
+    /// Replaces the limits with those of another configuration; changes by command are kept.
     ///
     /// # Errors
-    /// Fails if the two don't go together. Nothing is changed then.
+    /// Fails if the two are incompatible. Nothing is changed then.
     pub(crate) fn reload(&self, config: &Config, api: &Api) -> Result<()> {
         let mut state = self.state.lock();
         let mut next = RuntimeLimitsState {
@@ -136,10 +136,10 @@ impl RuntimeLimits {
         Ok(())
     }
 
-    /// Changes figures, stores the change, and puts it in force.
+    /// Changes values, stores the change, and applies it.
     ///
     /// # Errors
-    /// Names what is no such figure or no value for one, or says why it can't be kept. Nothing is changed then.
+    /// Names the unknown limit or the invalid value, or says why the change can't be stored. Nothing is changed then.
     pub(crate) async fn change(
         &self,
         whose: LimitScope,
@@ -247,7 +247,7 @@ async fn read(values: &PrivateValues) -> Result<(StoredLimitChanges, Option<u64>
     }
 }
 
-/// Returns the figures of an app or a token.
+/// Returns the overrides of an app or a token.
 fn parse_override(pairs: &NamedFigures) -> Result<LimitOverride> {
     let mut own = LimitOverride::default();
     for (name, value) in pairs {

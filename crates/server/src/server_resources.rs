@@ -1,4 +1,4 @@
-//! The resources that last as long as the process: the store, the clock, the source of random bytes, and what is made of
+//! Resources that live as long as the process: the store, the clock, the source of random bytes, and objects built from
 //! them.
 use crate::adapters::blob_bucket::owner_id;
 use crate::adapters::data_dir;
@@ -29,34 +29,34 @@ use workgraph_core::storage::SharedWork;
 use workgraph_portal::Portal;
 use workgraph_wire::KeyRing;
 
-/// Name of the value that has the id under which nodes claim a bucket.
+/// Name of the stored id under which nodes claim a bucket.
 const OWNER: &str = "bucket-owner";
-/// Time between two looks whether another node makes the first users.
+/// Interval between checks whether another node creates the first users.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-/// Time between two looks for limits that other nodes changed.
+/// Interval between checks for limits that other nodes changed.
 const FOLLOW_EVERY: Duration = Duration::from_secs(5);
-/// Looks after which the keys that sign id_tokens are read again: every five minutes, far more often than a new key waits
-/// before it signs.
+/// Number of checks after which the keys that sign id_tokens are read again: every five minutes, far more often than a new
+/// key waits before it signs.
 const KEYS_EVERY: u32 = 60;
 
-/// Way of opening the store.
+/// Options for opening the store.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Opening {
     /// True in a demo.
     pub(crate) demo: bool,
     /// True if the process serves requests; a command does not.
     pub(crate) is_server: bool,
-    /// Losses that do not keep the store from being opened.
+    /// Losses that do not prevent the store from being opened.
     pub(crate) accepted: AcceptedLosses,
 }
 
-/// Resources that last as long as the process.
+/// Resources that live as long as the process.
 pub(crate) struct ServerResources {
     pub(crate) storage: Arc<Storage>,
     /// Private values: keys and settings.
     pub(crate) values: PrivateValues,
     pub(crate) keys: KeyRing,
-    /// This process among the nodes of a database, if the store is one.
+    /// This process as a node of a database, if the store is one.
     node: Option<Arc<PostgresNode>>,
     pub(crate) clock: Arc<WallClock>,
     pub(crate) entropy: Arc<SystemEntropy>,
@@ -65,11 +65,11 @@ pub(crate) struct ServerResources {
 }
 
 impl ServerResources {
-    /// Opens the store that the settings name: the file in the data folder, or a database. A process that serves
-    /// requests is a node of the database, or archives the file meanwhile, if the settings say so; a command does neither.
+    /// Opens the store of the settings: the file in the data folder, or a database. A process that serves requests joins the
+    /// nodes of the database, or archives the file continuously if the settings say so; a command does neither.
     ///
     /// # Errors
-    /// Fails if it can't be used, or the folder was in use and has lost its database or its keys.
+    /// Fails if the store can't be used, or the folder was in use and has lost its database or its keys.
     pub(crate) async fn open(config: &Config, opening: Opening) -> Result<Self> {
         let is_server = opening.is_server;
         data_dir::create_data_dir(config.folder())?;
@@ -110,7 +110,7 @@ impl ServerResources {
         })
     }
 
-    /// Returns a future that ends when this node may not go on, because another one has its number.
+    /// Returns a future that completes when this node must stop, because another one has its number.
     pub(crate) fn replaced(&self) -> impl Future<Output = ()> + use<> {
         let node = self.node.clone();
         async move {
@@ -126,10 +126,10 @@ impl ServerResources {
         self.node.as_ref()
     }
 
-    /// Gives up what this process holds among the nodes of a database.
+    /// Releases the leases that this process holds among the nodes of a database.
     ///
     /// # Errors
-    /// Fails if the process ends because another node has its number, so that its supervisor starts it again.
+    /// Fails if the process stops because another node has its number, so that its supervisor restarts it.
     pub(crate) async fn leave(&self) -> Result<()> {
         let Some(node) = &self.node else {
             return Ok(());
@@ -141,7 +141,7 @@ impl ServerResources {
         Ok(())
     }
 
-    /// Makes the first users and workspaces of an empty store; of several nodes one does, and the others wait for it.
+    /// Creates the first users and workspaces of an empty store; one of several nodes does, and the others wait for it.
     ///
     /// # Errors
     /// Fails as [`bootstrap::prepare`] does.
@@ -162,11 +162,11 @@ impl ServerResources {
         Ok(boot)
     }
 
-    /// Returns the id under which the bucket of attachments is claimed: that of the data folder, or of the database that
+    /// Returns the id under which the attachment bucket is claimed: that of the data folder, or of the database that
     /// nodes share.
     ///
     /// # Errors
-    /// Fails if it can't be read or made.
+    /// Fails if the id can't be read or created.
     pub(crate) async fn bucket_owner(&self, config: &Config) -> Result<String> {
         if self.node.is_none() {
             return owner_id(config.folder(), &*self.entropy);
@@ -178,17 +178,17 @@ impl ServerResources {
         if self.values.replace(OWNER, None, &id).await? {
             return Ok(id);
         }
-        // Another node made it a moment ago.
+        // Another node has just created it.
         let owner = self.values.read(OWNER).await?;
         Ok(owner.context("there is no id for the bucket")?.text)
     }
 
-    /// Returns the folder of the files of exports.
+    /// Returns the folder of the export files.
     pub(crate) fn export_folder(&self, config: &Config) -> ExportFolder {
         ExportFolder::new(config.files_folder(), self.node.is_some())
     }
 
-    /// Takes over what other nodes change: limits, and the keys that sign id_tokens.
+    /// Applies what other nodes change: limits, and the keys that sign id_tokens.
     pub(crate) fn follow_other_nodes(
         &self,
         limits: &Arc<RuntimeLimits>,

@@ -1,8 +1,8 @@
-//! Notices to the service manager that started this process (systemd's `sd_notify`), if there is one.
+//! Notifications to the service manager that started this process (systemd's `sd_notify`), if any.
 use std::os::unix::net::UnixDatagram;
 
-/// Tells the service manager a state such as `READY=1`. Without one nothing happens; a notice that is lost is only logged, since
-/// the server goes on.
+/// Sends a state such as `READY=1` to the service manager, if there is one. A lost notification is only logged, since
+/// the server keeps running.
 pub fn notify(state: &str) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else {
         return;

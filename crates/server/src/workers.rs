@@ -1,4 +1,4 @@
-//! The work beside requests: threads for long work and for passwords, the workers of jobs and webhooks, and the signer
+//! Background work: threads for long work and for passwords, the workers for jobs and webhooks, and the signer
 //! of the audit log.
 pub(crate) mod audit_signer;
 pub(crate) mod job_workers;

@@ -1,10 +1,10 @@
-//! The switch of a whole test run: with its caches, or without them.
+//! The cache switch for a whole test run.
 
-/// Returns true unless the environment has `WORKGRAPH_TEST_CACHES=off`. Tests that open a store or start a server then
-/// do so without caches, and must see what they see with them.
+/// Returns true unless the environment has `WORKGRAPH_TEST_CACHES=off`. In that case, tests that open a store or start a
+/// server do so without caches, and must get the same results.
 ///
 /// # Panics
-/// Panics if the variable has another value than `on` or `off`.
+/// Panics if the variable has a value other than `on` or `off`.
 #[must_use]
 #[expect(
     clippy::panic,

@@ -1,4 +1,4 @@
-//! Time and random bytes that a test controls.
+//! Time and random bytes controlled by a test.
 use parking_lot::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,7 +24,7 @@ impl ManualClock {
         *self.0.lock() += by;
     }
 
-    /// Sets the clock, also back.
+    /// Sets the clock, possibly back.
     pub fn set(&self, now: SystemTime) {
         *self.0.lock() = now;
     }

@@ -1,6 +1,6 @@
 //! Conformance of graph stores, as cases that any store can run.
 //!
-//! Each case takes an empty store. A failure names the promise that the store did not keep.
+//! Each case takes an empty store. A failure names the violated promise.
 mod access_cases;
 mod audit_cases;
 mod audit_log_cases;
@@ -34,14 +34,14 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Relation;
 use workgraph_core::storage::{GraphStore, GraphStoreError, ReadQuery, ReadView, Seq, ViewerKey};
 
-/// Future on the heap.
+/// Boxed future.
 pub type CaseFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Case that runs against an empty store.
 pub type GraphStoreCase =
     for<'a> fn(&'a dyn GraphStore) -> CaseFuture<'a, Result<(), GraphStoreFailure>>;
 
-/// Promise that a store did not keep.
+/// Promise that a store broke.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct GraphStoreFailure(String);
@@ -54,7 +54,7 @@ impl From<GraphStoreError> for GraphStoreFailure {
 
 macro_rules! cases {
     ($($rule:literal => $case:path,)*) => {
-        /// All cases, each with the rule it holds a store to.
+        /// All cases, each with the rule that it checks.
         pub static CASES: &[(&str, GraphStoreCase)] = &[$(($rule, |store| Box::pin($case(store)))),*];
     };
 }
@@ -112,7 +112,7 @@ cases! {
     "a search that is stopped, wherever it is, leaves nothing behind" => interrupt_cases::searches,
 }
 
-/// Fails with `promise` unless it was kept.
+/// Fails with `promise` unless `kept` is true.
 fn ensure(kept: bool, promise: &str) -> Result<(), GraphStoreFailure> {
     if kept {
         Ok(())
@@ -193,7 +193,7 @@ impl<'a> StoreScene<'a> {
         Ok(view.links(gid, rel).iter().map(|e| e.dst).collect())
     }
 
-    /// Builds tasks that are in no list.
+    /// Builds tasks that are not in any list.
     fn tasks(&mut self, count: usize) -> Vec<Gid> {
         (0..count)
             .map(|n| self.fixture.task(self.acme, &format!("task {n}"), self.ann))

@@ -1,4 +1,4 @@
-//! App that a user has authorized: registered, allowed, its code redeemed.
+//! An app authorized by a user: registered, allowed, its code redeemed.
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{
     App, AuthStoreError, Authorization, AuthorizationCode, ConsentRecord, IssuedTokens, OAuthStore,
@@ -9,18 +9,18 @@ use workgraph_auth::{
 /// Scopes of the API, as stores read them.
 pub const SCOPES: ScopeRegistry = ScopeRegistry::of(&workgraph_core::scopes::SCOPES);
 
-/// Parties, scopes and numbers of a connection that a test makes.
+/// Users, scopes and numbers of a connection that a test makes.
 #[derive(Clone, Debug)]
 pub struct AppConnection {
     /// Number of the user, who must have an account.
     pub user: u64,
-    /// Number of the app; it is registered if there is none with this number.
+    /// Number of the app, which is registered if it does not exist.
     pub app: u64,
-    /// Workspaces that a new app works in.
+    /// Workspaces in which a new app works.
     pub workspaces: Vec<u64>,
-    /// Scopes of the tokens; the authorization is for all scopes.
+    /// Scopes of the tokens; the authorization covers all scopes.
     pub scopes: ScopeSet,
-    /// Number that tells one connection from another: new records have this number and the two after it.
+    /// Number that distinguishes connections: new records get this number and the two after it.
     pub number: u64,
     /// Time at which everything is made.
     pub at: SystemTime,
@@ -29,9 +29,9 @@ pub struct AppConnection {
 /// Records and tokens of an app after a user has authorized it.
 #[derive(Clone, Debug)]
 pub struct ConnectedApp {
-    /// Number of the authorization that stands.
+    /// Number of the live authorization.
     pub grant: u64,
-    /// Digest of the code, which is spent.
+    /// Digest of the spent code.
     pub code: SecretDigest,
     /// Number of the refresh token.
     pub refresh: u64,
@@ -42,7 +42,7 @@ pub struct ConnectedApp {
 /// Registers an app, authorizes it and redeems its code.
 ///
 /// # Errors
-/// Fails if the store fails, or if a number or the account is not as [`AppConnection`] says.
+/// Fails if the store fails, or if a number or the account does not match [`AppConnection`].
 pub async fn connect_app(
     store: &dyn OAuthStore,
     ask: &AppConnection,

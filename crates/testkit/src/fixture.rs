@@ -1,4 +1,4 @@
-//! Builder of small graphs: workspaces, people, teams, projects, tasks, as changes for any store.
+//! Builder of small graphs: workspaces, users, teams, projects, tasks, as changes for any store.
 use std::collections::HashMap;
 use std::mem::take;
 use workgraph_core::access::{Level, Role};
@@ -107,13 +107,13 @@ impl Fixture {
         done
     }
 
-    /// Returns the workspace of a node that was built.
+    /// Returns the workspace of a node built here.
     #[must_use]
     pub fn workspace_of(&self, gid: Gid) -> Option<Gid> {
         self.workspaces.get(&gid).copied()
     }
 
-    /// Returns the sections of a project or task list, in the order in which they were made.
+    /// Returns the sections of a project or task list, in order of creation.
     #[must_use]
     pub fn sections(&self, container: Gid) -> &[Gid] {
         self.sections
@@ -166,7 +166,7 @@ impl Fixture {
     /// Returns the task list that came with a membership.
     ///
     /// # Panics
-    /// Panics if there is no such membership among the changes not taken yet.
+    /// Panics if there is no such membership among the pending changes.
     #[must_use]
     #[expect(clippy::expect_used, reason = "a mistake in a test")]
     pub fn task_list(&self, user: Gid, workspace: Gid) -> Gid {
@@ -188,7 +188,7 @@ impl Fixture {
         })
     }
 
-    /// Puts a user into a team.
+    /// Adds a user to a team.
     pub fn join_team(&mut self, user: Gid, team: Gid, workspace: Gid) -> Gid {
         self.with(|work| membership_rules::join_team(work, user, team, workspace, false))
     }
@@ -225,19 +225,19 @@ impl Fixture {
         self.with(|work| membership_rules::join_project(work, with, project, workspace, level))
     }
 
-    /// Gives a user or team a level of its own to a custom field; returns the membership.
+    /// Gives a user or team its own level for a custom field; returns the membership.
     pub fn share_field(&mut self, field: Gid, workspace: Gid, with: Gid, level: Level) -> Gid {
         self.with(|work| CUSTOM_FIELDS.join(work, with, field, workspace, level))
     }
 
-    /// Builds one more section, after the others.
+    /// Builds another section after the existing ones.
     pub fn section(&mut self, container: Gid, workspace: Gid, name: &str) -> Gid {
         self.with(|work| {
             membership_rules::add_section(work, container, workspace, name, ListPosition::Last)
         })
     }
 
-    /// Builds a task that is in no section.
+    /// Builds a task that is not in a section.
     pub fn task(&mut self, workspace: Gid, name: &str, creator: Gid) -> Gid {
         self.node(Type::Task, Some(workspace), |draft, now| {
             draft.set(task::NAME, name);
@@ -261,7 +261,7 @@ impl Fixture {
         gid
     }
 
-    /// Builds a subtask, after the others.
+    /// Builds a subtask after the existing ones.
     pub fn subtask(&mut self, parent: Gid, name: &str, creator: Gid) -> Gid {
         let workspace = self.workspace_of(parent);
         let gid = self.node(Type::Task, workspace, |draft, now| {
@@ -280,7 +280,7 @@ impl Fixture {
         })
     }
 
-    /// Builds a custom field of the workspace's library with options of these names; returns the field and the options.
+    /// Builds a custom field in the workspace's library with options with these names; returns the field and the options.
     pub fn custom_field(
         &mut self,
         workspace: Gid,
@@ -309,7 +309,7 @@ impl Fixture {
         })
     }
 
-    /// Gives a task that was built since the last [`Fixture::take`] a value of a custom field, in its stored form.
+    /// Sets a custom field value, in its stored form, of a task that was built since the last [`Fixture::take`].
     pub fn value(&mut self, task: Gid, field: Gid, kind: CustomFieldType, value: &str) {
         self.with(|work| {
             let mut puts = work.changes.node_writes.iter_mut();
@@ -331,7 +331,7 @@ impl Fixture {
         });
     }
 
-    /// Gives the tasks of a project a custom field; returns the setting.
+    /// Adds a custom field to the tasks of a project; returns the setting.
     pub fn field_on(&mut self, field: Gid, project: Gid, workspace: Gid) -> Gid {
         let container = (project, Type::Project);
         self.with(|work| {
@@ -367,7 +367,7 @@ impl Fixture {
         })
     }
 
-    /// Writes the next version of a node, with one field changed and the version before as a condition.
+    /// Writes the next version of a node with one field changed, on condition that the previous version is still current.
     pub fn edit<K: StoredAs<T> + ?Sized, T>(
         &mut self,
         node: &Node,
@@ -394,7 +394,7 @@ impl Fixture {
     }
 }
 
-/// Gid for numbers out of range; a fixture never runs out of gids.
+/// Fallback for numbers out of range; a fixture never runs out of gids.
 const FIRST: Gid = match Gid::new(1) {
     Some(gid) => gid,
     None => unreachable!(),

@@ -1,8 +1,8 @@
 //! PostgreSQL servers for tests: a private one for each test binary, with a database for each case.
 //!
-//! The newest server under `/usr/lib/postgresql` is started in a scratch folder, reached by a socket there alone. The
-//! variable `WORKGRAPH_TEST_POSTGRES` has the address of another server to use instead. If there is neither, tests are
-//! skipped and say so, unless `WORKGRAPH_REQUIRE` names `postgres`: then they fail.
+//! The newest server under `/usr/lib/postgresql` is started in a scratch folder, and only reachable by a socket there. The
+//! variable `WORKGRAPH_TEST_POSTGRES` sets the address of another server to use instead. If there is neither, tests are
+//! skipped and report it, unless `WORKGRAPH_REQUIRE` contains `postgres`: then they fail.
 use crate::scratch_folder::ScratchFolder;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,25 +13,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Server for tests.
 #[derive(Debug)]
 pub struct PostgresCluster {
-    /// Address of a server that was there already.
+    /// Address of an external server.
     url: Option<String>,
-    /// Folder with the socket of a server of its own.
+    /// Folder with the socket of a private server.
     socket: PathBuf,
-    /// Process that stops the server when this one ends, however it ends: then its input is closed.
+    /// Process that stops the server when this one ends in any way, which closes its input.
     _watcher: Option<Child>,
 }
 
-/// Database for one case, dropped with the value.
+/// Database for one case, dropped with this value.
 #[derive(Debug)]
 pub struct TestDatabase {
     cluster: &'static PostgresCluster,
     name: String,
 }
 
-/// Returns true if a program that a test needs was found. Says that the test is skipped if not.
+/// Returns true if a program needed by a test was found; otherwise reports that the test is skipped.
 ///
 /// # Panics
-/// Panics if it was not found, and `WORKGRAPH_REQUIRE` names it.
+/// Panics if it was not found, and `WORKGRAPH_REQUIRE` contains it.
 pub fn is_there(found: bool, program: &str) -> bool {
     if !found {
         let required = std::env::var("WORKGRAPH_REQUIRE").unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn is_there(found: bool, program: &str) -> bool {
             !required.split(',').any(|name| name.trim() == program),
             "WORKGRAPH_REQUIRE names {program}, which is not installed"
         );
-        // Standard error itself: the test harness keeps what is printed by a test that passes.
+        // Written directly to standard error: the test harness hides the output of passing tests.
         let _ = writeln!(
             std::io::stderr(),
             "SKIPPED: {program} IS NOT INSTALLED, AND NO WORKGRAPH_TEST_* NAMES ANOTHER ONE"
@@ -49,11 +49,11 @@ pub fn is_there(found: bool, program: &str) -> bool {
 }
 
 impl PostgresCluster {
-    /// Returns the server of this process, which is started by the first call; `None` if there is none, which was
-    /// printed then.
+    /// Returns the server of this process, which the first call starts; `None` if there is none, which is
+    /// reported.
     ///
     /// # Panics
-    /// Panics if the server cannot be started, or there is none and `WORKGRAPH_REQUIRE` names `postgres`.
+    /// Panics if the server cannot be started, or there is none and `WORKGRAPH_REQUIRE` contains `postgres`.
     #[expect(clippy::panic, reason = "a test without its server cannot go on")]
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<PostgresCluster>> = OnceLock::new();
@@ -75,10 +75,10 @@ impl PostgresCluster {
         is_there(shared.is_some(), "postgres").then_some(shared.as_ref())?
     }
 
-    /// Makes an empty database.
+    /// Creates an empty database.
     ///
     /// # Panics
-    /// Panics if it cannot be made.
+    /// Panics if it cannot be created.
     pub fn database(&'static self) -> TestDatabase {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -150,14 +150,14 @@ impl TestDatabase {
         &self.name
     }
 
-    /// Returns the file of the server's socket; `None` for a server that was there already.
+    /// Returns the file of the server's socket; `None` for an external server.
     #[must_use]
     pub fn socket(&self) -> Option<PathBuf> {
         let own = self.cluster.url.is_none();
         own.then(|| self.cluster.socket.join(".s.PGSQL.5432"))
     }
 
-    /// Runs statements on a connection of their own.
+    /// Runs statements on a separate connection.
     ///
     /// # Panics
     /// Panics if one fails.
@@ -165,14 +165,14 @@ impl TestDatabase {
         self.cluster.sql(&self.name, statements);
     }
 
-    /// Runs statements on a connection of their own. Returns true if none failed.
+    /// Runs statements on a separate connection. Returns true if none failed.
     #[must_use]
     pub fn try_sql(&self, statements: &str) -> bool {
         let done = self.cluster.psql(&self.name, statements);
         done.is_ok_and(|done| done.status.success())
     }
 
-    /// Deletes all rows but those that say which migrations were applied, which is faster than another database.
+    /// Deletes all rows except the records of applied migrations, which is faster than creating another database.
     ///
     /// # Panics
     /// Panics if that fails.
@@ -210,7 +210,7 @@ pub fn newest_programs() -> Option<PathBuf> {
     newest.map(|path| path.join("bin"))
 }
 
-/// Returns the ids of an ordinary user and its group, if this process is root's: the server refuses to run as root.
+/// Returns the ids of an ordinary user and its group, if this process runs as root, as which the server refuses to run.
 #[must_use]
 pub fn ordinary_user() -> Option<(u32, u32)> {
     use std::os::unix::fs::MetadataExt;

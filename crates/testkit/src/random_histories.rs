@@ -34,9 +34,9 @@ pub enum ModelStep {
         rel: u8,
         /// Number of the target node.
         dst: u8,
-        /// Kind of position: first, last, beside another, or at a rank.
+        /// Kind of position: first, last, next to another, or at a rank.
         position: u8,
-        /// Number of the node beside it, or the rank.
+        /// Number of the neighbouring node, or the rank.
         beside: u8,
     },
     /// Removes an edge.
@@ -59,14 +59,14 @@ pub enum ModelStep {
     Guard {
         /// Number of the condition.
         kind: u8,
-        /// Number of the node that the condition is about.
+        /// Number of the node in the condition.
         node: u8,
         /// Number of the relation or version in the condition.
         with: u8,
     },
 }
 
-/// Change set, and the observations after it.
+/// Change set and the observations after it.
 #[derive(Clone, Debug)]
 pub struct ModelRound {
     steps: Vec<ModelStep>,
@@ -100,7 +100,7 @@ pub fn histories(most: usize) -> impl Strategy<Value = Vec<ModelRound>> {
     )
 }
 
-/// Returns the highest gid that a history names. An edge may name a node that is never made, so new ones come after it.
+/// Returns the highest gid in a history. An edge may name a node that is never created, so new gids come after it.
 #[must_use]
 pub fn highest_gid() -> u64 {
     let world = ModelWorld::new();
@@ -112,7 +112,7 @@ pub fn highest_gid() -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns the number of operations of a history: steps of change sets, and reads after them, each of both stores.
+/// Returns the number of operations of a history: steps of change sets, and subsequent reads, for both stores.
 #[must_use]
 pub fn operations(history: &[ModelRound]) -> usize {
     let reads = |round: &ModelRound| 1 + round.look.reads();
@@ -167,7 +167,7 @@ pub fn compare(
     compare::walks(left, right, &world)
 }
 
-/// Runs a history against two stores in memory: commit by commit, and in groups of this many commits.
+/// Runs a history against two stores in memory: in single commits, and in groups of this many commits.
 ///
 /// # Errors
 /// Fails with the first difference between the stores.

@@ -2,7 +2,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// New, empty folder among the temporary files; removed with everything in it on drop.
+/// New, empty folder in the temporary directory; dropping it removes it with its contents.
 #[derive(Debug)]
 pub struct ScratchFolder(PathBuf);
 
@@ -16,8 +16,8 @@ impl ScratchFolder {
         Self::under(&std::env::temp_dir(), label)
     }
 
-    /// Makes a folder in memory, if the system has a file system for that: for long runs that do not test what a disk
-    /// keeps.
+    /// Makes a folder in memory, if the system has a file system for that: for long runs that do not test
+    /// durability.
     ///
     /// # Panics
     /// Panics if the folder cannot be made.
@@ -36,7 +36,7 @@ impl ScratchFolder {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("workgraph-{label}-{}-{number}", std::process::id()));
-        // A leftover of an earlier process with the same number is not wanted.
+        // Removes leftovers of an earlier process with the same number.
         let _ = std::fs::remove_dir_all(&path);
         if let Err(error) = std::fs::create_dir_all(&path) {
             panic!("{}: {error}", path.display());

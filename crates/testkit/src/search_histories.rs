@@ -1,4 +1,4 @@
-//! Random graphs and random searches: a store must find the same nodes as a look at every node does.
+//! Random graphs and random searches: a store must find the same nodes as a check of every node.
 #![expect(
     clippy::indexing_slicing,
     reason = "random bytes are taken modulo the length"
@@ -25,7 +25,7 @@ use workgraph_core::storage::{
     Changes, EdgeWrite, GraphStore, ListPosition, NodeRef, NodeWrite, ReadQuery, ViewerKey,
 };
 
-/// History of changes and searches, as the random bytes that they are made from.
+/// History of changes and searches, as the random bytes from which they are generated.
 pub type SearchHistory = Vec<u8>;
 
 /// Returns a strategy for any history.
@@ -34,19 +34,19 @@ pub fn any_history() -> impl Strategy<Value = SearchHistory> {
 }
 
 const DAY: i64 = 86_400_000;
-/// Efforts that lead to every way a search can take in these small graphs.
+/// Efforts that lead to every strategy of a search in these small graphs.
 const EFFORTS: [SearchEffort; 7] = [
     SearchEffort::USUAL,
-    // All candidates are gathered, and lists are intersected.
+    // All candidates are collected, and lists are intersected.
     effort(200, 200, 0, [0, 0]),
-    // Everything is scanned in order, at once or the second time.
+    // Everything is scanned in order, in the first or the second attempt.
     effort(0, 0, 0, [usize::MAX, 0]),
     effort(0, 0, 0, [2, usize::MAX]),
-    // A few candidates are gathered, a few entries are scanned, and then all are gathered.
+    // A few candidates are collected, a few entries are scanned, and then all candidates are collected.
     effort(1, 1, 3, [2, 4]),
-    // Many candidates are gathered, and a few entries are scanned all the same.
+    // Many candidates are collected, but a few entries are still scanned.
     effort(200, 2, 3, [0, 4]),
-    // More are sorted than were read before the scan in order was tried.
+    // More entries are sorted than were read before the scan in order was tried.
     SearchEffort {
         probe: 1,
         ..effort(200, 200, 3, [2, 4])
@@ -85,7 +85,7 @@ const NAMES: [&str; 14] = [
     "strasse 1 w",
     "ประชุมทีมงาน",
 ];
-/// Texts that are looked for.
+/// Texts to search for.
 const TEXTS: [&str; 20] = [
     "plan",
     "PLANT",
@@ -112,9 +112,9 @@ const TEXTS: [&str; 20] = [
 struct SearchWorld<'d> {
     bytes: std::slice::Iter<'d, u8>,
     fixture: Fixture,
-    /// Tasks and projects, in their last version.
+    /// Tasks and projects in their last version.
     nodes: Vec<Node>,
-    /// Nodes that queries name: the workspace first.
+    /// Nodes used in queries, the workspace first.
     refs: Vec<(Type, Gid)>,
     clock: i64,
 }
@@ -128,7 +128,7 @@ impl SearchWorld<'_> {
         self.bytes.len() == 0
     }
 
-    /// Returns the index of a node that queries name.
+    /// Returns the index of a node used in queries.
     fn named(&mut self, ty: Type) -> usize {
         let all: Vec<usize> = (0..self.refs.len())
             .filter(|at| self.refs.get(*at).is_some_and(|(of, _)| *of == ty))
@@ -150,7 +150,7 @@ impl SearchWorld<'_> {
         (self.roll(3) > 0).then(|| workgraph_core::model::time::Date::of(self.time()))
     }
 
-    /// Gives fields other values, often the same.
+    /// Gives fields other values, which often repeat.
     fn fill(&mut self, draft: &mut Draft) {
         self.clock += 1;
         let now = Time::from_millis(self.fixture.now().millis() + self.clock / 2 * DAY / 4);
@@ -345,7 +345,7 @@ fn world(bytes: &[u8]) -> (SearchWorld<'_>, Changes, Vec<Gid>) {
     let mut refs = vec![(Type::Workspace, acme)];
     refs.extend([ann, bob, gus].map(|user| (Type::User, user)));
     refs.extend([(Type::Team, team)]);
-    // A section stands after its project.
+    // A section follows its project.
     refs.extend([
         (Type::Project, open),
         (Type::Section, first),

@@ -11,7 +11,7 @@ use crate::page::{Envelope, Page, PageParams};
 use crate::page_tokens::{PageTokenError, SealError};
 use crate::query_params::QueryError;
 
-/// Reads the page that a request asks for. A handler with an error form of its own takes `Result<PageParams, QueryError>`.
+/// Parses the page parameters of a request. A handler with its own error format takes `Result<PageParams, QueryError>`.
 impl<S: Sync, const DEFAULT: u16, const MOST: u16> FromRequestParts<S>
     for PageParams<DEFAULT, MOST>
 {
@@ -34,7 +34,7 @@ impl<T: Serialize> IntoResponse for Envelope<T> {
     }
 }
 
-/// Sends the errors. The reply stands in the extensions of the response, so that a layer can log its cause or write another body.
+/// Sends the errors. The extensions of the response contain the reply, so that a layer can log its cause or write another body.
 impl IntoResponse for ErrorReply {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status);
@@ -63,7 +63,7 @@ impl IntoResponse for SealError {
     }
 }
 
-/// Returns the response of a body, or that of a server fault if the value has no JSON.
+/// Returns the response with a body, or that of a server fault if the value can't be written as JSON.
 fn of_body(body: Result<Vec<u8>, serde_json::Error>) -> Response {
     match body {
         Ok(body) => json(StatusCode::OK, body),
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs a future that waits for nothing.
+    /// Runs a future that never waits.
     fn ready<F: Future>(future: F) -> F::Output {
         let future = pin!(future);
         match future.poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,4 +1,4 @@
-//! Batches: the actions of `POST /batch`, and the results that answer them.
+//! Batches: the actions of `POST /batch`, and their results.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use crate::messages::{clip, missing_input};
 use crate::percent;
 use crate::request_options::RequestOptions;
 
-/// Most actions of one batch.
+/// Maximum number of actions in one batch.
 pub const ACTIONS_MAX: usize = 10;
 
-/// One action of a batch: a request without headers of its own.
+/// One action of a batch: a request without its own headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchAction {
     /// The method as HTTP writes it.
@@ -27,22 +27,22 @@ pub struct BatchAction {
     pub options: RequestOptions,
 }
 
-/// The reason for which a batch or one of its actions is refused. `Display` is the message for the client.
+/// Reason why a batch or one of its actions is refused. `Display` is the message for the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BatchActionError {
     /// This part is missing.
     Missing(&'static str),
     /// More than [`ACTIONS_MAX`] actions.
     TooMany,
-    /// An action is no object.
+    /// An action is not an object.
     NotAnObject,
-    /// This part is of another type than this one.
+    /// This part should have this type.
     Type(&'static str, &'static str),
-    /// The method, cut and escaped, is none that HTTP has.
+    /// The method, cut and escaped, is not an HTTP method.
     Method(String),
     /// The path breaks this rule; cut and escaped.
     Path(&'static str, String),
-    /// The input of this name, cut and escaped, has no form in a query.
+    /// The input with this name, cut and escaped, can't be written in a query.
     Data(String),
     /// The output options can't be read.
     Options(JsonError),
@@ -79,7 +79,7 @@ impl fmt::Display for BatchActionError {
 
 impl std::error::Error for BatchActionError {}
 
-/// Returns the actions of a batch. Each of them may still be malformed.
+/// Returns the actions of a batch. Each one may still be malformed.
 ///
 /// # Errors
 /// Fails if there is no list of 1 to [`ACTIONS_MAX`] actions.
@@ -115,7 +115,7 @@ impl BatchAction {
         let path = below(path)?;
         let options = part("options").unwrap_or(&Value::Null);
         let options = RequestOptions::from_json(options)?;
-        // Only the batch as a whole is indented.
+        // Only the whole batch is indented.
         let options = RequestOptions {
             pretty: false,
             ..options
@@ -151,7 +151,7 @@ impl BatchAction {
     }
 }
 
-/// Returns the HTTP method of a method name; the contract writes them in lower case.
+/// Returns the HTTP method with this name; the contract writes methods in lower case.
 fn verb(name: &str) -> Result<&'static str, BatchActionError> {
     Ok(match name {
         "get" => "GET",
@@ -164,7 +164,7 @@ fn verb(name: &str) -> Result<&'static str, BatchActionError> {
     })
 }
 
-/// Returns the path below the API base; the input may come without its first slash.
+/// Returns the path below the API base; the first slash may be missing in the input.
 fn below(path: &str) -> Result<String, BatchActionError> {
     let wrong = if path.is_empty() || path.starts_with("//") || path.contains("://") {
         "must be a path below the base of the API, with one / in front"
@@ -216,7 +216,7 @@ fn ask(
     Ok(out)
 }
 
-/// Returns a value as it is written in a query; null is absent, and a list is separated by commas.
+/// Returns a value as text for a query; null is absent, and a list is separated by commas.
 fn scalar(name: &str, value: &Value, list: bool) -> Result<Option<String>, BatchActionError> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
@@ -245,7 +245,7 @@ pub struct ActionOutcome<'r> {
     pub body: &'r [u8],
 }
 
-/// Writes the parts of an outcome for whose name `wanted` returns true.
+/// Writes the parts of an outcome for which `wanted` returns true, given their names.
 pub fn write_outcome(out: &mut Vec<u8>, outcome: ActionOutcome<'_>, wanted: impl Fn(&str) -> bool) {
     use crate::envelope::string;
     let start = out.len();

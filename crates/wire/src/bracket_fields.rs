@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::query_params::{QueryError, QueryProblem};
 
-/// Most brackets of one name.
+/// Maximum number of brackets in one name.
 pub const BRACKETS_MAX: usize = 5;
 
 /// Content of one pair of brackets.
@@ -24,7 +24,7 @@ enum BracketValue {
     Text(String),
     /// Items without numbers.
     Next(Vec<Self>),
-    /// Items by their numbers, which may leave some out.
+    /// Items by number, possibly with gaps.
     Items(BTreeMap<u32, Self>),
     Parts(BTreeMap<String, Self>),
 }
@@ -35,12 +35,12 @@ pub fn field_of(name: &str) -> &str {
     name.split_once('[').map_or(name, |(field, _)| field)
 }
 
-/// Reads the fields as one JSON object. Every value is a string. Brackets name the items of an array, in the
-/// order of their numbers, or the parts of an object. A number is the name of a part if `keyed` returns true
+/// Parses the fields as one JSON object. Every value is a string. Brackets name the items of an array, in
+/// numerical order, or the parts of an object. A number is the name of a part if `keyed` returns true
 /// for the field, as for a map of gids.
 ///
 /// # Errors
-/// Fails if brackets can't be read or are too many, or if a value is given twice or in two ways.
+/// Fails if brackets are malformed or too many, or if a value is given twice or in two ways.
 pub fn nested<'p>(
     pairs: impl Iterator<Item = (&'p str, &'p str)>,
     keyed: impl Fn(&str) -> bool,
@@ -80,7 +80,7 @@ fn keys<'n>(
             _ => BracketKey::Part(key),
         });
     }
-    // It is ambiguous whether brackets after `[]` belong to the item before or to a new one.
+    // It is ambiguous whether brackets after `[]` belong to the previous item or to a new one.
     let last = keys.len().saturating_sub(1);
     let next = keys.iter().position(|key| matches!(key, BracketKey::Next));
     if next.is_some_and(|at| at < last) {
@@ -89,7 +89,7 @@ fn keys<'n>(
     Ok((field, keys))
 }
 
-/// Puts a value at the position that its keys name.
+/// Puts a value at the position given by its keys.
 fn put<K: Ord>(
     at: std::collections::btree_map::Entry<'_, K, BracketValue>,
     keys: &[BracketKey<'_>],

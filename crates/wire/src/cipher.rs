@@ -3,10 +3,10 @@
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 
-/// Bytes by which a sealed text is longer than the text.
+/// Number of bytes that sealing adds to a text.
 pub(crate) const TAG: usize = 16;
 
-/// Seals `text` in place. `beside` is authenticated with it and must be the same when it is opened.
+/// Seals `text` in place. `beside` is authenticated with it and must be the same when opening.
 pub(crate) fn seal(
     key: &[u8; 32],
     nonce: [u8; NONCE_LEN],
@@ -18,7 +18,7 @@ pub(crate) fn seal(
     sealed.ok()
 }
 
-/// Opens a sealed text in place and returns it without its tag, or `None` if any of the four is another than at sealing.
+/// Opens a sealed text in place and returns it without its tag, or `None` if any of the four inputs differs from sealing.
 pub(crate) fn open<'a>(
     key: &[u8; 32],
     nonce: [u8; NONCE_LEN],

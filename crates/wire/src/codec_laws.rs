@@ -1,7 +1,7 @@
-//! The laws of page-token codecs, to be run against any of them.
+//! Laws of page-token codecs, which can be run against any codec.
 //!
-//! A law is a plain function of a codec and a case, so a test can feed it random cases or fixed ones.
-//! `open` may refuse as invalid or as expired; where a law says "refused", either will do.
+//! A law is a plain function of a codec and a case, so a test can pass random cases or fixed ones.
+//! `open` may refuse as invalid or as expired; where a law says "refused", both are accepted.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -15,16 +15,16 @@ mod tests;
 
 /// Page-token codec under test.
 pub trait Codec {
-    /// The content of a token besides its listing and expiry.
+    /// The content of a token, apart from its listing and expiry.
     type Position: Clone + PartialEq + fmt::Debug;
 
     /// Makes a token.
     fn seal(&self, case: &CodecCase<Self::Position>) -> String;
 
-    /// Reads a token back.
+    /// Opens a token.
     ///
     /// # Errors
-    /// Fails if the token isn't accepted for this listing at this time.
+    /// Fails if the token is not accepted for this listing at this time.
     fn open(
         &self,
         token: &str,
@@ -47,9 +47,9 @@ pub trait RotatingCodec: Codec {
 pub struct CodecCase<P> {
     /// The content of the token.
     pub position: P,
-    /// The digest of the listing to which the token is bound.
+    /// The digest of the listing that the token is bound to.
     pub listing: [u8; 16],
-    /// The expiry: a whole second, at least two after 1970 began.
+    /// The expiry: a whole second, at least two seconds after the start of 1970.
     pub expires: SystemTime,
     /// Random bytes for this token.
     pub nonce: [u8; 12],
@@ -64,7 +64,7 @@ impl<P> CodecCase<P> {
     }
 }
 
-/// Description of how a codec broke a law.
+/// Description of a violated law.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodecViolation(pub String);
 
@@ -115,7 +115,7 @@ fn refused<C: Codec>(
 /// Checks that a token opens to the sealed position.
 ///
 /// # Errors
-/// A description of how the law was broken, as for all laws below.
+/// Describes the violation, as for all laws below.
 pub fn round_trip<C: Codec>(
     codec: &C,
     case: &CodecCase<C::Position>,
@@ -146,7 +146,7 @@ pub fn bit_flips<C: Codec>(codec: &C, case: &CodecCase<C::Position>) -> Result<(
     Ok(())
 }
 
-/// Checks that a token with anything missing from its end or its beginning is refused.
+/// Checks that a token with any part missing at its end or its beginning is refused.
 ///
 /// # Errors
 /// See [`round_trip`].
@@ -162,8 +162,8 @@ pub fn truncations<C: Codec>(
     Ok(())
 }
 
-/// Checks that a token with anything added to its end or its beginning is refused: characters of its
-/// alphabet, up to a whole sort value of them, padding, white space, or a second token.
+/// Checks that a token with text added to its end or its beginning is refused: characters of its
+/// alphabet, up to the size of a whole sort value, padding, white space, or a second token.
 ///
 /// # Errors
 /// See [`round_trip`].
@@ -199,7 +199,7 @@ pub fn listing<C: Codec>(codec: &C, case: &CodecCase<C::Position>) -> Result<(),
     Ok(())
 }
 
-/// Checks that a token opens until the moment before its expiry, and is expired from the expiry on.
+/// Checks that a token opens until just before its expiry, and is expired from then on.
 ///
 /// # Errors
 /// See [`round_trip`].
@@ -236,7 +236,7 @@ pub fn fresh<C: Codec>(codec: &C, case: &CodecCase<C::Position>) -> Result<(), C
     round_trip(codec, &other)
 }
 
-/// Checks that tokens of one kind of order are equally long, whatever they carry. Both cases must be
+/// Checks that tokens for orders of the same kind have equal lengths, regardless of their content. Both cases must be
 /// of one kind.
 ///
 /// # Errors
@@ -252,7 +252,7 @@ pub fn length<C: Codec>(
     })
 }
 
-/// Checks that a token outlives rotations, and that tokens made after them open too.
+/// Checks that a token survives rotations, and that tokens made after them open, too.
 ///
 /// # Errors
 /// See [`round_trip`].

@@ -1,13 +1,13 @@
-//! Page tokens of integers, all of one length: where the next page starts, sealed so that only a token we gave out is
-//! accepted. [`PageTokens`](crate::PageTokens) take any key.
+//! Page tokens of integers, all of one length: the start of the next page, sealed so that only tokens from this service
+//! are accepted. [`PageTokens`](crate::PageTokens) support any key.
 //!
 //! A token is base64url of `version 1 | key id 2 | nonce 12 | ciphertext | tag 16` (bytes, big-endian),
-//! sealed with ChaCha20-Poly1305 (RFC 8439). The listing it belongs to is authenticated beside it, so
-//! a token of another user, app, route, filter or order doesn't open. The plaintext is fixed-width:
-//! a token's length shows only the number of sort values of the order.
+//! sealed with ChaCha20-Poly1305 (RFC 8439). Its listing is authenticated as well, so
+//! a token of another user, app, route, filter or order doesn't open. The plaintext has a fixed width:
+//! a token's length only reveals the number of sort values of the order.
 //!
 //! The values of an opened cursor still count as input: callers bind them as parameters and never put
-//! them into a query's text.
+//! them into the text of a query.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,7 +21,7 @@ use crate::cipher::{self, TAG};
 use crate::keyring::{KeyLookup, KeyRing};
 use crate::messages;
 
-/// Most sort values of a cursor.
+/// Maximum number of sort values in a cursor.
 pub const AFTER_MAX: usize = 8;
 
 const VERSION: u8 = 1;
@@ -30,7 +30,7 @@ const HEAD: usize = 1 + 2 + NONCE_LEN;
 /// Bytes of `max_seq`, `rows_sent` and `expires`.
 const FIXED: usize = 8 + 4 + 8;
 
-/// Position at which a page ended, and the listing to which it belongs.
+/// Position at which a page ended, and the listing that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
     /// The digest of the listing, from [`listing_digest`].
@@ -41,14 +41,14 @@ pub struct Cursor {
     pub max_seq: u64,
     /// Rows seen so far in this walk, for the truncation limits.
     pub rows_sent: u32,
-    /// The instant from which the token is refused, in whole seconds (a fraction is cut off).
+    /// The time from which the token is refused, in whole seconds (fractions are cut off).
     pub expires: SystemTime,
 }
 
-/// Reason for which a token was refused. `Display` is the message for the client; both are status 400.
+/// Reason why a token was refused. `Display` is the message for the client; both are status 400.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CursorError {
-    /// Not a token of ours, changed, or of another listing.
+    /// Not a token of this service, changed, or of another listing.
     Invalid,
     /// Past its expiry, or sealed with a key that has been retired.
     Expired,
@@ -65,7 +65,7 @@ impl fmt::Display for CursorError {
 
 impl std::error::Error for CursorError {}
 
-/// Returns the digest of a listing: of all that a token is bound to, in an agreed order, such as user,
+/// Returns the digest of a listing: of all data that a token is bound to, in an agreed order, such as user,
 /// app, route, filters and sort order. Each part is hashed with its length, so moving bytes from one
 /// part to the next gives another listing. Leave out parameters that may change between pages: `limit`
 /// and `opt_fields`.
@@ -83,8 +83,8 @@ pub fn listing_digest(parts: &[&[u8]]) -> [u8; 16] {
 impl Cursor {
     /// Seals the cursor with the current key, as a page token. `nonce` must be fresh random bytes for every token.
     ///
-    /// A cursor with more than [`AFTER_MAX`] sort values is the caller's mistake; its token is one that
-    /// [`Cursor::open`] refuses.
+    /// A cursor with more than [`AFTER_MAX`] sort values is a mistake of the caller; [`Cursor::open`]
+    /// refuses its token.
     #[must_use]
     pub fn seal(&self, keys: &KeyRing, nonce: [u8; 12]) -> String {
         let (kid, key) = keys.sealing();
@@ -105,11 +105,11 @@ impl Cursor {
         URL_SAFE_NO_PAD.encode(token)
     }
 
-    /// Opens a page token for this listing at this time. The returned cursor carries `listing`.
+    /// Opens a page token for this listing at this time. The returned cursor contains `listing`.
     ///
     /// # Errors
-    /// [`CursorError::Expired`] if `now` is at or past the expiry or the key was retired, otherwise
-    /// [`CursorError::Invalid`] for every byte sequence that isn't exactly a sealed token of this
+    /// Fails with [`CursorError::Expired`] if `now` is at or past the expiry or the key was retired, otherwise
+    /// with [`CursorError::Invalid`] for every byte sequence that isn't exactly a sealed token of this
     /// listing.
     pub fn open(
         token: &str,
@@ -121,7 +121,7 @@ impl Cursor {
         if token.len() > LONGEST {
             return Err(CursorError::Invalid);
         }
-        // The engine refuses padding and leftover bits, so a cursor has one spelling only.
+        // The engine refuses padding and leftover bits, so each cursor has exactly one spelling.
         let bytes = URL_SAFE_NO_PAD
             .decode(token)
             .map_err(|_| CursorError::Invalid)?;
@@ -167,7 +167,7 @@ impl Cursor {
     }
 }
 
-/// Returns the bytes that are authenticated without being in the ciphertext.
+/// Returns the bytes that are authenticated but not part of the ciphertext.
 fn bound(kid: u16, listing: [u8; 16]) -> [u8; PURPOSE.len() + 19] {
     let mut out = [0; PURPOSE.len() + 19];
     let kid = kid.to_be_bytes();
@@ -178,8 +178,8 @@ fn bound(kid: u16, listing: [u8; 16]) -> [u8; PURPOSE.len() + 19] {
     out
 }
 
-/// Returns whole seconds since 1970; anything before counts as 1970. The latest instant that a token
-/// can carry is the end of the signed 64-bit range, which is also the latest that [`SystemTime`] can
+/// Returns whole seconds since 1970; earlier times count as 1970. The latest time in a token
+/// is the end of the signed 64-bit range, which is also the latest that [`SystemTime`] can
 /// represent here.
 pub(crate) fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH)

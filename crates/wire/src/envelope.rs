@@ -1,9 +1,9 @@
-//! Writes the response envelope as bytes, around JSON that is already encoded.
+//! Writes the response envelope as bytes, around encoded JSON.
 
-/// State of the page after this one (the spec's section "next_page object").
+/// State of the next page (the spec's section "next_page object").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextPage<'a> {
-    /// The request wasn't paginated: no `next_page` key at all.
+    /// The request wasn't paginated: there is no `next_page` key.
     Absent,
     /// This was the last page: `"next_page":null`.
     Null,
@@ -11,26 +11,26 @@ pub enum NextPage<'a> {
     Page {
         /// The opaque token of the next page.
         offset: &'a str,
-        /// The next request relative to the API's base, query included.
+        /// The next request relative to the API's base, including the query.
         path: &'a str,
-        /// The same request as a full URL; without it the object has none.
+        /// The same request as a full URL; omitted if `None`.
         uri: Option<&'a str>,
     },
 }
 
-/// Returns `{"data":V}`. `value` is one encoded JSON value and is copied, not checked.
+/// Returns `{"data":V}`. `value` is one encoded JSON value, which is copied without checks.
 #[must_use]
 pub fn data_envelope(value: &[u8]) -> Vec<u8> {
     page_envelope(value, NextPage::Absent)
 }
 
-/// Returns `{"data":{}}`, the reply to deletions and to actions that return nothing.
+/// Returns `{"data":{}}`, the reply to deletions and to actions without a result.
 #[must_use]
 pub fn empty_envelope() -> Vec<u8> {
     data_envelope(b"{}")
 }
 
-/// Returns `{"data":ITEMS,"next_page":...}`. `items` is an encoded JSON array and is copied, not checked.
+/// Returns `{"data":ITEMS,"next_page":...}`. `items` is an encoded JSON array, which is copied without checks.
 #[must_use]
 pub fn page_envelope(items: &[u8], next: NextPage<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(items.len() + room(next));
@@ -39,10 +39,10 @@ pub fn page_envelope(items: &[u8], next: NextPage<'_>) -> Vec<u8> {
     close(out, next)
 }
 
-/// First bytes of every envelope of data, for writers that put the value right behind them.
+/// Start of every data envelope, for writers that append the value directly.
 pub const OPEN: &[u8] = br#"{"data":"#;
 
-/// Ends an envelope that began with [`OPEN`] and holds its value.
+/// Ends an envelope that starts with [`OPEN`] and its value.
 #[must_use]
 pub fn close(mut out: Vec<u8>, next: NextPage<'_>) -> Vec<u8> {
     match next {
@@ -64,8 +64,8 @@ pub fn close(mut out: Vec<u8>, next: NextPage<'_>) -> Vec<u8> {
     out
 }
 
-/// Ends an envelope of events that began with [`OPEN`] and holds them: writes the token of the next call, and
-/// whether more events can be read at once.
+/// Ends an envelope of events that starts with [`OPEN`] and the events: writes the token for the next call, and
+/// whether more events can be read immediately.
 #[must_use]
 pub fn close_events(mut out: Vec<u8>, sync: &str, has_more: bool) -> Vec<u8> {
     out.extend_from_slice(br#","sync":"#);
@@ -78,7 +78,7 @@ pub fn close_events(mut out: Vec<u8>, sync: &str, has_more: bool) -> Vec<u8> {
     out
 }
 
-/// Returns the number of bytes that the envelope is likely to add.
+/// Returns the estimated number of bytes that the envelope adds.
 fn room(next: NextPage<'_>) -> usize {
     match next {
         NextPage::Absent => 16,
@@ -90,7 +90,7 @@ fn room(next: NextPage<'_>) -> usize {
 }
 
 /// Appends `s` as a JSON string. Quotes, backslashes and control characters are escaped (RFC 8259
-/// section 7); slashes and everything beyond ASCII stay as they are.
+/// section 7); slashes and non-ASCII characters are not.
 pub fn string(out: &mut Vec<u8>, s: &str) {
     out.push(b'"');
     let mut rest = s.as_bytes();
@@ -136,15 +136,15 @@ fn hex(nibble: u8) -> u8 {
     }
 }
 
-/// Indents valid JSON by two spaces a level, for `opt_pretty`. Strings and numbers are copied as they stand,
-/// empty objects and arrays stay closed up, and blank space between tokens is dropped first. Text that isn't
-/// valid JSON gives some output, without a panic.
+/// Indents valid JSON by two spaces per level, for `opt_pretty`. Strings and numbers are copied unchanged,
+/// empty objects and arrays stay on one line, and existing white space between tokens is dropped. For invalid
+/// JSON the output is unspecified, but there is no panic.
 #[must_use]
 pub fn indent(json: &[u8]) -> Vec<u8> {
     indent_within(json, usize::MAX).unwrap_or_default()
 }
 
-/// Indents like [`indent`], but returns `None` if the result is more than `most` bytes: deep JSON of short values
+/// Indents like [`indent`], but returns `None` if the result is longer than `most` bytes: deep JSON with short values
 /// can become many times as long.
 #[must_use]
 pub fn indent_within(json: &[u8], most: usize) -> Option<Vec<u8>> {
@@ -171,7 +171,7 @@ pub fn indent_within(json: &[u8], most: usize) -> Option<Vec<u8>> {
             depth = depth.saturating_sub(1);
         }
         if opened != closes {
-            // Either the first token inside a bracket, or the end of a bracket with something in it.
+            // Either the first token inside a bracket, or the end of a bracket with content.
             line(&mut out, depth);
         }
         opened = false;

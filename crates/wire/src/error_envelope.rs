@@ -1,4 +1,4 @@
-//! Writes error bodies: the errors envelope of the API and the error object of the OAuth endpoints.
+//! Writes error bodies: the API's errors envelope and the error object of the OAuth endpoints.
 
 use crate::envelope::string;
 use crate::messages;
@@ -6,14 +6,14 @@ use crate::messages;
 /// Entry of the `errors` array (the spec's section "Error object").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorObject {
-    /// Description of the error, for the developer who reads it.
+    /// Description of the error, for developers.
     pub message: String,
-    /// Phrase that identifies the occurrence in the log; only on 500 and other server faults.
+    /// Phrase that identifies the occurrence in the log; only for 500 and other server faults.
     pub phrase: Option<String>,
 }
 
 impl ErrorObject {
-    /// Makes an error with a message only.
+    /// Makes an error with only a message.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self {
@@ -22,7 +22,7 @@ impl ErrorObject {
         }
     }
 
-    /// Makes a server fault with the phrase that finds it in the log.
+    /// Makes a server fault with the phrase that identifies it in the log.
     #[must_use]
     pub fn with_phrase(message: impl Into<String>, phrase: impl Into<String>) -> Self {
         Self {
@@ -33,8 +33,8 @@ impl ErrorObject {
 }
 
 /// Returns `{"errors":[{"message":...,"help":...}]}`, with `phrase` after `message` if there is
-/// one. `help` says where errors are explained; without it the objects have none. The contract wants at least one error; an empty slice is written as one
-/// plain server error.
+/// one. `help` says where errors are explained; without it the objects have no `help`. The contract requires at least one
+/// error; an empty slice is written as a plain server error.
 #[must_use]
 pub fn errors<'a>(list: &[ErrorObject], help: impl Into<Option<&'a str>>) -> Vec<u8> {
     let help = help.into();
@@ -63,8 +63,8 @@ pub fn error<'a>(message: &str, help: impl Into<Option<&'a str>>) -> Vec<u8> {
     out
 }
 
-/// Returns the errors envelope with a single message and a new sync token: the answer to a sync
-/// token that is missing, unknown or too old.
+/// Returns the errors envelope with a single message and a new sync token: the answer to a missing, unknown or outdated
+/// sync token.
 #[must_use]
 pub fn error_with_sync<'a>(message: &str, sync: &str, help: impl Into<Option<&'a str>>) -> Vec<u8> {
     let mut out = error(message, help);

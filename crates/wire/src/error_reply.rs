@@ -9,17 +9,17 @@ use crate::messages;
 use crate::page_tokens::{PageTokenError, SealError};
 use crate::query_params::QueryError;
 
-/// Reply to a request that failed: `{"errors":[{"message":...}]}`, with a help text if there is one.
+/// Reply to a failed request: `{"errors":[{"message":...}]}`, with a help text if there is one.
 ///
-/// Errors of this crate turn into one with `?`. A service with an error form of its own turns them into that instead: each has its
-/// message as `Display`, and the status that is named in its documentation.
+/// Errors of this crate convert to it with `?`. A service with its own error format converts them to that instead: each has
+/// its message as `Display`, and its documentation names the status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorReply {
     /// The status code.
     pub status: u16,
     /// The errors, at least one.
     pub errors: Vec<ErrorObject>,
-    /// The text that says where errors are explained, for each of them.
+    /// The text that says where errors are explained, added to each error.
     pub help: Option<String>,
     /// The cause of a server fault, for the log; it is not sent.
     pub cause: Option<String>,
@@ -37,7 +37,7 @@ impl ErrorReply {
         }
     }
 
-    /// Makes the reply to a fault of the server: its cause is for the log alone.
+    /// Makes the reply for a server fault: the cause is only for the log.
     #[must_use]
     pub fn server_fault(cause: impl Into<String>) -> Self {
         let mut reply = Self::new(500, messages::SERVER_ERROR);
@@ -77,14 +77,14 @@ impl From<QueryError> for ErrorReply {
 impl From<PageTokenError> for ErrorReply {
     fn from(error: PageTokenError) -> Self {
         match error {
-            // The program forgot the time: the client can do nothing about it.
+            // A mistake in the program, about which the client can do nothing.
             PageTokenError::TimeNeeded => Self::server_fault(error.to_string()),
             _ => Self::new(400, format!("offset: {error}")),
         }
     }
 }
 
-/// A key that can't be sealed is a fault of the server.
+/// Treats a key that can't be sealed as a server fault.
 impl From<SealError> for ErrorReply {
     fn from(error: SealError) -> Self {
         Self::server_fault(error.to_string())

@@ -8,7 +8,7 @@ use crate::messages;
 use crate::query_params::{QueryError, QueryParams};
 use crate::request_options::RequestOptions;
 
-/// Usual limit of a form body, in bytes.
+/// Default limit of a form body, in bytes.
 pub const FORM_BYTES: usize = 64 * 1024;
 
 /// Error of a form that can't be read. `Display` is the message for the client.
@@ -48,10 +48,10 @@ impl From<QueryError> for FormError {
     }
 }
 
-/// Decoded form: its fields, with the `opt_*` options taken out.
+/// Decoded form: its fields, without the `opt_*` options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FormBody {
-    /// The fields in the order they were sent, read as a query is.
+    /// The fields in the order they were sent, decoded like a query.
     pub fields: QueryParams,
     /// The options from the `opt_*` keys.
     pub options: RequestOptions,
@@ -87,8 +87,8 @@ impl FormBody {
         self.fields.get(name)
     }
 
-    /// Makes a JSON body of the same request: every field becomes a string in `data`, or an array or object of
-    /// strings as [`nested`] says. If all fields are parts of a field `data`, that outer name is left out.
+    /// Converts the form to a JSON body of the same request: every field becomes a string in `data`, or an array or object of
+    /// strings according to [`nested`]. If all fields are parts of a field `data`, that outer name is left out.
     ///
     /// # Errors
     /// Fails if a field was sent twice, or brackets in its name can't be read.

@@ -1,7 +1,7 @@
-//! JSON request bodies: a parser stricter than JSON asks for, and the `data` / `options` top level.
+//! JSON request bodies: a strict parser, and the top level with `data` and `options`.
 //!
-//! Refused beyond RFC 8259: duplicate keys, nesting past a limit, and numbers that no double can hold. A byte
-//! order mark before a request body is passed over. A number whose digits a [`Number`] does not keep comes as its text.
+//! Beyond RFC 8259, it refuses duplicate keys, nesting past a limit, and numbers outside the range of a double. A byte
+//! order mark before a request body is skipped. A number whose digits a [`Number`] can't keep is returned as text.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -18,14 +18,14 @@ use crate::request_options::RequestOptions;
 /// Limits of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonLimits {
-    /// Most bytes of text.
+    /// Maximum bytes of text.
     pub bytes: usize,
-    /// Most levels of arrays and objects; the outermost counts as one. At most 127 take effect.
+    /// Maximum depth of arrays and objects; the outermost counts as one. Values above 127 have no effect.
     pub depth: usize,
 }
 
 impl Default for JsonLimits {
-    /// Returns 1 MiB and 32 levels.
+    /// Returns limits of 1 MiB and 32 levels.
     fn default() -> Self {
         Self {
             bytes: 1024 * 1024,
@@ -34,7 +34,7 @@ impl Default for JsonLimits {
     }
 }
 
-/// Reads one JSON value.
+/// Parses one JSON value.
 ///
 /// # Errors
 /// Fails if `bytes` break the limits or the rules of this module.
@@ -61,7 +61,7 @@ pub fn parse(bytes: &[u8], limits: JsonLimits) -> Result<Value, JsonError> {
     })
 }
 
-/// Finds the kind of an error that serde_json gives only as text.
+/// Finds the kind of an error that serde_json only reports as text.
 fn classify(error: &serde_json::Error, depth: usize) -> JsonError {
     let text = error.to_string();
     if text.starts_with("number out of range") {
@@ -77,7 +77,7 @@ fn classify(error: &serde_json::Error, depth: usize) -> JsonError {
     }
 }
 
-/// Visitor that builds a value and refuses duplicate keys and deep nesting on the way. `Value`'s own
+/// Visitor that builds a value and refuses duplicate keys and deep nesting. `Value`'s own
 /// visitor would keep the last duplicate, and re-reads text behind a private raw-value key.
 #[derive(Clone, Copy)]
 struct StrictJson<'f> {
@@ -168,16 +168,16 @@ impl<'de> Visitor<'de> for StrictJson<'_> {
     }
 }
 
-/// Request body as the API takes it.
+/// Request body in the API's format.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JsonBody {
-    /// The fields. Absent, null and a value stay three different things.
+    /// The fields. Absent, null and present values stay distinct.
     pub data: Map<String, Value>,
     /// The output options sent with the body.
     pub options: RequestOptions,
 }
 
-/// Reads a JSON body with the default [`JsonLimits`].
+/// Parses a JSON body with the default [`JsonLimits`].
 ///
 /// # Errors
 /// See [`read_body_within`].
@@ -185,11 +185,11 @@ pub fn read_body(bytes: &[u8]) -> Result<JsonBody, JsonError> {
     read_body_within(bytes, JsonLimits::default())
 }
 
-/// Reads a JSON body: an object with `data` (an object), perhaps `options`, and nothing else.
+/// Parses a JSON body: an object with `data` (an object), optional `options`, and nothing else.
 ///
 /// # Errors
-/// Fails if [`parse`] refuses the text or the top level is another. A body of nothing but white space
-/// is [`JsonError::MissingData`]; bodies of GET and DELETE are ignored by not calling this.
+/// Fails if [`parse`] refuses the text or the top level has another form. A body of only white space
+/// is [`JsonError::MissingData`]; for GET and DELETE, whose bodies are ignored, don't call this.
 pub fn read_body_within(bytes: &[u8], limits: JsonLimits) -> Result<JsonBody, JsonError> {
     let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
     let bytes = unmarked

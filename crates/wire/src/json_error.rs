@@ -9,7 +9,7 @@ use crate::messages;
 pub enum JsonError {
     /// Over the byte limit: status 413. All others are 400.
     TooLarge,
-    /// Not JSON: broken syntax, a byte order mark, or something after the value.
+    /// Not JSON: broken syntax, a byte order mark, or text after the value.
     Syntax,
     /// Invalid UTF-8, or half a surrogate pair in an escape.
     NotUtf8,
@@ -17,11 +17,11 @@ pub enum JsonError {
     Number,
     /// Nested deeper than this many levels.
     Depth(usize),
-    /// This key (cut and escaped) stands twice in one object.
+    /// This key (cut and escaped) occurs twice in one object.
     DuplicateKey(String),
     /// The body is not an object.
     NotAnObject,
-    /// This key (cut and escaped) stands beside `data` and `options`.
+    /// This key (cut and escaped) occurs next to `data` and `options`.
     Unrecognized(String),
     /// No `data`, or `data` is null.
     MissingData,

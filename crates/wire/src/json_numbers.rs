@@ -1,13 +1,13 @@
-//! Numbers of JSON text that a [`Number`](serde_json::Number) does not keep: they are put between quotes before the text is
-//! parsed, so that readers of numbers get all digits.
+//! Numbers in JSON text that a [`Number`](serde_json::Number) can't keep: they are quoted before the text is parsed, so that
+//! readers of numbers get all digits.
 
 use std::borrow::Cow;
 
-/// Most significant digits that every double keeps.
+/// Maximum number of significant digits that every double keeps.
 const DOUBLE_DIGITS: usize = 15;
 
-/// Returns the text with quotes around each number that is no whole number of 64 bits, and that the nearest double does not
-/// show again as it was written. Other text stays as it is, also where it is no JSON.
+/// Returns the text with quotes around each number that is neither a 64-bit integer nor shown unchanged by the nearest
+/// double. Other text stays unchanged, even if it is not JSON.
 pub(crate) fn exact_numbers(text: &str) -> Cow<'_, str> {
     let mut quoted = String::new();
     let mut copied = 0;
@@ -43,7 +43,7 @@ const fn is_of_number(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')
 }
 
-/// Returns the position behind the string that begins at `from`.
+/// Returns the position after the string that starts at `from`.
 fn string_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(byte) = bytes.get(at) {
@@ -56,13 +56,13 @@ fn string_end(bytes: &[u8], from: usize) -> usize {
     at
 }
 
-/// Returns true if a colon follows: a number there is an error, and stays one.
+/// Returns true if a colon follows: a number there is an error, and must stay one.
 fn is_key(bytes: &[u8], from: usize) -> bool {
     let rest = bytes.get(from..).unwrap_or_default();
     rest.trim_ascii_start().first() == Some(&b':')
 }
 
-/// Returns true if a number is kept as it was written, or is none.
+/// Returns true if a number is kept as written, or is not a number.
 fn is_kept(number: &str) -> bool {
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     if digits <= DOUBLE_DIGITS || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
@@ -74,8 +74,8 @@ fn is_kept(number: &str) -> bool {
     significant(number) == significant(&format!("{double:e}"))
 }
 
-/// Returns the significant digits of a number. A double nearest to it has the same magnitude, so that these alone tell
-/// whether they are equal.
+/// Returns the significant digits of a number. The nearest double has the same magnitude, so comparing these digits is
+/// enough to decide equality.
 fn significant(number: &str) -> String {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();

@@ -1,4 +1,4 @@
-//! Keys that seal page tokens: one current key, older ones that still open, and the ids of retired
+//! Keys that seal page tokens: the current key, older ones that still open tokens, and the ids of retired
 //! keys.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,10 +6,10 @@ use std::fmt;
 
 use ring::hmac;
 
-/// Reason for which a key ring refused a change.
+/// Reason why a key ring refused a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRingError {
-    /// The key id is in use or was used before: a second key under it would make old tokens
+    /// The key id is in use or was used before: with a second key under it, old tokens would be
     /// ambiguous.
     IdInUse,
     /// The current key can't be retired; rotate first.
@@ -34,7 +34,7 @@ pub(crate) enum KeyLookup<'a> {
     Unknown,
 }
 
-/// Returns the first 64 bits of an HMAC-SHA256 under a key, of a text for this purpose alone.
+/// Returns the first 64 bits of an HMAC-SHA256 with a key, over a text reserved for this purpose.
 fn digest(key: &[u8; 32]) -> u64 {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
     let tag = hmac::sign(&key, b"workgraph key digest");
@@ -42,7 +42,7 @@ fn digest(key: &[u8; 32]) -> u64 {
     u64::from_be_bytes(first.unwrap_or_default())
 }
 
-/// 256-bit keys by a 16-bit id. Keys come from the caller and must be random and kept secret.
+/// 256-bit keys with 16-bit ids. Keys come from the caller and must be random and kept secret.
 #[derive(Clone)]
 pub struct KeyRing {
     current: u16,
@@ -63,13 +63,13 @@ impl KeyRing {
         }
     }
 
-    /// Returns the id of the key that seals.
+    /// Returns the id of the sealing key.
     #[must_use]
     pub fn current(&self) -> u16 {
         self.current
     }
 
-    /// Returns the digest of the key that seals: it tells keys apart that have the same id, and does not show the key.
+    /// Returns the digest of the sealing key: it distinguishes keys with the same id without revealing the key.
     #[must_use]
     pub fn digest(&self) -> u64 {
         digest(&self.seal)
@@ -82,21 +82,21 @@ impl KeyRing {
         keys.any(|key| digest(key) == known)
     }
 
-    /// Adds a key that opens tokens but seals none: an earlier one at start, or one that another node
+    /// Adds a key that only opens tokens: an earlier one at startup, or one that another node
     /// may already be sealing with.
     ///
     /// # Errors
-    /// [`KeyRingError::IdInUse`].
+    /// Fails with [`KeyRingError::IdInUse`].
     pub fn add(&mut self, kid: u16, key: [u8; 32]) -> Result<(), KeyRingError> {
         self.free(kid)?;
         self.older.insert(kid, key);
         Ok(())
     }
 
-    /// Makes a new key the current one. Tokens of the key before still open.
+    /// Makes a new key the current one. Tokens of the previous key still open.
     ///
     /// # Errors
-    /// [`KeyRingError::IdInUse`].
+    /// Fails with [`KeyRingError::IdInUse`].
     pub fn rotate(&mut self, kid: u16, key: [u8; 32]) -> Result<(), KeyRingError> {
         self.free(kid)?;
         self.older.insert(self.current, self.seal);
@@ -105,11 +105,11 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Removes a key. Tokens under its id are expired from now on. An id that was never in the ring
-    /// is remembered as retired too, so a restart can restore the ids that were retired before it.
+    /// Removes a key. Tokens with its id are expired from now on. An id that was never in the ring
+    /// is also remembered as retired, so that a restart can restore the retired ids.
     ///
     /// # Errors
-    /// [`KeyRingError::Current`].
+    /// Fails with [`KeyRingError::Current`].
     pub fn retire(&mut self, kid: u16) -> Result<(), KeyRingError> {
         if kid == self.current {
             return Err(KeyRingError::Current);
@@ -143,7 +143,7 @@ impl KeyRing {
     }
 }
 
-/// Shows ids only: a key never reaches a log.
+/// Only shows ids, so that keys never reach a log.
 impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyRing")

@@ -1,17 +1,17 @@
-//! The wording of error messages that clients match on, in one place.
+//! Error messages that clients match on, in one place.
 //!
 //! Functions that repeat a client's value cut and escape it with [`clip`].
 
-/// Most characters of a client's value that an error message repeats.
+/// Maximum number of characters of a client's value that an error message repeats.
 pub const ECHO_CHARS: usize = 64;
 
-/// 404: the method and path belong to no operation.
+/// 404: no operation has the method and path.
 pub const NO_ROUTE: &str = "No matching route for request";
 /// 401: no token, or an unknown one.
 pub const NOT_AUTHORIZED: &str = "Not Authorized";
 /// 401: the token's app does not work in the workspace of the request.
 pub const APP_DISABLED: &str = "Not Authorized: the app is disabled in this workspace";
-/// 401: the access token is past its lifetime.
+/// 401: the access token has expired.
 pub const EXPIRED_BEARER: &str = "The bearer token has expired. If you have a refresh token, please use it to request \
      a new bearer token, otherwise allow the user to re-authenticate.";
 /// 400: the body isn't JSON.
@@ -33,11 +33,11 @@ pub const TRUNCATED: &str = "The result set is too large to be listed completely
 /// 400: an offset that this service didn't make, that was changed, or that belongs to another
 /// listing.
 pub const OFFSET_INVALID: &str = "offset: Your pagination token is invalid.";
-/// 400: an offset past its lifetime.
+/// 400: an expired offset.
 pub const OFFSET_EXPIRED: &str = "offset: Your pagination token has expired.";
 /// 500: an error of this service.
 pub const SERVER_ERROR: &str = "Server Error";
-/// 503: something that this service needs cannot be reached now.
+/// 503: a dependency of this service cannot be reached now.
 pub const NOT_AVAILABLE: &str = "Not available now; try again in a few seconds";
 /// 412: the sync token of the events API is unknown or too old.
 pub const SYNC_TOKEN_OLD: &str = "Sync token invalid or too old. If you are attempting to keep resources in sync, you \
@@ -51,9 +51,9 @@ pub const TASK_HOME: &str = "You should specify one of workspace, parent, projec
 pub const MISSING_TEAM: &str = "Missing required team field";
 /// 413: the body is over its cap.
 pub const BODY_TOO_LARGE: &str = "The request body is too large";
-/// 507: the disk of the files has no room for an upload.
+/// 507: the disk that holds the files has no room for an upload.
 pub const NO_DISK_SPACE: &str = "file: The server has too little free disk space to store files now; try again later, or tell its operator";
-/// 415: a body in a content type that isn't read here.
+/// 415: a body whose content type isn't supported.
 pub const UNSUPPORTED_MEDIA: &str =
     "The content type must be application/json or application/x-www-form-urlencoded";
 
@@ -63,7 +63,7 @@ pub fn missing_input(param: &str) -> String {
     format!("{}: Missing input", clip(param))
 }
 
-/// Returns the text of a 400: a key beside `data` and `options`, which has been clipped already.
+/// Returns the text of a 400: a key next to `data` and `options`, which is already clipped.
 pub(crate) fn unrecognized(key: &str) -> String {
     format!(
         "Unrecognized request field `{key}`. The only allowed keys at the top level are: data, options. Is it possible \
@@ -83,7 +83,7 @@ pub fn missing_scope(what: &str, scope: &str) -> String {
     format!("{}: needs the scope {}", clip(what), clip(scope))
 }
 
-/// Returns the text of a 400: a parameter whose value breaks a rule. `rule` is our text, such as
+/// Returns the text of a 400: a parameter whose value breaks a rule. `rule` is a text of this service, such as
 /// `must be 1 to 100`.
 #[must_use]
 pub fn must(param: &str, rule: &str) -> String {
@@ -96,8 +96,8 @@ pub fn too_deep(levels: usize) -> String {
     format!("Could not parse request data, nested deeper than {levels} levels")
 }
 
-/// Prepares a client's value for an echo in a message: at most 64 characters of it, with control
-/// characters and invisible direction or width marks written as escapes, so that a log line or a
+/// Prepares a client's value for use in a message: at most 64 characters, with control
+/// characters and invisible direction or width marks escaped, so that a log line or a
 /// terminal shows what was sent.
 #[must_use]
 pub fn clip(value: &str) -> String {
@@ -112,7 +112,7 @@ pub fn clip(value: &str) -> String {
     out
 }
 
-/// Returns true for marks that change how the text around them looks without being seen themselves.
+/// Returns true for invisible marks that change the appearance of the surrounding text.
 fn invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -1,4 +1,4 @@
-//! Pages of a list: the parameters that ask for one, and the envelope that answers them.
+//! Pages of a list: the request parameters, and the response envelope.
 
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use crate::envelope::{self, NextPage};
 use crate::page_tokens::{PageTokenError, PageTokens, SealError};
 use crate::query_params::{QueryError, QueryParams};
 
-/// The page that a request asks for with `limit` and `offset`: `DEFAULT` rows if it does not say, at most `MOST`.
+/// The page that a request asks for with `limit` and `offset`: `DEFAULT` rows if not specified, at most `MOST`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageParams<const DEFAULT: u16 = 50, const MOST: u16 = 100> {
     path: String,
@@ -19,7 +19,8 @@ pub struct PageParams<const DEFAULT: u16 = 50, const MOST: u16 = 100> {
 }
 
 impl<const DEFAULT: u16, const MOST: u16> PageParams<DEFAULT, MOST> {
-    /// Reads the parameters of a request with this path and query (without its `?`). A parameter without a value counts as absent.
+    /// Parses the parameters of a request with this path and query (without its `?`). A parameter without a value counts as
+    /// absent.
     ///
     /// # Errors
     /// Names the parameter that is malformed or given twice; status 400.
@@ -33,13 +34,13 @@ impl<const DEFAULT: u16, const MOST: u16> PageParams<DEFAULT, MOST> {
         })
     }
 
-    /// Returns all parameters of the request, filters of the list among them.
+    /// Returns all parameters of the request, including filters of the list.
     #[must_use]
     pub const fn query(&self) -> &QueryParams {
         &self.query
     }
 
-    /// Returns the key behind which the page starts, or `None` for the first page.
+    /// Returns the key after which the page starts, or `None` for the first page.
     ///
     /// # Errors
     /// Says what is wrong with the token; status 400.
@@ -52,13 +53,13 @@ impl<const DEFAULT: u16, const MOST: u16> PageParams<DEFAULT, MOST> {
         token.map(|token| pages.open(token, binding)).transpose()
     }
 
-    /// Returns the number of rows to read for [`page`](Self::page): one more than the page has, which shows if another follows.
+    /// Returns the number of rows to read for [`page`](Self::page): one more than the page has, to see if another page follows.
     #[must_use]
     pub fn rows_to_read(&self) -> usize {
         usize::from(self.limit) + 1
     }
 
-    /// Returns the page of the rows that were read, with the link to the next one if there are more than it has room for. `key`
+    /// Returns the page with the rows that were read, and the link to the next one if there are more rows than fit. `key`
     /// returns the sort values of a row.
     ///
     /// # Errors
@@ -93,7 +94,7 @@ pub struct NextLink {
     pub path: String,
 }
 
-/// Page of a list: `{"data":[...],"next_page":{"offset":...,"path":...}}`, with `null` for the next page of the last one.
+/// Page of a list: `{"data":[...],"next_page":{"offset":...,"path":...}}`; on the last page, `next_page` is `null`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     /// The rows.
@@ -104,7 +105,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Makes a page that no other follows.
+    /// Makes the last page.
     #[must_use]
     pub const fn last(data: Vec<T>) -> Self {
         Self {
@@ -114,7 +115,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// Adds `uri` to the link: this base, such as `https://api.example`, with the path behind it.
+    /// Adds `uri` to the link: this base, such as `https://api.example`, followed by the path.
     #[must_use]
     pub fn with_base(mut self, base: impl Into<String>) -> Self {
         self.base = Some(base.into());
@@ -126,7 +127,7 @@ impl<T: Serialize> Page<T> {
     /// Returns the body.
     ///
     /// # Errors
-    /// Fails if a row has no JSON.
+    /// Fails if a row can't be written as JSON.
     pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut body = envelope::OPEN.to_vec();
         serde_json::to_writer(&mut body, &self.data)?;
@@ -147,7 +148,7 @@ impl<T: Serialize> Envelope<T> {
     /// Returns the body.
     ///
     /// # Errors
-    /// Fails if the value has no JSON.
+    /// Fails if the value can't be written as JSON.
     pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut body = envelope::OPEN.to_vec();
         serde_json::to_writer(&mut body, &self.0)?;

@@ -1,8 +1,8 @@
-//! Page tokens over any key that serde knows: where the next page starts, sealed, and bound to what the caller says.
+//! Page tokens with keys of any serde type: the start of the next page, sealed and bound to data of the caller.
 //!
 //! A token is base64url without padding (RFC 4648 section 5) of `version 1 | key id 2 | nonce 12 | ciphertext | tag 16` (bytes,
-//! big-endian): ChaCha20-Poly1305 (RFC 8439) under a key that is derived from a key of the ring for this purpose alone. The
-//! plaintext is `binding 16 | expiry 8, if there is one | key`, of which the binding is the start of the SHA-256 of its JSON, and
+//! big-endian): ChaCha20-Poly1305 (RFC 8439) with a key derived from a key of the ring, for this purpose only. The
+//! plaintext is `binding 16 | expiry 8, if there is one | key`, where the binding is the start of the SHA-256 of its JSON, and
 //! the key is JSON. The nonce is the start of an HMAC of the plaintext, so the same input gives the same token: no random bytes
 //! are needed, and two tokens are equal only if they mean the same.
 
@@ -22,10 +22,10 @@ use crate::cipher::{self, TAG};
 use crate::cursor::seconds;
 use crate::keyring::{KeyLookup, KeyRing};
 
-/// Most bytes of a key as JSON. A token has at most 1,440 characters.
+/// Maximum size of a key as JSON, in bytes. A token has at most 1,440 characters.
 pub const KEY_BYTES_MAX: usize = 1024;
 
-/// Versions of the form, beside that of a [`Cursor`](crate::Cursor), which is 1.
+/// Versions of the format, besides that of a [`Cursor`](crate::Cursor), which is 1.
 const ENDLESS: u8 = 2;
 const EXPIRING: u8 = 3;
 const PURPOSE: &[u8] = b"workgraph keyed page token";
@@ -36,12 +36,12 @@ const LONGEST: usize = (HEAD + BINDING + 8 + KEY_BYTES_MAX + TAG).div_ceil(3) * 
 
 /// Seals and opens page tokens with the keys of a ring.
 ///
-/// A key is the sort values of the last row sent, the most significant first, with a value at the end that is unique, such as an
-/// id: text, numbers, null, ids, tuples, or a struct that derives `Serialize` and `Deserialize`. It is kept as JSON, so a float
-/// must be finite and an `Option` must not be within an `Option`.
+/// A key consists of the sort values of the last row sent, the most significant first, and ends with a unique value, such as an
+/// id: text, numbers, null, ids, tuples, or a struct that derives `Serialize` and `Deserialize`. It is stored as JSON, so floats
+/// must be finite and an `Option` must not contain an `Option`.
 ///
-/// A binding is all that selects and sorts the rows, and for whom: the route, the user, the filters. A token opens with an equal
-/// binding only. Leave out what may change from page to page, such as the page size. Maps in it must have an order.
+/// A binding is everything that selects and sorts the rows, and for whom: the route, the user, the filters. A token only opens
+/// with an equal binding. Leave out data that may change between pages, such as the page size. Maps in it must be ordered.
 ///
 /// ```
 /// use workgraph_wire::{KeyRing, PageTokenError, PageTokens};
@@ -57,22 +57,22 @@ const LONGEST: usize = (HEAD + BINDING + 8 + KEY_BYTES_MAX + TAG).div_ceil(3) * 
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The length of a token shows the length of its key, and equal tokens show equal positions. An opened key still counts as
+/// The length of a token reveals the length of its key, and equal tokens reveal equal positions. An opened key still counts as
 /// input: pass it to a query as a parameter.
 #[derive(Debug, Clone)]
 pub struct PageTokens(KeyRing);
 
-/// Reason for which a page token was refused.
+/// Reason why a page token was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PageTokenError {
-    /// Not the form of a token: another alphabet, length or version.
+    /// Not a token: wrong alphabet, length or version.
     Malformed,
     /// Changed, or not sealed with a key of the ring.
     Forged,
     /// Made for another binding.
     OtherBinding,
-    /// The key is of another type than the one asked for.
+    /// The key has a different type than requested.
     OtherType,
     /// Past its expiry, or sealed with a key that has been retired.
     Expired,
@@ -95,15 +95,15 @@ impl fmt::Display for PageTokenError {
 
 impl std::error::Error for PageTokenError {}
 
-/// Reason for which a key can't be sealed: a mistake in the program that asked for it.
+/// Reason why a key can't be sealed: a mistake in the calling program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError {
     /// The key has this many bytes as JSON, more than [`KEY_BYTES_MAX`].
     KeyTooLong(usize),
-    /// The key has no JSON, for this reason.
+    /// The key can't be written as JSON, for this reason.
     Key(String),
-    /// The binding has no JSON, for this reason.
+    /// The binding can't be written as JSON, for this reason.
     Binding(String),
 }
 
@@ -125,7 +125,7 @@ impl fmt::Display for SealError {
 impl std::error::Error for SealError {}
 
 impl PageTokens {
-    /// Makes tokens with the current key of a ring, and opens those of its other keys too.
+    /// Makes tokens with the current key of a ring, and also opens those of its other keys.
     #[must_use]
     pub const fn new(keys: KeyRing) -> Self {
         Self(keys)
@@ -137,10 +137,10 @@ impl PageTokens {
         &mut self.0
     }
 
-    /// Makes a token that opens for as long as its key is in the ring.
+    /// Makes a token that opens as long as its key is in the ring.
     ///
     /// # Errors
-    /// Fails if the key is too long, or the key or the binding has no JSON.
+    /// Fails if the key is too long, or the key or the binding can't be written as JSON.
     pub fn seal(
         &self,
         key: &(impl Serialize + ?Sized),
@@ -149,10 +149,10 @@ impl PageTokens {
         self.sealed(key, binding, None)
     }
 
-    /// Makes a token that is refused from `expires` on, in whole seconds (a fraction is cut off).
+    /// Makes a token that is refused from `expires` on, in whole seconds (fractions are cut off).
     ///
     /// # Errors
-    /// The errors of [`seal`](Self::seal).
+    /// Fails as [`seal`](Self::seal) does.
     pub fn seal_until(
         &self,
         key: &(impl Serialize + ?Sized),
@@ -162,10 +162,10 @@ impl PageTokens {
         self.sealed(key, binding, Some(expires))
     }
 
-    /// Opens a token that has no expiry, and returns its key.
+    /// Opens a token without an expiry, and returns its key.
     ///
     /// # Errors
-    /// Says what is wrong with the token. A binding without JSON is that of no token.
+    /// Says what is wrong with the token. A binding that can't be written as JSON matches no token.
     pub fn open<K: DeserializeOwned>(
         &self,
         token: &str,
@@ -174,10 +174,10 @@ impl PageTokens {
         self.opened(token, binding, None)
     }
 
-    /// Opens a token at a time, and returns its key. A token without an expiry opens at any.
+    /// Opens a token at a given time, and returns its key. A token without an expiry opens at any time.
     ///
     /// # Errors
-    /// The errors of [`open`](Self::open), and [`PageTokenError::Expired`] from the expiry on.
+    /// Fails as [`open`](Self::open) does, and with [`PageTokenError::Expired`] from the expiry on.
     pub fn open_at<K: DeserializeOwned>(
         &self,
         token: &str,
@@ -225,7 +225,7 @@ impl PageTokens {
         if token.len() > LONGEST {
             return Err(Malformed);
         }
-        // The engine refuses padding and leftover bits, so a token has one spelling only.
+        // The engine refuses padding and leftover bits, so each token has exactly one spelling.
         let mut bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| Malformed)?;
         let (head, rest) = bytes.split_first_chunk_mut::<3>().ok_or(Malformed)?;
         let [version, id @ ..] = *head;

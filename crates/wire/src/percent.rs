@@ -1,27 +1,27 @@
 //! Percent-coding of paths, queries and forms (RFC 3986 section 2.1), strict when reading.
-/// Reason for which a text could not be decoded.
+/// Reason why a text could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PercentError {
     /// A `%` without two hexadecimal digits.
     Percent,
     /// The bytes are not UTF-8.
     Utf8,
-    /// The text holds a NUL.
+    /// The text contains a NUL.
     Nul,
 }
 
-/// Signs that are unreserved beside letters and digits (RFC 3986 section 2.3): they are coded nowhere.
+/// Unreserved characters besides letters and digits (RFC 3986 section 2.3), which are never encoded.
 const COMPONENT: &[u8] = b"-._~";
 
-/// Signs that are not coded in the names and values of queries that this crate writes.
+/// Characters that are not encoded in the names and values of queries written by this crate.
 const QUERY: &[u8] = b"-._~,:@/()*";
 
 /// Decodes `raw`; if `plus` is true, `+` means a space.
 ///
 /// # Errors
-/// A `%` without two hexadecimal digits, a NUL, or bytes that are not UTF-8.
+/// Fails for a `%` without two hexadecimal digits, a NUL, or bytes that are not UTF-8.
 pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
-    // Nearly all texts are as they read.
+    // Nearly all texts contain no escapes.
     if !raw.iter().any(|byte| matches!(byte, b'%' | b'+' | 0)) {
         let text = std::str::from_utf8(raw).map_err(|_| PercentError::Utf8)?;
         return Ok(text.to_owned());
@@ -38,21 +38,21 @@ pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
     String::from_utf8(bytes).map_err(|_| PercentError::Utf8)
 }
 
-/// Decodes the escapes of a text and leaves each `%` that begins none as it is. A text whose escapes are not UTF-8
-/// keeps them, but that of the quote, which browsers write in names of files.
+/// Decodes the escapes of a text and leaves each other `%` unchanged. A text whose escapes are not UTF-8
+/// keeps them, except for that of the quote, which browsers use in file names.
 #[must_use]
 pub fn decode_whole_escapes(text: &str) -> String {
     String::from_utf8(unescape(text.as_bytes(), false))
         .unwrap_or_else(|_| text.replace("%22", "\""))
 }
 
-/// Appends `text`, coded as a name or value of a query.
+/// Appends `text`, encoded as a name or value of a query.
 pub(crate) fn encode(out: &mut String, text: &str) {
     escape(out, text, QUERY);
 }
 
-/// Codes everything but unreserved characters, so that the text reads back in a path, a query, a form and a fragment
-/// alike.
+/// Encodes everything but unreserved characters, so that the text decodes in the same way in a path, a query, a form and a
+/// fragment.
 #[must_use]
 pub fn encode_component(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -60,7 +60,7 @@ pub fn encode_component(text: &str) -> String {
     out
 }
 
-/// Appends `text` with every byte coded but letters, digits and the signs in `plain`.
+/// Appends `text` with every byte encoded except letters, digits and the characters in `plain`.
 fn escape(out: &mut String, text: &str, plain: &[u8]) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
@@ -73,7 +73,7 @@ fn escape(out: &mut String, text: &str, plain: &[u8]) {
     }
 }
 
-/// Decodes the escapes of a text and leaves each `%` that begins none as it is; if `plus` is true, `+` means a space.
+/// Decodes the escapes of a text and leaves each other `%` unchanged; if `plus` is true, `+` means a space.
 fn unescape(raw: &[u8], plus: bool) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(raw.len());
     let mut rest = raw;

@@ -7,8 +7,8 @@ const COUNT_MIN: u64 = 2;
 /// Number of random bits that the count takes.
 const COUNT_BITS: u32 = 10;
 
-/// Returns a phrase such as `6 sad squid snuggle softly`, made from 34 bits of `random`. It is for
-/// the error body and the log line of the same fault; it identifies and doesn't authenticate.
+/// Returns a phrase such as `6 sad squid snuggle softly`, made from 34 bits of `random`. It connects
+/// the error body and the log line of the same fault; it identifies but doesn't authenticate.
 #[must_use]
 pub fn phrase(random: u64) -> String {
     let count = COUNT_MIN + (random & ((1 << COUNT_BITS) - 1));

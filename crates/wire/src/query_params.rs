@@ -1,4 +1,4 @@
-//! Query strings: strict decoding, typed reading, and the query of the next page.
+//! Query strings: strict decoding, typed access, and the query of the next page.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ pub enum QueryProblem {
     Percent,
     /// Not UTF-8 after decoding.
     Utf8,
-    /// Holds a NUL.
+    /// Contains a NUL.
     Nul,
     /// Given more than once.
     Repeated,
@@ -24,7 +24,7 @@ pub enum QueryProblem {
     Flag,
     /// Brackets in its name that can't be read.
     Brackets,
-    /// Its name is that of a value and of a list, or of other shapes that don't agree.
+    /// Its name is used both for a value and for a list, or for other conflicting forms.
     Conflicting,
 }
 
@@ -80,10 +80,11 @@ pub struct QueryParams {
 }
 
 impl QueryParams {
-    /// Decodes a query string, without its `?`. `+` is a space, but in `opt_expand`, and a name without `=` has an empty value.
+    /// Decodes a query string, without its `?`. `+` is a space, except in `opt_expand`, and a name without `=` has an empty
+    /// value.
     ///
     /// # Errors
-    /// A bad `%`, a NUL or invalid UTF-8 anywhere, with the name of its parameter.
+    /// Fails for a bad `%`, a NUL or invalid UTF-8 anywhere, with the name of the parameter.
     pub fn parse(raw: &str) -> Result<Self, QueryError> {
         Self::from_bytes(raw.as_bytes())
     }
@@ -92,7 +93,7 @@ impl QueryParams {
     /// without a value as empty text: these count as absent, except `opt_pretty`, which needs no value.
     ///
     /// # Errors
-    /// The errors of [`parse`](Self::parse).
+    /// Fails as [`parse`](Self::parse) does.
     pub fn of_request(raw: &str) -> Result<Self, QueryError> {
         let mut query = Self::parse(raw)?;
         query
@@ -137,7 +138,7 @@ impl QueryParams {
                 halves.next().unwrap_or_default(),
             );
             let name = decode(name, &String::from_utf8_lossy(name))?;
-            // In paths to expand, `+` is a sign of its own.
+            // In paths to expand, `+` is a separate character.
             let is_expand = name == "opt_expand" || list_of(&name) == Some("opt_expand");
             let value = decode_value(value, &name, !is_expand)?;
             pairs.push((name, value));
@@ -179,10 +180,10 @@ impl QueryParams {
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Replaces the values for which a function returns another one.
+    /// Replaces the values for which a function returns another value.
     ///
     /// # Errors
-    /// The first error of the function.
+    /// Returns the first error of the function.
     pub fn replace<E>(
         &mut self,
         mut with: impl FnMut(&str, &str) -> Result<Option<String>, E>,
@@ -204,7 +205,7 @@ impl QueryParams {
     /// Returns the page size, a number from 1 to 100.
     ///
     /// # Errors
-    /// Fails if it was sent twice, or is anything but one to three ASCII digits in that range.
+    /// Fails if it was sent twice, or is not one to three ASCII digits in that range.
     pub fn limit(&self) -> Result<Option<u16>, QueryError> {
         self.limit_within(LIMIT_MAX)
     }
@@ -212,7 +213,7 @@ impl QueryParams {
     /// Returns the page size, a number from 1 to `most`.
     ///
     /// # Errors
-    /// Fails if it was sent twice, or is anything but ASCII digits of a number in that range, at most as many as `most` has.
+    /// Fails if it was sent twice, or is not a number in that range in ASCII digits, with at most as many digits as `most`.
     pub fn limit_within(&self, most: u16) -> Result<Option<u16>, QueryError> {
         let Some(text) = self.get("limit")? else {
             return Ok(None);
@@ -225,7 +226,7 @@ impl QueryParams {
         limit.ok_or_else(wrong).map(Some)
     }
 
-    /// Reads a boolean: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.
+    /// Parses a boolean: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.
     ///
     /// # Errors
     /// Fails if it was sent twice or is something else.
@@ -243,8 +244,8 @@ impl QueryParams {
         Err(QueryError::new(name, QueryProblem::Flag))
     }
 
-    /// Reads the output and paging options among the parameters: `opt_fields`, `opt_expand`, `opt_pretty`
-    /// (which may have an empty value), `limit` and `offset`. The first two may be repeated: they are lists.
+    /// Parses the output and paging options in the parameters: `opt_fields`, `opt_expand`, `opt_pretty`
+    /// (which may have an empty value), `limit` and `offset`. The first two are lists, so they may be repeated.
     ///
     /// # Errors
     /// Fails if one of them was sent twice or can't be read.
@@ -255,7 +256,7 @@ impl QueryParams {
         Ok(options)
     }
 
-    /// Reads the `opt_*` parameters alone.
+    /// Parses only the `opt_*` parameters.
     pub(crate) fn output_options(&self) -> Result<RequestOptions, QueryError> {
         let pretty = match self.get("opt_pretty")? {
             Some("") => true,
@@ -276,7 +277,7 @@ impl QueryParams {
         some(sent.flat_map(|(_, value)| terms(value)))
     }
 
-    /// Returns the query of another page of the same listing: every parameter as it was sent, re-encoded and
+    /// Returns the query for another page of the same listing: every parameter as it was sent, re-encoded and
     /// in order, but with this `limit`, if any, and `offset` at the end.
     #[must_use]
     pub fn next_page_query(&self, limit: Option<u16>, offset: &str) -> String {
@@ -301,7 +302,7 @@ impl QueryParams {
     }
 }
 
-/// Returns the list of which a parameter is an item: `name` of `name[]` and of `name[0]`.
+/// Returns the list that a parameter is an item of: `name` for `name[]` and `name[0]`.
 fn list_of(name: &str) -> Option<&str> {
     let (list, at) = name.strip_suffix(']')?.rsplit_once('[')?;
     let plain = !list.is_empty() && !list.contains(['[', ']']);

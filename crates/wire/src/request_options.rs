@@ -1,13 +1,13 @@
-//! Output and paging options, which a client may send in a query, a form or a JSON body.
+//! Output and paging options, sent in a query, a form or a JSON body.
 
 use serde_json::{Map, Value};
 
 use crate::json_error::JsonError;
 
-/// The largest page size a request may ask for; the smallest is 1.
+/// Maximum page size of a request; the minimum is 1.
 pub const LIMIT_MAX: u16 = 100;
 
-/// Options of one request. Field paths are kept as sent; the planner of the answer parses them.
+/// Options of one request. Field paths are kept as sent; the response planner parses them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestOptions {
     /// Field paths to return, such as `assignee.email`; `None` if not given.
@@ -23,7 +23,7 @@ pub struct RequestOptions {
 }
 
 impl RequestOptions {
-    /// Fills the options that are not given here from `other`: a body's options win over those of the
+    /// Fills missing options from `other`: a body's options take precedence over those of the
     /// query.
     #[must_use]
     pub fn merged_with(self, other: Self) -> Self {
@@ -36,8 +36,8 @@ impl RequestOptions {
         }
     }
 
-    /// Reads the `options` object of a JSON body. Unknown names are ignored and null is absent. Output
-    /// options may have the names that they have in a query, `opt_fields` for `fields`; lists of both
+    /// Parses the `options` object of a JSON body. Unknown names are ignored and null means absent. Output
+    /// options may use their query names, such as `opt_fields` for `fields`; lists under both
     /// names are joined.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ impl RequestOptions {
 
 impl RequestOptions {
     /// Removes the output options from the `data` of a JSON body and returns them merged with these. Some
-    /// clients put them there by the names that they have in a query. The options of the `options` object
-    /// win.
+    /// clients put them there under their query names. The options of the `options` object
+    /// take precedence.
     ///
     /// # Errors
     /// Fails if an option has the wrong type.
@@ -97,7 +97,7 @@ impl RequestOptions {
         Ok(self.merged_with(misplaced))
     }
 
-    /// Reads an output option; false if there is none of this name.
+    /// Parses an output option; returns false if there is none with this name.
     fn output(&mut self, name: &str, value: &Value) -> Result<bool, JsonError> {
         let list = |known: &mut Option<Vec<String>>, name| {
             let more = paths(value, name)?;
@@ -119,7 +119,7 @@ impl RequestOptions {
     }
 }
 
-/// Reads an array of strings, or one string with commas.
+/// Parses an array of strings, or one string with commas.
 fn paths(value: &Value, name: &'static str) -> Result<Vec<String>, JsonError> {
     const RULE: &str = "must be an array of strings";
     match value {
@@ -142,7 +142,7 @@ pub(crate) fn terms(text: &str) -> impl Iterator<Item = String> {
     items.map(str::to_owned)
 }
 
-/// Returns the terms of a list; `None` if there are none, since a list that names nothing asks for
+/// Returns the terms of a list; `None` if there are none, since an empty list requests
 /// nothing.
 pub(crate) fn some(terms: impl Iterator<Item = String>) -> Option<Vec<String>> {
     let terms: Vec<String> = terms.filter(|term| !term.trim().is_empty()).collect();

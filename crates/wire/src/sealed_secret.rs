@@ -1,8 +1,8 @@
-//! Sealed secrets: secrets that the server must read again and stores only sealed.
+//! Sealed secrets: secrets that the server must read again but only stores sealed.
 //!
 //! A sealed secret is `sealed:1:` and base64url of `key id 2 | nonce 12 | ciphertext | tag 16` (bytes,
-//! big-endian): ChaCha20-Poly1305 under a key that is derived from a key of the ring for this purpose alone.
-//! It is bound to the owner of the secret and opens for no other.
+//! big-endian): ChaCha20-Poly1305 with a key derived from a key of the ring, for this purpose only.
+//! It is bound to the owner of the secret and opens for no other owner.
 use std::fmt;
 
 use crate::cipher;
@@ -12,17 +12,17 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::NONCE_LEN;
 
 const PURPOSE: &[u8] = b"workgraph kept secret";
-/// First characters of every sealed secret, with the version of the form.
+/// Prefix of every sealed secret, with the version of the format.
 const MARK: &str = "sealed:1:";
 
-/// Reason for which a sealed secret was not opened.
+/// Reason why a sealed secret was not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretError {
     /// The text is not sealed.
     NotSealed,
-    /// The text was changed, belongs to another owner, or was sealed with another key of this number.
+    /// The text was changed, belongs to another owner, or was sealed with another key with the same id.
     Tampered,
-    /// The ring does not have the key, or not any more.
+    /// The ring does not have the key, or no longer has it.
     NoKey,
 }
 
@@ -72,15 +72,15 @@ pub fn open(keys: &KeyRing, owner: &str, sealed: &str) -> Result<String, SecretE
     String::from_utf8(opened.to_vec()).map_err(|_| garbled)
 }
 
-/// Returns true if a secret of an owner is sealed with the current key. The number of a key proves nothing, since another
-/// ring has another key under it: the secret must open.
+/// Returns true if a secret of an owner is sealed with the current key. The key id proves nothing, since another
+/// ring may use it for another key: the secret must open.
 #[must_use]
 pub fn is_current(keys: &KeyRing, owner: &str, sealed: &str) -> bool {
     let is_numbered = read(sealed).is_ok_and(|(kid, _)| kid == keys.current());
     is_numbered && open(keys, owner, sealed).is_ok()
 }
 
-/// Returns the id of the key, and the bytes behind it.
+/// Returns the id of the key, and the bytes after it.
 fn read(sealed: &str) -> Result<(u16, Vec<u8>), SecretError> {
     let text = sealed.strip_prefix(MARK).ok_or(SecretError::NotSealed)?;
     let bytes = URL_SAFE_NO_PAD.decode(text);
@@ -91,7 +91,7 @@ fn read(sealed: &str) -> Result<(u16, Vec<u8>), SecretError> {
     Ok((u16::from_be_bytes(*kid), rest.to_vec()))
 }
 
-/// Returns the bytes that are authenticated without being in the ciphertext.
+/// Returns the bytes that are authenticated but not part of the ciphertext.
 fn bound(kid: u16, owner: &str) -> Vec<u8> {
     [MARK.as_bytes(), &kid.to_be_bytes(), owner.as_bytes()].concat()
 }

@@ -1,8 +1,8 @@
-//! Tickets: short texts in a URL. The holder of the URL may do one thing until the ticket expires.
+//! Tickets: short texts in a URL. The holder of the URL may perform one action until the ticket expires.
 //!
 //! A ticket is base64url of `key id 2 | expiry 8 | tag 32` (bytes, big-endian). The tag is HMAC-SHA-256
-//! (RFC 2104) over the expiry and the purpose of the ticket, under a key that is derived from a key of
-//! the ring for this purpose alone.
+//! (RFC 2104) over the expiry and the purpose of the ticket, with a key derived from a key of
+//! the ring, for tickets only.
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ const PURPOSE: &[u8] = b"workgraph ticket";
 const TAG: usize = 32;
 const TICKET: usize = 2 + 8 + TAG;
 
-/// Reason for which a ticket is refused.
+/// Reason why a ticket is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TicketError {
     /// Not a ticket of this service, changed, or for another purpose.
@@ -35,7 +35,7 @@ impl fmt::Display for TicketError {
 
 impl std::error::Error for TicketError {}
 
-/// Makes a ticket for the purpose `what`, good until an instant (in whole seconds; a fraction is cut
+/// Makes a ticket for the purpose `what`, valid until an instant (in whole seconds; fractions are cut
 /// off).
 #[must_use]
 pub fn issue(keys: &KeyRing, what: &str, expires: SystemTime) -> String {
@@ -53,7 +53,7 @@ pub fn issue(keys: &KeyRing, what: &str, expires: SystemTime) -> String {
 /// Checks a ticket for the purpose `what` at an instant. Tags are compared in constant time.
 ///
 /// # Errors
-/// Fails if the ticket is not good for this purpose at this time.
+/// Fails if the ticket is not valid for this purpose at this time.
 pub fn check(keys: &KeyRing, what: &str, ticket: &str, now: SystemTime) -> Result<(), TicketError> {
     let invalid = TicketError::Invalid;
     let bytes = URL_SAFE_NO_PAD.decode(ticket).map_err(|_| invalid)?;

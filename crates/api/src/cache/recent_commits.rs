@@ -1,19 +1,19 @@
-//! The last commits that were read, so that deliveries need not read them again.
+//! Recently read commits, so that deliveries don't have to read them again.
 use std::collections::VecDeque;
 use std::sync::Arc;
 use workgraph_core::Gid;
 use workgraph_core::storage::{EventQuery, JournalEntry};
 
-/// The most change records that are kept; ten take some kilobytes.
+/// Maximum number of change records that are kept; ten take a few kilobytes.
 const CHANGE_RECORDS_MAX: usize = 10_000;
 
-/// The end of the journal as far as it was read, without gaps.
+/// The last commits of the journal that were read, without gaps.
 #[derive(Debug)]
 pub(crate) struct RecentCommits {
     events: VecDeque<Arc<JournalEntry>>,
-    /// Number of change records in them.
+    /// Number of change records in the commits.
     records: usize,
-    /// Most change records; 0 keeps no commit.
+    /// Maximum number of change records; 0 keeps no commits.
     most: usize,
 }
 
@@ -24,7 +24,7 @@ impl Default for RecentCommits {
 }
 
 impl RecentCommits {
-    /// Makes a cache of commits with this many change records together.
+    /// Makes a cache of commits with this many change records in total.
     pub(super) const fn new(most: usize) -> Self {
         Self {
             events: VecDeque::new(),
@@ -33,8 +33,8 @@ impl RecentCommits {
         }
     }
 
-    /// Adds a commit. A commit that was added before changes nothing. A commit that does not follow the last one drops
-    /// all others first.
+    /// Adds a commit. Adding the same commit again has no effect. A commit that does not directly follow the last one first
+    /// drops all others.
     pub(crate) fn put(&mut self, event: JournalEntry) {
         let last = self.events.back().map_or(0, |last| last.seq);
         if event.seq <= last || self.most == 0 {
@@ -52,8 +52,8 @@ impl RecentCommits {
         }
     }
 
-    /// Returns the commits about a node, as [`GraphStore::events_about`] does, up to the last one here; `None` if some
-    /// of them may not be here.
+    /// Returns the commits about a node, as [`GraphStore::events_about`] does, up to the last cached one; `None` if some of
+    /// them may be missing.
     ///
     /// [`GraphStore::events_about`]: workgraph_core::storage::GraphStore::events_about
     pub(crate) fn feed(&self, ask: EventQuery) -> Option<(Vec<Arc<JournalEntry>>, u64)> {

@@ -1,9 +1,8 @@
 //! The response cache: bytes of single records, valid until the next commit.
 //!
-//! The reply to a get depends on the graph, the caller and the request, never on the time. A store that knows the
-//! number of its last commit without a trip ([`GraphStore::version`]) allows the same request to get the same bytes
-//! until that number changes; so does one that tells its last commit with the look-up of the token. Token, limits and
-//! scopes are still checked each time.
+//! The reply to a get depends on the graph, the caller and the request, never on the time. If the store knows the
+//! number of its last commit without a trip ([`GraphStore::version`]), or returns it with the token look-up, the same
+//! request gets the same bytes until that number changes. Token, limits and scopes are still checked each time.
 //!
 //! [`GraphStore::version`]: workgraph_core::storage::GraphStore::version
 use parking_lot::{Mutex, MutexGuard};
@@ -13,15 +12,15 @@ use workgraph_auth::ScopeSet;
 use workgraph_core::storage::ViewerKey;
 use workgraph_operations::operation::NumberedOperation;
 
-/// Most bytes of all entries.
+/// Maximum size of all entries, in bytes.
 pub(super) const BYTES_MAX: usize = 16 << 20;
-/// Largest reply that is kept, in bytes.
+/// Maximum size of a cached reply, in bytes.
 const CACHED_BODY_MAX: usize = 16 << 10;
-/// Number of parts, each with a lock of its own.
+/// Number of shards, each with its own lock.
 const SHARDS: usize = 64;
-/// Requests that each shard remembers to have been sent once.
+/// Number of requests per shard that are remembered after they were sent once.
 const CANDIDATES: usize = 256;
-/// Bytes of an entry beside its text, about: the entry and its place in the map.
+/// Approximate bytes of an entry apart from its text: the entry and its slot in the map.
 const ENTRY_BYTES: usize = 192;
 
 /// The inputs on which a reply depends.
@@ -33,25 +32,25 @@ pub(crate) struct ResponseCacheKey<'r> {
     pub(crate) allowed_workspaces: Option<&'r [u64]>,
     pub(crate) path: &'r str,
     pub(crate) query: &'r str,
-    /// The address that links begin with, if it is not the one of the settings.
+    /// The address that links begin with, if it differs from that of the settings.
     pub(crate) base_url: Option<&'r str>,
 }
 
 /// The cached replies.
 pub(crate) struct ResponseCache {
     shards: Vec<Mutex<Shard>>,
-    /// Most bytes of the younger entries of a shard, and of the older ones.
+    /// Maximum bytes of the younger generation of a shard, and of the older one.
     generation_bytes: usize,
 }
 
-/// A part of the cache, on cache lines of its own. Entries that were not used while half the room was filled are given up
+/// A shard of the cache, on its own cache lines. Entries that were not used while half the capacity was filled are evicted
 /// together.
 #[repr(align(64))]
 struct Shard {
     young: FxHashMap<u64, ResponseCacheEntry>,
     old: FxHashMap<u64, ResponseCacheEntry>,
     young_bytes: usize,
-    /// Hashes of requests that were sent once, the last two of each place: only a repeated request is kept.
+    /// Hashes of requests that were sent once, the last two for each slot: only repeated requests are cached.
     candidates: Box<[[u64; 2]]>,
 }
 
@@ -65,7 +64,7 @@ impl Shard {
         }
     }
 
-    /// Returns true if the request was sent before, as far as that is remembered, and remembers it.
+    /// Returns true if the request is remembered from before, and remembers it.
     fn is_repeated(&mut self, hash: u64) -> bool {
         if self.young.contains_key(&hash) || self.old.contains_key(&hash) {
             return true;
@@ -94,7 +93,7 @@ impl Shard {
         }
     }
 
-    /// Returns the entry of a request, which counts as used.
+    /// Returns the entry of a request, and marks it as used.
     fn get(&mut self, hash: u64, most: usize) -> Option<&ResponseCacheEntry> {
         if let Some(entry) = self.old.remove(&hash) {
             self.insert(hash, entry, most);
@@ -107,7 +106,7 @@ impl Shard {
 pub(crate) struct CachedResponse {
     pub(crate) body: Vec<u8>,
     pub(crate) cost: u32,
-    /// The operation that made it, and its number.
+    /// The operation that produced the reply, and its number.
     pub(crate) row: NumberedOperation,
 }
 
@@ -120,8 +119,8 @@ struct ResponseCacheEntry {
     base_url: Option<Box<str>>,
     version: u64,
     cost: u32,
-    /// Body, path and query, one after the other. The part that is compared at each use is then in the middle of an
-    /// allocation, not beside small ones that other threads write.
+    /// Body, path and query, one after the other. The part that every use compares is then in the middle of an allocation,
+    /// not next to small allocations that other threads write to.
     text: Box<[u8]>,
     body: usize,
     path: usize,
@@ -177,7 +176,7 @@ impl ResponseCacheEntry {
 }
 
 impl ResponseCache {
-    /// Makes a cache of this many bytes, [`BYTES_MAX`] or none.
+    /// Makes a cache of this many bytes, either [`BYTES_MAX`] or 0.
     pub(super) fn new(bytes: usize) -> Self {
         let shards = if bytes == 0 { 0 } else { SHARDS };
         Self {
@@ -193,7 +192,7 @@ impl ResponseCache {
         shard.map(Mutex::lock)
     }
 
-    /// Returns the cached reply of this version, if there is one.
+    /// Returns the cached reply of this version, if any.
     pub(crate) fn get(&self, asked: &ResponseCacheKey<'_>, version: u64) -> Option<CachedResponse> {
         let hash = hash(asked);
         let mut shard = self.shard(hash)?;
@@ -205,7 +204,7 @@ impl ResponseCache {
         })
     }
 
-    /// Caches a reply that was read when the store had this version, or a later one.
+    /// Caches a reply that was read when the store had this version or a later one.
     pub(crate) fn put(
         &self,
         asked: &ResponseCacheKey<'_>,
@@ -229,7 +228,7 @@ fn hash(asked: &ResponseCacheKey<'_>) -> u64 {
     FxBuildHasher.hash_one(asked)
 }
 
-/// Returns a place among so many. The lower bits of a hash are its best.
+/// Returns a slot index from the lower bits of a hash, which are its best ones.
 fn index(bits: u64, places: usize) -> usize {
     usize::try_from(bits % places as u64).unwrap_or_default()
 }
@@ -354,7 +353,7 @@ mod tests {
         };
         put_all(1_000);
         assert!(kept().len() > 3_500, "{}", kept().len());
-        // Those that are larger do not fit together.
+        // Larger bodies do not fit together.
         put_all(CACHED_BODY_MAX);
         assert!(kept().len() > 400, "{}", kept().len());
         assert!(kept().iter().sum::<usize>() < BYTES_MAX);

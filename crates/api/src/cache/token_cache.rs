@@ -1,16 +1,16 @@
-//! The token cache: the last token that a client sent, so that its next request with it needs no lookup.
+//! The token cache: the last token that a client sent, so that its next request with that token needs no look-up.
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
 use workgraph_auth::{Account, Secret, TokenRecord};
 
-/// A token record, and the account for which it acts.
+/// A token record, and the account that it acts for.
 pub(crate) type TokenLookup = Arc<(TokenRecord, Account)>;
 
-/// The last token of one client, valid as long as nothing about tokens changes
-/// ([`TokenStore::version`](workgraph_auth::TokenStore::version)). Each connection has its own: most connections send
-/// the same token with every request.
+/// The last token of one client, valid until something about tokens changes
+/// ([`TokenStore::version`](workgraph_auth::TokenStore::version)). Each connection has its own cache: most connections
+/// send the same token with every request.
 #[derive(Default)]
 pub struct ConnectionTokenCache(Mutex<Option<CachedTokenEntry>>);
 
@@ -21,16 +21,16 @@ struct CachedTokenEntry {
 }
 
 impl ConnectionTokenCache {
-    /// Returns the lookup of this token, if it was the last one and has this version.
+    /// Returns the look-up of this token, if it was the last one and has this version.
     pub(crate) fn get(&self, text: &str, version: u64) -> Option<TokenLookup> {
         let entry = self.0.lock();
         let last = entry.as_ref().filter(|last| last.version == version)?;
-        // A proxy sends the requests of several clients over one connection. The constant time hides from each how
-        // similar its token is to the token of another.
+        // A proxy sends requests of several clients over one connection. Comparing in constant time keeps each client from
+        // learning how similar its token is to another one.
         constant_time_eq(last.text.expose(), text).then(|| Arc::clone(&last.found))
     }
 
-    /// Stores the lookup of a token, made at a version or after it.
+    /// Stores the look-up of a token, made at this version or later.
     pub(super) fn put(&self, text: &str, version: u64, found: &TokenLookup) {
         *self.0.lock() = Some(CachedTokenEntry {
             text: Secret::new(text.to_owned()),
@@ -46,9 +46,9 @@ impl fmt::Debug for ConnectionTokenCache {
     }
 }
 
-/// Returns true if two texts are the same, in a time that depends on their lengths alone.
+/// Returns true if two texts are equal, in a time that only depends on their lengths.
 fn constant_time_eq(one: &str, other: &str) -> bool {
-    // Eight bytes at a time: byte by byte it takes five times as long, and this runs for every request.
+    // Eight bytes at a time: this runs for every request, and comparing single bytes takes five times as long.
     let (one_words, one_rest) = one.as_bytes().as_chunks::<8>();
     let (other_words, other_rest) = other.as_bytes().as_chunks::<8>();
     let mut same = one.len().ct_eq(&other.len()) & one_rest.ct_eq(other_rest);

@@ -1,7 +1,7 @@
-//! Starts work again that has used up its allowance, once it may take longer.
+//! Restarts work that has used up its allowance, once it may take longer.
 //!
-//! Reading changes nothing. So a read that turns out to be long is started again, in a place where no other request
-//! waits for it: see [`Interrupt::poll_allowed`].
+//! Reads change nothing. So a read that turns out to be long is restarted where no other request waits for it: see
+//! [`Interrupt::poll_allowed`].
 //!
 //! [`Interrupt::poll_allowed`]: workgraph_core::Interrupt::poll_allowed
 use std::future::poll_fn;
@@ -9,21 +9,21 @@ use workgraph_core::domain_error::{DomainError, DomainErrorKind};
 use workgraph_core::storage::{GraphStore, GraphStoreError, ReadQuery, ReadView};
 use workgraph_core::{InterruptReason, MaybeInterrupt};
 
-/// The most attempts. Two are enough where the store answers at once; a store that waits may return the work to where
-/// it began.
+/// Maximum number of attempts. Two are enough if the store answers immediately; a store that waits may return the work
+/// to where it started.
 const ATTEMPTS_MAX: usize = 16;
 
-/// Waits until work may start again.
+/// Waits until the work may restart.
 async fn allowed(interrupt: &MaybeInterrupt) {
     if let Some(interrupt) = interrupt {
         poll_fn(|_| interrupt.poll_allowed()).await;
     }
 }
 
-/// Calculates a value, and again with a larger allowance if that is used up.
+/// Computes a value, and again with a larger allowance if the first one is used up.
 ///
 /// # Errors
-/// Fails as the work does; [`InterruptReason::Deadline`] if no allowance is enough.
+/// Fails as the work does; with [`InterruptReason::Deadline`] if no allowance is enough.
 pub(crate) async fn compute<T>(
     interrupt: &MaybeInterrupt,
     mut work: impl FnMut() -> Result<T, DomainError>,
@@ -41,10 +41,10 @@ pub(crate) async fn compute<T>(
     Err(InterruptReason::Deadline.into())
 }
 
-/// Queries the store, and again with a larger allowance if that is used up.
+/// Queries the store, and again with a larger allowance if the first one is used up.
 ///
 /// # Errors
-/// Fails as the store does; [`InterruptReason::Deadline`] if no allowance is enough.
+/// Fails as the store does; with [`InterruptReason::Deadline`] if no allowance is enough.
 pub(crate) async fn query_store<T, F>(
     interrupt: &MaybeInterrupt,
     mut trip: impl FnMut() -> F,
@@ -63,7 +63,7 @@ where
     Err(InterruptReason::Deadline.into())
 }
 
-/// Loads under the interrupt of the read query.
+/// Loads with the interrupt of the read query.
 ///
 /// # Errors
 /// Fails as the store does.

@@ -1,4 +1,4 @@
-//! The read of a request: one trip to the store, for a user who still belongs somewhere.
+//! The read of a request: one trip to the store, for a user with at least one workspace.
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::state::Api;
@@ -11,12 +11,12 @@ use workgraph_wire::messages;
 /// Reads everything that a request needs.
 ///
 /// # Errors
-/// Fails when the store fails, when the user belongs to no workspace any more, and when a workspace has disabled the
+/// Fails when the store fails, when the user no longer belongs to any workspace, and when a workspace has disabled the
 /// app of the token.
 pub(crate) async fn load(api: &Api, want: &ReadQuery) -> Result<ReadView, ApiError> {
     let view = allowance_retry::load(&*api.graph, want).await?;
     if view.viewer.memberships.is_empty() && view.viewer.service_workspace.is_none() {
-        // A user who was removed from every workspace has no use for a token.
+        // The token of a user who was removed from every workspace is useless.
         let (reason, text) = if view.viewer.excluded_workspaces.is_empty() {
             (AuthRefusal::NoWorkspace, messages::NOT_AUTHORIZED)
         } else {
@@ -41,7 +41,7 @@ pub(crate) async fn load(api: &Api, want: &ReadQuery) -> Result<ReadView, ApiErr
     Ok(view)
 }
 
-/// Returns a read query of the server itself, with a gid that belongs to no user. Nothing that it reads is shown.
+/// Returns a read query of the server itself, with a gid that belongs to no user. Its results are not shown to anyone.
 pub(crate) fn system_query() -> ReadQuery {
     const NOBODY: Gid = match Gid::new(1) {
         Some(gid) => gid,

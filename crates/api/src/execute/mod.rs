@@ -53,7 +53,7 @@ pub(crate) async fn execute(
         Handler::Lookup(steps) => {
             let steps = steps.prepare(&InputReader::new(&call.raw))?;
             let mut want = steps.needs(call)?;
-            // The record is the node that is chosen from those that were read.
+            // The record is chosen among the nodes that were read.
             let all: Vec<usize> = (0..want.node_refs.len()).collect();
             want.plans
                 .extend(all.into_iter().map(|at| (at, Arc::clone(&asked.plan))));
@@ -64,7 +64,7 @@ pub(crate) async fn execute(
             }
             record_response(api, &view, gid, &asked, None).await
         }
-        // Each branch is boxed, so that the usual one does not need the memory of all.
+        // Each branch is boxed, so that the usual one does not need the memory of all branches.
         Handler::ComputedPage(list_of) => {
             let listed = list_of.describe(call)?;
             Box::pin(list(api, call, path, listed, &asked)).await
@@ -86,7 +86,7 @@ pub(crate) async fn execute(
             Box::pin(commit(api, call, &Deletion { target, least })).await?;
             Ok(CostedResponse::new(200, envelope::empty_envelope(), 1))
         }
-        // A batch dispatches its actions instead.
+        // Batches are not executed: they dispatch their actions.
         Handler::Batch => Err(ApiError::NoRoute),
         Handler::Webhooks(action) => {
             Box::pin(webhooks::service::execute_webhook_action(
@@ -150,12 +150,12 @@ fn list_request(
         page: PageQuery::of(from, open, 0),
         computed: false,
         anchor: input.name,
-        // A node of the path is checked by itself.
+        // A node in the path is checked separately.
         anchor_types: &[],
     })
 }
 
-/// Adds the filters that a row of the table names, from the query.
+/// Adds the filters in a row of the table, from the query.
 fn filters(call: &RequestContext<'_>, page: &mut PageQuery) -> Result<(), DomainError> {
     for filter in call.operation.row_filters {
         let filter = InputReader::new(&call.raw).optional(filter)?;
@@ -193,7 +193,7 @@ async fn list(
             call.require_plan(&view, node)?;
         }
     }
-    // This is about the size of a field with its name.
+    // This is approximately the size of a field with its name.
     let room = 64 + view.rows.gids.len() * (128 + 48 * asked.plan.steps.len());
     let (json, tally) = write_records(api, &view, &view.rows.gids, asked, room).await?;
     let body = page_position::finish_page(
@@ -251,7 +251,7 @@ async fn execute_search(
     ))
 }
 
-/// Checks that the anchor of a list exists and may be seen.
+/// Checks that the anchor of a list exists and is visible.
 fn require_anchor(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -259,7 +259,7 @@ fn require_anchor(
     name: &str,
     types: &[Type],
 ) -> Result<(), DomainError> {
-    // The other paths of an operation may have a parameter that its own path has not.
+    // Other paths of the same operation may have a parameter that its own path lacks.
     let first = call.raw.parameters.first();
     let of_alias = || first.and_then(|(name, _)| path::declaration(name));
     if let Some(input) = call.operation.path_input().or_else(of_alias) {

@@ -1,4 +1,4 @@
-//! Page tokens: the position of a walk, the request that it is bound to, and its end.
+//! Page tokens: the position of a walk, the request that it is bound to, and the end of the walk.
 use crate::error::ApiError;
 use crate::state::Api;
 use workgraph_core::domain_error::DomainError;
@@ -7,7 +7,7 @@ use workgraph_operations::ApiSettings;
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{Cursor, CursorError, NextPage, envelope, listing_digest, messages};
 
-/// The values that a page token is bound to, and the page that the client asked for.
+/// The values that a page token is bound to, and the page that the client requested.
 pub(crate) struct PageBinding {
     limit: Option<u16>,
     listing: [u8; 16],
@@ -54,7 +54,7 @@ impl PageBinding {
             path.as_bytes(),
         ];
         for (name, value) in &filters {
-            // The meaning of `now` changes during a walk; the walk keeps its own start.
+            // The meaning of `now` changes during a walk; the walk keeps its start time.
             parts.push(name.as_bytes());
             parts.push(value.as_bytes());
         }
@@ -65,17 +65,17 @@ impl PageBinding {
         })
     }
 
-    /// Returns the digest that a token of this walk is bound to.
+    /// Returns the digest to which the tokens of this walk are bound.
     pub(crate) const fn listing(&self) -> [u8; 16] {
         self.listing
     }
 
-    /// Returns the page size that the client asked for.
+    /// Returns the page size that the client requested.
     pub(crate) const fn limit(&self) -> Option<u16> {
         self.limit
     }
 
-    /// Opens the page token that the client sent, if there is one.
+    /// Opens the page token that the client sent, if any.
     pub(crate) fn open_page_token(
         &self,
         api: &Api,
@@ -112,12 +112,12 @@ impl PageBinding {
 }
 
 impl PagePosition {
-    /// Returns the number after which a list in the order of numbers goes on.
+    /// Returns the number after which a numbered list continues.
     pub(crate) fn last(&self) -> Option<i64> {
         self.after.as_ref().and_then(|a| a.first()).copied()
     }
 
-    /// Returns the number after which a list of webhooks goes on, and the most webhooks of the page.
+    /// Returns the number after which a list of webhooks continues, and the maximum number of webhooks on the page.
     pub(crate) fn keyset(&self, settings: &ApiSettings) -> (u64, usize) {
         let after = self.last().and_then(|a| u64::try_from(a).ok());
         let most = match settings.unpaginated_max {
@@ -128,8 +128,8 @@ impl PagePosition {
         (after.unwrap_or(0), most)
     }
 
-    /// Sets the bounds of a page. `computed` walks end after the walk cap; `silent` lists are cut
-    /// without an error when they are not paginated.
+    /// Sets the bounds of a page. `computed` walks end at the walk cap; `silent` lists are cut off without an error if they
+    /// are not paginated.
     pub(crate) fn bound(
         &self,
         page: &mut PageQuery,
@@ -195,7 +195,7 @@ pub(crate) fn finish_page(
     write_next_page(api, call, bounds, &cursor, Some(limit), json)
 }
 
-/// Returns the body of a page that another one follows.
+/// Returns the body of a page that is followed by another one.
 pub(crate) fn write_next_page(
     api: &Api,
     call: &RequestContext<'_>,

@@ -1,4 +1,4 @@
-//! Responses with records: written within the budget of the request, with their cost.
+//! Responses with records, written within the budget of the request, with their cost.
 use crate::budget;
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
@@ -32,8 +32,8 @@ impl CostedResponse {
         }
     }
 
-    /// Indents the response, if the client asked for that. If it would become too large, it is an error after a read,
-    /// and stays as it is after a write.
+    /// Indents the response, if the client asked for it. If that makes the response too large, a read fails, and the response
+    /// to a write stays as it is.
     pub(crate) fn pretty_printed(
         mut self,
         call: &RequestContext<'_>,
@@ -56,7 +56,7 @@ impl CostedResponse {
     }
 }
 
-/// Shows a node as it is after a commit, or later; `None` if the caller does not see it.
+/// Shows a node as of a commit, or later; `None` if the caller cannot see it.
 pub(crate) async fn load_and_respond(
     api: &Api,
     call: &RequestContext<'_>,
@@ -70,8 +70,8 @@ pub(crate) async fn load_and_respond(
     respond_from(api, (gid, want), asked, None).await
 }
 
-/// Shows gid and type of a node that was changed, even if the budget or the time of the request is spent; `None` if the
-/// caller does not see it.
+/// Shows gid and type of a changed node, even if the budget or the time of the request is spent; `None` if the caller
+/// cannot see it.
 pub(crate) async fn respond_with_stub(
     api: &Api,
     call: &RequestContext<'_>,
@@ -120,7 +120,7 @@ pub(crate) async fn record_response(
 ) -> Result<CostedResponse, ApiError> {
     let addresses = api.download_urls(&view.viewer, asked.base_url);
     let project = || {
-        // Other actions of the batch may have used a part of the budget since.
+        // Other actions of the batch may have used part of the budget since.
         let room = room.unwrap_or_else(|| asked.budget.remaining());
         let mut projector = Projector::appending(open_envelope(2048), view, asked.base_url, room);
         if asked.with_download_urls {
@@ -139,7 +139,7 @@ pub(crate) async fn record_response(
     ))
 }
 
-/// Writes the start of a response with a list of records, which take `room` bytes most likely.
+/// Writes the start of a response with a list of records, which will probably take `room` bytes.
 ///
 /// # Errors
 /// Fails when the records exceed the rest of the budget, or the work is stopped.
@@ -172,8 +172,8 @@ pub(crate) fn open_envelope(room: usize) -> Vec<u8> {
     out
 }
 
-/// Returns the cost of a response: its objects, the links followed for them, and fields asked for by name, but no less than
-/// for the steps of its load.
+/// Returns the cost of a response: its objects, the links followed for them, and the fields requested by name, but at
+/// least the cost of the steps of its load.
 pub(crate) fn response_cost(tally: ProjectionCounts, named: u32) -> u32 {
     let work = CostInputs {
         objects: tally.objects,

@@ -16,21 +16,21 @@ pub(crate) struct ResponsePlan<'b> {
     pub(crate) ty: Type,
     pub(crate) plan: Arc<Plan>,
     pub(crate) named_fields: u32,
-    /// True if the response may contain download URLs. Those of exports are for tokens with full permissions, as making
-    /// exports is; those of attachments for whoever may read attachments.
+    /// True if the response may contain download URLs. URLs of exports require full permissions, as creating
+    /// exports does; URLs of attachments require permission to read attachments.
     pub(crate) with_download_urls: bool,
-    /// Bytes that the response may still have.
+    /// Bytes that the response may still take.
     pub(crate) budget: &'b ResponseBudget,
-    /// The address of the API that links begin with.
+    /// The address of the API, with which links begin.
     pub(crate) base_url: &'b str,
 }
 
 impl<'b> ResponsePlan<'b> {
-    /// Returns the plan for a change whose response would be too large, or takes too long. The change was made, so its
-    /// response is no error.
+    /// Returns the plan for a change whose full response would be too large or take too long. The change was made, so the
+    /// response is not an error.
     ///
     /// # Errors
-    /// Never fails for the fields that a stub has.
+    /// Never fails for the fields of a stub.
     pub(crate) fn stub(&self) -> Result<ResponsePlan<'b>, DomainError> {
         let fields = FieldPaths::parse("resource_type")?;
         Ok(ResponsePlan {
@@ -44,7 +44,7 @@ impl<'b> ResponsePlan<'b> {
     }
 }
 
-/// Returns the plan of the response, if the token may have it.
+/// Returns the plan of the response, if the scopes of the token allow it.
 pub(crate) fn response_plan<'b>(
     call: &'b RequestContext<'_>,
     budget: &'b ResponseBudget,
@@ -52,7 +52,7 @@ pub(crate) fn response_plan<'b>(
     response_plan_for(call, budget, call.operation.named_fields_type())
 }
 
-/// Returns the plan of a response with records of a type, if the token may have it.
+/// Returns the plan of a response with records of a type, if the scopes of the token allow it.
 pub(crate) fn response_plan_for<'b>(
     call: &'b RequestContext<'_>,
     budget: &'b ResponseBudget,

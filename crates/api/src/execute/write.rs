@@ -1,4 +1,4 @@
-//! Writes: decide, commit, decide again after a conflict, and respond with the changed record.
+//! Writes: decide, commit, retry after a conflict, and respond with the changed record.
 use crate::error::ApiError;
 use crate::execute::load_view::load;
 use crate::execute::record_response::{CostedResponse, load_and_respond, respond_with_stub};
@@ -17,10 +17,10 @@ use workgraph_operations::operation::{Decision, ResponseKind};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::envelope;
 
-/// Attempts to decide a write again after conflicts, before it is an error of the server.
+/// Attempts to decide a write after conflicts, before it fails with a server error.
 const ATTEMPTS: usize = 64;
 
-/// The deletion of a node of the path.
+/// The deletion of a node in the path.
 pub(super) struct Deletion {
     pub(super) target: Named<NodeRef>,
     pub(super) least: Level,
@@ -46,7 +46,7 @@ pub(crate) struct CommittedWrite {
     pub(super) seq: Option<Seq>,
 }
 
-/// Decides and commits, again after each conflict.
+/// Decides and commits, retrying after each conflict.
 pub(crate) async fn commit(
     api: &Api,
     call: &RequestContext<'_>,
@@ -55,7 +55,7 @@ pub(crate) async fn commit(
     for attempt in 0..ATTEMPTS {
         let mut want = write.needs(call)?;
         if attempt > 0 {
-            // What the last attempt was decided on is outdated.
+            // The state that the last attempt was decided on is outdated.
             want.min_seq = None;
         }
         let view = load(api, &want).await?;
@@ -71,7 +71,7 @@ pub(crate) async fn commit(
         if has_audit_rows(&changes) {
             changes.actor_context = Some(Box::new(call.actor_context()));
         }
-        // The changes start a job if they put it into the queue.
+        // The changes start a job if they add it to the queue.
         let starts = changes.edge_writes.iter().any(|l| l.rel == rel::QUEUE);
         match api.graph.commit(changes).await {
             Ok(receipt) => {
@@ -88,7 +88,7 @@ pub(crate) async fn commit(
                 });
             }
             Err(GraphStoreError::Conflict) => {}
-            // Another request may have taken the alias a moment ago: its node is found when deciding again.
+            // Another request may just have taken the alias: the next attempt finds its node.
             Err(GraphStoreError::AliasTaken(_)) if attempt == 0 => {}
             Err(GraphStoreError::AliasTaken(name)) => {
                 let (kind, value) = name.split_once(':').unwrap_or(("name", &name));
@@ -128,7 +128,7 @@ pub(crate) async fn write_response(
         None => shown?,
     };
     let Some(mut answered) = shown else {
-        // The write removed the caller's own access; there is nothing left to show.
+        // The write removed the caller's own access, so the record can't be shown.
         return Ok(CostedResponse::new(200, envelope::empty_envelope(), 1));
     };
     answered.reply.headers.extend(change_header(call));
@@ -140,11 +140,11 @@ pub(crate) async fn write_response(
     Ok(answered)
 }
 
-/// Returns the header that names the changes of the contract that affect the inputs of a write.
+/// Returns the header that names the contract changes that affect the inputs of a write.
 fn change_header(call: &RequestContext<'_>) -> Option<(&'static str, String)> {
     let mut changes_header: Vec<String> = Vec::new();
     for def in resource(call.operation.record()?).fields {
-        // Few fields are deprecated; only these are looked for in the body.
+        // Few fields are deprecated, so only these are looked up in the body.
         let Some(change) = def.deprecated else {
             continue;
         };

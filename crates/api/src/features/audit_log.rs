@@ -1,7 +1,7 @@
-//! The audit log as a list without an end.
+//! The audit log as an endless list.
 //!
-//! A walk goes from row to row of the log. A walk that had rows always has a next page: an empty page means that there
-//! are no new rows yet, and its token goes on from there.
+//! A walk reads the log row by row. A page with rows always has a next page: an empty page means that there are no new
+//! rows yet, and its token continues from there.
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::execute::load_view::load;
@@ -19,7 +19,7 @@ use workgraph_operations::operation::steps::Described;
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{Cursor, NextPage, envelope};
 
-/// Rows of a page without `limit`.
+/// Rows per page if there is no `limit`.
 const PAGE: usize = 1_000;
 
 /// Responds with a page of the audit log.

@@ -1,8 +1,8 @@
 //! The events API: the changes since the last call, from the journal.
 //!
-//! A sync token is a position in the journal: a commit, and the number of its change records that were sent. It is
-//! sealed like a page token and bound to user, app and object, so the same token always gives the same events, and more
-//! once there are more.
+//! A sync token is a position in the journal: a commit, and how many of its change records were sent. It is sealed like a
+//! page token and bound to user, app and object, so the same token always gives the same events, and later also the
+//! newer ones.
 use crate::background_error::BackgroundError;
 use crate::error::ApiError;
 use crate::execute::load_view::load;
@@ -31,18 +31,18 @@ use workgraph_operations::operation::steps::Described;
 use workgraph_operations::request_context::{RequestContext, require_level};
 use workgraph_wire::{Cursor, envelope, listing_digest};
 
-/// The most events of one call, for an object and for a workspace.
+/// Maximum number of events per call, for an object and for a workspace.
 const RESOURCE_EVENTS_MAX: usize = 100;
 const WORKSPACE_EVENTS_MAX: usize = 1_000;
-/// The most commits that one call reads, which takes some 20 ms. Later commits are left for the next call.
+/// Maximum number of commits that one call reads, which takes about 20 ms. Later commits are left for the next call.
 const COMMITS_SCANNED_MAX: usize = 50_000;
 
-/// Commits that are dropped from the journal at once. The number is small, so that other writes do not wait long.
+/// Number of commits dropped from the journal at once, kept small so that other writes do not wait long.
 const PRUNE_BATCH: usize = 1_000;
 
 impl Api {
-    /// Drops journal entries that are older than the retention of the journal. Commits after `upto` stay, because
-    /// webhooks still need them. Returns the number of commits that were dropped.
+    /// Drops journal entries older than the journal's retention. Commits after `upto` stay, because webhooks still need
+    /// them. Returns the number of dropped commits.
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log.
@@ -66,7 +66,7 @@ impl Api {
 pub(crate) struct EventPosition {
     /// The last commit that was sent completely.
     pub(crate) seq: u64,
-    /// The number of change records of the next commit that were sent.
+    /// The number of change records of the next commit that were already sent.
     pub(crate) changes_seen: u32,
 }
 
@@ -78,12 +78,12 @@ pub(crate) struct PositionedEvent<'e> {
     pub(crate) summary: RenderedEvent,
     /// The index of the change record in its commit.
     pub(crate) index: usize,
-    /// The position right behind the event.
+    /// The position right after the event.
     pub(crate) next_position: EventPosition,
 }
 
 impl PositionedEvent<'_> {
-    /// Returns the containers of a story; nothing for all other types.
+    /// Returns the containers of a story; nothing for other types.
     fn holders(&self) -> impl Iterator<Item = Gid> {
         let about = self.event.context_of(self.change.gid);
         let about = about.filter(|_| self.change.ty == Type::Story);
@@ -91,7 +91,7 @@ impl PositionedEvent<'_> {
     }
 }
 
-/// Returns the events that commits have for a node after a position, in order.
+/// Returns the events for a node in the commits after a position, in order.
 pub(crate) fn events_after<'e>(
     events: impl IntoIterator<Item = &'e JournalEntry>,
     at: Gid,
@@ -130,7 +130,7 @@ pub(crate) fn events_after<'e>(
     })
 }
 
-/// Responds with the events since the position of the token.
+/// Responds with the events after the position in the token.
 pub(crate) async fn list_events(
     api: &Api,
     call: &RequestContext<'_>,
@@ -169,7 +169,7 @@ pub(crate) async fn list_events(
     })
     .await?;
     if after.seq < fed.pruned || after.seq > fed.last {
-        // The commits after it are gone, or the token is from an earlier life of this store.
+        // The commits after it are gone, or the token is from before the store was replaced.
         return Err(ApiError::Resync(encode_sync_token(
             api,
             call,
@@ -189,7 +189,7 @@ pub(crate) async fn list_events(
         let more = rest || fed.upto < fed.last;
         let next = encode_sync_token(api, call, listing, then)?;
         match events_response(api, call, asked, (at, &fed), &some, (&next, more)).await {
-            // A client without `opt_fields` cannot ask for fewer fields, so each page has fewer events.
+            // Without `opt_fields` the client cannot ask for fewer fields, so each page has fewer events.
             Err(failure)
                 if failure.is_too_large() && call.options.fields.is_none() && some.len() > 1 =>
             {
@@ -223,7 +223,7 @@ fn open(call: &RequestContext<'_>, view: &ReadView, input: &ListEvents) -> Resul
     Ok(node.gid)
 }
 
-/// Returns the digest that a sync token is bound to.
+/// Returns the digest to which a sync token is bound.
 fn token_binding(grant: &Grant, at: Gid) -> [u8; 16] {
     let [user, app, service, at] = [
         grant.user,
@@ -235,7 +235,7 @@ fn token_binding(grant: &Grant, at: Gid) -> [u8; 16] {
     listing_digest(&[b"events", &user, &app, &service, &at])
 }
 
-/// Returns the position in the token that the client sent, if that is still valid.
+/// Returns the position in the client's token, if it is still valid.
 fn open_sync_token(
     api: &Api,
     input: &ListEvents,
@@ -268,7 +268,7 @@ fn encode_sync_token(
     Ok(cursor.seal(&api.keys, nonce))
 }
 
-/// Writes events, with the objects that they name as the caller may see them now.
+/// Writes events, with the objects in them as the caller may see them now.
 async fn events_response(
     api: &Api,
     call: &RequestContext<'_>,
@@ -281,22 +281,22 @@ async fn events_response(
     let room = 64 + records.gids.len() * 512;
     let (json, tally) =
         record_response::write_records(api, &records.view, &records.gids, asked, room).await?;
-    // Reading the journal is work, too.
+    // Reading the journal costs something, too.
     let looked = u32::try_from(fed.events.len() / 10).unwrap_or(u32::MAX);
     let cost = record_response::response_cost(tally, asked.named_fields).saturating_add(looked);
     let body = envelope::close_events(json, next, more);
     Ok(CostedResponse::new(200, body, cost))
 }
 
-/// Events as records, with all that a plan reads to show them.
+/// Events as records, with everything that a plan reads to show them.
 pub(crate) struct EventRecords {
     pub(crate) view: ReadView,
     pub(crate) gids: Vec<Gid>,
 }
 
 impl EventRecords {
-    /// Reads the objects that the events name. Events about objects that the viewer may no longer see are left out,
-    /// unless they say that the object was removed from here. Of deleted objects, gid and type remain.
+    /// Reads the objects of the events. Events about objects that the viewer may no longer see are left out,
+    /// unless they report that the object was removed from here. For deleted objects, gid and type remain.
     pub(crate) async fn load(
         api: &Api,
         mut want: ReadQuery,
@@ -306,7 +306,7 @@ impl EventRecords {
     ) -> Result<Self, ApiError> {
         let mut gids = Vec::with_capacity(some.len());
         for (i, positioned) in some.iter().enumerate() {
-            // This gid is above all that exist, because these nodes are stored nowhere.
+            // This gid is above all existing ones, because these nodes are not stored.
             let gid = Gid::new(GID_END - 1 - i as u64).unwrap_or(at);
             let record = positioned
                 .event
@@ -316,7 +316,7 @@ impl EventRecords {
             gids.push(gid);
         }
         let mut subjects: HashSet<Gid> = some.iter().map(|t| t.change.gid).collect();
-        // A deleted task takes its stories with it; they are not trashed themselves.
+        // Deleting a task also deletes its stories; they have no entries of their own in the trash.
         subjects.extend(some.iter().flat_map(PositionedEvent::holders));
         want.node_refs
             .extend(subjects.into_iter().map(NodeRef::Gid));

@@ -1,4 +1,4 @@
-//! Invitations, from the side of the invited person.
+//! Invitations from the view of the invited person.
 use crate::background_error::BackgroundError;
 use crate::state::Api;
 use workgraph_core::Gid;
@@ -13,12 +13,12 @@ use workgraph_core::rules::invitation_rules::{
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, ViewerKey};
 
-/// The most invitations that are listed for one person.
+/// Maximum number of invitations listed for one person.
 const LISTED: usize = 100;
-/// Attempts to decide again after a conflict.
+/// Attempts to decide after a conflict.
 const ATTEMPTS: usize = 16;
 
-/// An invitation without an answer.
+/// An unanswered invitation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingInvitation {
     /// The invited user, the person and the workspace of the invitation.
@@ -28,7 +28,7 @@ pub struct PendingInvitation {
 }
 
 impl Api {
-    /// Returns the invitations of a person that have no answer yet.
+    /// Returns the unanswered invitations of a person.
     ///
     /// # Errors
     /// Fails when a store fails; the text is for the log.
@@ -50,12 +50,12 @@ impl Api {
         Ok(waiting)
     }
 
-    /// Answers an invitation of a person; `invited` is the user who stands for them. Returns true if there was such an
-    /// invitation. When this returns, the data of that user belongs to the person if they accept, and to no user if
-    /// they decline.
+    /// Answers an invitation of a person; `invited` is the placeholder user for them. Returns true if there was such an
+    /// invitation. On return, the data of that user belongs to the person if they accepted, and to no user if
+    /// they declined.
     ///
     /// # Errors
-    /// Fails when a store fails; the text is for the log. An answer that was given by then can be completed with
+    /// Fails when a store fails; the text is for the log. An answer that was already stored can be completed with
     /// [`Api::finish_invitations`].
     pub async fn answer_invitation(
         &self,
@@ -67,7 +67,7 @@ impl Api {
         let Some(it) = all.into_iter().find(|it| it.invited == invited) else {
             return Ok(false);
         };
-        // A person who declines stays unknown to the workspace.
+        // The workspace does not learn who declined.
         let unnamed = ActorContext::internal(AuditActor::User(invited));
         let (actor, acting) = match accepted {
             true => (person, acting),
@@ -96,8 +96,8 @@ impl Api {
         Err(BackgroundError::Conflicts(answer, ATTEMPTS))
     }
 
-    /// Completes answers to invitations that were interrupted: moves the rest of the accepted ones to the person, and
-    /// removes the rest of the declined ones.
+    /// Completes interrupted answers to invitations: moves the remaining data of accepted ones to the person, and
+    /// removes the remaining data of declined ones.
     ///
     /// # Errors
     /// Fails when a store fails; the text is for the log.
@@ -111,7 +111,7 @@ impl Api {
         Ok(())
     }
 
-    /// Moves the data of the invited user to its heir; without an heir it is removed.
+    /// Moves the data of the invited user to its heir, or removes it if there is none.
     async fn finish(&self, it: &Invitation, heir: Option<Gid>) -> Result<(), BackgroundError> {
         let actor = heir.unwrap_or(it.invited);
         let mut conflicts = 0;
@@ -158,7 +158,7 @@ impl Api {
             false
         };
         while self.moved(actor, &mut conflicts, last).await? {
-            // Another request may have reached the end before this one.
+            // Another request may have finished first.
             let view = self.read(&reply_needs(it)).await?;
             if view.resolve(&NodeRef::Gid(it.invited)) != Some(it.invited) {
                 break;

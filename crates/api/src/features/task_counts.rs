@@ -10,7 +10,7 @@ use workgraph_core::{Gid, tasks_of_container};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{envelope, messages};
 
-/// The names of the counts; all are sent only when named.
+/// The names of the counts; each is only sent when requested by name.
 const NAMES: [&str; 6] = [
     "num_tasks",
     "num_incomplete_tasks",
@@ -20,12 +20,12 @@ const NAMES: [&str; 6] = [
     "num_completed_milestones",
 ];
 
-/// Tasks that are read in one snapshot.
+/// Number of tasks read in one snapshot.
 const ROWS: usize = 1_000;
 
-/// Responds with the counts that the caller asked for, by a walk over the project's tasks with a thousand in each
-/// snapshot. Tasks that are created during the walk are left out; a task that changes before the walk reaches it counts
-/// with its new state. The walk ends at the same number of rows as that of a list, with the same 400.
+/// Responds with the requested counts, by walking over the project's tasks, a thousand per snapshot. Tasks created during
+/// the walk are left out; a task that changes before the walk reaches it counts with its new state. The walk ends after
+/// the same number of rows as a list's walk, with the same 400.
 pub(crate) async fn task_counts_response(
     api: &Api,
     call: &RequestContext<'_>,
@@ -40,7 +40,7 @@ pub(crate) async fn task_counts_response(
     let (mut counts, mut looked) = ([0u64; 6], 0);
     if NAMES.iter().any(|n| asked.contains(n)) {
         let (mut after, mut upto) = (None, None);
-        // Fewer, where a thousand tasks are so large that they are more than may be read at once.
+        // Fewer, if a thousand tasks are too large to be read at once.
         let mut rows = ROWS;
         loop {
             let mut want = call.read_query();
@@ -50,7 +50,7 @@ pub(crate) async fn task_counts_response(
             page.after = after.take();
             (page.max_seq, page.rows_seen, page.row_cap) =
                 (upto, looked, call.settings.traversal_rows_max());
-            // Every task passes this filter; it makes the store read the bodies with the rows.
+            // Every task passes this filter; it makes the store read the bodies along with the rows.
             page.filters.push(workgraph_core::storage::RowFilter::Is(
                 workgraph_core::Type::Task,
             ));
@@ -99,7 +99,7 @@ pub(crate) async fn task_counts_response(
     out.push('}');
     let named = NAMES.iter().filter(|name| asked.contains(name)).count();
     let named = u32::try_from(named).unwrap_or(u32::MAX);
-    // The walk costs something, even if there are few counts.
+    // The walk has a cost, even if there are few counts.
     let cost = (1 + looked / 10).saturating_add(named.saturating_mul(10));
     Ok(CostedResponse::new(
         200,

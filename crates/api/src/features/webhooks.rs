@@ -1,4 +1,4 @@
-//! Webhooks: their operations and records, the scheduler of attempts, and the deliveries from the journal to the
+//! Webhooks: their operations and records, the delivery scheduler, and the deliveries from the journal to the
 //! targets.
 pub(crate) mod delivery;
 pub(crate) mod delivery_batch;

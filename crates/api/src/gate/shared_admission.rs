@@ -1,4 +1,4 @@
-//! Admission by limits that several processes share: asked for while the token is looked up, where both take a while.
+//! Admission by limits shared between processes: they are queried during the token look-up, since both take time.
 use crate::cache::token_cache::ConnectionTokenCache;
 use crate::error::ApiError;
 use crate::gate::{AdmissionState, Authentication, AuthorizedOperation, RefusedToken, authorize};
@@ -12,7 +12,7 @@ use workgraph_auth::{bearer, token_digest};
 use workgraph_limits::{Permit, SharedLimiter};
 use workgraph_operations::operation::NumberedOperation;
 
-/// Answer of the limiter that was asked before the token was found: the properties it was asked with, and the permit or
+/// Answer of a limiter that was asked before the token was found: the properties in the question, and the permit or
 /// the refusal.
 pub(crate) struct EarlyAnswer {
     token: LimitedToken,
@@ -20,23 +20,23 @@ pub(crate) struct EarlyAnswer {
 }
 
 impl Api {
-    /// Sets the limiter that several processes share. Only the first one set is used.
+    /// Sets the limiter shared by several processes. Only the first one is used.
     pub fn set_shared_limiter(&self, shared: Arc<dyn SharedLimiter>) {
         // The server sets it once, before the first request.
         let _ = self.shared_limiter.set(shared);
     }
 
-    /// Returns the limiter that several processes share, if there is one.
+    /// Returns the limiter shared by several processes, if any.
     #[must_use]
     pub fn shared_limiter(&self) -> Option<&Arc<dyn SharedLimiter>> {
         self.shared_limiter.get()
     }
 
-    /// Checks the token of a request. Where tokens take a trip to the store, and this one was valid lately, its limits
-    /// are asked for at the same time.
+    /// Checks the token of a request. If token look-ups take a trip to the store, and this token was valid recently, its limits
+    /// are queried at the same time.
     ///
     /// # Errors
-    /// Fails when there is no valid token, or the store fails. The error has the token if it is known.
+    /// Fails when there is no valid token, or the store fails. The error contains the token if it is known.
     pub(crate) async fn authenticate_beside_limits(
         &self,
         shared: &dyn SharedLimiter,
@@ -73,11 +73,11 @@ impl Api {
         Ok((authenticated?, early))
     }
 
-    /// Admits a request of an operation within the limits that several processes share, and checks the scope of the
-    /// operation. An early answer is used if it was asked for with what the token has now.
+    /// Admits a request of an operation within the limits shared by several processes, and checks the scope of the operation.
+    /// Uses an early answer if the token still has the properties in its question.
     ///
     /// # Errors
-    /// Fails when a limit or the scope refuses the request. One that only the scope refuses has been counted.
+    /// Fails when a limit or the scope refuses the request. A request refused only by the scope has been counted.
     pub(crate) async fn admit_shared_and_authorize<'g>(
         &self,
         authentication: &'g Authentication,
@@ -102,7 +102,7 @@ impl Api {
         authorize((operation, number), authentication)
     }
 
-    /// Puts the limits over all processes into the record of a request.
+    /// Adds the limits over all processes to the record of a request.
     pub(crate) async fn complete_record(
         &self,
         reply: &mut ApiResponse,

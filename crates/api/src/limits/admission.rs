@@ -13,7 +13,7 @@ use workgraph_limits::{
     SlotRequest, TotalShare, WindowCharge,
 };
 
-/// The limits of a token: the key under which it is counted, and its figures.
+/// The limits of a token: the key under which it is counted, and its quotas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EffectiveLimits {
     key: LimitKey,
@@ -23,7 +23,7 @@ pub(crate) struct EffectiveLimits {
     user: u64,
 }
 
-/// Properties of a token that decide about its limits.
+/// Properties of a token that determine its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LimitedToken {
     user: u64,
@@ -82,7 +82,7 @@ impl EffectiveLimits {
         }
     }
 
-    /// Returns the question for the counts of the token.
+    /// Returns a query for the counts of the token.
     fn question(&self) -> TokenCharges<'_> {
         self.charges(RequestWeight::default(), 0)
     }
@@ -111,12 +111,12 @@ impl Api {
         }
     }
 
-    /// Charges the limits of this process with requests: all of them are admitted, or none. `label` is the number of the
-    /// operation, for later reports of the use of a quota.
+    /// Charges requests to the limits of this process: either all of them are admitted, or none. `label` is the number of the
+    /// operation, for later reports on the use of a quota.
     ///
     /// # Errors
-    /// Fails with the refusal of the token's limits, or else with that of the limits of all tokens of its user
-    /// together. The wait is the longer one of both.
+    /// Fails with the refusal of the token's limits, or else with that of the combined limits of its user's tokens.
+    /// The wait is the longer one of both.
     #[inline]
     pub(crate) fn admit(
         &self,
@@ -135,10 +135,10 @@ impl Api {
         admitted.map_err(ApiError::Limited)
     }
 
-    /// Does the same with the limits that several processes share.
+    /// Charges requests in the same way to the limits that several processes share.
     ///
     /// # Errors
-    /// Fails as [`admit`](Self::admit) does. A limiter that does not answer refuses nothing by that.
+    /// Fails as [`admit`](Self::admit) does. If a limiter does not answer, that alone refuses nothing.
     pub(crate) async fn admit_shared(
         &self,
         shared: &dyn SharedLimiter,
@@ -164,7 +164,7 @@ impl Api {
         }
     }
 
-    /// Charges the cost of a reply to the total of all tokens of its user.
+    /// Charges the cost of a reply to the combined total of its user's tokens.
     pub(crate) fn charge_user_total(&self, terms: &EffectiveLimits, cost: u32) {
         if let Some(shares) = self.shares(terms, [0, 0, cost]) {
             self.user_totals
@@ -172,7 +172,7 @@ impl Api {
         }
     }
 
-    /// Returns the share of a request in the totals of its user, in the order of its windows and with the cost at the end;
+    /// Returns the share of a request in its user's totals, in the order of the windows and with the cost last;
     /// `None` if users have no such limit.
     fn shares(&self, terms: &EffectiveLimits, weights: [u32; 3]) -> Option<[TotalShare; 3]> {
         let multiple = self.user_multiple.load(Relaxed);
@@ -196,7 +196,7 @@ impl Api {
                 search,
                 Some(own.search.unwrap_or(limits.search_per_minute)),
             ),
-            // A quota of zero counts as one, as for a token.
+            // A quota of zero counts as one, as it does for a token.
             share(
                 COST,
                 cost.min(limits.cost_ceiling),
@@ -211,25 +211,25 @@ impl Api {
         self.token_limits.all()
     }
 
-    /// Replaces the limits of each token, from the next request on. Earlier counts stay.
+    /// Replaces the limits of each token, from the next request on. Counts are kept.
     pub fn set_token_limits(&self, limits: TokenLimits) {
         self.token_limits.set(limits);
         self.limiter.set_settings(&(&limits).into());
     }
 
-    /// Replaces the multiple of a token's limit that all tokens of its user may use together; `None` for no such limit.
+    /// Sets the combined limit of a user's tokens, as a multiple of one token's limit; `None` for no such limit.
     pub fn set_user_multiple(&self, multiple: Option<u32>) {
         self.user_multiple.store(multiple.unwrap_or(0), Relaxed);
     }
 
-    /// Drops the state of tokens and users that would be treated as new anyway.
+    /// Drops the state of tokens and users that equals that of new ones.
     pub fn sweep_limits(&self) {
         let now = self.clock.now();
         self.limiter.evict_idle(now);
         self.user_totals.sweep(now);
     }
 
-    /// Returns the counts of a token's limits over all processes that share them. It changes nothing.
+    /// Returns the counts of a token's limits over all processes that share them, without changing them.
     pub(crate) async fn shared_limiter_state(&self, terms: &EffectiveLimits) -> LimiterState {
         let Some(shared) = self.shared_limiter.get() else {
             return self.limiter_state(terms);
@@ -238,24 +238,24 @@ impl Api {
         shared.state(question.request(), &self.limiter, now).await
     }
 
-    /// Returns the counts of a token's limits in this process. It changes nothing.
+    /// Returns the counts of a token's limits in this process, without changing them.
     pub(crate) fn limiter_state(&self, terms: &EffectiveLimits) -> LimiterState {
         let question = terms.question();
         self.limiter.state(&question.request(), self.clock.now())
     }
 
-    /// Returns the rest of a token's quotas in this process, as the last request that was counted left it.
+    /// Returns the remaining quotas of a token in this process, as of its last counted request.
     pub(crate) fn remaining_limits(&self, terms: &EffectiveLimits) -> RemainingLimits {
         let question = terms.question();
         (&self.limiter.remaining(&question.request())).into()
     }
 
-    /// Replaces the figures of apps and tokens, from the next request on. The counts stay.
+    /// Replaces the overrides of apps and tokens, from the next request on. Counts are kept.
     pub fn set_limit_overrides(&self, quotas: LimitOverrides) {
         self.limit_overrides.set(quotas);
     }
 
-    /// Replaces the most jobs of one user, for jobs that are started from now on.
+    /// Replaces the maximum number of jobs per user, for jobs started from now on.
     pub fn set_jobs_per_user_max(&self, most: u32) {
         self.jobs_per_user_max.store(most, Relaxed);
     }

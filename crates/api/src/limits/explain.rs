@@ -1,4 +1,4 @@
-//! The limits explained: in headers of each reply to a request that asks for them, and on a page of their own.
+//! The limits explained: in reply headers for requests that ask for them, and on a page of their own.
 //!
 //! Neither is part of the contract, so only clients that ask for them get them. Both read the counts of the limiter, in
 //! memory, and change nothing.
@@ -64,7 +64,7 @@ fn operation(number: u16) -> Option<&'static str> {
 }
 
 impl Api {
-    /// Adds its cost and the rest of the limits to a reply.
+    /// Adds to a reply its cost and the remaining limits.
     pub(crate) async fn with_limit_headers(
         &self,
         reply: ApiResponse,
@@ -78,8 +78,8 @@ impl Api {
             .with(COST_HEADER, cost.to_string())
     }
 
-    /// Responds with the limits of a token: for each its count, the operations that used it lately, and the time when
-    /// it recovers. The request counts against none of them.
+    /// Responds with the limits of a token: for each one its count, the operations that used it recently, and the time when
+    /// it recovers. The request itself does not count.
     pub async fn limits_response(
         &self,
         authorization: &[String],
@@ -97,7 +97,7 @@ impl Api {
         }
     }
 
-    /// Returns the counts of the limits for the token of a grant, in the form that clients get.
+    /// Returns the counts of the limits for the token of a grant, in the format for clients.
     pub async fn limits_json(&self, grant: &Grant) -> Value {
         let terms = self.effective_limits(grant);
         let state = self.shared_limiter_state(&terms).await;

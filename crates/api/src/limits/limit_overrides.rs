@@ -1,27 +1,27 @@
-//! Figures of single apps and tokens that replace those of the settings.
+//! Limits of single apps and tokens that override the settings.
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// Figures of an app or a token that replace those of the settings. Those of an app hold for each of its tokens,
-/// because tokens share nothing.
+/// Limits of an app or a token that override the settings. Those of an app apply to each of its tokens separately,
+/// because tokens share no limits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct LimitOverride {
     /// Requests per minute, instead of the quota of the plan.
     pub standard: Option<u32>,
     /// Searches per minute.
     pub search: Option<u32>,
-    /// Reads at the same time.
+    /// Concurrent reads.
     pub concurrent_reads: Option<u32>,
-    /// Writes at the same time.
+    /// Concurrent writes.
     pub concurrent_writes: Option<u32>,
     /// Credits per minute.
     pub cost: Option<u32>,
 }
 
 impl LimitOverride {
-    /// Returns these figures, with those of `other` where these have none.
+    /// Returns these overrides, completed by those of `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl LimitOverride {
     }
 }
 
-/// The apps and tokens with figures of their own. Those of a token replace those of its app.
+/// The apps and tokens with overrides. Those of a token take precedence over those of its app.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct LimitOverrides {
     /// Overrides by the number of the app.
@@ -43,7 +43,7 @@ pub struct LimitOverrides {
     pub tokens: HashMap<u64, LimitOverride>,
 }
 
-/// The overrides in force. Mostly there are none, which costs a request one atomic load.
+/// The overrides in force. Usually there are none, which costs a request one atomic load.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveLimitOverrides {
     any: AtomicBool,

@@ -1,14 +1,14 @@
-//! Tokens that were valid lately, so that their limits can be asked for while they are looked up again.
+//! Recently valid tokens, whose limits can be queried during the next token look-up.
 use crate::limits::admission::LimitedToken;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use workgraph_limits::LimitKey;
 
-/// Most tokens that are remembered; then all are forgotten.
+/// Maximum number of remembered tokens; when it is reached, all are forgotten.
 const TOKENS_MAX: usize = 16_384;
 
-/// Properties of recent tokens by the key of their limits. They may be outdated: what was asked for with them holds only
-/// if the look-up finds the same.
+/// Properties of recent tokens by the key of their limits. They may be outdated: an answer obtained with them only counts
+/// if the look-up finds the same properties.
 #[derive(Debug, Default)]
 pub(crate) struct RecentTokens(Mutex<HashMap<LimitKey, LimitedToken>>);
 

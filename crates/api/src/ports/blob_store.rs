@@ -1,13 +1,13 @@
-//! The port to the files of attachments.
+//! The port to the attachment files.
 use async_trait::async_trait;
 use bytes::Bytes;
 use thiserror::Error;
 use workgraph_core::Gid;
 
-/// Number of parts that a blob store is listed in.
+/// Number of shards in which the files of a blob store are listed.
 pub const SHARDS: u16 = 256;
 
-/// Returns the part of a blob store that a file is listed in.
+/// Returns the shard in which a file is listed.
 #[must_use]
 pub fn shard_of(file: Gid) -> u8 {
     let [.., last] = file.get().to_be_bytes();
@@ -19,16 +19,16 @@ pub fn shard_of(file: Gid) -> u8 {
 #[error("{0}")]
 pub struct BlobStoreError(pub String);
 
-/// Store of the files of attachments. A file has a gid as its name, is written once, and never changes.
+/// Store of attachment files. A file has a gid as its name, is written once, and never changes.
 #[async_trait]
 pub trait BlobStore: Send + Sync {
-    /// Begins a file.
+    /// Starts a new file.
     ///
     /// # Errors
     /// Fails if the store cannot be written.
     async fn create(&self, file: Gid) -> Result<Box<dyn BlobWriter>, BlobStoreError>;
 
-    /// Opens a file at an offset. Returns it with its whole size in bytes, or `None` if there is no such file.
+    /// Opens a file at an offset. Returns it with its total size in bytes, or `None` if there is no such file.
     ///
     /// # Errors
     /// Fails if the file cannot be read.
@@ -38,28 +38,28 @@ pub trait BlobStore: Send + Sync {
         offset: u64,
     ) -> Result<Option<(Box<dyn BlobReader>, u64)>, BlobStoreError>;
 
-    /// Removes a file, and what was written of it, if there is any.
+    /// Removes a file, even if it is incomplete or missing.
     ///
     /// # Errors
-    /// Fails if the file stays.
+    /// Fails if the file could not be removed.
     async fn remove(&self, file: Gid) -> Result<(), BlobStoreError>;
 
-    /// Returns the files of a part of the store, unfinished ones included.
+    /// Returns the files of a shard, including unfinished ones.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
     async fn list(&self, shard: u8) -> Result<Vec<Gid>, BlobStoreError>;
 
-    /// Returns the bytes that are free on the disk of the files; `None` if they are on no disk of this machine.
+    /// Returns the free bytes on the disk that holds the files; `None` if they are on no disk of this machine.
     ///
     /// # Errors
-    /// Fails if the disk does not tell.
+    /// Fails if the disk does not report its free space.
     async fn free_bytes(&self) -> Result<Option<u64>, BlobStoreError> {
         Ok(None)
     }
 }
 
-/// Writer of one file. A writer that is dropped removes what it wrote.
+/// Writer of one file. Dropping it before the end removes what was written.
 #[async_trait]
 pub trait BlobWriter: Send {
     /// Appends bytes.
@@ -68,10 +68,10 @@ pub trait BlobWriter: Send {
     /// Fails if they cannot be written.
     async fn write(&mut self, bytes: Bytes) -> Result<(), BlobStoreError>;
 
-    /// Ends the file. It can be opened from now on, also after a crash.
+    /// Completes the file. It can be opened from now on, even after a crash.
     ///
     /// # Errors
-    /// Fails if the file cannot be kept.
+    /// Fails if the file cannot be stored.
     async fn finish(self: Box<Self>) -> Result<(), BlobStoreError>;
 }
 

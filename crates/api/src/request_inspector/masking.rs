@@ -1,15 +1,15 @@
-//! Masking: what is shown of a request has no secrets in it.
+//! Masking: removes secrets from recorded requests.
 use serde_json::Value;
 use std::borrow::Cow;
 use workgraph_wire::percent;
 
-/// Text in the place of a secret.
+/// Replacement for a secret.
 const MASK: &str = "***";
-/// Largest body that is read in order to be masked, in bytes.
+/// Maximum size of a body that is parsed for masking, in bytes.
 const READ_MAX: usize = 256 << 10;
-/// Most bytes of a masked body that are kept.
+/// Maximum size of a stored masked body, in bytes.
 const KEPT_MAX: usize = 4 << 10;
-/// Words in the names of secrets.
+/// Words that mark the name of a secret.
 const SECRET_WORDS: [&str; 11] = [
     "secret",
     "token",
@@ -23,24 +23,24 @@ const SECRET_WORDS: [&str; 11] = [
     "apikey",
     "cookie",
 ];
-/// Names of parameters of addresses that are secrets, beside those with such a word.
+/// Names of secret parameters in addresses, in addition to those that contain such a word.
 const SECRET_PARAMETERS: [&str; 5] = ["sig", "view", "key", "code", "policy"];
-/// Most times that a part of an address is decoded in search of a secret.
+/// Maximum number of times that a part of an address is decoded in search of a secret.
 const DECODINGS_MAX: usize = 4;
 
-/// Returns true if a field of this name holds a secret.
+/// Returns true if a field with this name holds a secret.
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Returns true if a parameter of an address holds a secret under this name.
+/// Returns true if a parameter with this name in an address holds a secret.
 fn is_secret_parameter(name: &str) -> bool {
     is_secret_name(name) || SECRET_PARAMETERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Returns a text without tokens and secrets of this server (`wgp_...` and the like), without what follows `Bearer` or
-/// `Basic`, and without passwords and secret parameters of addresses.
+/// Returns a text without the tokens and secrets of this server (`wgp_...` and the like), the text after `Bearer` or
+/// `Basic`, and passwords and secret parameters in addresses.
 pub(super) fn masked_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -58,7 +58,7 @@ pub(super) fn masked_text(text: &str) -> String {
     out
 }
 
-/// Returns the part before a secret and the text after it, if the text begins with one.
+/// Returns the part before a secret and the text after it, if the text starts with a secret.
 fn secret_at(text: &str, before: Option<char>) -> Option<(&str, &str)> {
     let in_word = before.is_some_and(char::is_alphanumeric);
     let split = |kept: usize, secret: usize| Some((text.get(..kept)?, text.get(kept + secret..)?));
@@ -118,7 +118,7 @@ fn masked_part(part: &str) -> Cow<'_, str> {
             Ok(plain) if masked_text(&plain) != plain => return Cow::Borrowed(MASK),
             Ok(plain) if plain == text => return Cow::Borrowed(part),
             Ok(plain) => text = plain,
-            // A text that was decoded before may hold a lone `%`.
+            // A text that was already decoded may contain a single `%`.
             Err(_) if text != part => return Cow::Borrowed(part),
             Err(_) => return Cow::Borrowed(MASK),
         }
@@ -126,8 +126,8 @@ fn masked_part(part: &str) -> Cow<'_, str> {
     Cow::Borrowed(MASK)
 }
 
-/// Returns true if the name of a parameter of an address, which may be percent-encoded several times, is that of a secret,
-/// or can't be read.
+/// Returns true if the parameter name in an address, which may be percent-encoded several times, names a secret or can't
+/// be decoded.
 fn has_secret_name(name: &str) -> bool {
     let mut text = name.to_owned();
     for _ in 0..DECODINGS_MAX {
@@ -149,7 +149,7 @@ pub(super) fn masked_path(path: &str) -> String {
     parts.join("/")
 }
 
-/// Returns a query or form without the values that are secrets.
+/// Returns a query or form without secret values.
 pub(super) fn masked_query(query: &str) -> String {
     let masked = |pair: &str| {
         let Some((name, value)) = pair.split_once('=') else {
@@ -164,7 +164,7 @@ pub(super) fn masked_query(query: &str) -> String {
     parts.join("&")
 }
 
-/// Returns a body without secrets, cut to a bound. A body that is neither JSON nor a form is only counted.
+/// Returns a body without secrets, cut off at a maximum size. For a body that is neither JSON nor a form, returns its size.
 pub(super) fn masked_body(body: &[u8], content_type: Option<&str>) -> String {
     if body.is_empty() {
         return String::new();
@@ -184,7 +184,7 @@ pub(super) fn masked_body(body: &[u8], content_type: Option<&str>) -> String {
     }
 }
 
-/// Cuts a text to this many bytes, with a sign that it was longer.
+/// Cuts a text off at this many bytes, and marks it as cut.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -193,7 +193,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 
-/// Masks the secrets in a value, names of fields included.
+/// Masks the secrets in a value, including field names.
 fn mask_value(value: &mut Value) {
     match value {
         Value::String(text) => *text = masked_text(text),

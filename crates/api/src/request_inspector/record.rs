@@ -6,15 +6,15 @@ use serde_json::Value;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{Grant, TokenKind, TokenRecord};
 
-/// Most bytes of a path, a query and an error that are kept.
+/// Maximum stored bytes of a path, a query and an error.
 const TEXT_MAX: usize = 1_024;
 
-/// Owner of requests: the one who may see them.
+/// Owner of requests, who may see them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestOwner {
-    /// A user, of the requests with their personal tokens.
+    /// A user: requests with their personal tokens.
     User(u64),
-    /// An app, of the requests with the tokens that it got from its users.
+    /// An app: requests with the tokens that its users granted it.
     App(u64),
     /// A service account in a workspace.
     Service {
@@ -38,7 +38,7 @@ impl RequestOwner {
     }
 }
 
-/// Known token of a request.
+/// Token of a request, if known.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenIdentity {
     pub(super) owner: RequestOwner,
@@ -63,7 +63,7 @@ impl TokenIdentity {
         self.user
     }
 
-    /// Returns the app of the token, if it is an app's.
+    /// Returns the app of the token, if it belongs to one.
     pub(crate) const fn app(&self) -> Option<u64> {
         match self.owner {
             RequestOwner::App(app) => Some(app),
@@ -82,7 +82,7 @@ impl TokenIdentity {
     }
 }
 
-/// Bodies of a request and its response, masked and cut to a bound.
+/// Bodies of a request and its response, masked and cut off at a maximum size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedBodies {
     /// Body of the request.
@@ -98,11 +98,11 @@ pub struct RecordedRequest {
     pub id: Box<str>,
     /// Instant at which its token was checked.
     pub at: SystemTime,
-    /// Time from its head to its response.
+    /// Time from the request head to the response.
     pub duration: Duration,
     /// Number of the token.
     pub token: u64,
-    /// User as whom the request acted.
+    /// User on whose behalf the request ran.
     pub user: u64,
     /// Method, in upper case.
     pub method: &'static str,
@@ -116,24 +116,24 @@ pub struct RecordedRequest {
     pub status: u16,
     /// Cost in credits.
     pub cost: u32,
-    /// Rest of the limits of the token.
+    /// Remaining limits of the token.
     pub limits: Option<RemainingLimits>,
-    /// Message of the error, if it ended with one.
+    /// Message of the error, if the request failed.
     pub error: Option<Box<str>>,
     /// Reason of the refusal, if it was refused.
     pub reason: Option<RefusalReason>,
-    /// Bodies, if they were to be recorded.
+    /// Bodies, if they are recorded.
     pub bodies: Option<RecordedBodies>,
 }
 
 impl RecordedRequest {
-    /// Returns the bytes of memory that the record takes, its place in the ring included, rounded up.
+    /// Returns the bytes of memory that the record takes, including its slot in the ring, rounded up.
     pub(super) fn bytes(&self) -> usize {
         let error = self.error.as_ref().map_or(0, |text| text.len());
         let bodies = self.bodies.as_ref();
         let bodies = bodies.map_or(0, |b| b.request.len() + b.response.len());
         let texts = self.id.len() + self.path.len() + self.query.len() + error + bodies;
-        // Allocations are rounded up, and rings and their order have room to grow.
+        // Allocations are rounded up, and the rings and the order have spare capacity.
         2 * size_of::<Self>() + 128 + texts
     }
 }
@@ -146,13 +146,13 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Replaces the rest of the limits.
+    /// Replaces the remaining limits.
     pub(crate) fn set_limits(&mut self, limits: RemainingLimits) {
         self.request.limits = Some(limits);
     }
 
-    /// Returns the record of a request to the authorization server that was refused at an instant, for the app or the user
-    /// that it concerns. It has no query and no body: they hold secrets.
+    /// Returns the record of a request that the authorization server refused at an instant, for the app or user that it
+    /// concerns. It has no query and no body, since those contain secrets.
     #[must_use]
     pub fn of_refusal(
         owner: RequestOwner,
@@ -208,7 +208,7 @@ pub(crate) struct RequestOutcome<'r> {
     pub(crate) reason: Option<RefusalReason>,
 }
 
-/// Makes the record of a request; with its bodies, if they are to be recorded.
+/// Returns the record of a request, including its bodies if they are recorded.
 pub(super) fn make(
     token: TokenIdentity,
     line: &RequestLine<'_>,

@@ -1,30 +1,30 @@
-//! The rings of the owners in a shard: each bounded in bytes, and all together.
+//! The rings of the owners in a shard: each bounded in bytes, and all of them together.
 use super::record::{RecordedRequest, RequestOwner};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-/// Bytes that a ring takes beside its requests, rounded up.
+/// Bytes that a ring takes besides its requests, rounded up.
 const RING_BYTES: usize = 256;
-/// Most owners of a shard whose bodies are recorded at the same time.
+/// Maximum number of owners per shard whose bodies are recorded at the same time.
 const RECORDINGS_MAX: usize = 1_024;
 
-/// Requests of some owners.
+/// Requests of the owners in one shard.
 #[derive(Debug, Default)]
 pub(super) struct InspectorShard {
     rings: FxHashMap<RequestOwner, OwnerRing>,
-    /// Owner and number of each request, the oldest first. Some are of requests that are gone.
+    /// Owner and number of each request, oldest first. Some of the requests have been dropped already.
     order: VecDeque<(RequestOwner, u64)>,
     /// Number of the next request.
     next: u64,
     /// Number of requests in all rings.
     count: usize,
     bytes: usize,
-    /// Owners whose bodies are recorded: by which user's wish, and until when.
+    /// Owners whose bodies are recorded: the user who enabled the recording, and its end.
     recordings: FxHashMap<RequestOwner, (u64, SystemTime)>,
 }
 
-/// Requests of an owner, the oldest first, each with its number.
+/// Requests of an owner, oldest first, each with its number.
 #[derive(Debug, Default)]
 struct OwnerRing {
     requests: VecDeque<(u64, Box<RecordedRequest>)>,
@@ -32,7 +32,7 @@ struct OwnerRing {
 }
 
 impl InspectorShard {
-    /// Adds a request. Then the owner has at most `owner_max` bytes, and all together at most `most`.
+    /// Adds a request. Afterwards the owner has at most `owner_max` bytes, and all owners together at most `most`.
     pub(super) fn push(
         &mut self,
         owner: RequestOwner,
@@ -91,7 +91,7 @@ impl InspectorShard {
         }
     }
 
-    /// Drops the marks of requests that are gone, once they are as many as the others.
+    /// Drops the entries of dropped requests, once there are as many as of the others.
     fn compact_order(&mut self) {
         if self.order.len() <= 2 * self.count + 64 {
             return;
@@ -103,7 +103,7 @@ impl InspectorShard {
         });
     }
 
-    /// Returns the requests of an owner for which `is_wanted` is true, the newest first and at most `most`.
+    /// Returns at most `most` requests of an owner for which `is_wanted` is true, newest first.
     pub(super) fn find(
         &self,
         owner: RequestOwner,
@@ -124,7 +124,7 @@ impl InspectorShard {
         self.bytes
     }
 
-    /// Notes a user's wish that the bodies of an owner are recorded, or its end.
+    /// Starts or ends the recording of an owner's bodies at a user's request.
     pub(super) fn set_recording(
         &mut self,
         owner: RequestOwner,
@@ -143,7 +143,7 @@ impl InspectorShard {
         }
     }
 
-    /// Returns the user by whose wish the bodies of an owner are recorded, and until when.
+    /// Returns the user who enabled the recording of an owner's bodies, and its end.
     pub(super) fn recording(&self, owner: RequestOwner) -> Option<(u64, SystemTime)> {
         self.recordings.get(&owner).copied()
     }
@@ -174,8 +174,8 @@ mod tests {
         }
     }
 
-    /// S298. Any sequence of owners and sizes stays within both bounds, the newest request is kept, and the counts are
-    /// those of what is there.
+    /// S298. Any sequence of owners and sizes stays within both bounds, the newest request is kept, and the counts match the
+    /// contents.
     #[test]
     fn rings_stay_within_their_bounds() {
         let (owner_max, most) = (8_000, 20_000);
@@ -185,7 +185,7 @@ mod tests {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(number);
-            // Most requests are of few owners, so that marks of what is gone gather.
+            // Most requests belong to few owners, so that entries of dropped requests accumulate.
             let owner = RequestOwner::User(if random >> 60 < 12 {
                 1
             } else {

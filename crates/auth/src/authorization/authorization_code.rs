@@ -1,4 +1,4 @@
-//! Authorization codes: made when a user allows an app, redeemed once, within a minute or what the policy says.
+//! Authorization codes: created when a user allows an app, redeemed once, within a minute or the time set by the policy.
 use std::time::{Duration, SystemTime};
 
 use crate::authorization::authorization_request::AuthorizationRequest;
@@ -8,27 +8,27 @@ use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_secret_text};
 
-/// Time after the redemption of a code within which another request with its verifier is taken for
-/// the first request, sent again because its answer was lost. Later it is a replay like any other.
+/// Time after the redemption of a code within which another request with its verifier counts as a retry of the
+/// first request, whose answer was lost. Later it is a replay like any other.
 pub const REPEAT_GRACE: Duration = Duration::from_secs(10);
 
-/// First characters of a code.
+/// Prefix of a code.
 const CODE_PREFIX: &str = "wgc_";
 
-/// Stored code, with everything that its redemption is checked against (RFC 6749 section 4.1.3).
+/// Stored code, with the data for checking its redemption (RFC 6749 section 4.1.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationCode {
     /// The digest of its text.
     pub digest: SecretDigest,
     /// The app to which it was issued.
     pub app: u64,
-    /// The user who allowed it.
+    /// The user who allowed the app.
     pub user: u64,
     /// The id of its authorization. The store fills this in when it stores the code.
     pub grant: u64,
     /// The redirect URL of the request; the redemption must repeat it.
     pub redirect: String,
-    /// The challenge of the request, if it had one; the redemption must show its verifier.
+    /// The challenge of the request, if any; the redemption must include its verifier.
     pub challenge: Option<CodeChallenge>,
     /// The scopes that the user agreed to.
     pub scopes: ScopeSet,
@@ -36,11 +36,11 @@ pub struct AuthorizationCode {
     pub nonce: Option<String>,
     /// The time at which the user signed in.
     pub auth_time: SystemTime,
-    /// The time at which it was made.
+    /// The creation time.
     pub created_at: SystemTime,
     /// The first instant at which it is expired.
     pub expires_at: SystemTime,
-    /// The time at which it was spent, with or without tokens.
+    /// The time at which the code was spent, with or without tokens.
     pub used_at: Option<SystemTime>,
     /// The refresh token for which it was redeemed: all tokens that came from the code depend on it.
     pub refresh: Option<u64>,
@@ -49,21 +49,21 @@ pub struct AuthorizationCode {
 /// Result of checking an attempt to redeem a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeCheck {
-    /// The code is to be spent, and tokens are issued.
+    /// The code should be spent, and tokens are issued.
     Issue,
-    /// The code is the app's own, but the request differs in something that the code is bound to: the
-    /// code is to be spent, and nothing is issued.
+    /// The code belongs to the app, but the request differs in something that the code is bound to: the
+    /// code should be spent, and nothing is issued.
     SpendOnly(AuthRefusal),
-    /// The code was spent before: all tokens that came from it must be revoked (RFC 6749 section
+    /// The code was already spent: all tokens issued for it must be revoked (RFC 6749 section
     /// 4.1.2).
     Replay(AuthRefusal),
-    /// The code is another app's or expired, or it is a repeat, as
-    /// [`may_be_repeated`](AuthorizationCode::may_be_repeated) says: nothing is changed.
+    /// The code belongs to another app or has expired, or this is a retry according to
+    /// [`may_be_repeated`](AuthorizationCode::may_be_repeated): nothing is changed.
     Refuse(AuthRefusal),
 }
 
 impl AuthorizationCode {
-    /// Makes a code for a request that `user`, who signed in at `auth_time`, has allowed.
+    /// Makes a code for a request allowed by `user`, who signed in at `auth_time`.
     #[must_use]
     pub fn mint(
         request: &AuthorizationRequest,
@@ -91,10 +91,10 @@ impl AuthorizationCode {
         (secret, code)
     }
 
-    /// Checks an attempt at redemption by an app that has authenticated.
+    /// Checks an attempt at redemption by an authenticated app.
     ///
     /// A verifier without a challenge is as wrong as a missing one: it shows that the request was
-    /// tampered with on its way (RFC 9700 section 4.8.2).
+    /// tampered with in transit (RFC 9700 section 4.8.2).
     #[must_use]
     pub fn check_redemption(
         &self,
@@ -132,9 +132,9 @@ impl AuthorizationCode {
         }
     }
 
-    /// Returns true if an attempt at `now` that shows the verifier counts as the earlier redemption,
-    /// sent again: it comes soon after it, and the code has a challenge. Without a challenge, a
-    /// repeat looks like the use of a stolen code.
+    /// Returns true if an attempt at `now` that includes the verifier counts as a retry of the earlier
+    /// redemption: it follows soon after, and the code has a challenge. Without a challenge, a
+    /// retry looks like the use of a stolen code.
     #[must_use]
     pub fn may_be_repeated(&self, now: SystemTime) -> bool {
         let since = |used| now.duration_since(used).unwrap_or_default();

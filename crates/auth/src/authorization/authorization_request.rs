@@ -19,10 +19,10 @@ use crate::refusal_reason::AuthRefusal;
 use crate::tokens::scope::{DEFAULT, Scope, ScopeRegistry, ScopeSet};
 use crate::tokens::token_text::Secret;
 
-/// Longest `state` and `nonce`, in bytes.
+/// Maximum length of `state` and `nonce`, in bytes.
 pub const MAX_ECHO_BYTES: usize = 8192;
 
-/// Authorization request that was refused, with the redirect URL and mode of the response to the
+/// Refused authorization request, with the redirect URL and mode of the response to the
 /// app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationRefusal {
@@ -38,20 +38,20 @@ impl AuthorizationRefusal {
         &self.error
     }
 
-    /// Returns the app whose request it is.
+    /// Returns the app that made the request.
     #[must_use]
     pub const fn client_id(&self) -> u64 {
         self.app
     }
 
-    /// Returns the URL to which the response goes.
+    /// Returns the URL that the response is sent to.
     #[must_use]
     pub const fn redirect(&self) -> &RedirectUri {
         &self.way.redirect
     }
 
     /// Returns the response: error, description, the request's state, and the issuer if the policy
-    /// names it for this request.
+    /// includes it for this request.
     #[must_use]
     pub fn response(&self) -> AuthorizationResponse {
         self.way.failure(&self.error)
@@ -61,7 +61,7 @@ impl AuthorizationRefusal {
 /// Pages that `prompt` asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// True for `none`: no page is shown; the response is sent at once or fails.
+    /// True for `none`: no page is shown; the response is sent immediately or fails.
     pub none: bool,
     /// True for `login`: the user signs in, even if already signed in.
     pub login: bool,
@@ -74,11 +74,11 @@ pub enum AuthorizationStep {
     SignIn,
     /// The user is asked for consent.
     Consent,
-    /// `prompt=none`, and the user agreed to all of this before: the response is sent at once.
+    /// `prompt=none`, and the user already agreed to all of this: the response is sent immediately.
     Silent,
 }
 
-/// Valid authorization request. It is not yet decided whether this user may make it, and agrees.
+/// Valid authorization request. The user may still not be allowed to make it, or not agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationRequest {
     app: Arc<App>,
@@ -105,7 +105,7 @@ impl From<RepeatedParam> for AuthorizeError {
 }
 
 impl AuthorizationRequest {
-    /// Reads the rest of a request. Unknown parameters are ignored, empty ones count as omitted.
+    /// Parses the rest of a request. Unknown parameters are ignored, empty ones count as omitted.
     ///
     /// # Errors
     /// The first rule that the request breaks, as a refusal that can be sent to the app.
@@ -116,7 +116,7 @@ impl AuthorizationRequest {
     ) -> Result<Self, Box<AuthorizationRefusal>> {
         let params = Params(params);
         let VerifiedClient { app, redirect } = verified;
-        // All that can be known of the response's target is read before anything is refused.
+        // Everything known about the response's target is read before anything is refused.
         let state = params.one("state").ok().flatten();
         let kind = params
             .one("response_type")
@@ -251,7 +251,7 @@ impl AuthorizationRequest {
         self.way.kind
     }
 
-    /// Returns the challenge whose verifier must come with the code.
+    /// Returns the challenge whose verifier is required with the code.
     #[must_use]
     pub const fn challenge(&self) -> Option<CodeChallenge> {
         self.challenge
@@ -263,7 +263,7 @@ impl AuthorizationRequest {
         self.code_lifetime
     }
 
-    /// Returns the scopes that the user is asked for.
+    /// Returns the scopes that the user is asked to grant.
     #[must_use]
     pub const fn scopes(&self) -> ScopeSet {
         self.scopes
@@ -275,13 +275,13 @@ impl AuthorizationRequest {
         self.nonce.as_deref()
     }
 
-    /// Returns the login that the app expects the user to sign in with.
+    /// Returns the login with which the app expects the user to sign in.
     #[must_use]
     pub fn login_hint(&self) -> Option<&str> {
         self.login_hint.as_deref()
     }
 
-    /// Returns the requested scopes that an earlier authorization does not have, for the consent
+    /// Returns the requested scopes that are missing from an earlier authorization, for the consent
     /// page.
     #[must_use]
     pub fn new_scopes(&self, standing: Option<&Authorization>) -> Vec<Scope> {
@@ -289,7 +289,7 @@ impl AuthorizationRequest {
         self.scopes.iter().filter(|scope| !had(scope)).collect()
     }
 
-    /// Checks that a user of these workspaces may authorize the app.
+    /// Checks that a user in these workspaces may authorize the app.
     ///
     /// # Errors
     /// The app is distributed to none of these workspaces, or is disabled in them.
@@ -302,10 +302,10 @@ impl AuthorizationRequest {
     }
 
     /// Returns the next step. It depends on the browser's session, on whether its user signed in
-    /// for this very request, and on the earlier authorization by that user.
+    /// for this very request, and on that user's earlier authorization.
     ///
     /// # Errors
-    /// `prompt=none`, and a page would have to be shown.
+    /// Fails with `prompt=none`, if a page would have to be shown.
     pub fn next(
         &self,
         session: Option<&BrowserSession>,
@@ -319,7 +319,7 @@ impl AuthorizationRequest {
         };
         let session = session.filter(|session| session.is_live(now));
         let known = session.is_some_and(|session| fresh || !(self.prompt.login || old(session)));
-        // Any program can pretend to be an app without a secret, so what its user agreed to before says nothing of this
+        // Any program can pretend to be an app without a secret, so earlier agreement of the user says nothing about this
         // request (RFC 8252 section 8.6).
         let agreed = standing.is_some_and(|before| {
             !self.is_public
@@ -337,7 +337,7 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Makes a refusal of the request with an error.
+    /// Makes a refusal of the request with this error.
     #[must_use]
     pub fn refuse(&self, error: AuthorizeError) -> Box<AuthorizationRefusal> {
         Box::new(AuthorizationRefusal {
@@ -347,7 +347,7 @@ impl AuthorizationRequest {
         })
     }
 
-    /// Returns the id_token to sign for the response, if the request asks for one in it.
+    /// Returns the id_token to sign for the response, if the request asks for one.
     #[must_use]
     pub fn id_token<'a>(
         &'a self,
@@ -369,7 +369,7 @@ impl AuthorizationRequest {
         })
     }
 
-    /// Returns the response to a request that was allowed, with the code and id_token that it asked
+    /// Returns the response to an allowed request, with the code and id_token that it asked
     /// for.
     #[must_use]
     pub fn success_response(
@@ -413,7 +413,7 @@ fn response_type(way: &ResponseTarget, params: Params<'_>) -> Result<ResponseTyp
     Ok(kind)
 }
 
-/// Reads the scopes of a request by an app of this registration.
+/// Parses the scopes of a request by an app with this registration.
 fn scopes(
     known: ScopeRegistry,
     registered: RegisteredScopes,
@@ -429,7 +429,7 @@ fn scopes(
     fits.then_some(set).ok_or_else(forbidden)
 }
 
-/// Reads `prompt`. Unknown words ask for nothing, and the user is always asked for consent.
+/// Parses `prompt`. Unknown words are ignored, and consent is always asked for.
 fn prompt(text: Option<&str>) -> Result<Prompt, AuthorizeError> {
     let words: Vec<&str> = text.unwrap_or_default().split(' ').collect();
     let none = words.contains(&"none");

@@ -9,20 +9,20 @@ use std::fmt;
 /// Response type of a request: a code, an id_token or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseType {
-    /// True if an authorization code is asked for.
+    /// True if an authorization code is requested.
     pub code: bool,
-    /// True if an id_token is asked for in the response itself.
+    /// True if an id_token is requested in the response itself.
     pub id_token: bool,
 }
 
 impl ResponseType {
-    /// Type of a request that names none, for the encoding of errors.
+    /// Default type, for encoding errors of requests without one.
     pub(crate) const CODE: Self = Self {
         code: true,
         id_token: false,
     };
 
-    /// Reads a set of response types, in any order (OAuth 2.0 Multiple Response Types section 2).
+    /// Parses a set of response types, in any order (OAuth 2.0 Multiple Response Types section 2).
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut set = Self {
@@ -44,7 +44,7 @@ impl ResponseType {
     }
 }
 
-/// Way in which the parameters of a response are sent, if a request names one.
+/// Way in which the parameters of a response are sent, if a request specifies one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseMode {
     /// In the query. Never with an id_token.
@@ -56,7 +56,7 @@ pub enum ResponseMode {
 }
 
 impl ResponseMode {
-    /// Reads a `response_mode`.
+    /// Parses a `response_mode`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -75,7 +75,7 @@ pub enum AuthorizeError {
     InvalidRequest(AuthRefusal, String),
     /// A response type that does not exist, or is not allowed for this app.
     UnsupportedResponseType,
-    /// Scopes that the app may not ask for; the text is the request's.
+    /// Scopes that the app may not request; the text is the request's.
     ForbiddenScopes(String),
     /// An id_token without the scope `openid`.
     InvalidScope,
@@ -160,45 +160,44 @@ impl AuthorizeError {
     }
 }
 
-/// Writes the `error_description`.
-/// Returns at most 200 characters of a text, without those that a description may not have (RFC
+/// Returns at most 200 characters of a text for an `error_description`, without those that are not allowed there (RFC
 /// 6749 section 4.1.2.1).
 pub(crate) fn printable(text: &str) -> String {
     let plain = |c: &char| matches!(c, ' ' | '!' | '#'..='[' | ']'..='~');
     text.chars().filter(plain).take(200).collect()
 }
 
-/// Response that is sent by a user's browser.
+/// Response sent through a user's browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthorizationResponse {
-    /// A redirect to this URL, by a 303.
+    /// A redirect to this URL, with status 303.
     Redirect(String),
     /// A form with these hidden fields that posts itself to this URL.
     Form {
         /// The form's action.
         action: String,
-        /// Names and values. They are text: the page escapes them.
+        /// Names and values as text: the page escapes them.
         fields: Vec<(&'static str, String)>,
     },
     /// No redirect: the response to a native app is shown on a page of this service.
     Page(Vec<(&'static str, String)>),
 }
 
-/// Target of a response to an app, made only from a redirect URL that was verified.
+/// Target of a response to an app. It can only be made from a verified redirect URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseTarget {
     pub(crate) redirect: RedirectUri,
     pub(crate) kind: ResponseType,
     pub(crate) mode: Option<ResponseMode>,
     pub(crate) state: Option<String>,
-    /// The issuer, if the response names it (RFC 9207).
+    /// The issuer, if the response includes it (RFC 9207).
     pub(crate) issuer: Option<String>,
 }
 
 impl ResponseTarget {
     /// Encodes the fields of a response. Without a mode, `state` and everything but an id_token go
-    /// in the query as the spec says. For requests with an id_token the fragment also has the
-    /// fields that OpenID Connect puts there, so that both kinds of client find theirs.
+    /// into the query as the spec says. For requests with an id_token the fragment also has the
+    /// fields that OpenID Connect puts there, so that both kinds of clients find theirs.
     fn encode(
         &self,
         open: Vec<(&'static str, String)>,

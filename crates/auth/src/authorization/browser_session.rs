@@ -1,4 +1,4 @@
-//! Browser sessions, the tickets that consent forms carry, and the waits after failed logins.
+//! Browser sessions, the tickets in consent forms, and the waits after failed logins.
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,17 +9,17 @@ use ring::hmac;
 use crate::params::Param;
 use crate::tokens::token_text::{Secret, SecretDigest, mint_secret_text};
 
-/// Lifetime of a session, unless the service has another.
+/// Default lifetime of a session.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(14 * 86_400);
-/// Shortest time between two updates of a session's last use.
+/// Minimum time between two updates of a session's last use.
 pub const SESSION_TOUCH_INTERVAL: Duration = Duration::from_secs(300);
 /// Time for which a consent page may be left open.
 pub const TICKET_LIFETIME: Duration = Duration::from_secs(600);
 
-/// First characters of a session's secret.
+/// Prefix of a session's secret.
 const SESSION_PREFIX: &str = "wgb_";
 
-/// Sign-in of a browser. Its secret is in a cookie and nowhere else: the keys of its forms are
+/// Sign-in of a browser. Its secret is only in a cookie: the keys of its forms are
 /// computed from it, so a copy of the store is not enough to forge one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrowserSession {
@@ -33,12 +33,12 @@ pub struct BrowserSession {
     pub expires_at: SystemTime,
     /// The time of its last use, to within [`SESSION_TOUCH_INTERVAL`].
     pub last_used_at: SystemTime,
-    /// The address of its last use, if that is known.
+    /// The address of its last use, if known.
     pub address: Option<IpAddr>,
 }
 
 impl BrowserSession {
-    /// Starts a session: always with a new secret, whatever the browser had before.
+    /// Starts a session, always with a new secret.
     #[must_use]
     pub fn start(user: u64, random: &[u8; 32], now: SystemTime) -> (Secret, Self) {
         let (secret, digest) = mint_secret_text(SESSION_PREFIX, random);
@@ -53,7 +53,7 @@ impl BrowserSession {
         (secret, session)
     }
 
-    /// Returns the same session with another lifetime than [`SESSION_LIFETIME`].
+    /// Returns the session with another lifetime than [`SESSION_LIFETIME`].
     #[must_use]
     pub fn lasting(mut self, lifetime: Duration) -> Self {
         self.expires_at = self
@@ -63,15 +63,15 @@ impl BrowserSession {
         self
     }
 
-    /// Returns the same session, used from this address.
+    /// Returns the session, used from this address.
     #[must_use]
     pub const fn used_from(mut self, address: IpAddr) -> Self {
         self.address = Some(address);
         self
     }
 
-    /// Returns the id of the session: a UUID of version 8 (RFC 9562, section 5.8) made from its digest, so that nothing needs to be kept for it.
-    /// It reveals nothing of the secret.
+    /// Returns the id of the session: a UUID of version 8 (RFC 9562, section 5.8) computed from its digest, so that it needs no
+    /// storage. It reveals nothing about the secret.
     #[must_use]
     pub fn id(&self) -> String {
         let first = self.digest.0.first_chunk().copied().unwrap_or_default();
@@ -80,7 +80,7 @@ impl BrowserSession {
             .to_string()
     }
 
-    /// Returns true if the stored last use is so long ago at `now` that it should be updated.
+    /// Returns true if the stored last use is old enough at `now` to be updated.
     #[must_use]
     pub fn is_use_due(&self, now: SystemTime) -> bool {
         let since = now.duration_since(self.last_used_at);
@@ -100,21 +100,21 @@ fn key(secret: &Secret, purpose: &str) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
 }
 
-/// Returns the anti-forgery text of a session's forms of one purpose.
+/// Returns the anti-forgery text for a session's forms with this purpose.
 #[must_use]
 pub fn csrf(session: &Secret, purpose: &str) -> String {
     let tag = hmac::sign(&key(session, "csrf"), purpose.as_bytes());
     URL_SAFE_NO_PAD.encode(tag.as_ref())
 }
 
-/// Returns true if a form carries the anti-forgery text of its session and purpose.
+/// Returns true if a form has the anti-forgery text of its session and purpose.
 #[must_use]
 pub fn csrf_matches(session: &Secret, purpose: &str, presented: &str) -> bool {
     let tag = URL_SAFE_NO_PAD.decode(presented).unwrap_or_default();
     hmac::verify(&key(session, "csrf"), purpose.as_bytes(), &tag).is_ok()
 }
 
-/// Returns the bytes over which a ticket is sealed: the user, the request as sent, and the ticket's
+/// Returns the bytes that a ticket seals: the user, the request as sent, and the ticket's
 /// head (id and expiry).
 fn sealed(user: u64, request: &[Param], head: &str) -> Vec<u8> {
     let mut out = Vec::new();
@@ -127,8 +127,8 @@ fn sealed(user: u64, request: &[Param], head: &str) -> Vec<u8> {
     out
 }
 
-/// Makes the ticket of a consent form. It fits this session, this user and this very request, and
-/// can be answered once, since [`OAuthStore::keep_consent`](crate::OAuthStore::keep_consent) accepts
+/// Makes the ticket of a consent form. It is bound to this session, this user and this exact request, and
+/// can be used once, since [`OAuthStore::keep_consent`](crate::OAuthStore::keep_consent) accepts
 /// its id once.
 #[must_use]
 pub fn consent_ticket(
@@ -147,7 +147,7 @@ pub fn consent_ticket(
     format!("{head}.{}", URL_SAFE_NO_PAD.encode(tag.as_ref()))
 }
 
-/// Returns the id of a ticket that came back with a form, if it is intact, fits and has not expired.
+/// Returns the id of a ticket submitted with a form, if it is intact, matches and has not expired.
 #[must_use]
 pub fn verify_consent_ticket(
     text: &str,
@@ -167,36 +167,36 @@ pub fn verify_consent_ticket(
 /// Failed logins from one address into one account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoginAttempts {
-    /// The number of attempts that were let through since the last success.
+    /// The number of attempts allowed since the last success.
     pub count: u32,
-    /// The time of the last attempt that was let through.
+    /// The time of the last allowed attempt.
     pub last_at: SystemTime,
 }
 
-/// Number of attempts without a wait, since users make typing errors.
+/// Number of attempts without a wait, since users mistype passwords.
 const FREE_ATTEMPTS: u32 = 5;
-/// Longest wait.
+/// Maximum wait.
 const MAX_WAIT: Duration = Duration::from_secs(900);
 /// Time without an attempt after which the count is forgotten.
 pub const LOGIN_ATTEMPTS_LIFETIME: Duration = Duration::from_secs(86_400);
 
 impl LoginAttempts {
     /// Returns the key under which attempts are counted: the account as typed, and the address or
-    /// the remembered browser of the request.
+    /// the known browser of the request.
     #[must_use]
     pub fn key(email: &str, address: &str) -> SecretDigest {
         let email = crate::tokens::token_record::normalize_email(email);
         SecretDigest::of(&format!("{} {email} {address}", email.len()))
     }
 
-    /// Lets an attempt at `now` through, and returns the count to store; or returns the wait.
+    /// Allows an attempt at `now`, and returns the count to store; or returns the wait.
     ///
     /// Five attempts are free; then the wait is one second and doubles, up to fifteen minutes. An
-    /// attempt counts before its password is checked, so parallel attempts gain nothing. A refused
-    /// attempt does not count, so it makes no wait longer.
+    /// attempt counts before its password is checked, so parallel attempts have no advantage. A refused
+    /// attempt does not count, so it does not extend the wait.
     ///
     /// # Errors
-    /// The wait.
+    /// Returns the wait.
     pub fn attempt(before: Option<Self>, now: SystemTime) -> Result<Self, Duration> {
         let first = Self {
             count: 1,

@@ -6,23 +6,23 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::tokens::token_text::SecretDigest;
 
-/// The only method. `plain` protects nothing once a request is seen.
+/// The only method. `plain` protects nothing once a request is intercepted.
 pub const METHOD: &str = "S256";
 /// Characters of a SHA-256 in base64url without padding.
 const CHALLENGE_CHARS: usize = 43;
 
-/// Code challenge: the SHA-256 of a verifier that only the client knows at this time.
+/// Code challenge: the SHA-256 of a verifier that only the client knows so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeChallenge(SecretDigest);
 
-/// Reason for which a challenge was refused.
+/// Reason why a challenge was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChallengeError {
     /// A challenge without a method: the default would be `plain` (RFC 7636 section 4.3).
     NoMethod,
     /// A method without a challenge.
     NoChallenge,
-    /// Another method than S256.
+    /// A method other than S256.
     Method,
     /// Not the base64url form of 256 bits.
     Form,
@@ -44,10 +44,10 @@ impl fmt::Display for ChallengeError {
 impl std::error::Error for ChallengeError {}
 
 impl CodeChallenge {
-    /// Reads the two parameters of an authorization request; `None` if neither is there.
+    /// Parses the two parameters of an authorization request; `None` if both are missing.
     ///
     /// # Errors
-    /// One without the other, another method than S256, or a challenge of another form.
+    /// Fails for one without the other, a method other than S256, or a malformed challenge.
     pub fn read(
         method: Option<&str>,
         challenge: Option<&str>,
@@ -61,7 +61,7 @@ impl CodeChallenge {
         }
     }
 
-    /// Reads a stored challenge.
+    /// Parses a stored challenge.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() != CHALLENGE_CHARS {
@@ -73,7 +73,7 @@ impl CodeChallenge {
         (length == bytes.len()).then_some(Self(SecretDigest(bytes)))
     }
 
-    /// Returns the challenge of a verifier, which a client sends in the authorization request.
+    /// Returns the challenge for a verifier, which a client sends in the authorization request.
     #[must_use]
     pub fn of(verifier: &str) -> Self {
         Self(SecretDigest::of(verifier))
@@ -93,7 +93,7 @@ impl fmt::Display for CodeChallenge {
     }
 }
 
-/// Returns true if a text may be a verifier: 43 to 128 unreserved characters (RFC 7636 section
+/// Returns true if a text is a valid verifier: 43 to 128 unreserved characters (RFC 7636 section
 /// 4.1).
 #[must_use]
 pub fn is_verifier(text: &str) -> bool {

@@ -1,10 +1,10 @@
-//! Redirect URLs and the rules of their registration. A request must then repeat one byte for byte.
+//! Redirect URLs and the rules for registering them. A request must then repeat one byte for byte.
 use crate::params::decode;
 use std::fmt;
 
 /// Redirect URL of native apps: the code is shown on a page instead.
 pub const OUT_OF_BAND: &str = "urn:ietf:wg:oauth:2.0:oob";
-/// Longest redirect URL, in bytes.
+/// Maximum length of a redirect URL, in bytes.
 pub const MAX_REDIRECT_BYTES: usize = 2000;
 
 /// Parameters of authorization responses (RFC 6749 sections 4.1.2 and 4.1.2.1, RFC 9207, OpenID Connect Core 3.3.2.5).
@@ -28,11 +28,11 @@ pub enum LoopbackPolicy {
     Allowed,
 }
 
-/// Redirect URL that follows the rules of registration.
+/// Redirect URL that follows the rules for registration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RedirectUri(String);
 
-/// Reason for which a redirect URL cannot be registered.
+/// Reason why a redirect URL cannot be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedirectError {
     /// Neither `https` nor the out-of-band URN.
@@ -47,9 +47,9 @@ pub enum RedirectError {
     UserInfo,
     /// A wildcard.
     Wildcard,
-    /// No host, or one of impossible form; or an impossible port.
+    /// No host, or a malformed one; or an invalid port.
     Host,
-    /// A parameter in the query that a response has, too.
+    /// A query parameter that responses also have.
     Parameter(&'static str),
     /// A dot segment or a broken percent escape.
     Path,
@@ -89,8 +89,8 @@ impl RedirectUri {
         }
     }
 
-    /// Reads a stored redirect URL: one that was registered, under whichever setting, and perhaps before parameters of
-    /// responses were refused.
+    /// Parses a stored redirect URL: one that was registered, under any setting, and possibly before response parameters
+    /// were refused.
     ///
     /// # Errors
     /// The first rule that the URL breaks.
@@ -98,8 +98,8 @@ impl RedirectUri {
         Self::checked(text, LoopbackPolicy::Allowed)
     }
 
-    /// Returns the first parameter of its query that responses have, too: an app would get it twice, once from whoever
-    /// registered the URL.
+    /// Returns the first parameter of its query that responses also have: an app would get it twice, once with the value in
+    /// the registered URL.
     #[must_use]
     pub fn response_parameter(&self) -> Option<&'static str> {
         let (_, query) = self.0.split_once('?')?;
@@ -113,7 +113,7 @@ impl RedirectUri {
             .copied()
     }
 
-    /// Returns what is wrong with the stored redirect URLs of an app, one to a line: problems that registration refuses
+    /// Returns the problems of an app's stored redirect URLs, one per line: those because of which they could not be registered
     /// today.
     pub fn problems(lines: &str) -> impl Iterator<Item = String> + '_ {
         lines.lines().filter_map(|line| {
@@ -168,15 +168,15 @@ impl RedirectUri {
         &self.0
     }
 
-    /// Returns true if this is the URN of native apps.
+    /// Returns true if this is the URN for native apps.
     #[must_use]
     pub fn is_out_of_band(&self) -> bool {
         self.0 == OUT_OF_BAND
     }
 
-    /// Returns the URL that a request of a native app sent, if it is this one on whatever port: this one must be `http` on
-    /// `127.0.0.1` or `[::1]`, and everything but the port the same to the byte (RFC 8252 sections 7.3 and 8.4). The name
-    /// `localhost` can lead elsewhere and matches with its registered port alone (section 8.3).
+    /// Returns the URL in a native app's request, if it matches this one on any port: this one must be `http` on
+    /// `127.0.0.1` or `[::1]`, and everything but the port must be equal byte for byte (RFC 8252 sections 7.3 and 8.4). The name
+    /// `localhost` may resolve elsewhere and only matches with its registered port (section 8.3).
     #[must_use]
     pub fn on_any_port(&self, sent: &str) -> Option<Self> {
         let same = loopback_parts(&self.0)? == loopback_parts(sent)?;
@@ -192,8 +192,8 @@ impl RedirectUri {
     }
 }
 
-/// Returns the address and what follows the port in an `http` URL on a loopback address; `None` for every other URL. The form
-/// of the port is not checked.
+/// Returns the address and the text after the port in an `http` URL on a loopback address; `None` for every other URL. The
+/// format of the port is not checked.
 fn loopback_parts(url: &str) -> Option<(&str, &str)> {
     let rest = url.strip_prefix("http://")?;
     let (authority, path) = rest.split_at_checked(rest.find(['/', '?']).unwrap_or(rest.len()))?;
@@ -203,7 +203,7 @@ fn loopback_parts(url: &str) -> Option<(&str, &str)> {
     Some((address, path))
 }
 
-/// Returns the host of `host` or `host:port`, if both have a possible form.
+/// Returns the host of `host` or `host:port`, if both are well-formed.
 fn host(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
@@ -268,7 +268,7 @@ mod tests {
             let text = format!("https://a.example/back?{query}");
             let refused = RedirectUri::register(&text, LoopbackPolicy::Refused);
             assert_eq!(refused, Err(RedirectError::Parameter(name)), "{query}");
-            // One that was registered before is still read.
+            // A URL that was registered before can still be read.
             let stored = RedirectUri::stored(&text).unwrap();
             assert_eq!(stored.response_parameter(), Some(name));
         }

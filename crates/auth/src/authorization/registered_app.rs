@@ -7,13 +7,13 @@ use crate::authorization::redirect_uri::RedirectUri;
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_text::{Secret, SecretDigest, mint_secret_text};
 
-/// Longest name of an app, in characters.
+/// Maximum length of an app's name, in characters.
 pub const MAX_NAME_CHARS: usize = 100;
 
-/// First characters of a client secret.
+/// Prefix of a client secret.
 const SECRET_PREFIX: &str = "wgk_";
 
-/// Scopes that an app may ask its users for.
+/// Scopes that an app may request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisteredScopes {
     /// Full permissions: everything, and no specific scopes.
@@ -23,7 +23,7 @@ pub enum RegisteredScopes {
 }
 
 impl RegisteredScopes {
-    /// Returns the registration as a scope set: the scopes of tokens are cut to it.
+    /// Returns the registration as a scope set, to which the scopes of tokens are limited.
     #[must_use]
     pub const fn set(self) -> ScopeSet {
         match self {
@@ -55,7 +55,7 @@ pub struct App {
     pub secret: Option<SecretDigest>,
     /// The URLs to which a user's browser may be redirected.
     pub redirects: Vec<RedirectUri>,
-    /// The scopes that it may ask for. Removing scopes removes them from its tokens at once.
+    /// The scopes that the app may request. Removing scopes removes them from its tokens immediately.
     pub scopes: RegisteredScopes,
     /// The workspaces whose users may authorize it.
     pub distribution: Vec<u64>,
@@ -77,14 +77,14 @@ impl App {
         self.id.to_string()
     }
 
-    /// Returns true if the app runs on its users' devices, where its secret is not secret: it has no
-    /// redirect URL but the one of native apps.
+    /// Returns true if the app runs on its users' devices, where its secret is not secret: its only
+    /// redirect URL is that of native apps.
     #[must_use]
     pub fn is_native(&self) -> bool {
         self.redirects.iter().all(RedirectUri::is_out_of_band)
     }
 
-    /// Returns true if the app may reach a workspace. Check this on every request of an app's token.
+    /// Returns true if the app may access a workspace. Check this for every request with an app's token.
     #[must_use]
     pub fn works_in(&self, workspace: u64) -> bool {
         self.disabled_at.is_none()
@@ -92,7 +92,7 @@ impl App {
             && !self.disabled_in.contains(&workspace)
     }
 
-    /// Returns the workspaces that the app may reach.
+    /// Returns the workspaces that the app may access.
     #[must_use]
     pub fn allowed_workspaces(&self) -> Arc<[u64]> {
         let all = self.distribution.iter().copied();
@@ -107,13 +107,13 @@ impl App {
 }
 
 /// Makes a client secret of 256 random bits: the text for the app's owner, to be shown once, and the
-/// digest to be stored. Storing a new digest is a reset: the old secret does not work any more.
+/// digest to be stored. Storing a new digest resets the secret: the old one stops working.
 #[must_use]
 pub fn mint_secret(random: &[u8; 32]) -> (Secret, SecretDigest) {
     mint_secret_text(SECRET_PREFIX, random)
 }
 
-/// Returns the app if it exists, is enabled, and this is its secret. All three failures take the
+/// Returns the app if it exists, is enabled, and the secret matches. All three failures take the
 /// same path, and the comparison takes the same time for all differing digests.
 #[must_use]
 pub fn authenticate<'a>(found: Option<&'a App>, secret: &str) -> Option<&'a App> {
@@ -126,14 +126,14 @@ pub fn authenticate<'a>(found: Option<&'a App>, secret: &str) -> Option<&'a App>
     found.filter(|app| same & app.secret.is_some() & app.disabled_at.is_none())
 }
 
-/// Reason for which a name is not allowed for an app.
+/// Reason why a name is not allowed for an app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameError {
     /// Nothing but white space.
     Empty,
     /// More than [`MAX_NAME_CHARS`].
     Long,
-    /// Characters that are invisible, or that turn the direction of the text around them.
+    /// Characters that are invisible, or that change the direction of the surrounding text.
     Characters,
 }
 
@@ -151,7 +151,7 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Checks an app's name, and returns it without white space around it. It is no HTML: pages escape
+/// Checks an app's name, and returns it without surrounding white space. It is not HTML: pages escape
 /// it.
 ///
 /// # Errors
@@ -170,7 +170,7 @@ pub fn check_name(name: &str) -> Result<&str, NameError> {
     Ok(name)
 }
 
-/// Returns true for control characters, marks of direction, and characters of no width that are not
+/// Returns true for control characters, direction marks, and zero-width characters that are not
 /// part of a script or an emoji.
 fn is_hidden(c: char) -> bool {
     c.is_control()

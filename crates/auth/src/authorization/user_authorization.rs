@@ -1,4 +1,4 @@
-//! Authorizations: a user's standing permission for an app, and its effect on the app's tokens.
+//! Authorizations: a user's lasting permission for an app, and its effect on the app's tokens.
 use std::time::SystemTime;
 
 use crate::authorization::registered_app::App;
@@ -6,8 +6,8 @@ use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::TokenKind;
 
-/// A user's standing permission for an app. At most one is live for each user and app; a later consent replaces
-/// its scopes. A revoked authorization stays revoked: authorizing the app again makes another one, and tokens
+/// A user's lasting permission for an app. At most one is live for each user and app; a later consent replaces
+/// its scopes. A revoked authorization stays revoked: authorizing the app again creates a new one, and tokens
 /// of the old one never work again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authorization {
@@ -25,7 +25,7 @@ pub struct Authorization {
     pub revoked_at: Option<SystemTime>,
 }
 
-/// Records on which a token depends, as they are at this moment. `None` for those that do not exist.
+/// Records on which a token depends, in their current state. `None` for missing records.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenContext<'a> {
     /// The authorization that the token's `grant` names.
@@ -36,17 +36,17 @@ pub struct TokenContext<'a> {
     pub refresh: Option<&'a TokenRecord>,
 }
 
-/// Returns a token as its context leaves it, which is what
-/// [`TokenStore::find_token`](crate::TokenStore::find_token) returns.
+/// Returns the effective state of a token in its context, as returned by
+/// [`TokenStore::find_token`](crate::TokenStore::find_token).
 ///
-/// Scopes are cut to those that the authorization *and* the app's registration have now. The token counts as
+/// Scopes are limited to those that both the authorization *and* the app's registration have now. The token counts as
 /// revoked from the first moment at which it, its refresh token or its authorization was revoked or its app was
-/// disabled. A token whose context is incomplete or not its own counts as revoked from its creation. Its
-/// allowed workspaces are those where the app works now. Tokens of the other kinds have no context and stay as
-/// they are.
+/// disabled. A token whose context is incomplete or belongs to another token counts as revoked from its creation. Its
+/// allowed workspaces are those where the app works now. Tokens of other kinds have no context and are returned
+/// unchanged.
 ///
 /// The effective state is not stored with the token, so one write to one row changes every token that depends
-/// on it, and each change counts from the next request.
+/// on it, and each change takes effect with the next request.
 #[must_use]
 pub fn effective_record(record: &TokenRecord, lineage: TokenContext<'_>) -> TokenRecord {
     let mut left = record.clone();

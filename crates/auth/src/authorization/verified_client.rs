@@ -1,4 +1,4 @@
-//! Verification of the client of an authorization request: the app, and one of its redirect URLs.
+//! Verification of the client in an authorization request: the app, and one of its redirect URLs.
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::authorization::registered_app::App;
 use crate::params::{Param, Params, number};
 use crate::refusal_reason::AuthRefusal;
 
-/// Reason for which a request is answered with a page of plain text, status 400 and no redirect: no
-/// verified client is known to which the browser could be sent. The text repeats nothing of the
+/// Reason why a request is answered with a plain text page, status 400 and no redirect: there is no verified
+/// client to which the browser could be redirected. The text contains no part of the
 /// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnverifiedClientError {
@@ -40,7 +40,7 @@ impl UnverifiedClientError {
     }
 }
 
-/// Returns the id of the app that a request names, for the caller to look up.
+/// Returns the id of the app in a request, for the caller to look up.
 ///
 /// # Errors
 /// The parameter is missing, given twice, or not a number in the form that this service writes.
@@ -53,8 +53,8 @@ pub fn client(params: &[Param]) -> Result<u64, UnverifiedClientError> {
     }
 }
 
-/// App, and one of its redirect URLs that a request repeated byte for byte; a public client may name another port of a
-/// loopback address. It can be made in no other way, and every response to an app starts from one.
+/// App, and one of its redirect URLs that a request repeated byte for byte; a public client may use another port on a
+/// loopback address. It can only be made by verification, and every response to an app requires one.
 ///
 /// ```compile_fail,E0451
 /// use std::sync::Arc;
@@ -70,11 +70,11 @@ pub struct VerifiedClient {
 }
 
 impl VerifiedClient {
-    /// Verifies a request against the app that was found under its [`client`] id. A disabled app
-    /// counts as no app.
+    /// Verifies a request against the app found under its [`client`] id. A disabled app
+    /// counts as missing.
     ///
     /// # Errors
-    /// Client or redirect URL do not match.
+    /// Fails if client or redirect URL do not match.
     pub fn check(
         params: &[Param],
         found: Option<impl Into<Arc<App>>>,

@@ -1,4 +1,4 @@
-//! The cases about accounts and logins.
+//! Cases about accounts and logins.
 use super::{TokenStoreFailure, at, ensure, personal};
 use crate::ports::token_store::{AuthStoreError, TokenStore};
 use crate::tokens::token_record::{Account, Login, Tier};

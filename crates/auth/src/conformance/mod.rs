@@ -1,7 +1,7 @@
 //! Requirements of every store, as cases that any of them can run, and as laws that hold over long
 //! random runs.
 //!
-//! Each case takes an empty store. A failure names the requirement that was not met.
+//! Each case takes an empty store. A failure names the violated requirement.
 use std::fmt;
 mod account_cases;
 mod oauth_cases;
@@ -207,7 +207,7 @@ pub static OAUTH_CASES: &[(&str, OAuthStoreCase)] = &[
 
 /// Runs a future on this thread, which sleeps while the future waits.
 ///
-/// It is enough for tests and examples that need no runtime of their own.
+/// Sufficient for tests and examples that need no runtime.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -235,7 +235,7 @@ fn ensure(kept: bool, promise: &str) -> Result<(), TokenStoreFailure> {
     }
 }
 
-/// Returns the instant `millis` after an arbitrary one; stores keep milliseconds at least.
+/// Returns the instant `millis` after an arbitrary one; stores keep at least milliseconds.
 fn at(millis: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(1_800_000_000_123 + millis)
 }

@@ -1,4 +1,4 @@
-//! The cases about the OAuth half, and their common starting state.
+//! Cases about the OAuth half, and their common starting state.
 pub(super) mod app_cases;
 pub(super) mod code_cases;
 pub(super) mod session_cases;
@@ -131,7 +131,7 @@ async fn issued(
     let kept = store.code(&digest(id)).await?;
     let kept =
         kept.ok_or_else(|| TokenStoreFailure("a code that was allowed is kept".to_owned()))?;
-    // The tokens have digests of their own: digests of codes and of tokens never meet.
+    // The tokens have different digests, since digests of codes and of tokens never meet.
     let outcome = store
         .redeem(&digest(id), Some(tokens(id, &kept)), at(5))
         .await?;

@@ -1,7 +1,7 @@
 //! The laws of the token lifecycle, over long random runs: everything that apps, users, owners and
-//! time do to tokens, through the endpoints, against a model that is small enough to be trusted.
+//! time do to tokens, through the endpoints, against a model that is simple enough to be trusted.
 //!
-//! The model revokes at once where the store uses the token context: where the store writes one row
+//! The model revokes immediately where the store uses the token context: where the store writes one row
 //! and looks up the rest, the model walks all tokens and marks them. So the two share no reasoning.
 mod law_steps;
 
@@ -36,7 +36,7 @@ const REDIRECT: &str = "https://app.example/cb";
 const POLICY: AuthorizationPolicy<'_> =
     AuthorizationPolicy::new("https://wg.example/api/1.0", SCOPES);
 const NAMES: [&str; 4] = ["tasks:read", "tasks:write", "users:read", "openid"];
-/// Number of codes, refresh tokens and access tokens that are watched; older ones are dropped.
+/// Number of codes, refresh tokens and access tokens that are tracked; older ones are dropped.
 const WATCHED: usize = 24;
 
 /// Counts of the steps of a run, by kind. A run with a zero says nothing about that kind.
@@ -106,7 +106,7 @@ impl UserDirectory for AnyUser {
     }
 }
 
-/// Random numbers by SplitMix64, which is good enough for tests.
+/// Random numbers by SplitMix64, which are good enough for tests.
 struct LawRandom(u64);
 
 impl LawRandom {
@@ -323,7 +323,7 @@ impl<'a> OAuthModel<'a> {
         Ok(())
     }
 
-    /// Moves the clock: by a moment, or up to the exact end of something.
+    /// Advances the clock: by a moment, or to the exact end of something.
     fn pass(&mut self) {
         let ends = self.codes.iter().map(|code| code.end);
         let ends = ends.chain(self.tokens.iter().filter_map(|token| token.end));

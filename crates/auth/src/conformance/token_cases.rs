@@ -1,4 +1,4 @@
-//! The cases about tokens.
+//! Cases about tokens.
 use super::{SCOPES, TokenStoreFailure, at, digest_of, ensure, personal};
 use crate::ports::token_store::{AuthStoreError, TokenStore};
 use crate::tokens::scope::ScopeSet;

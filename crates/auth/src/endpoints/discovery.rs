@@ -9,10 +9,10 @@ use crate::json::to_json;
 use crate::oidc::signing_keys::ALGORITHM;
 use crate::tokens::scope::DEFAULT;
 
-/// Ways in which a client may authenticate; the last one is that of clients without a secret.
+/// Methods of client authentication; the last one is for clients without a secret.
 const METHODS: [&str; 3] = ["client_secret_post", "client_secret_basic", "none"];
 
-/// Members of the document, in their order.
+/// Members of the document, in order.
 #[derive(Serialize)]
 struct DiscoveryDocument<'a> {
     issuer: &'a str,
@@ -40,8 +40,8 @@ struct DiscoveryDocument<'a> {
     authorization_response_iss_parameter_supported: Option<bool>,
 }
 
-/// Returns the document, from the policy alone. The issuer is the policy's, byte for byte; the OAuth endpoints are under
-/// `auth_url`.
+/// Returns the document, computed from the policy alone. The issuer is exactly that of the policy; the OAuth endpoints are
+/// below `auth_url`.
 #[must_use]
 pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
     let base_url = policy.issuer;
@@ -50,7 +50,7 @@ pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
         PublicClients::Allowed => &METHODS[..],
         PublicClients::Refused => METHODS.split_last().map_or(&METHODS[..], |(_, rest)| rest),
     };
-    // Without the scope nobody can ask for an id_token.
+    // Without the scope, id_tokens cannot be requested.
     let has_openid = policy.scopes.iter().any(|scope| scope.name == "openid");
     let if_openid = |values: &'static [&'static str]| if has_openid { values } else { &[] };
     let scopes: Vec<&str> = [DEFAULT]
@@ -95,7 +95,7 @@ pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {
         claims_parameter_supported: false,
         request_parameter_supported: false,
         request_uri_parameter_supported: false,
-        // A client that reads this takes a response without `iss` for a forged one.
+        // A client that reads this rejects responses without `iss` as forged.
         authorization_response_iss_parameter_supported: match policy.issuer_in_responses {
             IssuerInResponses::Always => Some(true),
             IssuerInResponses::Openid | IssuerInResponses::Never => None,

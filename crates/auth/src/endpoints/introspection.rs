@@ -1,4 +1,4 @@
-//! Introspection: the state of a token, for the client that has its text (RFC 7662).
+//! Introspection: the state of a token, for a client that has its text (RFC 7662).
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,9 +6,9 @@ use crate::tokens::grant::is_alive;
 use crate::tokens::token_record::{Account, TokenRecord};
 use crate::tokens::token_text::TokenKind;
 
-/// Lifetime that is reported for a token that does not expire, counted from now: ten years.
+/// Reported lifetime of a token that does not expire, counted from now: ten years.
 ///
-/// The reply always carries both times, since typed clients read them as plain integers.
+/// The reply always contains both times, since typed clients read them as plain integers.
 pub const UNLIMITED: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// Reply to an introspection request.
@@ -65,8 +65,8 @@ pub fn introspect(found: Option<(&TokenRecord, &Account)>, now: SystemTime) -> I
 }
 
 impl Introspection {
-    /// Returns the reply's JSON body. Nothing in it can need escaping: scope names are the
-    /// registry's and the rest are numbers.
+    /// Returns the reply's JSON body. Nothing in it needs escaping: scope names come from the registry
+    /// and the rest are numbers.
     #[must_use]
     pub fn to_json(&self) -> String {
         let Self::Active {

@@ -32,8 +32,8 @@ pub const HEADERS: [(&str, &str); 3] = [
     ("Pragma", "no-cache"),
 ];
 
-/// Header of a 401 to a client that authenticated by the `Authorization` header, and to no other
-/// (RFC 6749 section 5.2): some libraries take it for the whole answer and never read the body.
+/// Header of a 401 to a client that authenticated with the `Authorization` header, and only to those
+/// (RFC 6749 section 5.2): some libraries treat it as the whole answer and never read the body.
 pub const BASIC_CHALLENGE: (&str, &str) = ("WWW-Authenticate", "Basic realm=\"oauth\"");
 
 /// Reply of an endpoint.
@@ -45,9 +45,9 @@ pub struct EndpointReply {
     pub body: String,
     /// True if [`BASIC_CHALLENGE`] is sent with it.
     pub challenge: bool,
-    /// Reason of a refusal, for the log. The client doesn't read it.
+    /// Reason of a refusal, for the log. It is not sent to the client.
     pub refusal: Option<AuthRefusal>,
-    /// Client ID that a refused request names, whether it exists or not.
+    /// Client ID in a refused request, even if it does not exist.
     pub client: Option<u64>,
 }
 
@@ -91,16 +91,16 @@ impl EndpointReply {
     }
 }
 
-/// Reason for which a request was refused (RFC 6749 section 5.2, RFC 7009 section 2.2.1).
+/// Reason why a request was refused (RFC 6749 section 5.2, RFC 7009 section 2.2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenError {
     /// A parameter is missing, given twice or malformed, or the client authenticates in two ways.
     InvalidRequest(AuthRefusal, String),
     /// Unknown app, wrong secret or disabled app. The reply does not reveal the reason.
     InvalidClient(AuthRefusal),
-    /// The code or refresh token is not good for this request; with the name of the parameter.
+    /// The code or refresh token is not valid for this request; with the name of the parameter.
     InvalidGrant(AuthRefusal, &'static str),
-    /// Wider scopes than the refresh token has, or unknown ones.
+    /// Unknown scopes, or more than the refresh token has.
     InvalidScope(AuthRefusal),
     /// The grant type is not supported.
     UnsupportedGrantType,
@@ -109,7 +109,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// Returns the reply. Callers also use it for errors that they find themselves: a query, another
+    /// Returns the reply. Callers also use it for errors that they detect themselves: a query, or another
     /// content type.
     #[must_use]
     pub fn reply(&self) -> EndpointReply {
@@ -204,7 +204,7 @@ fn missing(name: &str, refusal: AuthRefusal) -> TokenError {
     TokenError::InvalidRequest(refusal, format!("The `{name}` parameter is missing."))
 }
 
-/// Returns the client ID that a request names in the header or in the form.
+/// Returns the client ID in the header or the form of a request.
 fn named_client(form: &EndpointRequest<'_>) -> Option<u64> {
     let header = match form.authorization {
         [value] => basic(value).flatten(),
@@ -216,7 +216,7 @@ fn named_client(form: &EndpointRequest<'_>) -> Option<u64> {
     }
 }
 
-/// Port from which the endpoints learn names and addresses of users.
+/// Port through which the endpoints read names and addresses of users.
 #[async_trait]
 pub trait UserDirectory: Send + Sync {
     /// Returns a user, or `None` if there is no such user.
@@ -245,7 +245,7 @@ pub struct NewTokenMaterial {
     pub refresh: [u8; 32],
 }
 
-/// The token, revocation and introspection endpoints with all that they need.
+/// The token, revocation and introspection endpoints with their dependencies.
 #[derive(Clone, Copy)]
 pub struct Endpoints<'a> {
     /// The store of tokens, accounts, apps and codes.
@@ -254,17 +254,17 @@ pub struct Endpoints<'a> {
     pub users: &'a dyn UserDirectory,
     /// The issuer: the configured base URL.
     pub issuer: &'a str,
-    /// The scopes that a refresh may ask for.
+    /// The scopes that a refresh may request.
     pub scopes: ScopeRegistry,
-    /// The form and lifetime of the tokens.
+    /// The prefixes and lifetime of the tokens.
     pub tokens: TokenSettings,
     /// The treatment of apps without a secret.
     pub public_clients: PublicClients,
-    /// The key that signs now. Without it there are no id_tokens.
+    /// The current signing key. Without it there are no id_tokens.
     pub signer: Option<&'a dyn Signer>,
 }
 
-/// Credentials of a client, not yet checked.
+/// Unchecked credentials of a client.
 struct ClientCredentials {
     id: Option<u64>,
     secret: String,
@@ -274,7 +274,7 @@ impl Endpoints<'_> {
     /// Issues an access token for a code or a refresh token: `POST /-/oauth_token`.
     ///
     /// # Errors
-    /// The store failed; the client should get a 500 and no details.
+    /// Fails if the store failed; the client should get a 500 without details.
     pub async fn token(
         &self,
         form: &EndpointRequest<'_>,
@@ -288,7 +288,7 @@ impl Endpoints<'_> {
     /// `POST /-/oauth_revoke` (RFC 7009).
     ///
     /// # Errors
-    /// The store failed. That must never look like a success.
+    /// Fails if the store failed. That must never look like a success.
     pub async fn revoke(
         &self,
         form: &EndpointRequest<'_>,
@@ -320,11 +320,11 @@ impl Endpoints<'_> {
         let claim = claim.ok_or_else(|| missing("client_id", AuthRefusal::ClientIdMissing))?;
         let app = self.client(claim.complete(self.public_clients)?).await?;
         let done = || EndpointReply::ok("{}".to_owned());
-        // For an unknown token the purpose of the request is reached (section 2.2).
+        // If the token is unknown, the purpose of the request is already achieved (section 2.2).
         let Some((record, _)) = self.find_token(text).await? else {
             return Ok(done());
         };
-        // A client without a secret has no refresh token: it gives its access token back.
+        // A client without a secret has no refresh token, so it revokes its access token.
         let is_revocable = match record.kind {
             TokenKind::Refresh => true,
             TokenKind::Access => self.public_clients.include(&app),
@@ -355,7 +355,7 @@ impl Endpoints<'_> {
         Ok(EndpointReply::ok(reply.to_json()))
     }
 
-    /// Returns the token with this text and its context. A text that no token can have is an unknown token.
+    /// Returns the token with this text and its context. A malformed text counts as an unknown token.
     async fn find_token(&self, text: &str) -> Result<Option<(TokenRecord, Account)>, EndpointStop> {
         let Some(digest) = self.tokens.prefixes.digest(text) else {
             return Ok(None);
@@ -364,7 +364,7 @@ impl Endpoints<'_> {
         found.map_err(EndpointStop::ServerError)
     }
 
-    /// Returns the app of credentials that are right. It takes one look-up by id, then one
+    /// Returns the app if its credentials are correct. Takes one look-up by id, then one
     /// comparison.
     async fn client(&self, claim: ClientCredentials) -> Result<Arc<App>, EndpointStop> {
         let found = match claim.id {
@@ -394,7 +394,7 @@ impl Endpoints<'_> {
 }
 
 impl ClientCredentials {
-    /// Checks that the secret is present, where every client has one. Revocation needs this, since its spec calls every
+    /// Checks that the secret is present, if every client has one. Revocation needs this, since its spec calls every
     /// missing field a bad request.
     fn complete(self, public_clients: PublicClients) -> Result<Self, TokenError> {
         if self.secret.is_empty() && public_clients == PublicClients::Refused {
@@ -418,13 +418,13 @@ fn params<'a>(form: &EndpointRequest<'a>) -> Result<Params<'a>, TokenError> {
     Ok(Params(form.pairs))
 }
 
-/// Returns the token that a request is about.
+/// Returns the token in a request.
 fn token_parameter(params: Params<'_>) -> Result<&str, TokenError> {
     let text = params.one("token")?;
     text.ok_or_else(|| missing("token", AuthRefusal::TokenParameterMissing))
 }
 
-/// Returns the client's credentials: from the form or from Basic, not from both (RFC 6749 section
+/// Returns the client's credentials: from the form or from Basic, but not both (RFC 6749 section
 /// 2.3). `None` if there are none.
 fn claim(
     form: &EndpointRequest<'_>,

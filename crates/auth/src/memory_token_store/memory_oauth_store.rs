@@ -21,7 +21,7 @@ use crate::tokens::token_record::{Account, Login, TokenRecord};
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
 
 impl MemoryTokens {
-    /// Returns true if an authorization of this user and app still stands, and account and app are
+    /// Returns true if an authorization of this user and app is still valid, and account and app are
     /// enabled.
     fn stands(&self, grant: u64, user: u64, app: u64) -> bool {
         let authorization = self.authorizations.get(&grant);
@@ -166,7 +166,7 @@ impl OAuthStore for MemoryTokenStore {
             return Ok(RedemptionOutcome::Unknown);
         };
         if found.used_at.is_some() {
-            // Tokens are given only for a checked request, which has shown the verifier: it was sent
+            // Tokens are only passed for a checked request with the right verifier, so the request was sent
             // twice.
             let again = tokens.is_some() && found.may_be_repeated(now);
             if let Some(refresh) = found.refresh.filter(|_| !again) {

@@ -24,7 +24,7 @@ use crate::ports::oauth_store::ConsentRecord;
 use crate::ports::token_store::AuthStoreError;
 use crate::tokens::token_text::{Secret, SecretDigest};
 
-/// Time for which a sign-in counts as one that this very request asked for.
+/// Time for which a sign-in counts as requested by this very request.
 const FRESH: Duration = Duration::from_secs(60);
 const HTML: &str = "text/html;charset=UTF-8";
 const PLAIN: &str = "text/plain;charset=UTF-8";
@@ -39,14 +39,14 @@ struct Visit {
 /// Response that ends a request early.
 type Stop = Box<Response>;
 
-/// Answers `GET`: with the question for consent, the way to the sign-in page, or the answer to the app.
+/// Answers `GET` with the consent page, a redirect to the sign-in page, or the answer to the app.
 pub(super) async fn show(State(server): State<OAuthServer>, request: Request<Body>) -> Response {
     let query = request.uri().query().unwrap_or_default();
     let shown = server.show(request.headers(), query).await;
     shown.unwrap_or_else(|stop| *stop)
 }
 
-/// Answers `POST`: the form of the question for consent.
+/// Answers `POST`: the form of the consent page.
 pub(super) async fn decide(State(server): State<OAuthServer>, request: Request<Body>) -> Response {
     let headers = request.headers().clone();
     let decided = match form(request).await {
@@ -90,7 +90,7 @@ impl OAuthServer {
         }
     }
 
-    /// Returns the page that asks for consent.
+    /// Returns the consent page.
     fn ask(
         &self,
         asked: &AuthorizationRequest,
@@ -137,7 +137,7 @@ impl OAuthServer {
         }
     }
 
-    /// Returns the session of a browser, if it has one whose user exists and is not switched off.
+    /// Returns the session of a browser, if its user exists and is not disabled.
     async fn visit(
         &self,
         headers: &HeaderMap,
@@ -161,7 +161,7 @@ impl OAuthServer {
         }))
     }
 
-    /// Reads a request. Until app and redirect URL are verified, errors are plain text and go nowhere.
+    /// Reads a request. Until app and redirect URL are verified, errors are plain text without a redirect.
     async fn read(
         &self,
         query: &str,
@@ -185,8 +185,8 @@ impl OAuthServer {
         admitted.map_err(|refused| refuse(&asked.client().name, &refused, true))
     }
 
-    /// Stores the consent in one write, and returns the answer. Without a ticket the user was not asked, and what the user agreed
-    /// to before stays as it is.
+    /// Stores the consent in one write, and returns the answer. Without a ticket the user was not asked, and earlier consent
+    /// stays unchanged.
     async fn grant(
         &self,
         asked: &AuthorizationRequest,
@@ -230,7 +230,7 @@ impl OAuthServer {
         };
         match (kept, ticket) {
             (Ok(()), _) => {}
-            // The form was answered before, or the app or account was switched off since.
+            // The form was already submitted, or the app or account was disabled since.
             (Err(AuthStoreError::Conflict | AuthStoreError::NoAccount), Some(_)) => {
                 return Err(used());
             }
@@ -244,7 +244,7 @@ impl OAuthServer {
         ))
     }
 
-    /// Returns the id_token of the answer, if the request asks for one.
+    /// Returns the id_token of the answer, if requested.
     fn id_token(
         &self,
         asked: &AuthorizationRequest,
@@ -266,20 +266,20 @@ impl OAuthServer {
     }
 }
 
-/// Returns true for a request of a hidden frame: the page around it stays, and its script waits for the answer.
+/// Returns true for a request in a hidden frame: the page around it stays, and its script waits for the answer.
 fn is_framed(headers: &HeaderMap) -> bool {
     let dest = headers.get("sec-fetch-dest");
     dest.is_some_and(|dest| dest == "iframe" || dest == "frame")
 }
 
-/// Returns the answer to a form that cannot be answered any more.
+/// Returns the response to a form that is no longer valid.
 fn used() -> Stop {
     plain(
         "This form has expired, was answered before, or is not of this session; go back to the app.",
     )
 }
 
-/// Returns a plain text that refuses a request.
+/// Returns a plain text refusal.
 fn plain(text: &str) -> Stop {
     Box::new(page_headers(
         StatusCode::BAD_REQUEST,
@@ -292,7 +292,7 @@ fn deny(asked: &AuthorizationRequest, error: AuthorizeError) -> Stop {
     refuse(&asked.client().name, &asked.refuse(error), true)
 }
 
-/// Returns the error to the app. A visitor without a session is shown first where it leads (RFC 9700 section 4.11.2).
+/// Returns the error to the app. A visitor without a session is first shown where it leads (RFC 9700 section 4.11.2).
 fn refuse(app: &str, refused: &AuthorizationRefusal, known: bool) -> Stop {
     let mut response = match refused.response() {
         AuthorizationResponse::Redirect(to) if !known => {
@@ -306,12 +306,12 @@ fn refuse(app: &str, refused: &AuthorizationRefusal, known: bool) -> Stop {
     Box::new(response)
 }
 
-/// Ends a request after a failure of the store.
+/// Ends a request after a store failure.
 fn broken(error: AuthStoreError) -> Stop {
     Box::new(failed(error))
 }
 
-/// Returns the response that carries an answer to the app.
+/// Returns the response that delivers an answer to the app.
 fn deliver(answer: AuthorizationResponse) -> Response {
     let own = |fields: Vec<(&'static str, String)>| -> Vec<Param> {
         let pair = |(name, value): (&str, String)| (name.to_owned(), value);

@@ -1,27 +1,27 @@
-//! Pages that the server shows: the question for consent, and answers that a browser carries on.
+//! Pages of the server: the consent page, and answers that a browser passes on.
 use std::fmt::Write as _;
 
 use super::AUTHORIZE;
 use crate::params::Param;
 use crate::tokens::scope::{FULL_ACCESS_DESCRIPTION, Scope};
 
-/// Content of the page that asks a user for consent.
+/// Content of the consent page.
 #[derive(Debug, Clone)]
 pub struct ConsentView<'a> {
     /// The name of the app.
     pub app: &'a str,
-    /// The host to which the answer goes; none for an app that is shown a code.
+    /// The host that the answer is sent to; none for an app that is shown a code.
     pub host: Option<&'a str>,
     /// The name of the user.
     pub user: &'a str,
-    /// The scopes that the app asks for; none for full permissions.
+    /// The scopes that the app requests; none for full permissions.
     pub scopes: Option<Vec<Scope>>,
-    /// The hidden fields of the form. It posts them to [`AUTHORIZE`], with `decision` as `allow` or `deny`.
+    /// The hidden fields of the form, which posts them to [`AUTHORIZE`], with `decision` as `allow` or `deny`.
     pub fields: &'a [Param],
 }
 
 impl ConsentView<'_> {
-    /// Returns the page in plain HTML: the default of [`consent_page`](super::OAuthServerBuilder::consent_page).
+    /// Returns the page in plain HTML. This is the default of [`consent_page`](super::OAuthServerBuilder::consent_page).
     #[must_use]
     pub fn page(&self) -> String {
         let mut list = String::new();
@@ -69,7 +69,7 @@ pub(super) fn shown(fields: &[Param]) -> String {
     )
 }
 
-/// Returns the page that says to which host an error leads, for a visitor without a session (RFC 9700 section 4.11.2).
+/// Returns the page that shows to which host an error leads, for a visitor without a session (RFC 9700 section 4.11.2).
 pub(super) fn error_page(app: &str, description: &str, to: &str, host: &str) -> String {
     let body = format!(
         "<h1>{} sent a wrong request</h1><p>{}</p><p><a rel=\"noreferrer\" href=\"{}\">Go back to {}</a></p>",
@@ -81,7 +81,7 @@ pub(super) fn error_page(app: &str, description: &str, to: &str, host: &str) -> 
     document("Wrong request", &body)
 }
 
-/// Writes `title`, which is escaped already, and `body`.
+/// Writes a document with `title`, which is already escaped, and `body`.
 fn document(title: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
@@ -103,7 +103,7 @@ fn hidden(fields: &[Param]) -> String {
     fields.iter().map(input).collect()
 }
 
-/// Returns a text in which nothing is markup.
+/// Returns a text with all markup escaped.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

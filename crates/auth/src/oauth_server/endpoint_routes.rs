@@ -1,4 +1,4 @@
-//! Handlers of the endpoints that apps' servers call, and of the documents.
+//! Handlers of the endpoints for apps' servers, and of the documents.
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -128,7 +128,7 @@ pub(super) async fn user_info(
 }
 
 pub(super) async fn key_set(State(server): State<OAuthServer>) -> Response {
-    // A key is published for this long before it signs, so every copy has it by then.
+    // A key is published for this long before it signs, so every copy of the key set has it by then.
     let age = KEY_SET_LIFETIME.as_secs() / 2;
     public(server.0.signing_keys.key_set(server.now()), age)
 }
@@ -171,7 +171,7 @@ fn finish(reply: Result<EndpointReply, AuthStoreError>) -> Response {
     }
 }
 
-/// Returns the reply to a failure of the store. Its extensions have the error, for the log.
+/// Returns the reply for a store failure. Its extensions contain the error, for the log.
 fn broken(error: AuthStoreError) -> Response {
     let text = "The server can't do this now; try again in a few seconds.";
     let mut response = response(&EndpointReply::error(500, "server_error", text));
@@ -179,7 +179,7 @@ fn broken(error: AuthStoreError) -> Response {
     response
 }
 
-/// Returns a reply as a response. Its extensions have the reason of a refusal, for the log.
+/// Returns a reply as a response. Its extensions contain the reason of a refusal, for the log.
 fn response(reply: &EndpointReply) -> Response {
     let status = StatusCode::from_u16(reply.status);
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -9,9 +9,9 @@ use crate::tokens::token_text::Secret;
 
 /// Media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
-/// Most bytes of a form.
+/// Maximum size of a form in bytes.
 const FORM_BYTES: usize = 64 * 1024;
-/// Name of the cookie of a session. Under https its prefix keeps other hosts of the domain from setting it.
+/// Name of the session cookie. Under https its prefix keeps other hosts of the domain from setting it.
 const COOKIE: &str = "oauth_session";
 const HOST_COOKIE: &str = "__Host-oauth_session";
 
@@ -28,7 +28,7 @@ pub(super) fn pairs(text: &str) -> Option<Vec<Param>> {
 /// Reads the form of a request.
 ///
 /// # Errors
-/// Says why it is no form.
+/// Says why the body is not a form.
 pub(super) async fn form(request: Request<Body>) -> Result<Vec<Param>, &'static str> {
     let kind = request.headers().get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -42,7 +42,7 @@ pub(super) async fn form(request: Request<Body>) -> Result<Vec<Param>, &'static 
     pairs(text).ok_or("The form has a broken escape.")
 }
 
-/// Returns the value of a field that a form has once; empty if it does not.
+/// Returns the value of a field that occurs once in a form; otherwise an empty text.
 pub(super) fn one<'a>(form: &'a [Param], name: &str) -> &'a str {
     let mut found = form.iter().filter(|(field, _)| field == name);
     match (found.next(), found.next()) {
@@ -51,7 +51,7 @@ pub(super) fn one<'a>(form: &'a [Param], name: &str) -> &'a str {
     }
 }
 
-/// Returns true if a path is that of the authorization endpoint, with a query: nothing else is gone on to after a sign-in.
+/// Returns true if a path is that of the authorization endpoint, with a query: a sign-in redirects nowhere else.
 pub(super) fn is_authorize_path(path: &str) -> bool {
     let query = path.strip_prefix(AUTHORIZE);
     let query = query.and_then(|query| query.strip_prefix('?'));
@@ -62,7 +62,7 @@ fn is_https(issuer: &str) -> bool {
     issuer.starts_with("https://")
 }
 
-/// Returns the secret of the session in the cookies of a request.
+/// Returns the session secret in the cookies of a request.
 pub(super) fn session_cookie(headers: &HeaderMap, issuer: &str) -> Option<Secret> {
     let name = if is_https(issuer) {
         HOST_COOKIE
@@ -75,7 +75,7 @@ pub(super) fn session_cookie(headers: &HeaderMap, issuer: &str) -> Option<Secret
         .flat_map(|text| text.split(';'))
         .filter_map(|cookie| cookie.trim().split_once('='))
         .filter_map(|(cookie, value)| (cookie == name).then_some(value));
-    // Of two cookies of one name one was set by somebody else.
+    // Of two cookies with the same name, somebody else set one.
     match (values.next(), values.next()) {
         (Some(value), None) => Some(Secret::new(value.to_owned())),
         _ => None,
@@ -105,7 +105,7 @@ fn write_cookie(response: &mut Response, issuer: &str, value: &str, age: &str) {
     }
 }
 
-/// Returns a redirect after which the browser asks with GET. An address that no header can hold is an error of the server.
+/// Returns a redirect that the browser follows with a GET. An address that does not fit into a header is a server error.
 pub(super) fn see_other(to: &str) -> Response {
     let Ok(to) = HeaderValue::try_from(to) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
@@ -115,7 +115,7 @@ pub(super) fn see_other(to: &str) -> Response {
     response
 }
 
-/// Returns a response that no other site can frame, that loads nothing, and that no cache keeps.
+/// Returns a response that cannot be framed by other sites, loads nothing, and is not cached.
 pub(super) fn page_headers(
     status: StatusCode,
     kind: &'static str,
@@ -135,7 +135,7 @@ pub(super) fn page_headers(
     response
 }
 
-/// Forbids caches to keep a response.
+/// Forbids caching of a response.
 pub(super) fn no_store(response: &mut Response) {
     let value = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, value);

@@ -12,7 +12,7 @@ use crate::oidc::signing_keys::{ALGORITHM, SignError, Signer};
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_text::{Secret, SecretDigest};
 
-/// Facts of a user that apps may learn.
+/// Data about a user that apps may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserInfo {
     /// The user's gid; in decimal, the `sub` of id_tokens.
@@ -25,7 +25,7 @@ pub struct UserInfo {
     pub picture: Option<String>,
 }
 
-/// Claims about a user that scopes give: `email`, and for `profile` name and picture.
+/// Claims about a user, by scope: `email`, and for `profile` name and picture.
 #[derive(Serialize)]
 struct UserClaims<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ struct UserClaims<'a> {
 }
 
 impl UserInfo {
-    /// Makes the facts of a user without a picture.
+    /// Makes the data of a user without a picture.
     #[must_use]
     pub fn new(id: u64, name: impl Into<String>, email: impl Into<String>) -> Self {
         Self {
@@ -61,21 +61,21 @@ impl UserInfo {
 /// Content of an id_token.
 #[derive(Clone, Copy, Debug)]
 pub struct IdToken<'a> {
-    /// The issuer, byte for byte as the discovery document has it.
+    /// The issuer, exactly as in the discovery document.
     pub issuer: &'a str,
     /// The user who signed in.
     pub user: &'a UserInfo,
-    /// The app for which it is made.
+    /// The app for which the id_token is made.
     pub app: u64,
-    /// The scopes that decide which claims it has.
+    /// The scopes that determine its claims.
     pub scopes: ScopeSet,
     /// The request's nonce, verbatim.
     pub nonce: Option<&'a str>,
     /// The time at which the user signed in.
     pub auth_time: SystemTime,
-    /// The access token that is issued with it, bound by `at_hash`.
+    /// The access token issued with it, bound by `at_hash`.
     pub access: Option<&'a Secret>,
-    /// The code that is issued with it, bound by `c_hash`.
+    /// The code issued with it, bound by `c_hash`.
     pub code: Option<&'a Secret>,
 }
 
@@ -136,7 +136,7 @@ impl IdToken<'_> {
     /// Returns the signed text (JWS compact form, RFC 7515 section 3.1).
     ///
     /// # Errors
-    /// The signer failed.
+    /// Fails if the signer fails.
     pub fn sign(&self, signer: &dyn Signer, now: SystemTime) -> Result<String, SignError> {
         let header = to_json(&JwsHeader {
             alg: ALGORITHM,
@@ -153,7 +153,7 @@ impl IdToken<'_> {
     }
 }
 
-/// Returns the reply of the user-info endpoint, for a token of these scopes; `None` without
+/// Returns the reply of the user-info endpoint, for a token with these scopes; `None` without
 /// `openid`.
 #[must_use]
 pub fn user_info(person: &UserInfo, scopes: ScopeSet) -> Option<String> {

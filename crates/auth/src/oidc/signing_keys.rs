@@ -14,14 +14,14 @@ use crate::json::to_json;
 use crate::oidc::ID_TOKEN_LIFETIME;
 use crate::tokens::token_text::SecretDigest;
 
-/// The one algorithm. There is no `none`.
+/// The only algorithm. `none` is not supported.
 pub const ALGORITHM: &str = "RS256";
 /// Time for which clients may cache the key set: a key is published for that long before it signs.
 pub const KEY_SET_LIFETIME: Duration = Duration::from_secs(3600);
-/// Time for which a key stays published after it last signed: the lifetime of an id_token, and some
+/// Time for which a key stays published after it last signed: the lifetime of an id_token, plus some
 /// clock difference.
 pub const KEY_RETENTION: Duration = ID_TOKEN_LIFETIME.saturating_add(Duration::from_secs(600));
-/// Smallest size of a key, in bytes.
+/// Minimum size of a key, in bytes.
 const MIN_MODULUS_BYTES: usize = 256;
 
 /// Error of a key that could not be read, or could not sign.
@@ -69,7 +69,7 @@ pub struct JsonWebKey {
     pub e: String,
 }
 
-/// Members of which the digest is a key's thumbprint, in the order of RFC 7638 section 3.
+/// Members that are hashed for a key's thumbprint, in the order of RFC 7638 section 3.
 #[derive(Serialize)]
 struct ThumbprintInput<'a> {
     e: &'a str,
@@ -87,10 +87,10 @@ pub struct Rs256 {
 }
 
 impl Rs256 {
-    /// Reads an unencrypted PKCS#8 key. The caller makes the key, since that takes randomness.
+    /// Reads an unencrypted PKCS#8 key. The caller generates the key, since that needs randomness.
     ///
     /// # Errors
-    /// It is no RSA key, or one of less than 2048 bits.
+    /// Fails if it is not an RSA key, or has less than 2048 bits.
     pub fn from_pkcs8(der: &[u8]) -> Result<Self, SignError> {
         let pair = RsaKeyPair::from_pkcs8(der).map_err(|_| SignError("not a usable RSA key"))?;
         if pair.public().modulus_len() < MIN_MODULUS_BYTES {
@@ -147,14 +147,14 @@ struct RingKey {
     shown: SystemTime,
     /// The time from which it signs.
     signs: SystemTime,
-    /// The time from which it is not published any more; unknown until it has a successor.
+    /// The time from which it is no longer published; unknown until it has a successor.
     gone: Option<SystemTime>,
 }
 
 /// Signing keys in order of age, with the times at which each is published, signs and is removed.
 ///
-/// A rotation is: push another key, and store it with its time. Everything else follows from the
-/// clock. The new key is published at once, and signs once every copy of the key set has it. The
+/// To rotate the keys, push another key, and store it with its time. Everything else follows from the
+/// clock. The new key is published immediately, and signs once every copy of the key set has it. The
 /// old one stays published until the last id_token that it signed has expired.
 #[derive(Clone, Default)]
 pub struct SigningKeyRing(Vec<RingKey>);
@@ -171,7 +171,7 @@ fn after(at: SystemTime, wait: Duration) -> SystemTime {
 }
 
 impl SigningKeyRing {
-    /// Makes a ring of the keys made at these times. The first key signs at once, since no client
+    /// Makes a ring of the keys created at these times. The first key signs immediately, since no client
     /// has a key set yet.
     #[must_use]
     pub fn new(keys: impl IntoIterator<Item = (Arc<dyn Signer>, SystemTime)>) -> Self {
@@ -200,7 +200,7 @@ impl SigningKeyRing {
         });
     }
 
-    /// Returns the key that signs at `now`: the newest that may.
+    /// Returns the key that signs at `now`: the newest one that may.
     #[must_use]
     pub fn signer(&self, now: SystemTime) -> Option<&dyn Signer> {
         let entry = self.0.iter().rev().find(|entry| entry.signs <= now)?;
@@ -215,8 +215,8 @@ impl SigningKeyRing {
             .map(|entry| entry.signer.as_ref())
     }
 
-    /// Returns the key set to be published at `now` (RFC 7517 section 5). Let clients cache it for
-    /// no longer than [`KEY_SET_LIFETIME`].
+    /// Returns the key set to publish at `now` (RFC 7517 section 5). Clients may cache it for at most
+    /// [`KEY_SET_LIFETIME`].
     #[must_use]
     pub fn key_set(&self, now: SystemTime) -> String {
         #[derive(Serialize)]

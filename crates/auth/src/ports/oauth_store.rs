@@ -40,54 +40,54 @@ pub struct IssuedTokens {
 pub struct PasswordChange {
     /// The user.
     pub user: u64,
-    /// The hash of the password that the owner has shown.
+    /// The hash of the current password, which the owner has entered.
     pub before: Secret,
     /// The new hash.
     pub after: Secret,
-    /// The session that is kept.
+    /// The session to keep.
     pub keep_session: Option<SecretDigest>,
-    /// The instant at which all tokens of the user are revoked, too; `None` leaves them.
+    /// The time at which all tokens of the user are revoked as well; `None` keeps them.
     pub revoke_tokens_at: Option<SystemTime>,
 }
 
 /// Outcome of a redemption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedemptionOutcome {
-    /// This call spent the code, and the tokens are stored. The value is the access token as its context leaves it.
+    /// This call spent the code, and the tokens are stored. The value is the effective record of the access token.
     Issued(Box<TokenRecord>),
-    /// This call spent the code and nothing was issued: no tokens were given, or the authorization, the app or the
-    /// account no longer stands.
+    /// This call spent the code and nothing was issued: no tokens were passed, or the authorization, the app or the
+    /// account is no longer valid.
     Spent,
-    /// The code was spent before. All tokens that came from it are dead now, unless the call was a repeat by the
+    /// The code was already spent. All tokens issued for it are dead now, unless the call was a retry by the
     /// client that spent the code: see [`OAuthStore::redeem`].
     Replayed,
     /// There is no such code.
     Unknown,
 }
 
-/// Store of apps, authorizations, codes and sessions, beside the tokens. Every method is one trip. A method that
-/// decides something decides it in the transaction that writes it, so that of any number of concurrent calls only one
-/// wins.
+/// Store of apps, authorizations, codes and sessions, in addition to the tokens. Every method is one trip. A method that
+/// makes a decision makes it in the transaction that writes the result, so that of any number of concurrent calls only
+/// one wins.
 ///
-/// A store of this kind returns the tokens that it issued from [`TokenStore::find_token`] and [`TokenStore::list`] as
-/// their context leaves them. Beside each such token it stores the id of the refresh token on which it depends: for
-/// an access token the one with which, or for which, it was issued, for a refresh token its own; none marks a token
-/// that was inserted and stands alone. It reads an issued token with its authorization, its app and that refresh
+/// [`TokenStore::find_token`] and [`TokenStore::list`] of such a store return the effective records of the tokens that it
+/// issued. With each such token it stores the id of the refresh token on which it depends: for an access token the one
+/// with which, or for which, it was issued, for a refresh token its own; no id marks an independent token
+/// that was inserted. It reads an issued token with its authorization, its app and that refresh
 /// token, and passes all to [`effective_record`](crate::authorization::user_authorization::effective_record).
 /// [`TokenStore::revoke`] of a refresh token is therefore one write to one row. Every method that changes an app, an
-/// authorization or a token must remove the tokens concerned from a cache of tokens.
+/// authorization or a token must remove the affected tokens from any token cache.
 ///
-/// [`conformance::OAUTH_CASES`](crate::conformance::OAUTH_CASES) has the requirements of each method as code.
+/// [`conformance::OAUTH_CASES`](crate::conformance::OAUTH_CASES) contains the requirements of each method as code.
 #[async_trait]
 pub trait OAuthStore: TokenStore {
     /// Creates an app, if `was` is `None`, or replaces it. `Conflict` if the stored app is not `was`: another call
-    /// changed it, and for instance a secret that was reset must not come back.
+    /// changed it, and for example a reset secret must not come back.
     async fn put_app(&self, app: App, was: Option<&App>) -> Result<(), AuthStoreError>;
 
-    /// Returns an app, disabled or not.
+    /// Returns an app, even if it is disabled.
     async fn app(&self, id: u64) -> Result<Option<Arc<App>>, AuthStoreError>;
 
-    /// Returns the apps of an owner, or all, in order of id.
+    /// Returns the apps of an owner, or all apps, in order of id.
     async fn apps(&self, owner: Option<u64>) -> Result<Vec<App>, AuthStoreError>;
 
     /// Stores a user's consent, and returns the live authorization: the existing one with its scopes replaced, or the
@@ -95,9 +95,9 @@ pub trait OAuthStore: TokenStore {
     /// if the user is unknown or disabled. On an error nothing is changed, and no code is stored.
     async fn keep_consent(&self, allow: ConsentRecord) -> Result<Authorization, AuthStoreError>;
 
-    /// Stores a code of a silent request, under the live authorization of its user and app, which is returned and
-    /// stays as it is: the code alone carries the scopes of its request. `Conflict` if no live authorization covers
-    /// those scopes, if the code is taken, or the app unknown or disabled; `NoAccount` if the user is unknown or
+    /// Stores a code of a silent request under the live authorization of its user and app, which is returned unchanged: only
+    /// the code has the scopes of its request. `Conflict` if no live authorization covers those scopes, if the code is taken,
+    /// or the app unknown or disabled; `NoAccount` if the user is unknown or
     /// disabled. On an error nothing is changed.
     async fn keep_code(&self, code: AuthorizationCode) -> Result<Authorization, AuthStoreError>;
 
@@ -111,8 +111,8 @@ pub trait OAuthStore: TokenStore {
     /// Returns the live authorizations of a user, in order of id.
     async fn authorizations(&self, user: u64) -> Result<Vec<Authorization>, AuthStoreError>;
 
-    /// Withdraws an authorization of this user; `true` if this call did it. Its codes and tokens do not work any
-    /// more.
+    /// Withdraws an authorization of this user; `true` if this call did it. Its codes and tokens stop
+    /// working.
     async fn deauthorize(
         &self,
         id: u64,
@@ -120,7 +120,7 @@ pub trait OAuthStore: TokenStore {
         now: SystemTime,
     ) -> Result<bool, AuthStoreError>;
 
-    /// Returns a code, spent or not.
+    /// Returns a code, even if it is spent.
     async fn code(
         &self,
         digest: &SecretDigest,
@@ -128,9 +128,9 @@ pub trait OAuthStore: TokenStore {
 
     /// Spends a code, and stores the tokens for which it is redeemed, if any. Of any number of calls for one code,
     /// one spends it; each of the others is a replay, and revokes the refresh token for which the code was redeemed.
-    /// Give tokens only for a request that [`check_redemption`](AuthorizationCode::check_redemption) has accepted: if
-    /// the code has a challenge, such a request has shown its verifier. A second such request, while the code [may be
-    /// repeated](AuthorizationCode::may_be_repeated), is a repeat by the client that spent the code; it gets nothing
+    /// Only pass tokens for a request that [`check_redemption`](AuthorizationCode::check_redemption) has accepted: if
+    /// the code has a challenge, such a request contained its verifier. A second such request, while the code [may be
+    /// repeated](AuthorizationCode::may_be_repeated), is a retry by the client that spent the code; it gets nothing
     /// and revokes nothing. `Conflict` if an id or digest is taken: then nothing is changed.
     async fn redeem(
         &self,
@@ -139,9 +139,9 @@ pub trait OAuthStore: TokenStore {
         now: SystemTime,
     ) -> Result<RedemptionOutcome, AuthStoreError>;
 
-    /// Stores an access token issued for the refresh token of this id, if that is live at `now` and of the same user,
-    /// app and grant; returns it as its context leaves it, or `None` if nothing was stored. `Conflict` if its id or
-    /// digest is taken. The refresh token is not rotated: it stays live, and using it again is no replay.
+    /// Stores an access token issued for the refresh token with this id, if that is live at `now` and has the same user,
+    /// app and grant; returns its effective record, or `None` if nothing was stored. `Conflict` if its id or
+    /// digest is taken. The refresh token is not rotated: it stays live, and using it again is not a replay.
     async fn refresh(
         &self,
         refresh: u64,
@@ -156,8 +156,8 @@ pub trait OAuthStore: TokenStore {
     /// to keep; `false` if it is not, and nothing is changed.
     async fn change_password(&self, change: PasswordChange) -> Result<bool, AuthStoreError>;
 
-    /// Stores a new session. `NoAccount` if its user is unknown or disabled, or if a hash is given that is not that
-    /// of the user's login: the password that was checked against it is not valid any more. `Conflict` if its digest
+    /// Stores a new session. `NoAccount` if its user is unknown or disabled, or if a hash is given that differs from that
+    /// of the user's login: the password that was checked against it is no longer valid. `Conflict` if its digest
     /// is taken.
     async fn start_session(
         &self,
@@ -171,7 +171,7 @@ pub trait OAuthStore: TokenStore {
         digest: &SecretDigest,
     ) -> Result<Option<(BrowserSession, Account)>, AuthStoreError>;
 
-    /// Returns the sessions of a user, expired or not, in the order in which they began.
+    /// Returns the sessions of a user, expired or not, in order of creation.
     async fn sessions(&self, user: u64) -> Result<Vec<BrowserSession>, AuthStoreError>;
 
     /// Updates the time and address of a session's last use. The time never moves back; a session that does not exist
@@ -183,7 +183,7 @@ pub trait OAuthStore: TokenStore {
         now: SystemTime,
     ) -> Result<(), AuthStoreError>;
 
-    /// Removes a session, if there is one.
+    /// Removes a session, if it exists.
     async fn end_session(&self, digest: &SecretDigest) -> Result<(), AuthStoreError>;
 
     /// Removes all sessions of a user but one, and returns their number.
@@ -193,9 +193,9 @@ pub trait OAuthStore: TokenStore {
         but: Option<SecretDigest>,
     ) -> Result<u64, AuthStoreError>;
 
-    /// Counts an attempt at logging in, as
-    /// [`LoginAttempts::attempt`](crate::authorization::browser_session::LoginAttempts::attempt) says; `Some` is the
-    /// wait of an attempt that is refused.
+    /// Counts a login attempt according to
+    /// [`LoginAttempts::attempt`](crate::authorization::browser_session::LoginAttempts::attempt); `Some` is the
+    /// wait after a refused attempt.
     async fn attempt_login(
         &self,
         key: &SecretDigest,
@@ -205,8 +205,8 @@ pub trait OAuthStore: TokenStore {
     /// Removes the attempts under a key, after a successful login.
     async fn clear_login_attempts(&self, key: &SecretDigest) -> Result<(), AuthStoreError>;
 
-    /// Deletes rows that were over before `before`: access tokens, sessions and codes that expired, tickets that were
-    /// answered, login attempts that no longer count. Give a moment at least a day back, so that a late replay of a
+    /// Deletes rows that ended before `before`: expired access tokens, sessions and codes, used
+    /// tickets, login attempts that no longer count. Pass a time at least a day ago, so that a late replay of a
     /// code is still recognised. Returns the number of deleted rows.
     async fn delete_expired(&self, before: SystemTime) -> Result<u64, AuthStoreError>;
 }

@@ -1,4 +1,4 @@
-//! Port of the store of tokens and accounts.
+//! Port to the store of tokens and accounts.
 use std::fmt;
 use std::time::SystemTime;
 
@@ -14,7 +14,7 @@ pub enum AuthStoreError {
     Unavailable(String),
     /// The store cannot be reached now; nothing was changed.
     Unreachable(String),
-    /// The store did not say what became of a change: it was made as a whole, or not at all.
+    /// The outcome of a change is unknown: it was made completely, or not at all.
     Unknown(String),
     /// An id, digest or e-mail address is taken. Nothing was changed.
     Conflict,
@@ -36,32 +36,32 @@ impl fmt::Display for AuthStoreError {
 
 impl std::error::Error for AuthStoreError {}
 
-/// Result of a look-up of a token.
+/// Result of a token look-up.
 #[derive(Clone, Debug)]
 pub struct TokenAtCommit {
-    /// The token with the account as which it acts, if there is one.
+    /// The token with the account that it acts as, if there is one.
     pub token: Option<(TokenRecord, Account)>,
-    /// Last commit of the graph at a time after the look-up began, if the store looked at it: whatever was acknowledged
-    /// before is in it, or in a commit before it.
+    /// Last commit of the graph at a time after the look-up began, if the store read it: all earlier acknowledged writes
+    /// are in it, or in a commit before it.
     pub commit: Option<u64>,
 }
 
-/// Store of tokens and accounts. Every method is one trip, and its effect is seen by every later call on
-/// every node: no result may come from a cache that a revocation does not reach.
+/// Store of tokens and accounts. Every method is one trip, and its effect is visible to every later call on
+/// every node: results must not come from a cache that a revocation does not reach.
 ///
-/// [`conformance::CASES`](crate::conformance::CASES) has the requirements of each method as code.
+/// [`conformance::CASES`](crate::conformance::CASES) contains the requirements of each method as code.
 #[async_trait]
 pub trait TokenStore: Send + Sync {
-    /// Returns the token with exactly this digest, and the account as which it acts. Dead tokens are found
+    /// Returns the token with exactly this digest, and the account that it acts as. Dead tokens are returned
     /// too: [`check_token`](crate::tokens::grant::check_token) decides. A store that is an
-    /// [`OAuthStore`](crate::OAuthStore) returns tokens that it issued [as their context leaves
-    /// them](crate::authorization::user_authorization::effective_record).
+    /// [`OAuthStore`](crate::OAuthStore) returns the [effective
+    /// records](crate::authorization::user_authorization::effective_record) of tokens that it issued.
     async fn find_token(
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError>;
 
-    /// Finds a token as [`find_token`](Self::find_token) does. A store that keeps the graph, too, looks at its last commit
+    /// Finds a token as [`find_token`](Self::find_token) does. A store that also holds the graph reads its last commit
     /// in the same trip.
     async fn find_token_at_commit(
         &self,
@@ -72,14 +72,14 @@ pub trait TokenStore: Send + Sync {
         Ok(TokenAtCommit { token, commit })
     }
 
-    /// Returns a number that is different after any call that changed the results of
+    /// Returns a number that changes with any call that changes the results of
     /// [`find_token`](Self::find_token): while it is the same as before a look-up, the result of that
     /// look-up is still valid. The call takes no trip. `None` gives no guarantee.
     fn version(&self) -> Option<u64> {
         None
     }
 
-    /// Stores a new token, which stands alone, whatever grant it names: only its own revocation or expiry
+    /// Stores a new independent token, regardless of its grant: only its own revocation or expiry
     /// ends it. (Tokens of apps come from [`OAuthStore`](crate::OAuthStore) and have a context.) `Conflict`
     /// if its id or digest is taken, `NoAccount` if its user is unknown or disabled.
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError>;
@@ -97,33 +97,33 @@ pub trait TokenStore: Send + Sync {
     /// returns it.
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, AuthStoreError>;
 
-    /// Returns one token of a user by its number, as [`find_token`](Self::find_token) returns it. Without a method of its
-    /// own a store looks through all tokens of the user.
+    /// Returns one token of a user by its number, as [`find_token`](Self::find_token) returns it. The default implementation
+    /// searches all tokens of the user.
     async fn find_by_id(&self, user: u64, id: u64) -> Result<Option<TokenRecord>, AuthStoreError> {
         let mut all = self.list(user).await?.into_iter();
         Ok(all.find(|record| record.id == id))
     }
 
-    /// Updates the times of the last use of tokens, many at once. Times never move back; unknown ids are
+    /// Updates the times of the last use of many tokens at once. Times never go back; unknown ids are
     /// ignored.
     async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Result<(), AuthStoreError>;
 
     /// Creates an account, or sets the tier of an existing one; only [`set_disabled`](Self::set_disabled)
-    /// switches an existing one off or on. A login replaces the earlier one, and if it differs, the
-    /// sessions of the user end; `None` leaves it. `Conflict` if the login's address is another account's.
+    /// disables or enables an existing one. A login replaces the earlier one, and if it differs, the
+    /// sessions of the user end; `None` leaves it. `Conflict` if the login's address belongs to another account.
     async fn put_account(
         &self,
         account: Account,
         login: Option<Login>,
     ) -> Result<(), AuthStoreError>;
 
-    /// Changes the tier of an account and nothing else about it; a user without an account gets one, which
-    /// is on.
+    /// Changes only the tier of an account; a user without an account gets one that
+    /// is enabled.
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError>;
 
-    /// Switches an account off or on; a user without an account gets one of the free tier. Switching off
+    /// Disables or enables an account; a user without an account gets one of the free tier. Disabling
     /// does what [`revoke_all`](Self::revoke_all) does, and ends the sessions of the user: none of them
-    /// works again after the account is switched on again. Tier and login stay.
+    /// works again after the account is enabled again. Tier and login stay.
     async fn set_disabled(
         &self,
         user: u64,

@@ -1,19 +1,19 @@
-//! Reader of the bearer token in the `Authorization` header (RFC 6750 section 2.1).
+//! Parser of the bearer token in the `Authorization` header (RFC 6750 section 2.1).
 //!
-//! A token in a query or a body is ignored: the caller does not pass it in.
+//! Tokens in a query or a body are ignored: the caller does not pass them in.
 
 use std::fmt;
 /// Name of the scheme.
 const SCHEME: &str = "Bearer";
 
-/// Reason for which a request's headers hold no bearer token.
+/// Reason why a request's headers contain no bearer token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BearerError {
     /// There is no `Authorization` header, or it is empty.
     Missing,
     /// The header names another scheme, such as `Basic`.
     Scheme,
-    /// The scheme is there but no token.
+    /// The scheme is present but there is no token.
     Empty,
     /// More than one token, or a token with white space in it.
     Spaced,
@@ -37,7 +37,7 @@ impl std::error::Error for BearerError {}
 
 impl BearerError {
     /// Returns the error code for `WWW-Authenticate` (RFC 6750 section 3.1). `None` if the client
-    /// did not try a bearer token at all: then the challenge carries no code.
+    /// did not try a bearer token at all: then the challenge has no code.
     #[must_use]
     pub const fn code(self) -> Option<&'static str> {
         match self {
@@ -53,7 +53,7 @@ impl BearerError {
 /// token is not checked: a malformed one is merely unknown.
 ///
 /// # Errors
-/// A different error for each way in which the headers do not hold exactly one bearer token.
+/// Returns a different error for each way in which the headers do not contain exactly one bearer token.
 pub fn bearer<T: AsRef<str>>(headers: &[T]) -> Result<&str, BearerError> {
     let value = match headers {
         [] => return Err(BearerError::Missing),

@@ -1,4 +1,4 @@
-//! Grants: the rights of one request, decided from a stored token at one instant.
+//! Grants: the rights of one request, derived from a stored token at one instant.
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -7,17 +7,17 @@ use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::{Account, Tier, TokenRecord};
 use crate::tokens::token_text::TokenKind;
 
-/// Rights of one request, and the user as whom it acts. It is valid for this request only: the next
-/// one checks the token again, so that a revocation counts at once.
+/// Rights of one request, and the user that it acts as. It is valid for this request only: the next
+/// one checks the token again, so that a revocation takes effect immediately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The token's id, for `last_used_at`.
     pub token: u64,
-    /// The user as whom the request acts.
+    /// The user that the request acts as.
     pub user: u64,
-    /// The app of the request, if the token is an app's.
+    /// The app of the request, if the token belongs to one.
     pub app: Option<u64>,
-    /// The only workspace that the request reaches, for a service account.
+    /// The only workspace that the request may access, for a service account.
     pub workspace: Option<u64>,
     /// The scopes of the request.
     pub scopes: ScopeSet,
@@ -27,16 +27,16 @@ pub struct Grant {
     pub limit_key: [u8; 16],
     /// The plan of the user.
     pub tier: Tier,
-    /// The only workspaces that the request reaches, if the token is an app's: those where the app
+    /// The only workspaces that the request may access, if the token belongs to an app: those where the app
     /// works.
     pub allowed_workspaces: Option<Arc<[u64]>>,
 }
 
 impl Grant {
-    /// Checks that the request may do what needs a scope.
+    /// Checks that the request has a scope.
     ///
     /// # Errors
-    /// [`MissingScope`] if the token lacks it: a 403.
+    /// Fails with [`MissingScope`] if the token lacks it: a 403.
     pub fn require(&self, scope: &str) -> Result<(), MissingScope> {
         if self.scopes.allows(scope) {
             return Ok(());
@@ -73,7 +73,7 @@ impl fmt::Display for MissingScope {
 
 impl std::error::Error for MissingScope {}
 
-/// Reason for which a token is refused. Each is a 401.
+/// Reason why a token is refused. Each is a 401.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenRefusal {
     /// No such token, or its record is not consistent.
@@ -112,10 +112,10 @@ impl TokenRefusal {
     }
 }
 
-/// Checks that a stored token is good for a request at `now`, and returns its grant.
+/// Checks that a stored token is valid for a request at `now`, and returns its grant.
 ///
 /// # Errors
-/// The first reason that applies, in the order: not a bearer token, unknown, revoked, disabled,
+/// Returns the first reason that applies, in this order: not a bearer token, unknown, revoked, disabled,
 /// expired.
 pub fn check_token(
     record: &TokenRecord,

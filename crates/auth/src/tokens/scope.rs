@@ -3,10 +3,10 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr;
 
-/// Word for full permissions. Never part of a list.
+/// Word for full permissions. It is never part of a list.
 pub const DEFAULT: &str = "default";
 
-/// Words of the consent page for full permissions.
+/// Description of full permissions on the consent page.
 pub const FULL_ACCESS_DESCRIPTION: &str = "See and change everything you can see and change";
 
 /// Permission that a user can grant to an app.
@@ -14,11 +14,11 @@ pub const FULL_ACCESS_DESCRIPTION: &str = "See and change everything you can see
 pub struct Scope {
     /// The name as sent, such as `invoices:read`, or a word of OpenID Connect.
     pub name: &'static str,
-    /// The permitted actions, in words for the consent page.
+    /// The description of the permitted actions on the consent page.
     pub description: &'static str,
 }
 
-/// Every scope of a service, in order of name. It is a small value that is passed around by copying.
+/// Every scope of a service, in order of name. It is a small value that is passed by copy.
 ///
 /// ```
 /// use workgraph_auth::ScopeRegistry;
@@ -38,18 +38,17 @@ pub struct Scope {
 pub struct ScopeRegistry(&'static [(&'static str, &'static str)]);
 
 impl ScopeRegistry {
-    /// Most scopes of a registry.
+    /// Maximum number of scopes in a registry.
     pub const MOST: usize = 126;
 
-    /// Registry without any scope: it reads full permissions and the empty set.
+    /// Registry without scopes: it parses full permissions and the empty set.
     pub const EMPTY: Self = Self(&[]);
 
-    /// Makes a registry from scopes in any order, each a name and its description. It is kept until the process ends, so make one at
-    /// start, not one for each request.
+    /// Makes a registry from scopes in any order, each a name and its description. It is kept until the process ends, so make it
+    /// once at startup, not for each request.
     ///
-    /// # Panics
-    /// Panics if a name is given twice, is `default`, or holds what no scope may have (RFC 6749 section 3.3), and if there are more
-    /// than [`MOST`](Self::MOST).
+    /// Panics if a name occurs twice, is `default`, or contains characters not allowed in a scope (RFC 6749 section 3.3), or if
+    /// there are more than [`MOST`](Self::MOST).
     #[must_use]
     pub fn new<N: Into<String>, D: Into<String>>(scopes: impl IntoIterator<Item = (N, D)>) -> Self {
         let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
@@ -61,8 +60,8 @@ impl ScopeRegistry {
         Self::of(Box::leak(scopes.into_boxed_slice()))
     }
 
-    /// Makes a registry from scopes that are in order of name, each a name and its description. In a `static` or `const` its errors are
-    /// those of the compiler.
+    /// Makes a registry from scopes in order of name, each a name and its description. In a `static` or `const` its errors are
+    /// compile errors.
     ///
     /// # Panics
     /// Panics like [`new`](Self::new), and if the names are not in order.
@@ -109,12 +108,12 @@ impl ScopeRegistry {
         self.0.iter().map(scope)
     }
 
-    /// Reads space-delimited names (RFC 6749 section 3.3): case-sensitive, in any order,
-    /// repetitions allowed. `default` alone is full permissions. A text without names is the empty
+    /// Parses space-delimited names (RFC 6749 section 3.3): case-sensitive, in any order,
+    /// repetitions allowed. `default` alone means full permissions. A text without names is the empty
     /// set.
     ///
     /// # Errors
-    /// Names the first unknown scope, or says that `default` did not stand alone.
+    /// Names the first unknown scope, or says that `default` was not alone.
     pub fn parse(self, text: &str) -> Result<ScopeSet, ScopeError> {
         let mut bits = 0;
         let mut default = false;
@@ -158,7 +157,7 @@ impl fmt::Debug for ScopeRegistry {
     }
 }
 
-/// Returns true if these bytes are a scope of RFC 6749 section 3.3, and not [`DEFAULT`].
+/// Returns true if these bytes are a valid scope (RFC 6749 section 3.3), and not [`DEFAULT`].
 const fn is_scope_name(name: &[u8]) -> bool {
     let mut rest = name;
     while let [byte, after @ ..] = rest {
@@ -170,7 +169,7 @@ const fn is_scope_name(name: &[u8]) -> bool {
     !matches!(name, b"" | b"default")
 }
 
-/// Returns true if the first bytes are before the second in order.
+/// Returns true if the first bytes sort before the second.
 const fn is_before(mut first: &[u8], mut second: &[u8]) -> bool {
     loop {
         match (first, second) {
@@ -186,12 +185,12 @@ const fn is_before(mut first: &[u8], mut second: &[u8]) -> bool {
     }
 }
 
-/// Reason for which a text is not a set of scopes.
+/// Reason why a text is not a set of scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScopeError {
     /// This name is not a scope.
     Unknown(String),
-    /// `default` stood beside other scopes; it only stands alone.
+    /// `default` occurred with other scopes; it must be alone.
     Mixed,
 }
 
@@ -208,12 +207,12 @@ impl std::error::Error for ScopeError {}
 
 /// Permissions of a token: a set of scopes, or everything.
 ///
-/// Full permissions are more than all scopes together, since many operations have no scope and need
+/// Full permissions are more than all scopes together, since many operations have no scope and require
 /// full permissions. Actions do not imply each other: `tasks:write` does not let an app read a
-/// task. Sets are equal if their scopes have the same names, whatever the registry.
+/// task. Sets are equal if their scopes have the same names, even from different registries.
 #[derive(Clone, Copy)]
 pub struct ScopeSet {
-    /// One bit for each scope of the registry, by its index. Bit 127 belongs to none, so full permissions differ from every list.
+    /// One bit per scope of the registry, by its index. Bit 127 belongs to no scope, so full permissions differ from every list.
     bits: u128,
     registry: ScopeRegistry,
 }
@@ -249,7 +248,7 @@ impl ScopeSet {
         self.bits == 0
     }
 
-    /// Returns true if a request that needs `scope` is allowed. An unknown name needs full
+    /// Returns true if a request that requires `scope` is allowed. An unknown name requires full
     /// permissions, as does an operation without a scope (see [`is_full`](Self::is_full)).
     #[must_use]
     pub fn allows(&self, scope: &str) -> bool {
@@ -260,8 +259,8 @@ impl ScopeSet {
                 .is_some_and(|bit| self.bits & bit != 0)
     }
 
-    /// Returns true if everything in `other` is in this set too. Only full permissions cover full
-    /// ones.
+    /// Returns true if everything in `other` is also in this set. Only full permissions cover full
+    /// permissions.
     #[must_use]
     pub fn covers(self, other: Self) -> bool {
         if self.is_full() || other.is_full() {
@@ -273,7 +272,7 @@ impl ScopeSet {
         other.iter().all(|scope| self.allows(scope.name))
     }
 
-    /// Returns the scopes that both sets allow. Full permissions leave the other set as it is.
+    /// Returns the scopes that both sets allow. Full permissions return the other set unchanged.
     #[must_use]
     pub fn intersect(self, other: Self) -> Self {
         if self.is_full() {
@@ -291,7 +290,7 @@ impl ScopeSet {
         Self { bits, ..self }
     }
 
-    /// Returns the scopes of the set in order of name; none for full permissions, which are no
+    /// Returns the scopes of the set in order of name; none for full permissions, which are not a
     /// list.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         let listed = if self.is_full() { 0 } else { self.bits };
@@ -320,7 +319,7 @@ impl PartialEq for ScopeSet {
 
 impl Eq for ScopeSet {}
 
-/// Hashes the number of scopes, which equal sets of any two registries have in common.
+/// Hashes the number of scopes, which is the same for equal sets of any two registries.
 impl Hash for ScopeSet {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u32(self.bits.count_ones());

@@ -1,4 +1,4 @@
-//! Stored records of tokens, of the accounts for which they act, and of the accounts' logins.
+//! Stored records of tokens, of the accounts that they act as, and of the accounts' logins.
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
 
-/// Stored token. The token's text is not in it and cannot be computed from it.
+/// Stored token. It does not contain the token's text, which cannot be computed from it.
 ///
-/// For the OAuth kinds `grant` names the user's authorization of the app. A store returns the record
-/// as that authorization leaves it: scopes cut to the ones still granted, `revoked_at` set if the
+/// For the OAuth kinds `grant` is the user's authorization of the app. A store returns the record
+/// with the effect of that authorization: scopes limited to those still granted, `revoked_at` set if the
 /// authorization was withdrawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRecord {
@@ -19,25 +19,25 @@ pub struct TokenRecord {
     pub digest: SecretDigest,
     /// The kind of the token.
     pub kind: TokenKind,
-    /// The user, or service account, as whom it acts.
+    /// The user, or service account, that it acts as.
     pub user: u64,
     /// The app to which it was issued: OAuth kinds only.
     pub app: Option<u64>,
-    /// The authorization from which it came: OAuth kinds only.
+    /// The authorization from which it was issued: OAuth kinds only.
     pub grant: Option<u64>,
-    /// The only workspace that it reaches: service accounts only.
+    /// The only workspace that it may access: service accounts only.
     pub workspace: Option<u64>,
     /// The permissions of the token.
     pub scopes: ScopeSet,
-    /// The description that its owner gave it.
+    /// The description from its owner.
     pub description: String,
-    /// The time at which it was made.
+    /// The creation time.
     pub created_at: SystemTime,
     /// The first instant at which it is expired; `None` for one that does not expire.
     pub expires_at: Option<SystemTime>,
     /// The time at which it was revoked. A token with any value here is dead.
     pub revoked_at: Option<SystemTime>,
-    /// The time of its last use on a request; stored roughly, not for every request.
+    /// The approximate time of its last use; not updated for every request.
     pub last_used_at: Option<SystemTime>,
     /// The workspaces in which the token's app works, for the OAuth kinds. A store computes this with
     /// the rest of the token context, and does not store it.
@@ -81,10 +81,10 @@ impl TokenRecord {
         record
     }
 
-    /// Returns true if the record has all that its kind needs and nothing that only another kind has.
+    /// Returns true if the record has all data required by its kind and none that belongs to another kind.
     ///
-    /// A record that fails this is refused as a credential: a service token without a workspace would
-    /// reach all of them, an access token without an expiry would live for ever.
+    /// A record that fails this check is refused as a credential: a service token without a workspace would
+    /// have access to all of them, an access token without an expiry would live forever.
     #[must_use]
     pub const fn is_consistent(&self) -> bool {
         let oauth = self.app.is_some() && self.grant.is_some() && self.workspace.is_none();
@@ -98,13 +98,13 @@ impl TokenRecord {
     }
 }
 
-/// Plan of an account, by which a service chooses the limits of its tokens: a number whose meaning is the service's, such as 0
+/// Plan of an account, which determines the limits of its tokens: a number whose meaning the service defines, such as 0
 /// for free and 1 for paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Tier(u8);
 
 impl Tier {
-    /// Plan 0, that of an account for which nothing was said.
+    /// Plan 0, the default of an account.
     pub const DEFAULT: Self = Self(0);
 
     /// Makes the plan with this number.
@@ -113,21 +113,21 @@ impl Tier {
         Self(number)
     }
 
-    /// Returns the number, as stores keep it.
+    /// Returns the number, as stored.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
     }
 }
 
-/// Account of a user or service account, as far as authentication needs it.
+/// Account of a user or service account, reduced to the needs of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The user's gid.
     pub user: u64,
     /// The plan.
     pub tier: Tier,
-    /// True if the account is switched off; none of its tokens works then.
+    /// True if the account is disabled; then none of its tokens works.
     pub disabled: bool,
 }
 
@@ -152,7 +152,7 @@ pub struct Login {
 
 impl Login {
     /// Makes a login. `hash` is a slow, salted hash in its self-describing text form; this crate does
-    /// not read it.
+    /// not interpret it.
     #[must_use]
     pub fn new(email: &str, hash: Secret) -> Self {
         Self {
@@ -180,7 +180,7 @@ pub fn normalize_email(email: &str) -> String {
     email.trim().to_lowercase()
 }
 
-/// Fewest and most bytes of a password.
+/// Allowed length of a password in bytes.
 const PASSWORD_BYTES: std::ops::RangeInclusive<usize> = 8..=1024;
 
 /// Error of a password that is too short or too long.
@@ -199,7 +199,7 @@ impl std::error::Error for PasswordLength {}
 /// Checks that a password has an allowed length.
 ///
 /// # Errors
-/// [`PasswordLength`].
+/// Fails with [`PasswordLength`].
 pub const fn check_password(password: &str) -> Result<(), PasswordLength> {
     let length = password.len();
     if length < *PASSWORD_BYTES.start() || length > *PASSWORD_BYTES.end() {

@@ -1,8 +1,8 @@
-//! Token texts: the making and recognition of a secret, and the digest that is stored.
+//! Token texts: creating and recognizing secrets, and the digests that are stored.
 //!
 //! A token is `prefix + base64url(256 random bits) + checksum`, 53 characters. The prefix shows
-//! people and secret scanners what they found; the checksum lets a garbled text be refused without
-//! a look-up. Neither is trusted: a token counts only if the digest of its *whole* text is stored,
+//! people and secret scanners what they found; the checksum allows refusing a garbled text without
+//! a look-up. Neither is trusted: a token only counts if the digest of its *whole* text is stored,
 //! and its kind is read from the stored record.
 use std::fmt;
 use std::time::Duration;
@@ -30,8 +30,8 @@ pub enum TokenKind {
     Service,
     /// An OAuth access token: acts as its user within the scopes the user granted to an app.
     Access,
-    /// An OAuth refresh token: access tokens are issued for it, and it is not itself a bearer
-    /// token.
+    /// An OAuth refresh token: access tokens are issued for it, but it is not a bearer token
+    /// itself.
     Refresh,
 }
 
@@ -39,7 +39,7 @@ impl TokenKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Personal, Self::Service, Self::Access, Self::Refresh];
 
-    /// Returns the kind's name, as stores keep it.
+    /// Returns the kind's name, as stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,15 +50,15 @@ impl TokenKind {
         }
     }
 
-    /// Returns the kind of this name.
+    /// Returns the kind with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// First characters of the tokens of each kind: four, of letters, digits, `-` and `_`, which tell people and secret scanners what
-/// they found.
+/// Prefixes of the tokens of each kind: four characters (letters, digits, `-` and `_`) that show people and secret scanners
+/// what they found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenPrefixes {
     personal: &'static str,
@@ -74,7 +74,7 @@ impl TokenPrefixes {
     /// Makes the prefixes of personal, service, access and refresh tokens.
     ///
     /// # Panics
-    /// Panics if one of them is not four letters, digits, `-` or `_`. In a `static` or `const` that is an error of the compiler.
+    /// Panics if one of them is not four letters, digits, `-` or `_`. In a `static` or `const` that is a compile error.
     #[must_use]
     pub const fn new(
         personal: &'static str,
@@ -94,7 +94,7 @@ impl TokenPrefixes {
         }
     }
 
-    /// Returns the first characters of a token of a kind.
+    /// Returns the prefix of a token of a kind.
     #[must_use]
     pub const fn of(&self, kind: TokenKind) -> &'static str {
         match kind {
@@ -113,10 +113,10 @@ impl TokenPrefixes {
         mint_secret_text(self.of(kind), random)
     }
 
-    /// Returns the digest of a presented token, or `None` for a text that no [`mint`](Self::mint) can have
+    /// Returns the digest of a presented token, or `None` for a text that [`mint`](Self::mint) cannot have
     /// made.
     ///
-    /// `None` reveals only facts that a client can compute from the text alone, so it is no oracle.
+    /// `None` only reveals facts that a client can compute from the text itself, so it is no oracle.
     #[must_use]
     pub fn digest(&self, text: &str) -> Option<SecretDigest> {
         let plain = |b: u8| b.is_ascii_alphanumeric() | (b == b'-') | (b == b'_');
@@ -146,17 +146,17 @@ const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
 }
 
-/// Form and lifetime of the tokens that a service issues.
+/// Prefixes and lifetime of the tokens that a service issues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenSettings {
-    /// The first characters of tokens.
+    /// The prefixes of tokens.
     pub prefixes: TokenPrefixes,
-    /// The lifetime of an OAuth access token, at least a second.
+    /// The lifetime of an OAuth access token, at least one second.
     pub access_lifetime: Duration,
 }
 
 impl TokenSettings {
-    /// The default prefixes, and access tokens of an hour.
+    /// The default prefixes, and access tokens that live for an hour.
     pub const DEFAULT: Self = Self {
         prefixes: TokenPrefixes::DEFAULT,
         access_lifetime: Duration::from_secs(3600),
@@ -198,14 +198,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// SHA-256 of a whole token text; stores keep and look up this digest.
+/// SHA-256 of a whole token text; stores keep this digest and search by it.
 ///
-/// A plain hash is enough because a token carries 256 random bits; nothing can be guessed from it.
+/// A plain hash is enough because a token contains 256 random bits; nothing can be guessed from it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretDigest(pub [u8; 32]);
 
 impl SecretDigest {
-    /// Returns the digest of any text, without a check of its form.
+    /// Returns the digest of any text, without checking its form.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut bytes = [0; 32];
@@ -213,14 +213,14 @@ impl SecretDigest {
         Self(bytes)
     }
 
-    /// Returns true if two digests are the same, in a time that does not depend on the position of
+    /// Returns true if two digests are equal, in a time that does not depend on the position of
     /// a difference.
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 
-    /// Returns the key under which limits are counted for this token: the digest's first half.
+    /// Returns the key under which this token's limits are counted: the digest's first half.
     #[must_use]
     pub fn key(&self) -> [u8; 16] {
         let mut key = [0; 16];
@@ -247,7 +247,7 @@ pub fn mint_token(kind: TokenKind, random: &[u8; 32]) -> (Secret, SecretDigest) 
     TokenPrefixes::DEFAULT.mint(kind, random)
 }
 
-/// Makes a secret of 256 random bits that is no token: an authorization code, a client secret, a
+/// Makes a secret of 256 random bits that is not a token: an authorization code, a client secret, a
 /// session.
 pub(crate) fn mint_secret_text(prefix: &str, random: &[u8; 32]) -> (Secret, SecretDigest) {
     let mut text = String::with_capacity(TOKEN_CHARS);

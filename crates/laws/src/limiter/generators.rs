@@ -1,11 +1,11 @@
-//! Made-up traffic: small figures, so that limits are reached soon and counterexamples are short.
+//! Generated traffic: small figures, so that limits are reached soon and counterexamples are short.
 
 use fastrand::Rng;
 
 use super::scenario::{Scenario, Step};
 use super::subject::{LimiterAbility, LimiterProfile, LimiterSetup};
 
-/// What a scenario is made of.
+/// Parameters of a scenario.
 pub(super) struct Generator<'a> {
     pub(super) random: &'a mut Rng,
     pub(super) profile: &'a LimiterProfile,
@@ -77,7 +77,7 @@ impl Generator<'_> {
         Scenario { setup, steps }
     }
 
-    /// Traffic in which stated waits pass before the refused request comes again.
+    /// Traffic in which stated waits pass before the refused request is repeated.
     pub(super) fn retries(&mut self, one_less: bool) -> Scenario {
         let mut scenario = self.traffic(1);
         let burst = Step::Admit {
@@ -94,7 +94,7 @@ impl Generator<'_> {
         scenario
     }
 
-    /// As many requests at one instant as the quota has, after traffic and a window of silence unless the key is new.
+    /// As many requests at one instant as the quota allows, after traffic and a window of silence unless the key is new.
     pub(super) fn burst(&mut self, fresh: bool) -> Scenario {
         let mut scenario = if fresh {
             Scenario {
@@ -141,7 +141,7 @@ impl Generator<'_> {
         Scenario { setup, steps }
     }
 
-    /// Traffic with steps that something else adds now and then.
+    /// Traffic into which another step is inserted now and then.
     pub(super) fn traffic_with(
         &mut self,
         keys: u8,
@@ -180,7 +180,7 @@ impl Generator<'_> {
         Scenario { setup, steps }
     }
 
-    /// Requests whose cost uses up what a window has, and the wait after it.
+    /// Requests whose cost uses up the quota of a window, and the wait after it.
     pub(super) fn costs(&mut self) -> Scenario {
         let cost = self.random.u32(1..=200);
         let setup = LimiterSetup {

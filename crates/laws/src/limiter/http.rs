@@ -8,7 +8,7 @@ use super::subject::{LimiterAbility, LimiterAnswer, LimiterProfile, LimiterSetup
 use crate::SubjectError;
 use crate::http_client::{HttpClient, HttpRequest};
 
-/// Longest time that one reply may take.
+/// Timeout of one reply.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An endpoint that answers 429 with `Retry-After` when a limit is used up.
@@ -17,12 +17,12 @@ pub struct HttpLimiter {
     profile: LimiterProfile,
     settings: Settings,
     client: HttpClient,
-    /// Number of limiters begun; part of each key, so that keys are new.
+    /// Number of limiters started; part of each key, so that keys are new.
     runs: u64,
-    /// Real time and virtual time at the start, where no request sets the clock.
+    /// Real time and virtual time at the start, if no request sets the clock.
     begun: Option<(Instant, u64)>,
     clock: Option<u64>,
-    /// Milliseconds by which this limiter's times are later than those of its scenario: the endpoint's clock never goes back.
+    /// Milliseconds by which this limiter's times are ahead of those of its scenario: the endpoint's clock never goes back.
     shift: Option<u64>,
 }
 
@@ -31,24 +31,24 @@ pub struct HttpLimiter {
 struct Settings {
     /// `METHOD URL` of the limited request; `{key}` is the key.
     request: String,
-    /// Headers of it; `{key}` is the key.
+    /// Headers of the request; `{key}` is the key.
     #[serde(default)]
     headers: toml::Table,
     quota: u32,
     window_ms: u64,
-    /// `METHOD URL` that sets the clock; `{now_ms}` is the time. Without it time is real.
+    /// `METHOD URL` that sets the clock; `{now_ms}` is the time. Without it, real time is used.
     clock: Option<String>,
     tolerance_ms: Option<u64>,
-    /// Random text that begins every key; another run against the same server needs another.
+    /// Random prefix of every key; each run against the same server needs a different one.
     key_prefix: Option<String>,
 }
 
 impl HttpLimiter {
-    /// Reads a configuration (TOML): `request`, `headers`, `quota`, `window_ms`, and perhaps `clock`, `tolerance_ms`
+    /// Parses a configuration (TOML): `request`, `headers`, `quota`, `window_ms`, and optionally `clock`, `tolerance_ms`
     /// and `key_prefix`.
     ///
     /// # Errors
-    /// Fails if the text is no such configuration.
+    /// Fails if the text is not a valid configuration.
     pub fn from_toml(text: &str) -> Result<Self, SubjectError> {
         let settings: Settings = toml::from_str(text)
             .map_err(|error| SubjectError(format!("the configuration: {error}")))?;
@@ -71,7 +71,7 @@ impl HttpLimiter {
         })
     }
 
-    /// Brings the clock of the endpoint to a time: by its request, or by waiting.
+    /// Advances the clock of the endpoint to a time: by its request, or by waiting.
     #[expect(
         clippy::disallowed_methods,
         reason = "an endpoint without a clock to set lives in real time"

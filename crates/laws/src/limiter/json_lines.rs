@@ -1,4 +1,4 @@
-//! Limiters behind JSON lines: a program in any language reads an operation a line and answers each with a line.
+//! Limiters behind JSON lines: a program in any language reads one operation per line and answers each with a line.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,15 +13,15 @@ use super::scenario::START;
 use super::subject::{LimiterAbility, LimiterAnswer, LimiterProfile, LimiterSetup, LimiterSubject};
 use crate::SubjectError;
 
-/// Longest wait for one line of the program.
+/// Timeout for one line of the program.
 const LINE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A program that speaks JSON lines on its standard input and output.
 ///
-/// Its first line says what it is: `{"name": "mine", "has": ["quota", "weights"]}`. Then each line that it reads is an
+/// Its first line is a profile: `{"name": "mine", "has": ["quota", "weights"]}`. Then each line that it reads is an
 /// operation, which it answers with one line: `{"admitted": true, "ticket": 0}` or `{"admitted": false, "wait_ms": 1200}`
-/// (or `"retry_after"`, in seconds) to `admit`, `{}` to all others. `"wait": "none"` in the first line says that a refusal
-/// states no wait, `"s"` that it states whole seconds.
+/// (or `"retry_after"`, in seconds) for `admit`, `{}` for all others. `"wait": "none"` in the first line means that refusals
+/// state no wait, `"s"` that they state whole seconds.
 #[derive(Debug)]
 pub struct JsonLinesLimiter {
     profile: LimiterProfile,
@@ -37,12 +37,12 @@ struct Hello {
     has: Vec<LimiterAbility>,
     #[serde(default)]
     wait: StatedWait,
-    /// The figures, for a limiter that has its own.
+    /// The figures, if the limiter has fixed ones.
     window_ms: Option<u64>,
     quota: Option<u32>,
 }
 
-/// Form in which a refusal says how long to wait.
+/// Unit in which a refusal states the wait.
 #[derive(Clone, Copy, Default, Deserialize)]
 enum StatedWait {
     #[default]
@@ -64,10 +64,10 @@ struct Admission {
 }
 
 impl JsonLinesLimiter {
-    /// Starts a program and reads what it says of itself.
+    /// Starts a program and reads its profile.
     ///
     /// # Errors
-    /// Fails if the program does not start, or if its first line is no profile.
+    /// Fails if the program does not start, or if its first line is not a profile.
     pub fn start_program(program: &str, arguments: &[String]) -> Result<Self, SubjectError> {
         let mut child = Command::new(program)
             .args(arguments)
@@ -116,7 +116,7 @@ impl JsonLinesLimiter {
         })
     }
 
-    /// Sends an operation and reads its answer. The line is one write, so that the program wakes up once for it.
+    /// Sends an operation and reads its answer. The line is a single write, so that the program wakes up once for it.
     fn ask<T: for<'a> Deserialize<'a>>(&mut self, operation: &Value) -> Result<T, SubjectError> {
         let line = format!("{operation}\n");
         self.input.write_all(line.as_bytes()).map_err(|error| {
@@ -125,7 +125,7 @@ impl JsonLinesLimiter {
         self.read()
     }
 
-    /// Sends an operation whose answer says nothing.
+    /// Sends an operation whose answer is ignored.
     fn tell(&mut self, operation: &Value) -> Result<(), SubjectError> {
         self.ask::<IgnoredAny>(operation).map(|_| ())
     }
@@ -133,7 +133,7 @@ impl JsonLinesLimiter {
 
 impl Drop for JsonLinesLimiter {
     fn drop(&mut self) {
-        // A program that does not heed `stop` is ended; either way nothing of it is left.
+        // A program that ignores `stop` is killed; either way no process remains.
         let _ = writeln!(self.input, "{}", json!({"op": "stop"}));
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -202,17 +202,17 @@ impl LimiterSubject for JsonLinesLimiter {
     }
 }
 
-/// Returns whole milliseconds, rounded up; nothing below zero, no more than fits.
+/// Returns whole milliseconds, rounded up; negative and too large values are clamped.
 fn milliseconds(wait: f64) -> u64 {
     let text = format!("{:.0}", wait.ceil().clamp(0.0, 1e15));
     text.parse().unwrap_or(u64::MAX)
 }
 
-/// Answers JSON lines for a limiter in Rust until `stop` or the end of the input: the other side of
-/// [`JsonLinesLimiter`], and the model of an adapter.
+/// Answers JSON lines for a limiter in Rust until `stop` or the end of the input: the counterpart of
+/// [`JsonLinesLimiter`], and the model for an adapter.
 ///
 /// # Errors
-/// Fails if a line is no operation, or if reading or writing does.
+/// Fails if a line is not an operation, or if reading or writing fails.
 pub fn answer_json_lines(
     limiter: &mut dyn LimiterSubject,
     input: impl BufRead,

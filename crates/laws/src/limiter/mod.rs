@@ -26,17 +26,17 @@ use generators::Generator;
 use rules::{Fault, JudgedRun};
 use scenario::{Scenario, Step, TakenStep};
 
-/// How a law judges a scenario.
+/// Way in which a law judges a scenario.
 enum Judgement {
     /// The answers of one run obey a rule.
     Rule(fn(&JudgedRun<'_>) -> Option<Fault>),
-    /// The answers to the requests that both have are those of a run of a changed scenario.
+    /// The answers equal those of a run of a changed scenario, for requests that are in both.
     SameAs(fn(&Scenario) -> Scenario),
-    /// An admitted request of some weight counts like as many requests.
+    /// An admitted request with a weight counts like as many requests.
     WeightsCountLikeRequests,
 }
 
-/// A law: its rule, what a limiter needs for it, its scenarios, and the judgement.
+/// Law with its rule, the abilities that it requires, its scenarios, and its judgement.
 struct LimiterLaw {
     name: &'static str,
     rule: &'static str,
@@ -46,7 +46,7 @@ struct LimiterLaw {
 }
 
 impl LimiterLaw {
-    /// Returns whether the law is about the wait that a refusal states.
+    /// Returns true if the law is about the wait in a refusal.
     fn about_waits(&self) -> bool {
         matches!(self.name, "G2" | "G3" | "G4" | "G13")
     }
@@ -174,10 +174,10 @@ pub fn laws() -> impl Iterator<Item = (&'static str, &'static str)> {
     LAWS.iter().map(|law| (law.name, law.rule))
 }
 
-/// Judges a limiter by every law that it sets out to keep.
+/// Judges a limiter by every law that applies to its abilities.
 ///
 /// # Errors
-/// Fails if the subject can't be reached or answers what is no answer, or if an option names no law.
+/// Fails if the subject can't be reached or gives an invalid answer, or if an option names no law.
 pub fn judge(
     subject: &mut dyn LimiterSubject,
     options: &RunOptions,
@@ -203,7 +203,7 @@ pub fn judge(
     })
 }
 
-/// Returns why a law means nothing for a subject, if so.
+/// Returns the reason why a law does not apply to a subject, if any.
 fn not_judged(law: &LimiterLaw, profile: &LimiterProfile) -> Option<String> {
     if let Some(ability) = law
         .needs
@@ -239,7 +239,7 @@ fn judge_law(
         let shortest = scenario::shrink(scenario, profile.fixed.is_some(), |shorter| {
             Ok(fault(law, subject, shorter)?.is_some())
         })?;
-        // A fault that comes and goes is told with what was seen last.
+        // For an intermittent fault, the last observation is reported.
         let found = fault(law, subject, &shortest)?;
         let (why, steps) =
             found.unwrap_or_else(|| ("broken, but not in every run".to_owned(), Vec::new()));
@@ -248,7 +248,7 @@ fn judge_law(
     Ok(LawReport::holds(law.name, law.rule))
 }
 
-/// Returns what is wrong with the answers to a scenario, and the steps up to it.
+/// Returns the fault in the answers to a scenario, and the steps up to it.
 fn fault(
     law: &LimiterLaw,
     subject: &mut dyn LimiterSubject,
@@ -282,7 +282,7 @@ fn without(scenario: &Scenario, leave_out: impl Fn(Step) -> bool) -> Scenario {
     changed
 }
 
-/// Returns the first request of both runs with different answers. Requests that only the first run has are passed over.
+/// Returns the first request in both runs with different answers. Requests that are only in the first run are skipped.
 fn first_difference(taken: &[TakenStep], other: &[TakenStep]) -> Option<Fault> {
     let told = |answer: Option<LimiterAnswer>| match answer {
         Some(LimiterAnswer::Refused { wait_ms }) => format!("refused, wait {wait_ms} ms"),
@@ -312,7 +312,7 @@ fn first_difference(taken: &[TakenStep], other: &[TakenStep]) -> Option<Fault> {
     None
 }
 
-/// Compares the requests with runs in which each is as many requests as it weighs, up to the first refusal.
+/// Compares the requests with runs in which each is replaced by as many requests as its weight, up to the first refusal.
 fn weights(
     subject: &mut dyn LimiterSubject,
     scenario: &Scenario,

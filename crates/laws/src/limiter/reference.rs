@@ -1,11 +1,11 @@
-//! The limiter that the laws are stated with, which lists every admitted request, and its broken twins.
+//! The limiter by which the laws are defined, which lists every admitted request, and its broken variants.
 
 use std::collections::BTreeMap;
 
 use super::subject::{LimiterAbility, LimiterAnswer, LimiterProfile, LimiterSetup, LimiterSubject};
 use crate::SubjectError;
 
-/// Limiter with all abilities that searches lists. It keeps every law, or breaks one on purpose.
+/// Limiter with all abilities that searches lists. It obeys every law, or deliberately breaks one.
 #[derive(Debug)]
 pub struct ReferenceLimiter {
     profile: LimiterProfile,
@@ -25,18 +25,18 @@ pub struct ReferenceLimiter {
 struct KeyState {
     admitted: Vec<(u64, u32)>,
     running: u32,
-    /// Cost that is left, in cost times the window's milliseconds, and the time of that figure.
+    /// Remaining cost, multiplied by the window's milliseconds, and the time of that figure.
     balance: Option<(i128, u64)>,
 }
 
 impl ReferenceLimiter {
-    /// Makes a limiter that keeps every law.
+    /// Makes a limiter that obeys every law.
     #[must_use]
     pub fn new() -> Self {
         Self::breaking("")
     }
 
-    /// Makes the broken twin of the law with this name; it shows that the law can fail.
+    /// Makes the broken variant for the law with this name; it shows that the law can fail.
     #[must_use]
     pub fn breaking(law: &str) -> Self {
         use LimiterAbility::{Change, Clock, Cost, Permits, Quota, Sweep, Weights};
@@ -123,7 +123,7 @@ impl Default for ReferenceLimiter {
 }
 
 impl KeyState {
-    /// Returns what is left of the cost, brought up to `now`.
+    /// Returns the remaining cost, updated to `now`.
     fn balance_at(&mut self, cost: u32, window: u64, now: u64) -> i128 {
         let full = i128::from(cost) * i128::from(window);
         let (balance, at) = self.balance.unwrap_or((full, now));

@@ -1,9 +1,9 @@
-//! What the laws of limiters say of a scenario and its answers.
+//! Rules of the limiter laws for a scenario and its answers.
 
 use super::scenario::{Step, TakenStep};
 use super::subject::{LimiterAnswer, LimiterProfile, LimiterSetup};
 
-/// A run of a scenario, as a rule reads it.
+/// A run of a scenario, prepared for rules.
 pub(super) struct JudgedRun<'a> {
     pub(super) setup: &'a LimiterSetup,
     pub(super) profile: &'a LimiterProfile,
@@ -22,8 +22,8 @@ impl JudgedRun<'_> {
         })
     }
 
-    /// Returns the weight that was admitted for a key in the window that ends with the step at `end`, that included. Time
-    /// never runs backwards here: a clock that steps back stands still.
+    /// Returns the weight admitted for a key in the window that ends with the step at `end`, inclusive. Time
+    /// never goes back here: a clock that steps back stands still.
     fn admitted_in_window(&self, end: usize, key: u8) -> u64 {
         let mut latest = 0;
         let mut entries = Vec::new();
@@ -68,7 +68,7 @@ impl JudgedRun<'_> {
         None
     }
 
-    /// Returns each refusal whose stated wait passed, less one unit or not, before the same request came again, with
+    /// Returns each refusal whose stated wait, optionally minus one unit, passed before the same request was repeated, with
     /// whether that was admitted.
     fn retries(&self, less: bool) -> impl Iterator<Item = (usize, u64, bool)> {
         self.taken
@@ -137,7 +137,7 @@ impl JudgedRun<'_> {
             })
     }
 
-    /// G5, G7. A key that made no attempt for a window is admitted its whole quota at one instant, if nothing was refused at
+    /// G5, G7. A key without attempts for a window is admitted its whole quota at one instant, if nothing was refused at
     /// that instant: refused attempts may count. `fresh` keys have made none before.
     pub(super) fn idle_key_has_its_quota(&self, fresh: bool) -> Option<Fault> {
         for (position, step, key, weight, admitted) in self.requests() {
@@ -189,7 +189,7 @@ impl JudgedRun<'_> {
         None
     }
 
-    /// G12. As many requests run at once as there are permits, and no more.
+    /// G12. As many requests run concurrently as there are permits, and no more.
     pub(super) fn permits_are_exact(&self) -> Option<Fault> {
         let most = self.setup.permits?;
         let mut running = 0_u32;

@@ -1,4 +1,4 @@
-//! Scenarios: what is asked of a limiter, step by step, and what it answered.
+//! Scenarios: the steps sent to a limiter, and its answers.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::SubjectError;
 /// One step of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// A request; without `hold` it ends at once.
+    /// A request; without `hold` it ends immediately.
     Admit { key: u8, weight: u32, hold: bool },
     /// Time passes, in milliseconds.
     Pass(u64),
@@ -33,7 +33,7 @@ pub(super) struct Scenario {
     pub(super) steps: Vec<Step>,
 }
 
-/// A step that was taken, with the time and the answer.
+/// Completed step, with the time and the answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TakenStep {
     pub(super) step: Step,
@@ -57,7 +57,7 @@ impl TakenStep {
 
 /// Time at which scenarios start; whole days after 1970.
 pub(super) const START: u64 = 1_800_000_000_000 - 1_800_000_000_000 % 86_400_000;
-/// Longest that one stated wait is waited for, in windows.
+/// Maximum duration of one stated wait, in windows.
 const LONGEST_WAIT: u64 = 4;
 
 /// Runs a scenario on a new limiter.
@@ -120,7 +120,7 @@ fn key_text(key: u8) -> String {
     char::from(b'a' + key % 26).to_string()
 }
 
-/// Returns the steps as lines of a counterexample; pauses are told by the times.
+/// Returns the steps as lines of a counterexample; pauses show in the times.
 pub(super) fn lines(
     setup: &LimiterSetup,
     profile: &LimiterProfile,
@@ -179,8 +179,8 @@ impl fmt::Display for TakenStep {
     }
 }
 
-/// Makes a scenario that breaks a law shorter, as long as it still does: a smaller quota if figures can be chosen; then steps
-/// go, first many at once, then one by one; then pauses become round.
+/// Shortens a scenario that breaks a law, as long as it still does: first a smaller quota if figures can be chosen; then
+/// steps are removed, first many at once, then one by one; then pauses are rounded.
 pub(super) fn shrink(
     scenario: Scenario,
     fixed_figures: bool,

@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use crate::SubjectError;
 
-/// Something that a limiter may set out to do beside a quota.
+/// Optional ability of a limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimiterAbility {
     /// A quota in each window. Every subject has it.
     Quota,
-    /// A number of requests that may run at the same time.
+    /// A maximum number of concurrent requests.
     Permits,
     /// A cost that is taken after the request.
     Cost,
@@ -26,16 +26,16 @@ pub enum LimiterAbility {
     Clock,
 }
 
-/// Figures that a limiter is made with.
+/// Figures for creating a limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimiterSetup {
     /// Length of the window, in milliseconds.
     pub window_ms: u64,
     /// Weight that fits into any window.
     pub quota: u32,
-    /// Requests of one key that may run at the same time.
+    /// Maximum number of concurrent requests of one key.
     pub permits: Option<u32>,
-    /// Cost that a key regains in a window, which is also the most it can have.
+    /// Cost that a key regains in a window, which is also its maximum.
     pub cost: Option<u32>,
 }
 
@@ -44,26 +44,26 @@ pub struct LimiterSetup {
 pub enum LimiterAnswer {
     /// The request may run.
     Admitted {
-        /// Number by which the request is finished or settled.
+        /// Number for finishing or settling the request.
         ticket: u64,
     },
     /// The request is refused.
     Refused {
-        /// Stated wait, in milliseconds; 0 where none is stated.
+        /// Stated wait, in milliseconds; 0 if none is stated.
         wait_ms: u64,
     },
 }
 
-/// Facts about a subject that decide which laws are judged, and how.
+/// Properties of a subject that determine which laws are judged, and how.
 #[derive(Clone, Debug)]
 pub struct LimiterProfile {
     /// Name for the report.
     pub name: String,
-    /// What the limiter sets out to do.
+    /// The abilities of the limiter.
     pub abilities: BTreeSet<LimiterAbility>,
     /// The figures, if they can't be chosen.
     pub fixed: Option<(u64, u32)>,
-    /// A refusal states how long to wait; laws about waits mean nothing for a limiter that states none.
+    /// True if refusals state how long to wait; otherwise laws about waits do not apply.
     pub states_wait: bool,
     /// Unit of the stated wait, in milliseconds: 1, or 1,000 if it states whole seconds.
     pub wait_unit_ms: u64,
@@ -91,10 +91,10 @@ pub trait LimiterSubject {
     /// Returns the profile.
     fn profile(&self) -> &LimiterProfile;
 
-    /// Begins with a new limiter that has seen no request.
+    /// Starts with a new limiter that has seen no requests.
     ///
     /// # Errors
-    /// Fails if the subject can't be reached or read; so do the others.
+    /// Fails if the subject can't be reached or its answer is invalid; so do the other methods.
     fn start(&mut self, setup: &LimiterSetup) -> Result<(), SubjectError>;
 
     /// Counts a request and decides about it.

@@ -32,7 +32,7 @@ fn each_law_fails_on_its_mutant_with_a_short_counterexample() {
     }
 }
 
-/// A limiter whose every answer is hostile makes no law panic.
+/// Hostile answers of a limiter make no law panic.
 struct HostileLimiter(LimiterProfile, Rng);
 
 impl LimiterSubject for HostileLimiter {

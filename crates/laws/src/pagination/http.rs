@@ -9,7 +9,7 @@ use super::subject::{ListProfile, PageReply, PageRequest, PageUser, PagedList};
 use crate::SubjectError;
 use crate::http_client::{HttpClient, HttpReply, HttpRequest};
 
-/// Longest time that one reply may take.
+/// Timeout of one reply.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A list behind HTTP.
@@ -63,7 +63,7 @@ impl HttpList {
     /// Reads a configuration (TOML).
     ///
     /// # Errors
-    /// Fails if the text is no such configuration, and says which entry is wrong.
+    /// Fails if the text is not a valid configuration, and names the wrong entry.
     pub fn from_toml(text: &str) -> Result<Self, SubjectError> {
         let settings: Settings = toml::from_str(text)
             .map_err(|error| SubjectError(format!("the configuration: {error}")))?;
@@ -146,7 +146,7 @@ impl HttpList {
         reply
     }
 
-    /// Returns the request of a page: the template with its parameters, or without those that have no value.
+    /// Returns the request of a page: the template with its parameters, without those that have no value.
     fn page_request(&self, page: &PageRequest) -> Result<HttpRequest, SubjectError> {
         let mut request = HttpRequest::parse(&self.settings.list)?;
         let (path, query) = request.url.split_once('?').unwrap_or((&request.url, ""));
@@ -176,7 +176,7 @@ impl HttpList {
         Ok(request)
     }
 
-    /// Returns the cursor of the next page, if one follows.
+    /// Returns the cursor of the next page, if any.
     fn next_cursor(&self, reply: &HttpReply, body: &Value) -> Result<Option<String>, SubjectError> {
         let text = |pointer: &str| match body.pointer(pointer) {
             None | Some(Value::Null) => None,
@@ -319,7 +319,7 @@ fn next_link<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
     })
 }
 
-/// Returns a text for a query: everything but unreserved characters is percent-encoded (RFC 3986, 2.3).
+/// Returns a text for a query, with everything but unreserved characters percent-encoded (RFC 3986, 2.3).
 fn encoded(text: &str) -> String {
     let encode = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
@@ -330,7 +330,7 @@ fn encoded(text: &str) -> String {
     text.bytes().map(encode).collect()
 }
 
-/// Undoes [`encoded`]; `+` is a blank, and what is no escape stays.
+/// Reverts [`encoded`]; `+` is a space, and text that is not an escape is unchanged.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,16 +1,16 @@
-//! The list that the laws are stated with, in memory, and its broken twins.
+//! The list by which the laws are defined, in memory, and its broken variants.
 
 use std::collections::HashSet;
 
 use super::subject::{ListProfile, PageReply, PageRequest, PageUser, PagedList};
 use crate::SubjectError;
 
-/// List with sealed keyset cursors. It keeps every law, or breaks one on purpose.
+/// List with sealed keyset cursors. It obeys every law, or deliberately breaks one.
 #[derive(Debug)]
 pub struct MemoryList {
     profile: ListProfile,
     broken_law: String,
-    /// Rows as sort key and number; the order is that of both.
+    /// Rows as sort key and number, ordered by both.
     rows: Vec<(u32, u64)>,
     made: u64,
     used: HashSet<String>,
@@ -18,13 +18,13 @@ pub struct MemoryList {
 }
 
 impl MemoryList {
-    /// Makes an empty list that keeps every law.
+    /// Makes an empty list that obeys every law.
     #[must_use]
     pub fn new() -> Self {
         Self::breaking("")
     }
 
-    /// Makes the broken twin of the law with this name; it shows that the law can fail.
+    /// Makes the broken variant for the law with this name; it shows that the law can fail.
     #[must_use]
     pub fn breaking(law: &str) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl MemoryList {
         self.broken_law == law
     }
 
-    /// Returns the check sum that a cursor carries; a real list takes a keyed one.
+    /// Returns the checksum in a cursor; a real list uses a keyed one.
     fn seal(user: PageUser, position: &str) -> u64 {
         let mut sum = if user == PageUser::First {
             0xcbf2_9ce4_8422_2325
@@ -173,7 +173,7 @@ impl PagedList for MemoryList {
     }
 
     fn change(&mut self, id: &str) -> Result<(), SubjectError> {
-        // Only the twin sorts by something that changes.
+        // Only the broken variant sorts by a value that changes.
         let moves = self.breaks("W4");
         for (key, number) in &mut self.rows {
             if moves && number.to_string() == id {

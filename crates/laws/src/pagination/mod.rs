@@ -1,4 +1,4 @@
-//! Laws of paginated lists: what a client that follows cursors may rely on.
+//! Laws of paginated lists: guarantees for clients that follow cursors.
 //!
 //! [`judge`] runs them on a [`PagedList`]: a Rust type, or a list behind HTTP (`HttpList`, with the feature `http`).
 
@@ -20,10 +20,10 @@ use crate::SubjectError;
 use crate::report::{LawReport, Report, RunOptions};
 use rules::{Outcome, Scene};
 
-/// What a list must be able to do for a law to be judged.
+/// Abilities that a list needs for a law to be judged.
 #[derive(Clone, Copy)]
 enum Needs {
-    /// Nothing, but at least one row.
+    /// No abilities, but at least one row.
     Rows,
     /// Creation of rows.
     Creation,
@@ -101,9 +101,9 @@ const LAWS: &[PaginationLaw] = &[
     },
 ];
 
-/// Rows that are made for a scenario, from the smallest scenario on: the first that breaks a law is a short one.
+/// Number of rows created for a scenario, smallest first, so that the first violation is a short one.
 const SIZES: [usize; 8] = [2, 3, 4, 5, 6, 7, 8, 12];
-/// Scenarios of each size are repeated with other random choices while operations are left.
+/// Number of repetitions of each size with other random choices, as long as operations are left.
 const REPEATS: usize = 12;
 
 /// Returns name and rule of every law.
@@ -111,10 +111,10 @@ pub fn laws() -> impl Iterator<Item = (&'static str, &'static str)> {
     LAWS.iter().map(|law| (law.name, law.rule))
 }
 
-/// Judges a list by every law that its profile allows. Rows that it makes are deleted after each scenario, if that is possible.
+/// Judges a list by every law that its profile allows. Deletes created rows after each scenario, if possible.
 ///
 /// # Errors
-/// Fails if the subject can't be reached or answers what is no answer, or if an option names no law.
+/// Fails if the subject can't be reached or gives an invalid answer, or if an option names no law.
 pub fn judge(list: &mut dyn PagedList, options: &RunOptions) -> Result<Report, SubjectError> {
     let names: Vec<_> = laws().map(|(name, _)| name).collect();
     options.check_names(&names)?;
@@ -138,7 +138,7 @@ pub fn judge(list: &mut dyn PagedList, options: &RunOptions) -> Result<Report, S
     })
 }
 
-/// Returns why a list can't be judged by a law, if so.
+/// Returns the reason why a law can't be judged for a list, if any.
 fn not_judged(law: &PaginationLaw, profile: &ListProfile) -> Option<String> {
     let lacking = match law.needs {
         Needs::Rows => return None,
@@ -203,7 +203,7 @@ fn judge_law(
         done += steps.len() as u64;
         if list.profile().deletes {
             for id in &made {
-                // A scenario may have deleted it already.
+                // A scenario may already have deleted it.
                 let _ = list.delete(id);
             }
         }

@@ -1,4 +1,4 @@
-//! Scenarios of the laws of pagination, each on a list of which some rows are known.
+//! Scenarios of the pagination laws, each on a list with some known rows.
 
 use fastrand::Rng;
 
@@ -6,15 +6,15 @@ use super::subject::{PageReply, PageRequest, PageUser, PagedList};
 use super::walk::{repeated, walk, whole};
 use crate::SubjectError;
 
-/// What a scenario acts on: the list, the size of the scenario, and randomness.
+/// State of a scenario: the list, the size of the scenario, and randomness.
 pub(super) struct Scene<'a> {
     pub(super) list: &'a mut dyn PagedList,
     pub(super) random: &'a mut Rng,
-    /// Rows that were made for this scenario, if the list can make any.
+    /// Rows created for this scenario, if the list supports it.
     pub(super) made: Vec<String>,
-    /// All rows of the list, in its order, and the number of pages that no walk exceeds.
+    /// All rows of the list, in order, and the number of pages that no walk exceeds.
     pub(super) rows: Vec<String>,
-    /// Steps that a counterexample begins with, where those after them that were right are left out.
+    /// First steps of a counterexample, after which correct steps are left out.
     pub(super) first_steps: Vec<String>,
 }
 
@@ -29,12 +29,12 @@ impl Scene<'_> {
     fn limit(&mut self) -> u32 {
         let rows = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let most = rows.clamp(1, self.list.profile().max_limit.max(1));
-        // Few pages where a list is long.
+        // Few pages if a list is long.
         let least = (rows / 12).clamp(1, most);
         self.random.u32(least..=most)
     }
 
-    /// Walks without changes, with another limit for each page or the same for all.
+    /// Walks without changes, with different limits per page or the same for all.
     fn quiet_walk(&mut self, one_limit: bool) -> Result<super::walk::Walk, SubjectError> {
         let fixed = self.limit();
         let limits: Vec<u32> = (0..self.most_pages())
@@ -49,7 +49,7 @@ impl Scene<'_> {
         )
     }
 
-    /// W1. Each row comes once, whatever the limits.
+    /// W1. Each row is returned once, for any limits.
     pub(super) fn each_row_once(&mut self) -> Outcome {
         let found = self.quiet_walk(false)?;
         if found.fault.is_some() {
@@ -79,7 +79,8 @@ impl Scene<'_> {
             .map(|id| format!("{id} was skipped; rows that were made alike have equal sort keys")))
     }
 
-    /// W3, W4. Rows that stay come exactly once while others are made, deleted and changed; no row comes twice.
+    /// W3, W4. Rows that remain are returned exactly once while others are created, deleted and changed; no row is returned
+    /// twice.
     pub(super) fn among_changes(&mut self, twice_only: bool) -> Outcome {
         let profile = self.list.profile().clone();
         let limit = self
@@ -137,7 +138,7 @@ impl Scene<'_> {
         }))
     }
 
-    /// W5. A walk ends, also where the number of rows is a multiple of the limit.
+    /// W5. A walk ends, even if the number of rows is a multiple of the limit.
     pub(super) fn walk_ends(&mut self) -> Outcome {
         let rows = self.rows.len();
         let max = self.list.profile().max_limit as usize;
@@ -145,7 +146,7 @@ impl Scene<'_> {
             .rev()
             .find(|limit| rows.is_multiple_of(*limit) && (rows / limit > 1 || rows == 1));
         let limit = u32::try_from(limit.unwrap_or(1)).unwrap_or(1);
-        // One page more may be empty.
+        // One more page may be empty.
         let most_pages = rows / limit.max(1) as usize + 1;
         Ok(walk(self.list, most_pages, || limit, |_, _| Ok(()))?.fault)
     }
@@ -165,7 +166,7 @@ impl Scene<'_> {
             .map(|position| format!("row {} is another than in one large page", position + 1)))
     }
 
-    /// W7. A limit that is none is refused with 4xx, or read as one that is allowed.
+    /// W7. An invalid limit is refused with 4xx, or treated as a valid one.
     pub(super) fn odd_limits(&mut self) -> Outcome {
         let max = self.list.profile().max_limit;
         let limits = [
@@ -211,13 +212,13 @@ impl Scene<'_> {
         }
     }
 
-    /// W8. A cursor that is changed, cut or another user's is 4xx, and never a page.
+    /// W8. A cursor that is changed, cut or another user's gives a 4xx, never a page.
     pub(super) fn wrong_cursors(&mut self) -> Outcome {
         let Some(cursor) = self.some_cursor()? else {
             return Ok(None);
         };
         self.first_steps = self.list.take_steps();
-        // Without its padding a cursor in base64 says the same (RFC 4648, 3.2): what is cut off must have meant something.
+        // Without its padding a base64 cursor means the same (RFC 4648, 3.2): the part cut off must be significant.
         let characters: Vec<char> = cursor.trim_end_matches('=').chars().collect();
         let mut wrong: Vec<(&str, String)> = vec![
             (

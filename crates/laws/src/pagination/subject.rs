@@ -2,12 +2,12 @@
 
 use crate::SubjectError;
 
-/// Who asks for a page.
+/// User who asks for a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageUser {
     /// The user to whom the rows belong.
     First,
-    /// Somebody else.
+    /// Another user.
     Second,
 }
 
@@ -16,11 +16,11 @@ pub enum PageUser {
 pub struct PageRequest {
     /// Text of the limit; `None` leaves the parameter out.
     pub limit: Option<String>,
-    /// Cursor; `None` asks for the first page.
+    /// Cursor; `None` requests the first page.
     pub cursor: Option<String>,
-    /// Who asks.
+    /// User of the request.
     pub user: PageUser,
-    /// Every byte of the cursor is percent-encoded, also those that need not be.
+    /// True if every byte of the cursor is percent-encoded, even if it need not be.
     pub encode_all: bool,
 }
 
@@ -44,30 +44,30 @@ pub enum PageReply {
     Page {
         /// Identifiers of its rows, in order.
         ids: Vec<String>,
-        /// Cursor of the next page, if one follows.
+        /// Cursor of the next page, if any.
         next: Option<String>,
     },
-    /// Another status than 2xx.
+    /// A status other than 2xx.
     Refused {
         /// The status.
         status: u16,
     },
 }
 
-/// Facts about a list that decide which laws are judged.
+/// Properties of a list that determine which laws are judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListProfile {
     /// Name for the report.
     pub name: String,
-    /// Largest limit that the list takes.
+    /// Maximum limit that the list accepts.
     pub max_limit: u32,
-    /// Rows can be made.
+    /// True if rows can be created.
     pub creates: bool,
-    /// Rows can be deleted.
+    /// True if rows can be deleted.
     pub deletes: bool,
-    /// Rows can be changed.
+    /// True if rows can be changed.
     pub changes: bool,
-    /// A second user can ask.
+    /// True if a second user can send requests.
     pub second_user: bool,
 }
 
@@ -76,13 +76,13 @@ pub trait PagedList {
     /// Returns the profile.
     fn profile(&self) -> &ListProfile;
 
-    /// Asks for a page.
+    /// Requests a page.
     ///
     /// # Errors
-    /// Fails if the subject can't be reached or read; so do the others.
+    /// Fails if the subject can't be reached or its answer is invalid; so do the other methods.
     fn page(&mut self, request: &PageRequest) -> Result<PageReply, SubjectError>;
 
-    /// Makes a row and returns its identifier. Rows made in a sequence have equal sort keys if the list has any.
+    /// Creates a row and returns its identifier. Rows created in sequence have equal sort keys if the list has any.
     ///
     /// # Errors
     /// See [`PagedList::page`].
@@ -94,12 +94,12 @@ pub trait PagedList {
     /// See [`PagedList::page`].
     fn delete(&mut self, id: &str) -> Result<(), SubjectError>;
 
-    /// Changes a row, so that its place may change.
+    /// Changes a row in a way that may change its position.
     ///
     /// # Errors
     /// See [`PagedList::page`].
     fn change(&mut self, id: &str) -> Result<(), SubjectError>;
 
-    /// Returns the operations since the last call, one a line, in a form that repeats them.
+    /// Returns the operations since the last call, one per line, in a form that can be repeated.
     fn take_steps(&mut self) -> Vec<String>;
 }

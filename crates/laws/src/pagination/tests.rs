@@ -35,7 +35,7 @@ fn each_law_fails_on_its_mutant_with_a_short_counterexample() {
     }
 }
 
-/// Cursors in base64 that are as good without their padding are not cut by its loss.
+/// Removing insignificant padding of base64 cursors does not count as cutting them.
 #[test]
 fn the_padding_of_a_cursor_means_nothing() {
     struct Padded(MemoryList);

@@ -3,15 +3,15 @@
 use super::subject::{PageReply, PageRequest, PagedList};
 use crate::SubjectError;
 
-/// Rows of a walk, and why it was no walk, if so.
+/// Rows of a walk, and the reason if it failed.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     pub(super) ids: Vec<String>,
     pub(super) fault: Option<String>,
 }
 
-/// Walks the list from its first page. `limit` gives the limit of each page; `between` acts after each page that is not the
-/// last, with its rows.
+/// Walks the list from its first page. `limit` returns the limit of each page; `between` is called after each page except
+/// the last, with its rows.
 pub(super) fn walk(
     list: &mut dyn PagedList,
     most_pages: usize,
@@ -52,13 +52,13 @@ pub(super) fn walk(
     Ok(found)
 }
 
-/// Reads the whole list in pages of the largest limit.
+/// Reads the whole list in pages of the maximum limit.
 pub(super) fn whole(list: &mut dyn PagedList) -> Result<Walk, SubjectError> {
     let most = list.profile().max_limit.max(1);
     walk(list, 10_000, || most, |_, _| Ok(()))
 }
 
-/// Returns the first row that comes twice.
+/// Returns the first row that occurs twice.
 pub(super) fn repeated(ids: &[String]) -> Option<&String> {
     let mut seen = std::collections::HashSet::new();
     ids.iter().find(|id| !seen.insert(*id))

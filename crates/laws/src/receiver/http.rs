@@ -6,7 +6,7 @@ use super::subject::{Delivery, ReceiverReply, ReceiverSubject, SECRET_HEADER};
 use crate::SubjectError;
 use crate::http_client::{HttpClient, HttpRequest};
 
-/// Longest time that is waited for an answer; a law wants it within 10 s.
+/// Timeout of an answer; a law requires it within 10 s.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A receiver with an address.

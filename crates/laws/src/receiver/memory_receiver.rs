@@ -1,4 +1,4 @@
-//! The receiver that the laws are stated with, and its broken twins.
+//! The receiver by which the laws are defined, and its broken variants.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use workgraph_webhooks::signature::signature;
 use super::subject::{Delivery, ReceiverReply, ReceiverSubject, SECRET_HEADER, SIGNATURE_HEADER};
 use crate::SubjectError;
 
-/// Receiver in memory. It keeps every law, or breaks one on purpose.
+/// Receiver in memory. It obeys every law, or deliberately breaks one.
 #[derive(Debug, Default)]
 pub struct MemoryReceiver {
     broken_law: String,
@@ -16,13 +16,13 @@ pub struct MemoryReceiver {
 }
 
 impl MemoryReceiver {
-    /// Makes a receiver that keeps every law.
+    /// Makes a receiver that obeys every law.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes the broken twin of the law with this name.
+    /// Makes the broken variant for the law with this name.
     #[must_use]
     pub fn breaking(law: &str) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl MemoryReceiver {
         let accepted = match header(SIGNATURE_HEADER) {
             None => breaks("R5"),
             Some(_) if breaks("R4") => true,
-            // Reads the body as text before it checks: what is no ASCII is another text then.
+            // Reads the body as text before checking it, which changes non-ASCII text.
             Some(given) if breaks("R8") => {
                 let ascii: Vec<u8> = delivery.body.iter().copied().filter(u8::is_ascii).collect();
                 given == signed(&ascii)

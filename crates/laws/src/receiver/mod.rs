@@ -1,4 +1,4 @@
-//! Laws of webhook receivers: this plays the service that calls them.
+//! Laws of webhook receivers, judged by playing the service that calls them.
 //!
 //! [`judge`] runs them on a [`ReceiverSubject`]: a Rust type, or a receiver behind HTTP (`HttpReceiver`, with the feature
 //! `http`). A receiver is judged from its first handshake on, so it must not know a secret yet.
@@ -21,7 +21,7 @@ use workgraph_webhooks::signature::{signature, signing_secret};
 use crate::SubjectError;
 use crate::report::{LawReport, Report, RunOptions};
 
-/// Longest time in which a receiver must answer.
+/// Maximum time in which a receiver must answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 const LAWS: &[(&str, &str)] = &[
@@ -44,7 +44,7 @@ pub fn laws() -> impl Iterator<Item = (&'static str, &'static str)> {
     LAWS.iter().copied()
 }
 
-/// Play of the service with one receiver.
+/// State of the service played against one receiver.
 struct Play<'a> {
     receiver: &'a mut dyn ReceiverSubject,
     secret: String,
@@ -54,7 +54,7 @@ struct Play<'a> {
     slowest: (Duration, String),
 }
 
-/// Returns the body of a delivery with one event of this name.
+/// Returns the body of a delivery with one event with this name.
 fn event(name: &str) -> Vec<u8> {
     let event = serde_json::json!({"events": [{
         "action": "changed",
@@ -93,7 +93,7 @@ impl Play<'_> {
         self.post(vec![(SIGNATURE_HEADER.to_owned(), signed)], body.to_vec())
     }
 
-    /// Returns what is wrong by the law with this name.
+    /// Returns the fault found by the law with this name.
     fn fault(&mut self, law: &str) -> Result<Option<String>, SubjectError> {
         let (secret, other) = (self.secret.clone(), self.other_secret.clone());
         let accepted = |what: &str, reply: &ReceiverReply| {
@@ -158,7 +158,7 @@ impl Play<'_> {
     }
 }
 
-/// Judges a receiver that has had no handshake.
+/// Judges a receiver before its first handshake.
 ///
 /// # Errors
 /// Fails if the receiver can't be reached, or if an option names no law.
@@ -186,7 +186,7 @@ pub fn judge(
     let mut reports = Vec::new();
     for (law, rule) in laws() {
         play.steps.clear();
-        // Without its handshake a receiver has no secret to check anything with.
+        // Without its handshake a receiver has no secret for checking signatures.
         let why = options.skipped(law);
         let fault = if why.is_none() || law == "R1" {
             play.fault(law)?

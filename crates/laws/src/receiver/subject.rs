@@ -12,7 +12,7 @@ pub const SIGNATURE_HEADER: &str = "X-Hook-Signature";
 /// Request to a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Headers beside the content type.
+    /// Headers in addition to the content type.
     pub headers: Vec<(String, String)>,
     /// The body, JSON; empty in a handshake.
     pub body: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct ReceiverReply {
     pub status: u16,
     /// Value of [`SECRET_HEADER`].
     pub secret: Option<String>,
-    /// Time until the answer was there.
+    /// Time until the answer arrived.
     pub took: Duration,
 }
 
@@ -47,7 +47,7 @@ pub trait ReceiverSubject {
     /// Sends a request to the receiver.
     ///
     /// # Errors
-    /// Fails if no answer comes.
+    /// Fails if no answer arrives.
     fn post(&mut self, delivery: &Delivery) -> Result<ReceiverReply, SubjectError>;
 
     /// Returns a line that repeats the request.

@@ -15,13 +15,13 @@ const STEP_MS: u64 = 100;
 const LEASE_MS: u64 = 30_000;
 const RENEWAL_MS: u64 = 5_000;
 const PROBE_MS: u64 = 1_000;
-/// Time between two requests of the client that obeys: two thirds of its quota, spread over the nodes.
+/// Time between two requests of the well-behaved client: two thirds of its quota, spread over the nodes.
 const PACE_MS: u64 = 60_000 * 3 / (2 * QUOTA as u64);
 const REFUSED_MAX_MS: u64 = 2_000;
 const OBEYING: u8 = 1;
 const GREEDY: u8 = 2;
 
-/// What an operator does, or what happens.
+/// Action of an operator, or an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     RestartOfEverything,
@@ -74,9 +74,9 @@ struct Node {
     breaker: Breaker,
     limiter: LawLimiter,
     totals: OwnerTotals<u64, UniformState>,
-    /// Redis that it is connected to, or was.
+    /// Redis that it is or was connected to.
     known: String,
-    /// Redis that it has told the database of.
+    /// Redis that it has recorded in the database.
     told: String,
     parts: u32,
     parts_least: u32,
@@ -92,12 +92,12 @@ struct World {
     kept: Option<KnownServer>,
     members: Vec<Member>,
     nodes: Vec<Node>,
-    /// Times at which nodes began or ended, and the most that each could admit by itself.
+    /// Times at which nodes started or ended, and the maximum that each could admit alone.
     changes: Vec<(u64, u32)>,
     greedy: Vec<u64>,
-    /// Number of nodes that the greedy client asks.
+    /// Number of nodes that the greedy client uses.
     greedy_nodes: usize,
-    /// Most that a minute admitted beyond its bound.
+    /// Maximum number admitted in a minute beyond its bound.
     beyond: i64,
 }
 
@@ -177,7 +177,7 @@ impl World {
         });
     }
 
-    /// Ends the first node, which says so or not.
+    /// Ends the first node, with or without notice.
     fn end_node(&mut self, says_so: bool) {
         let node = self.nodes.remove(0);
         self.changes
@@ -187,7 +187,7 @@ impl World {
         }
     }
 
-    /// Lets time pass: nodes look after their connections and their leases.
+    /// Advances time: nodes maintain their connections and leases.
     fn pass(&mut self) {
         self.now += STEP_MS;
         for at in 0..self.nodes.len() {
@@ -252,7 +252,7 @@ impl World {
         decided.map_err(|refusal| refusal.wait_ms)
     }
 
-    /// Asks nodes for as much as they give, and compares with the bound.
+    /// Requests as much from nodes as they admit, and compares with the bound.
     fn be_greedy(&mut self) {
         for at in 0..self.nodes.len().min(self.greedy_nodes) {
             if self.nodes[at].greedy_from > self.now {
@@ -274,16 +274,16 @@ impl World {
     }
 }
 
-/// What a history showed.
+/// Results of a history.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
-    /// Longest time for which the client that obeys was refused.
+    /// Maximum time for which the well-behaved client was refused.
     refused_ms: u64,
-    /// Most that a minute admitted beyond its bound.
+    /// Maximum number admitted in a minute beyond its bound.
     beyond: i64,
 }
 
-/// Client that obeys: it asks one node after the other, and waits as long as it is told.
+/// Well-behaved client: it uses the nodes in turn, and obeys the stated waits.
 #[derive(Default)]
 struct Client {
     turn: usize,
@@ -315,7 +315,7 @@ impl Client {
     }
 }
 
-/// Runs one act, with both clients at work from before it to long after it.
+/// Runs one act, with both clients active from before it until long after it.
 fn history(act: Act, seed: u64, rules: Rules) -> Shown {
     let mut random = ScenarioRandom::new(seed);
     let mut world = World::new(rules, 1_800_000_000_000);
@@ -334,7 +334,7 @@ fn history(act: Act, seed: u64, rules: Rules) -> Shown {
         run(&mut world, steps);
     }
     if act != Act::FreshCluster {
-        // The greedy client uses up its quota at one node, just before, so that the others have their whole parts left.
+        // The greedy client uses up its quota at one node just before, so that the others have their whole parts left.
         world.greedy_nodes = 0;
         run(&mut world, 1_000);
         world.greedy_nodes = 1;
@@ -373,7 +373,7 @@ fn history(act: Act, seed: u64, rules: Rules) -> Shown {
             let steps = pause();
             run(&mut world, steps);
             world.members[member].until = world.now - 1;
-            // The same Redis is away for a moment: the connection breaks, and it has forgotten nothing.
+            // The same Redis is unavailable for a moment: the connection breaks, but no data is lost.
             let redis = world.redis.take();
             let steps = pause();
             run(&mut world, steps);
@@ -404,7 +404,7 @@ fn history(act: Act, seed: u64, rules: Rules) -> Shown {
     }
 }
 
-/// Returns the worst of some histories of each act.
+/// Returns the worst results of some histories of each act.
 fn worst(rules: Rules, seeds: u64) -> Vec<(Act, Shown)> {
     let of_act = |act| {
         let shown = (1..=seeds).map(|seed| history(act, seed, rules));
@@ -426,7 +426,7 @@ fn no_ordinary_act_refuses_an_obeying_client_for_long_or_admits_more_than_the_bo
     }
 }
 
-/// Nodes that give nearly nothing while they are new, and nodes that trust any Redis at once, are noticed.
+/// Detects nodes that admit nearly nothing while they are new, and nodes that trust any Redis immediately.
 #[test]
 fn nodes_that_wait_for_their_part_or_trust_every_redis_are_noticed() {
     let timid = Rules {

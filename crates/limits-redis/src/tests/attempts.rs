@@ -48,7 +48,7 @@ async fn attempts_are_counted_over_all_nodes_and_can_be_taken_back() {
         let wait = node.shared.attempt(own).await.unwrap().unwrap_err();
         assert!((1..=60_000).contains(&wait), "{wait}");
     }
-    // Refused attempts did not count: one is taken back, and one more fits.
+    // Refused attempts did not count: after one is reverted, one more fits.
     one.shared.take_back(&own.key, first);
     let mut fits = 0;
     let begun = Instant::now();
@@ -57,7 +57,7 @@ async fn attempts_are_counted_over_all_nodes_and_can_be_taken_back() {
     }
     assert_eq!(fits, 1);
     assert!(two.shared.attempt(own).await.unwrap().is_err());
-    // Where refused ones count, they keep the limit used up.
+    // If refused attempts count, they keep the limit used up.
     let admitted = async |n| {
         let mut admitted = 0;
         for _ in 0..n {
@@ -79,7 +79,7 @@ impl Node {
     }
 }
 
-/// L14: the server keeps an account for as long as it differs from a new one, by its own clock, and a minute at least.
+/// L14: the server keeps an account as long as it differs from a new one, by its own clock, and at least for a minute.
 #[tokio::test]
 async fn accounts_end_when_they_are_like_new_ones() {
     let Some(server) = TestAddress::find() else {

@@ -1,4 +1,4 @@
-//! A clock of the server that steps.
+//! Steps of the server's clock.
 
 use std::time::Instant;
 
@@ -14,11 +14,11 @@ use crate::functions;
 use crate::settings::RedisLimiterSettings;
 use crate::test_server::TestAddress;
 
-/// Hour by which the clock is ahead, until it steps back.
+/// Hour by which the clock is ahead before it steps back.
 const HOUR: u64 = 3_600_000;
 
-/// Two limiters of the same keys: one whose time is given, which stands for the server before its clock stepped, and one
-/// with the time that the server has now, which is returned, too, an hour ahead.
+/// Returns two limiters of the same keys: one with a given time, which represents the server before its clock stepped, and one
+/// with the server's current time; also that time plus an hour.
 async fn before_and_after(test: &str) -> Option<(TestAddress, [Node; 2], u64)> {
     let server = TestAddress::find()?;
     let before = settings(&server.url(), test, 1);
@@ -46,7 +46,7 @@ fn with_total(owner: u64) -> TestRequest {
     }
 }
 
-/// S974. What was used up stays used up, and is free again after the wait that was said.
+/// S974. Used up quotas stay used up, and are free again after the stated wait.
 #[tokio::test]
 async fn a_clock_that_steps_back_by_an_hour_stops_nobody_for_an_hour() {
     let Some((_server, [before, after], ahead)) = before_and_after("step").await else {
@@ -69,7 +69,7 @@ async fn a_clock_that_steps_back_by_an_hour_stops_nobody_for_an_hour() {
     assert_eq!(after.shared.counts().local, 0);
 }
 
-/// S974. The totals of owners go on, too.
+/// S974. The totals of owners continue, too.
 #[tokio::test]
 async fn totals_go_on_after_a_step_back() {
     let Some((_server, [before, after], ahead)) = before_and_after("totals").await else {
@@ -96,7 +96,7 @@ async fn totals_go_on_after_a_step_back() {
     eventually(is_less).await;
 }
 
-/// S974. A small step is waited for, and lets nobody in.
+/// S974. A small step causes a wait, and admits nobody.
 #[tokio::test]
 async fn a_small_step_back_lets_nobody_in() {
     let Some((_server, [before, after], ahead)) = before_and_after("small").await else {

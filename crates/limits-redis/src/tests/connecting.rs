@@ -1,4 +1,4 @@
-//! Connecting: what is refused, and in which words.
+//! Connecting: refused connections and their messages.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::redis_limiter::RedisLimiter;
 use crate::settings::RedisLimiterSettings;
 use crate::test_server::TestServer;
 
-/// Returns a port that nobody listens at, for now.
+/// Returns a port on which nothing listens at the moment.
 pub(super) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
@@ -136,7 +136,7 @@ async fn replicas_clusters_and_servers_without_memory_are_refused() {
     );
 }
 
-/// S971. Nobody knows what a server that is new, or has forgotten everything, had admitted.
+/// S971. Nobody knows what a new server, or one that lost its data, had admitted.
 #[tokio::test]
 async fn new_processes_do_not_trust_a_new_server() {
     let Some(server) = TestServer::start(&[]) else {

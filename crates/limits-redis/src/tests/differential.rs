@@ -1,4 +1,4 @@
-//! The functions and the in-process limiter give the same answers, whatever the history; broken functions do not.
+//! The functions and the in-process limiter give equal answers for any history; broken functions do not.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,7 +17,7 @@ use crate::functions::{self, Functions};
 use crate::protocol::{AdmissionReply, OwnerEnd, Settlement};
 use crate::test_server::TestAddress;
 
-/// Multiple of a token's quotas that all tokens of an owner have together.
+/// Factor by which the combined quotas of an owner's tokens exceed those of one token.
 const MULTIPLE: u32 = 2;
 
 /// Request in flight on both sides.
@@ -107,7 +107,7 @@ impl History {
     fn step(&mut self, random: &mut ScenarioRandom) -> Result<(), String> {
         self.operations += 1;
         self.now += random.gap(self.settings.standard.quota);
-        // The server forgets requests at their deadlines; here somebody has to end them.
+        // The server drops requests at their deadlines; here they must be ended explicitly.
         let now = self.now;
         self.flights.retain(|flight| flight.deadline > now);
         if random.chance(2) {
@@ -187,7 +187,7 @@ impl History {
                 if want_next {
                     drop(permit);
                     self.remote.end(&ended, self.now);
-                    // The slots are free again, the charge stays.
+                    // The slots are free again, but the charge remains.
                     let (batch, custom) = (&request.batch, &request.custom);
                     let next = self.limiter.wait(batch, custom, time(self.now));
                     return if next == next_wait_ms {
@@ -289,7 +289,7 @@ fn the_functions_give_the_answers_of_the_in_process_limiter() {
     });
 }
 
-/// A mistake: a text of the functions, and what stands there instead.
+/// Mistakes: a part of the functions' text, and its replacement.
 const TWINS: [(&str, &str); 16] = [
     (
         "age < ticks and ticks - age or 0",

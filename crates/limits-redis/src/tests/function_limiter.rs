@@ -1,4 +1,4 @@
-//! The functions as a limiter, called one after the other at given times.
+//! The functions as a limiter, called sequentially at given times.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -21,7 +21,7 @@ const GIVEN_TIME_TTL: u64 = 60_000;
 
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// Connection to a server that has the functions.
+/// Connection to a server with the functions.
 pub(super) fn connect(url: &str, functions: &Functions) -> Connection {
     let mut connection = Client::open(url).unwrap().get_connection().unwrap();
     let loaded = cmd("FUNCTION")
@@ -37,12 +37,12 @@ pub(super) fn connect(url: &str, functions: &Functions) -> Connection {
 /// Number of nodes, which take turns.
 const NODES: usize = 3;
 
-/// The functions as three nodes call them in turns, under keys of their own.
+/// The functions as called by three nodes in turn, under separate keys.
 pub(super) struct FunctionLimiter {
     connections: [Connection; NODES],
     turn: usize,
     pub(super) protocol: Protocol,
-    /// Holds the settings.
+    /// Holder of the settings.
     pub(super) figures: LawLimiter,
     settings: LawSettings,
     endless: bool,
@@ -87,7 +87,7 @@ impl FunctionLimiter {
         (*last, *at) = (now.max(*last), Instant::now());
     }
 
-    /// Decides about a request; `Ok` has what ends it, and the wait of its repetition.
+    /// Decides about a request; `Ok` contains the data for ending it, and the wait of its repetition.
     pub(super) fn decide(
         &mut self,
         request: &TestRequest,
@@ -167,7 +167,7 @@ impl TestedLimiter for FunctionLimiter {
 
     fn finish(&mut self, ticket: AdmissionTicket) {
         if let Some(ended) = self.open.remove(&ticket) {
-            // The time stands still: an earlier one than the last is that one.
+            // With a given time, a time before the last one counts as the last one.
             self.end(&ended, 0);
         }
     }

@@ -1,4 +1,4 @@
-//! Values that somebody else put under the keys of the limiter: each is a new account, and no call lasts.
+//! Foreign values under the keys of the limiter: each is treated as a new account, and no call takes long.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const TIMES: [usize; 3] = [1, 9, 29];
 const COUNTS: usize = 37;
 const HEADER: usize = 57;
 
-/// Server whose functions are called, and what they are called with.
+/// Server whose functions are called, and the arguments of the calls.
 struct Subject {
     server: TestServer,
     connection: Connection,
@@ -61,7 +61,7 @@ impl Subject {
         }
     }
 
-    /// Decides about a request; what went wrong if there is no answer of the right form in time.
+    /// Decides about a request; fails if no well-formed answer arrives in time.
     fn decide(&mut self) -> Result<AdmissionReply, String> {
         let request = self.request();
         let charges = request.charges();
@@ -71,7 +71,7 @@ impl Subject {
         let call = self.protocol.admit(&request, &figures, true, Some(NOW));
         let reply = self.connection.req_command(&call);
         let reply = reply.map_err(|error| {
-            // One that lasts is ended, so that the server can be stopped.
+            // A call that takes long is killed, so that the server can be stopped.
             let _ended = self.server.command(&[b"FUNCTION", b"KILL"]);
             error.to_string()
         })?;
@@ -112,7 +112,7 @@ impl Subject {
     }
 }
 
-/// Returns the value, broken in one of many ways, each of which makes it no account.
+/// Returns a corrupted value, in one of many ways that make it invalid as an account.
 fn broken(value: &[u8], random: &mut ScenarioRandom) -> Vec<u8> {
     let mut bytes = value.to_vec();
     let last = u64::try_from(value.len()).unwrap() - 1;
@@ -182,7 +182,7 @@ fn a_value_that_is_no_account_is_a_new_one() {
     }
 }
 
-/// Functions that don't compare the length with the counts are noticed: a deadline that is cut makes them look for ever.
+/// Detects functions that don't compare the length with the counts: a truncated deadline makes them loop forever.
 #[test]
 fn functions_that_trust_the_counts_are_noticed() {
     let template = include_str!("../functions.lua");

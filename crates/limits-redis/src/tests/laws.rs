@@ -1,5 +1,5 @@
-//! The laws of `workgraph-limits`, on the functions, as three nodes call them in turns. L0 compares with a limiter whose requests outlive their deadlines,
-//! which those of several nodes do not; `differential` takes its place.
+//! The laws of `workgraph-limits` for the functions, called by three nodes in turn. L0 compares with a limiter whose requests
+//! outlive their deadlines, which those of several nodes do not; `differential` replaces it.
 
 use workgraph_limits::laws::{LAWS, LawSettings, TestedLimiter};
 
@@ -69,7 +69,7 @@ laws! {
     "L20": l20_changes_forget_nothing,
 }
 
-/// An account with nothing left in it was dropped, and with it the time that it had seen.
+/// An empty account was dropped, and with it the latest time that it had seen.
 #[test]
 fn the_time_of_an_account_outlasts_what_it_counts() {
     held_from(0xa8a5_d57c_a72b_ee50, "L13", 1);

@@ -18,7 +18,7 @@ mod shapes;
 mod test_request;
 mod tls;
 
-/// Returns a number from the environment, or else the given one.
+/// Returns a number from the environment, or else the default.
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name).ok();
     text.and_then(|text| text.parse().ok()).unwrap_or(default)

@@ -1,4 +1,4 @@
-//! Several nodes with one server: what all of them admit together.
+//! Several nodes with one server, and their combined admissions.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -57,7 +57,7 @@ pub(super) fn time(now: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(now)
 }
 
-/// Returns settings for `nodes` nodes with a clock of their own, under keys that no other test has.
+/// Returns settings for `nodes` nodes with their own clock, under keys that no other test uses.
 pub(super) fn settings(url: &str, test: &str, nodes: u32) -> RedisLimiterSettings {
     RedisLimiterSettings {
         prefix: format!("{test}-{}", std::process::id()),
@@ -83,7 +83,7 @@ pub(super) fn request(quota: u32) -> TestRequest {
     }
 }
 
-/// Makes attempts until one succeeds, for what a real server does by itself, of which nothing tells a test.
+/// Retries until an attempt succeeds, for asynchronous effects of a real server about which tests get no notification.
 pub(super) async fn eventually<T>(mut attempt: impl AsyncFnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -95,7 +95,7 @@ pub(super) async fn eventually<T>(mut attempt: impl AsyncFnMut() -> Option<T>) -
     }
 }
 
-/// Times of what all nodes admitted in the last minute, and the most there were.
+/// Times of the admissions of all nodes in the last minute, and their maximum number.
 #[derive(Debug, Default)]
 pub(super) struct Union {
     admitted: VecDeque<u64>,
@@ -120,7 +120,7 @@ async fn three(settings: &RedisLimiterSettings) -> [Node; 3] {
     ]
 }
 
-/// S910. L1 and L2, over all nodes: no minute admits more than the quota, and nobody who waits is refused twice.
+/// S910. L1 and L2, over all nodes: no minute admits more than the quota, and no client that waits is refused twice.
 #[tokio::test]
 async fn three_nodes_admit_together_what_one_would() {
     let Some(server) = TestAddress::find() else {
@@ -159,7 +159,7 @@ async fn three_nodes_admit_together_what_one_would() {
     assert!(decided >= 1_200 && alone == 0, "{decided} {alone}");
 }
 
-/// A node that counts for itself alone is noticed.
+/// Detects a node that only counts for itself.
 #[tokio::test]
 async fn nodes_under_keys_of_their_own_admit_too_much() {
     let Some(server) = TestAddress::find() else {
@@ -186,7 +186,7 @@ async fn nodes_under_keys_of_their_own_admit_too_much() {
     assert_eq!(union.most, 20);
 }
 
-/// S912. L15: slots are those of all nodes, and come back when a permit ends, or at its deadline if its node is gone.
+/// S912. L15: slots are shared by all nodes, and are freed when a permit ends, or at its deadline if its node is gone.
 #[tokio::test]
 async fn slots_are_shared_and_those_of_a_dead_node_come_back_at_their_deadline() {
     let Some(server) = TestAddress::find() else {
@@ -207,7 +207,7 @@ async fn slots_are_shared_and_those_of_a_dead_node_come_back_at_their_deadline()
         ("concurrent_reads", 29_000)
     );
     drop(first);
-    // Nobody waits for the end, so it is asked for until it has arrived.
+    // The end is asynchronous, so retry until it has arrived.
     let _third = eventually(async || three.admit(&request, now + 3_000).await.ok()).await;
     // A node that dies ends nothing.
     std::mem::forget(second);
@@ -215,7 +215,7 @@ async fn slots_are_shared_and_those_of_a_dead_node_come_back_at_their_deadline()
     assert!(three.admit(&request, now + 31_000).await.is_ok());
 }
 
-/// S912. L17: what an answer costs on one node is missing on the others.
+/// S912. L17: the cost of a reply on one node is charged on the others.
 #[tokio::test]
 async fn costs_are_shared() {
     let Some(server) = TestAddress::find() else {
@@ -234,7 +234,7 @@ async fn costs_are_shared() {
     assert!(two.admit(&request, now + 18_001).await.is_ok());
 }
 
-/// A client that leaves while the answer is under way takes no slot for long.
+/// A client that leaves before the answer arrives does not occupy a slot for long.
 #[tokio::test]
 async fn an_answer_that_nobody_waits_for_frees_its_slot() {
     let Some(server) = TestAddress::find() else {

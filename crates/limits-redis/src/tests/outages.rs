@@ -1,4 +1,4 @@
-//! Outages: a server that is killed, emptied or stopped, and comes back.
+//! Outages: a server that is killed, emptied or suspended, and comes back.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::test_server::TestServer;
 const NODES: u32 = 3;
 const QUOTA: u32 = 30;
 
-/// Waits until a node decides in another way than alone, or alone.
+/// Waits until a node starts or stops deciding alone.
 async fn until(node: &Node, is_local: bool) {
     let is_so = async || ((node.shared.mode() == SharedMode::Local) == is_local).then_some(());
     eventually(is_so).await;
@@ -49,7 +49,7 @@ async fn hammer(
     }
 }
 
-/// Kills the server at a random moment, and brings an empty one back; returns the most that a minute admitted.
+/// Kills the server at a random moment, and starts it again empty; returns the maximum number admitted in a minute.
 async fn kill_and_return(seed: u64, processes: u32, caution_ms: u64) -> Option<usize> {
     let mut server = TestServer::start(&[])?;
     let settings = RedisLimiterSettings {
@@ -59,9 +59,9 @@ async fn kill_and_return(seed: u64, processes: u32, caution_ms: u64) -> Option<u
     let nodes = connected(&settings, caution_ms).await;
     let random = &mut ScenarioRandom::new(seed);
     let (mut union, mut now) = (Union::default(), 1_800_000_000_000);
-    // So few that none is refused: refused ones would keep the limit used up.
+    // Few enough that none is refused: refused ones would keep the limit used up.
     let spans = random.within(20, u64::from(QUOTA));
-    // At one node, so that the others have their whole parts left.
+    // On one node, so that the others have their whole parts left.
     hammer(&nodes[..1], &mut union, &mut now, spans, random).await;
     server.kill();
     let spans = random.within(100, 300);
@@ -100,7 +100,7 @@ async fn a_server_that_is_killed_and_comes_back_empty_keeps_the_bound() {
     }
 }
 
-/// Nodes that each take the whole quota alone, or that trust an empty server at once, are noticed.
+/// Detects nodes that each use the whole quota alone, or that trust an empty server immediately.
 #[tokio::test]
 async fn without_parts_or_caution_the_bound_is_broken() {
     let bound = (2 * QUOTA + NODES) as usize;
@@ -122,7 +122,7 @@ async fn without_parts_or_caution_the_bound_is_broken() {
     }
 }
 
-/// S911. A server that forgets everything while it runs, functions included.
+/// S911. A server that loses all data while it runs, including functions.
 #[tokio::test]
 async fn a_server_that_is_emptied_keeps_the_bound_and_gets_its_functions_again() {
     let Some(server) = TestServer::start(&[]) else {
@@ -145,7 +145,7 @@ async fn a_server_that_is_emptied_keeps_the_bound_and_gets_its_functions_again()
     }
 }
 
-/// S975. A server that answers and takes no changes is left alone until it does, instead of failing every decision.
+/// S975. A server that answers but accepts no changes is not used until it does, instead of failing every decision.
 #[tokio::test]
 async fn a_server_without_memory_is_left_alone_until_it_has_some() {
     let Some(server) = TestServer::start(&[]) else {
@@ -162,7 +162,7 @@ async fn a_server_without_memory_is_left_alone_until_it_has_some() {
     let now = 1_800_000_000_000;
     assert!(node.admit(&request(QUOTA), now).await.is_ok());
     maxmemory("1");
-    // Each decides alone, and nothing fails.
+    // Each node decides alone, and nothing fails.
     for _ in 0..5 {
         assert!(node.admit(&request(QUOTA), now).await.is_ok());
     }
@@ -183,7 +183,7 @@ async fn a_server_without_memory_is_left_alone_until_it_has_some() {
     );
 }
 
-/// S911. A server that hangs: nobody waits for it for long, and after it has come back it decides again.
+/// S911. A server that hangs: no request waits for it for long, and after it has come back it decides again.
 #[tokio::test]
 async fn a_server_that_hangs_is_not_waited_for() {
     let Some(server) = TestServer::start(&[]) else {
@@ -211,12 +211,12 @@ async fn a_server_that_hangs_is_not_waited_for() {
     }
     server.set_stopped(false);
     for node in &nodes {
-        // One that was silent for long has a new connection, and is cautious.
+        // After a long silence the node has a new connection, and is cautious.
         until(node, false).await;
     }
     hammer(&nodes, &mut union, &mut now, 600, random).await;
     assert!(union.most <= (2 * QUOTA + NODES) as usize, "{}", union.most);
-    // Slots of answers that came too late are free again.
+    // Slots of answers that arrived too late are free again.
     let mut one = request(1_000_000);
     one.custom.concurrent_reads = Some(1);
     let _free = eventually(async || nodes[0].admit(&one, now).await.ok()).await;

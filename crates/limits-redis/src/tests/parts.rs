@@ -1,4 +1,4 @@
-//! Every limit while each node decides alone, and while some requests began before that.
+//! Every limit while each node decides alone, including requests that began before that.
 
 use workgraph_limits::TotalShare;
 use workgraph_limits::laws::RateQuota;
@@ -26,7 +26,7 @@ async fn admit_all(node: &Node, request: &TestRequest, cost: u32) -> Vec<Permit>
     permits
 }
 
-/// Makes requests until every node decides in the right way.
+/// Makes requests until every node is in the right mode.
 async fn wait_until(nodes: &[Node], is_right: impl Fn(SharedMode) -> bool) {
     for node in nodes {
         let decides = async || {
@@ -39,7 +39,7 @@ async fn wait_until(nodes: &[Node], is_right: impl Fn(SharedMode) -> bool) {
     }
 }
 
-/// Requests that one limit each refuses, with what each of them costs, and how many a part of the limit admits.
+/// Requests that are each refused by one limit, with the cost of each, and the number admitted by a part of the limit.
 fn limited() -> [(&'static str, TestRequest, u32, usize); 6] {
     let wide = |key| {
         let mut wide = request(1_000);
@@ -73,13 +73,13 @@ fn limited() -> [(&'static str, TestRequest, u32, usize); 6] {
         ("search", search, 0, PART),
         ("concurrent_reads", reads, 0, PART),
         ("concurrent_writes", writes, 0, PART),
-        // One that begins with credit left may use up more than that.
+        // A request that starts with credits left may use up more than that.
         ("cost", cost, 3, 2),
         ("total", total, 0, PART),
     ]
 }
 
-/// S911. L1, L15 and L17, without Redis: all nodes together admit a limit, and at most one more for each node.
+/// S911. L1, L15 and L17, without Redis: all nodes together admit a limit, plus at most one more for each node.
 #[tokio::test]
 async fn each_node_has_its_part_of_every_limit() {
     let Some(mut server) = TestServer::start(&[]) else {
@@ -90,7 +90,7 @@ async fn each_node_has_its_part_of_every_limit() {
     for _ in 0..NODES {
         nodes.push(Node::connect(&settings, CAUTION_MS).await);
     }
-    // All slots of one key are taken at the first node, while the server counts.
+    // All slots of one key are taken on the first node, while the server counts.
     let mut slots = request(1_000);
     slots.custom.concurrent_reads = Some(LIMIT);
     let before = admit_all(&nodes[0], &slots, 0).await;
@@ -109,7 +109,7 @@ async fn each_node_has_its_part_of_every_limit() {
         }
     }
 
-    // Requests in flight from before and since: the limit, and the parts of the other nodes.
+    // Requests in flight from before and after: the limit, plus the parts of the other nodes.
     let mut since = Vec::new();
     for node in &nodes {
         since.extend(admit_all(node, &slots, 0).await);

@@ -1,5 +1,5 @@
-//! The functions and the in-process limiter give the same answers whatever limits there are: windows of any number and
-//! length, several classes, a cost of another length.
+//! The functions and the in-process limiter give equal answers for any limits: windows of any number and
+//! length, several classes, a cost with another length.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,7 +22,7 @@ use crate::test_server::TestAddress;
 
 const DAY: u64 = 86_400;
 
-/// Returns limits of some shape; most have other lengths than a minute.
+/// Returns random limits; most have lengths other than a minute.
 fn shape(random: &mut ScenarioRandom) -> LimiterSettings {
     let lengths = [1, 10, 60, 3_600, DAY, 30 * DAY];
     let length = |random: &mut ScenarioRandom| {
@@ -199,7 +199,7 @@ fn limits_of_any_shape_are_decided_as_in_process() {
     }
 }
 
-/// Nodes of the version before know the plain form alone: the limits of a minute that it had stay in it.
+/// Nodes of the previous version only know the plain form, so the limits of a minute that it had are still stored in it.
 #[test]
 fn limits_of_a_minute_are_kept_in_the_form_that_older_nodes_know() {
     let Some(server) = TestAddress::find() else {
@@ -234,7 +234,7 @@ fn limits_of_a_minute_are_kept_in_the_form_that_older_nodes_know() {
     assert_eq!(form_of(other, 2).0, 2);
 }
 
-/// A general account with any byte changed, or cut anywhere, is an account or a new one: the functions answer.
+/// A general account that is cut or has a changed byte is read as an account or a new one: the functions answer.
 #[test]
 fn a_general_account_that_is_damaged_fails_no_call() {
     let Some(server) = TestAddress::find() else {

@@ -1,9 +1,9 @@
-//! Request that a test keeps and changes, and what a limiter sees of it.
+//! Request that a test can keep and modify, and its form for a limiter.
 
 use workgraph_limits::laws::{LawBatch, LawCharges, LawOverrides};
 use workgraph_limits::{SharedRequest, TotalShare};
 
-/// Requests that are admitted together, with figures of their own and an owner.
+/// Requests that are admitted together, with their own figures and an owner.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TestRequest {
     pub(super) batch: LawBatch,

@@ -1,4 +1,4 @@
-//! TLS to a server whose certificate a private authority made.
+//! TLS to a server with a certificate from a private authority.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ use crate::redis_limiter::RedisLimiter;
 use crate::settings::RedisLimiterSettings;
 use crate::test_server::TestServer;
 
-/// Folder with an authority, and a certificate that it made for `localhost`.
+/// Folder with an authority, and a certificate that it issued for `localhost`.
 struct Certificates(PathBuf);
 
 impl Certificates {
@@ -79,7 +79,7 @@ impl Certificates {
 
 impl Drop for Certificates {
     fn drop(&mut self) {
-        // What is left in the folder of temporary files does no harm.
+        // Leftovers in the temporary folder do no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -156,7 +156,7 @@ async fn only_a_server_with_a_trusted_certificate_gets_the_password() {
     }
     let wrong = refused(&url.replace(":right@", ":wrong@"), Some("ca.pem")).await;
     assert!(matches!(wrong, ConnectError::Credentials { .. }), "{wrong}");
-    // Neither side speaks the other's language.
+    // Neither side understands the other's protocol.
     let plain = refused(&url.replace("rediss", "redis"), None).await;
     assert!(matches!(plain, ConnectError::Unreachable { .. }), "{plain}");
 }

@@ -1,4 +1,4 @@
-//! Two limiters that must give the same answers.
+//! Two limiters that must give equal answers.
 
 use super::law_request::LawRequest;
 use super::law_settings::LawSettings;
@@ -34,7 +34,7 @@ impl LimiterPair {
         Ok(())
     }
 
-    /// May settle one random request in flight and may end one, the same on both sides.
+    /// May settle one random request in flight and may end one, equally on both sides.
     pub(super) fn stir(&mut self, random: &mut ScenarioRandom) {
         if random.chance(40)
             && let Some((left, right)) = pick(&mut self.open, random)
@@ -52,7 +52,7 @@ impl LimiterPair {
         }
     }
 
-    /// Lets time pass on both sides.
+    /// Advances time on both sides.
     pub(super) fn pass(&mut self, milliseconds: u64) {
         self.left.pass(milliseconds);
         self.right.pass(milliseconds);
@@ -69,7 +69,7 @@ impl LimiterPair {
     }
 }
 
-/// Takes a random element out of a list.
+/// Removes a random element from a list.
 pub(super) fn pick<T>(list: &mut Vec<T>, random: &mut ScenarioRandom) -> Option<T> {
     let last = list.len().checked_sub(1)?;
     let at = usize::try_from(random.within(0, last as u64)).unwrap_or(last);

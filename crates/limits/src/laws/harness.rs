@@ -1,4 +1,4 @@
-//! Harness of a law: a limiter, a virtual clock and the record of the operations.
+//! Harness of a law: a limiter, a virtual clock and a record of the operations.
 
 use super::law_class::RequestClass;
 use super::law_limit::LawRefusal;
@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::{AdmissionTicket, MakeLimiter, TestedLimiter};
 
-/// Number of events that a counterexample shows.
+/// Number of events shown in a counterexample.
 const SHOWN: usize = 16;
 
 /// Operation on a limiter.
@@ -61,7 +61,7 @@ impl LimiterHarness {
         answer
     }
 
-    /// Makes a request that ends at once.
+    /// Makes a request that ends immediately.
     ///
     /// # Errors
     /// Fails with the limiter's refusal.
@@ -71,7 +71,7 @@ impl LimiterHarness {
         Ok(())
     }
 
-    /// Makes requests that end at once until one is refused; returns how many were admitted, at most `most`.
+    /// Makes requests that end immediately until one is refused; returns how many were admitted, at most `most`.
     pub fn burst(&mut self, request: &LawRequest, most: u32) -> u32 {
         (0..most)
             .take_while(|_| self.once(request).is_ok())
@@ -102,7 +102,7 @@ impl LimiterHarness {
         self.note(HarnessEvent::Swept);
     }
 
-    /// Lets time pass.
+    /// Advances time.
     pub fn pass(&mut self, milliseconds: u64) {
         self.now = self.now.saturating_add(milliseconds);
     }
@@ -113,7 +113,7 @@ impl LimiterHarness {
         self.operations
     }
 
-    /// Returns the text of a counterexample: the fault, and the last events.
+    /// Returns the text of a counterexample: the fault and the last events.
     #[must_use]
     pub fn story(&self, wrong: impl fmt::Display) -> String {
         use fmt::Write;

@@ -1,4 +1,4 @@
-//! No answer of a limiter makes a law panic: a limiter that answers at random, the ends of every range included.
+//! Tests that no answer of a limiter makes a law panic, with a limiter that answers at random, including extreme values.
 
 use super::law_limit::{LawLimit, LawRefusal};
 use super::law_request::LawRequest;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{AdmissionTicket, LAWS, ScenarioRandom, TestedLimiter};
 
-/// Limiter whose answers have nothing to do with the requests.
+/// Limiter whose answers are unrelated to the requests.
 struct HostileLimiter {
     random: ScenarioRandom,
     refused_percent: u64,
@@ -59,7 +59,7 @@ proptest! {
             Box::new(HostileLimiter { random, refused_percent }) as Box<dyn TestedLimiter>
         };
         for law in LAWS {
-            // Broken or kept, the law says so.
+            // The law may be broken or kept, as long as it says so.
             if let Err(violation) = law.check(&make, seed, 200) {
                 prop_assert!(violation.to_string().contains(law.name));
             }

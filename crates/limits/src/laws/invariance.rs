@@ -78,7 +78,7 @@ pub(super) fn time(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundR
     pair.right.now = 0;
     for _ in 0..random.within(10, 200) {
         now += random.gap(settings.standard.quota);
-        // The left clock steps back now and then, the right one stands still then.
+        // The left clock sometimes goes back, while the right one then stands still.
         let back = if random.chance(30) {
             random.within(0, 2 * WINDOW_MS)
         } else {
@@ -112,7 +112,7 @@ pub(super) fn eviction(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
     Ok(pair.operations())
 }
 
-/// After a change of the quota, the requests counted before still count for their minute, neither more nor less.
+/// After a change of the quota, earlier requests still count for exactly their minute.
 pub(super) fn change(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let mut settings = random.quotas();
     let search = random.chance(30);
@@ -171,7 +171,7 @@ pub(super) fn change(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Roun
     Ok(harness.operations())
 }
 
-/// Figures at the ends of their ranges: no overflow, and still the answers of the reference limiter.
+/// Figures at the ends of their ranges: no overflow, and the same answers as the reference limiter.
 pub(super) fn extremes(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let settings = |random: &mut ScenarioRandom| LawSettings {
         standard: Quota {

@@ -1,4 +1,4 @@
-//! Limits that the laws speak of, and refusals by them.
+//! Limits used by the laws, and refusals by them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::law_class::{RequestClass, select_by_class};
 use crate::limit::Limit;
 use crate::limit_exceeded::{AdmissionCounts, LimitCounts, LimitExceeded};
 
-/// Limit of the five of [`LawSettings`](super::LawSettings).
+/// One of the five limits of [`LawSettings`](super::LawSettings).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LawLimit {
     /// The standard quota per minute.
@@ -50,7 +50,7 @@ impl LawLimit {
     }
 }
 
-/// Unknown limits are taken for the cost, so that a law finds the difference.
+/// Maps unknown limits to the cost, so that a law finds the difference.
 impl From<Limit> for LawLimit {
     fn from(limit: Limit) -> Self {
         let same = |one: &Self| one.limit() == limit;
@@ -67,7 +67,7 @@ impl fmt::Display for LawLimit {
 /// Refusal of a request: the limit, and the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LawRefusal {
-    /// Limit that refused; the first of the order of [`LawLimit`] if several did.
+    /// Limit that refused; if there are several, the first in the order of [`LawLimit`].
     pub limit: LawLimit,
     /// Whole seconds after which the same request is admitted if nothing else happens; at least 1.
     pub retry_after: u64,
@@ -76,7 +76,7 @@ pub struct LawRefusal {
 }
 
 impl LawRefusal {
-    /// Makes a refusal with the given wait, of which `retry_after` is the whole seconds, rounded up; the wait is at
+    /// Makes a refusal with the given wait; `retry_after` is the wait in whole seconds, rounded up. The wait is at
     /// least a millisecond.
     #[must_use]
     pub fn new(limit: LawLimit, wait_ms: u64) -> Self {
@@ -169,7 +169,7 @@ impl<T> PerLimit<T> {
         }
     }
 
-    /// Returns the value of a limit, to be changed.
+    /// Returns a mutable reference to the value of a limit.
     pub fn of_mut(&mut self, limit: LawLimit) -> &mut T {
         match limit {
             LawLimit::Standard => &mut self.standard,

@@ -1,4 +1,4 @@
-//! This crate's limiter with the five limits that the laws speak of.
+//! This crate's limiter with the five limits used by the laws.
 
 use std::time::SystemTime;
 
@@ -11,14 +11,14 @@ use crate::limiter::DigestLimiter;
 use crate::limiter_settings::LimiterSettings;
 use crate::limiter_state::{LimiterState, RemainingLimits};
 
-/// Limiter of this crate that is built from [`LawSettings`].
+/// Limiter of this crate, built from [`LawSettings`].
 #[derive(Debug)]
 pub struct LawLimiter {
     limiter: DigestLimiter,
 }
 
 impl LawLimiter {
-    /// Makes a limiter that has seen no request.
+    /// Makes a limiter that has seen no requests.
     #[must_use]
     pub fn new(settings: LawSettings) -> Self {
         Self {
@@ -35,15 +35,15 @@ impl LawLimiter {
     /// Admits a request.
     ///
     /// # Errors
-    /// The refusal of a limit.
+    /// Fails with the refusal of a limit.
     pub fn admit(&self, request: &LawRequest, now: SystemTime) -> Result<Permit, LawRefusal> {
         self.admit_with(request, &LawOverrides::default(), now)
     }
 
-    /// Admits a request with figures of its own.
+    /// Admits a request with specific figures.
     ///
     /// # Errors
-    /// The refusal of a limit.
+    /// Fails with the refusal of a limit.
     pub fn admit_with(
         &self,
         request: &LawRequest,
@@ -56,7 +56,7 @@ impl LawLimiter {
     /// Admits all the requests of a batch, or none.
     ///
     /// # Errors
-    /// The refusal of a limit.
+    /// Fails with the refusal of a limit.
     pub fn admit_batch(
         &self,
         batch: &LawBatch,
@@ -68,7 +68,7 @@ impl LawLimiter {
         admitted.map_err(LawRefusal::from)
     }
 
-    /// Returns the milliseconds that a batch would wait.
+    /// Returns the milliseconds that a batch would have to wait.
     #[must_use]
     pub fn wait(&self, batch: &LawBatch, custom: &LawOverrides, now: SystemTime) -> u64 {
         self.limiter.wait(&batch.charges(custom).request(), now)
@@ -80,7 +80,7 @@ impl LawLimiter {
         self.state_with(key, quota, &LawOverrides::default(), now)
     }
 
-    /// Returns the counts of every limit for a key with figures of its own.
+    /// Returns the counts of every limit for a key with specific figures.
     #[must_use]
     pub fn state_with(
         &self,
@@ -93,7 +93,7 @@ impl LawLimiter {
         self.limiter.state(&charges.request(), now)
     }
 
-    /// Returns the rest of the quotas of a key as the last request that was counted left it.
+    /// Returns the remaining quotas of a key as of its last counted request.
     #[must_use]
     pub fn remaining(&self, key: &LimitKey, quota: u32, custom: &LawOverrides) -> RemainingLimits {
         let charges = LawCharges::of_key(*key, quota, custom);

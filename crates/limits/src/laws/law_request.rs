@@ -1,4 +1,4 @@
-//! Request of the laws: one of a client that reads, writes or searches.
+//! Request in the laws, from a client that reads, writes or searches.
 
 use super::law_class::{RequestClass, select_by_class};
 use super::law_settings::{LawOverrides, LawSettings};
@@ -7,18 +7,18 @@ use crate::admission_request::{AdmissionRequest, LimitKey, SlotRequest, WindowCh
 /// Quota that a request is counted against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateQuota {
-    /// The standard quota alone.
+    /// Only the standard quota.
     Standard {
         /// Requests per minute of this key.
         quota: u32,
     },
-    /// The search quota alone.
+    /// Only the search quota.
     Search,
-    /// A batch with searches among its actions: both quotas must have room, or nothing runs.
+    /// A batch that contains searches: both quotas must have room, or nothing runs.
     Mixed {
         /// Requests per minute of the standard quota; the request's `weight` is counted against it.
         quota: u32,
-        /// Number of searches, counted against the search quota and not part of `weight`.
+        /// Number of searches, which count against the search quota and are not part of `weight`.
         searches: u32,
     },
 }
@@ -32,8 +32,8 @@ pub struct LawRequest {
     pub class: RequestClass,
     /// Quota that the request is counted against.
     pub rate: RateQuota,
-    /// Weight of the request: 1, unless it stands for several. A weight above the quota or above
-    /// [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, however long the client waits.
+    /// Weight of the request: 1, unless it represents several. A weight above the quota or above
+    /// [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, no matter how long the client waits.
     pub weight: u32,
 }
 
@@ -60,13 +60,13 @@ pub struct LawBatch {
     pub rate: RateQuota,
     /// Weight of the requests, as in [`LawRequest::weight`].
     pub weight: u32,
-    /// Number of requests that read, each with a slot of its own. A batch with more than the limit is never admitted.
+    /// Number of reads, each of which takes a slot. A batch with more reads than the limit is never admitted.
     pub reads: u32,
-    /// Number of requests that write. A batch with neither reads nor writes is taken as one read.
+    /// Number of writes. A batch with neither reads nor writes is treated as one read.
     pub writes: u32,
 }
 
-/// Charges and slots of a batch, from which the request of a limiter is made.
+/// Charges and slots of a batch, from which the limiter's request is made.
 #[derive(Clone, Copy, Debug)]
 pub struct LawCharges {
     key: LimitKey,
@@ -87,7 +87,7 @@ impl LawBatch {
         }
     }
 
-    /// Returns what the batch counts for with figures of its own.
+    /// Returns the charges of the batch with specific figures.
     #[must_use]
     pub fn charges(&self, custom: &LawOverrides) -> LawCharges {
         let (quota, weight, searches) = self.counted();
@@ -110,7 +110,7 @@ impl LawBatch {
 }
 
 impl LawCharges {
-    /// Returns the question for the counts of a key, with the figures that it has.
+    /// Returns the query for the counts of a key with its figures.
     #[must_use]
     pub fn of_key(key: LimitKey, quota: u32, custom: &LawOverrides) -> Self {
         let nothing = LawBatch {
@@ -135,7 +135,7 @@ impl LawCharges {
 }
 
 impl LawSettings {
-    /// Returns the number of requests of a class that may run at once.
+    /// Returns the maximum number of concurrent requests of a class.
     #[must_use]
     pub fn slots(&self, class: RequestClass) -> u32 {
         select_by_class(class, self.concurrent_reads, self.concurrent_writes)

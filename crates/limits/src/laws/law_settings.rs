@@ -1,4 +1,4 @@
-//! Settings of the limiter that the laws speak of.
+//! Settings of the limiter used by the laws.
 
 use std::time::Duration;
 
@@ -10,43 +10,43 @@ use crate::window::WindowTerms;
 /// Figures of the standard quota, in requests per minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Quota of most keys of a scenario. The limiter does not read it: each request brings the quota that it has.
+    /// Quota of most keys in a scenario. The limiter does not read it, since each request carries its own quota.
     pub quota: u32,
     /// Quota of the other keys.
     pub other_quota: u32,
-    /// Share of its quota that a client still gets if it never stops hammering, in percent (100 and above are the
-    /// same), as [`WindowSettings::floor_percent`].
+    /// Percentage of its quota that a client still gets if it never stops hammering (values above 100 mean
+    /// 100), as [`WindowSettings::floor_percent`].
     pub floor_percent: u8,
 }
 
 impl Quota {
-    /// Returns the terms of a window that allows `quota` a minute.
+    /// Returns the terms of a window with `quota` per minute.
     #[must_use]
     pub fn terms(&self, quota: u32) -> WindowTerms {
         WindowTerms::with_floor(quota, self.floor_percent.into(), WindowLength::MINUTE)
     }
 }
 
-/// Settings of a limiter with five limits, which the laws need to have something to say of each: two windows of a minute,
-/// the second of which remembers nothing that it refused, reads and writes at the same time, and a cost quota.
+/// Settings of a limiter with five limits, which let every law be checked: two windows of a minute,
+/// of which the second does not remember refused requests, concurrent reads and writes, and a cost quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LawSettings {
     /// Standard quota.
     pub standard: Quota,
-    /// Searches per minute and key, counted apart from the standard quota. Refused searches do not count.
+    /// Searches per minute and key, counted separately from the standard quota. Refused searches do not count.
     pub search_per_minute: u32,
-    /// Reads of one key that may run at the same time. 0 refuses every read.
+    /// Concurrent reads of one key. 0 refuses every read.
     pub concurrent_reads: u32,
-    /// Writes of one key that may run at the same time. 0 refuses every write.
+    /// Concurrent writes of one key. 0 refuses every write.
     pub concurrent_writes: u32,
-    /// Credits a key regains per minute, which is also the most it can have; `None` switches the cost limit off. 0 is
-    /// taken as 1.
+    /// Credits that a key regains per minute, which is also their maximum; `None` disables the cost limit. 0 is
+    /// treated as 1.
     pub cost_per_minute: Option<u32>,
-    /// Most credits that one settlement takes, so that a single huge answer cannot shut a client out for long.
+    /// Maximum credits that one settlement takes, so that a single huge reply cannot lock a client out for long.
     pub cost_ceiling: u32,
-    /// Time by which every admitted request has ended, since the server stops it then.
+    /// Time by which every admitted request has ended, since the server stops it by then.
     pub deadline: Duration,
-    /// Limits in shadow mode, as [`WindowSettings::shadow`].
+    /// Limits in shadow mode, as in [`WindowSettings::shadow`].
     pub shadow: PerLimit<bool>,
 }
 
@@ -114,17 +114,17 @@ impl From<&LawSettings> for LimiterSettings {
     }
 }
 
-/// Overrides for one request: a label, and figures of its own instead of those of the [`LawSettings`].
+/// Overrides for one request: a label, and specific figures that replace those of the [`LawSettings`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LawOverrides {
     /// Label of the request.
     pub label: u16,
-    /// Figure instead of [`LawSettings::search_per_minute`].
+    /// Replacement for [`LawSettings::search_per_minute`].
     pub search_per_minute: Option<u32>,
-    /// Figure instead of [`LawSettings::concurrent_reads`].
+    /// Replacement for [`LawSettings::concurrent_reads`].
     pub concurrent_reads: Option<u32>,
-    /// Figure instead of [`LawSettings::concurrent_writes`].
+    /// Replacement for [`LawSettings::concurrent_writes`].
     pub concurrent_writes: Option<u32>,
-    /// Figure instead of [`LawSettings::cost_per_minute`], also if that is off.
+    /// Replacement for [`LawSettings::cost_per_minute`], even if that is off.
     pub cost_per_minute: Option<u32>,
 }

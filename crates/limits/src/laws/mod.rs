@@ -1,8 +1,8 @@
-//! Laws a limiter keeps, as functions over any limiter: each drives one with made-up traffic on a virtual clock and
+//! Laws of limiters, as functions over any limiter: each one sends generated traffic to it on a virtual clock and
 //! returns a readable counterexample.
 //!
-//! [`LAWS`] is the list; [`LimiterLaw::check`] runs one. [`ReferenceLimiter`] is the naive limiter the laws are stated
-//! with, [`MutantLimiter`] the broken ones that show each law can fail.
+//! [`LAWS`] is the list; [`LimiterLaw::check`] runs one. [`ReferenceLimiter`] is the naive limiter by which the laws are
+//! defined, [`MutantLimiter`] contains the broken limiters that show that each law can fail.
 
 mod differential;
 mod harness;
@@ -51,13 +51,13 @@ pub struct LimiterLaw {
     pub name: &'static str,
     /// Rule that the law states.
     pub rule: &'static str,
-    /// Features that a limiter must have for the law to mean anything, besides a quota.
+    /// Features that a limiter must have for the law to be meaningful, besides a quota.
     pub needs: &'static [RequiredFeature],
-    /// Function that runs one random scenario; returns the operations it took, or the fault found.
+    /// Function that runs one random scenario; returns the number of operations, or the fault found.
     round: fn(MakeLimiter<'_>, &mut ScenarioRandom) -> Result<u64, String>,
 }
 
-/// Feature that a limiter may not have at all.
+/// Feature that a limiter may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequiredFeature {
     /// Permits for concurrent requests.
@@ -68,12 +68,12 @@ pub enum RequiredFeature {
     Log,
 }
 
-/// Scenario in which a limiter broke a law.
+/// Scenario in which a limiter violates a law.
 #[derive(Clone, Debug)]
 pub struct LimiterViolation {
     /// Name of the law.
     pub law: &'static str,
-    /// Seed that makes up the scenario again, as the first round of [`LimiterLaw::check`].
+    /// Seed that reproduces the scenario, as the first round of [`LimiterLaw::check`].
     pub seed: u64,
     /// Text of the counterexample, ending with the last operations.
     pub story: String,
@@ -92,7 +92,7 @@ impl fmt::Display for LimiterViolation {
 impl std::error::Error for LimiterViolation {}
 
 impl LimiterLaw {
-    /// Runs rounds until `operations` are done; returns how many were.
+    /// Runs rounds until `operations` are done; returns the number of operations.
     ///
     /// # Errors
     /// Fails with the first violation.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::harness::key;
 use super::{AdmissionTicket, ReferenceLimiter, TestedLimiter};
 
-/// Limiter that breaks the law it is named after. It shows that the law can fail.
+/// Limiter that breaks the law for which it is named. It shows that the law can fail.
 #[derive(Debug)]
 pub struct MutantLimiter {
     law: &'static str,
@@ -26,7 +26,7 @@ pub struct MutantLimiter {
 }
 
 impl MutantLimiter {
-    /// Makes the mutant of the law with this name; one of an unknown law has no mistake.
+    /// Makes the mutant of the law with this name; for an unknown law it has no mistake.
     #[must_use]
     pub fn boxed(law: &'static str, settings: LawSettings) -> Box<dyn TestedLimiter> {
         let mut given = settings;
@@ -48,7 +48,7 @@ impl MutantLimiter {
         })
     }
 
-    /// Returns the request with the mutant's mistake in it.
+    /// Returns the request, modified by the mutant's mistake.
     fn mistake(&self, request: &LawRequest) -> LawRequest {
         let mut request = *request;
         let more = |rate: &mut RateQuota, by: i32| {
@@ -68,10 +68,10 @@ impl MutantLimiter {
         request
     }
 
-    /// Returns the time with the mutant's mistake in it.
+    /// Returns the time, modified by the mutant's mistake.
     fn tell(&mut self, now: u64) -> u64 {
         if self.law == "L13" {
-            // Takes the distance of a step back for time that has passed.
+            // Counts the distance of a step back as elapsed time.
             self.clock += if self.clock == 0 {
                 now
             } else {
@@ -124,7 +124,7 @@ impl TestedLimiter for MutantLimiter {
                 "L4" => refusal.retry_after = refusal.wait_ms / 1_000,
                 "L17" => refusal.wait_ms = refusal.wait_ms.next_multiple_of(1_000),
                 "L19" => {
-                    // Asks only the limit that refused.
+                    // Only asks the limit that refused.
                     let waits = self.inner.waits(&request, now);
                     let own = waits
                         .iter()

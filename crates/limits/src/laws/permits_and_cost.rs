@@ -45,7 +45,7 @@ pub(super) fn model(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Round
     Ok(pair.operations())
 }
 
-/// Returns settings with nothing but concurrency limits.
+/// Returns settings with only concurrency limits.
 fn only_slots(random: &mut ScenarioRandom) -> LawSettings {
     LawSettings {
         concurrent_reads: random.figure(0, 8),

@@ -53,7 +53,7 @@ impl QuotaScenario {
         LimiterHarness::new(make, self.settings, random.start())
     }
 
-    /// Returns a request of some weight that the quota can admit.
+    /// Returns a request of a random weight that the quota can admit.
     pub(super) fn some(&self, random: &mut ScenarioRandom) -> LawRequest {
         let weight = if random.chance(70) {
             1
@@ -66,7 +66,7 @@ impl QuotaScenario {
         }
     }
 
-    /// Lets a random time pass and makes a random request.
+    /// Advances by a random time and makes a random request.
     fn step(
         &self,
         harness: &mut LimiterHarness,

@@ -1,4 +1,4 @@
-//! Reference limiter: lists of everything, searched from end to end.
+//! Reference limiter: lists of everything, searched completely.
 
 use super::WINDOW_MS;
 use super::law_class::RequestClass;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use super::{AdmissionTicket, TestedLimiter, deadline_ms};
 
-/// Limiter as slow and as plain as its description. It never evicts anything.
+/// Limiter that is as slow and as simple as its description. It never evicts anything.
 #[derive(Clone, Debug)]
 pub struct ReferenceLimiter {
     settings: LawSettings,
@@ -113,7 +113,7 @@ impl ReferenceLog {
 }
 
 impl ReferenceLimiter {
-    /// Makes a limiter that has seen no request.
+    /// Makes a limiter that has seen no requests.
     #[must_use]
     pub fn new(settings: LawSettings) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Reproducible randomness for made-up traffic (splitmix64).
+//! Reproducible randomness for generated traffic (splitmix64).
 
 use super::WINDOW_MS;
 use super::law_class::RequestClass;
@@ -43,7 +43,7 @@ impl ScenarioRandom {
         self.within(1, 100) <= percent
     }
 
-    /// Returns a quota per minute, mostly small, so that limits are reached soon.
+    /// Returns a quota per minute, usually small, so that limits are reached soon.
     pub fn quota(&mut self) -> u32 {
         match self.within(0, 9) {
             0 => 1,
@@ -61,7 +61,7 @@ impl ScenarioRandom {
         }
     }
 
-    /// Returns the time between two requests of a client that makes `quota` a minute and more: often none, rarely long.
+    /// Returns the time between two requests of a client that makes `quota` a minute or more: often none, rarely long.
     pub fn gap(&mut self, quota: u32) -> u64 {
         let fair = WINDOW_MS / u64::from(quota.max(1));
         match self.within(0, 19) {
@@ -101,7 +101,7 @@ impl ScenarioRandom {
         shadow
     }
 
-    /// Returns settings with only the quotas, the standard one being in `standard.quota`.
+    /// Returns settings with only the quotas; `standard.quota` is the standard one.
     pub fn quotas(&mut self) -> LawSettings {
         LawSettings {
             standard: self.terms(),

@@ -1,4 +1,4 @@
-//! Interface that a law needs of a limiter, and this crate's limiter behind it.
+//! Interface that laws need from a limiter, and its implementation for this crate's limiter.
 
 use super::law_limit::LawRefusal;
 use super::law_limiter::LawLimiter;
@@ -29,10 +29,10 @@ pub trait TestedLimiter {
     fn sweep(&mut self, now: u64);
 }
 
-/// Function that makes the limiters a law tests.
+/// Function that makes the limiters tested by a law.
 pub type MakeLimiter<'a> = &'a dyn Fn(LawSettings) -> Box<dyn TestedLimiter>;
 
-/// This crate's limiter, as the laws see it.
+/// This crate's limiter, as an input for the laws.
 #[derive(Debug)]
 pub struct RealLimiter {
     limiter: LawLimiter,

@@ -1,4 +1,4 @@
-//! The window alone: time, lengths and memory.
+//! Tests of only the window: time, lengths and memory.
 
 use super::{Window, WindowLength, WindowLog, WindowTerms};
 
@@ -57,7 +57,7 @@ fn a_log_takes_56_bytes_and_a_few_requests_no_more() {
     assert!(window.log.more.is_none());
 }
 
-/// Windows of a second and of a month hold the same laws as those of a minute.
+/// Windows of a second and of a month obey the same laws as those of a minute.
 #[test]
 fn windows_of_any_length_admit_their_quota_and_state_a_wait_that_is_enough() {
     let day = 86_400_000;

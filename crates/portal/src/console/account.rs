@@ -1,4 +1,4 @@
-//! The account of a user: the password, and the browsers with a session.
+//! The account page of a user: the password, and the browsers with a session.
 use std::time::SystemTime;
 
 use workgraph_auth::AuthStoreError;
@@ -35,7 +35,7 @@ impl Console<'_> {
         .page())
     }
 
-    /// Returns the account page with a form that came back with problems.
+    /// Returns the account page with a rejected form and its problems.
     pub(crate) async fn account_again(
         &self,
         visitor: &ConsoleUser<'_>,
@@ -62,7 +62,7 @@ impl Console<'_> {
         id: &str,
     ) -> Result<ConsoleResponse, AuthStoreError> {
         let own = self.store.sessions(scene.user).await?;
-        // A session that is over already is no error.
+        // A session that has already ended is no error.
         if let Some(session) = own.iter().find(|session| session.id() == id) {
             self.store.end_session(&session.digest).await?;
         }

@@ -1,4 +1,4 @@
-//! Apps: registered, changed, switched, their secrets reset.
+//! Apps: registration, changes, enabling and disabling, resetting secrets.
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -14,10 +14,10 @@ use crate::pages::{
     AppForm, AppPage, AppRow, AppValues, AppsPage, FormProblem, SecretKind, WorkspaceChoice, paths,
 };
 
-/// Most redirect URLs that an app can have.
+/// Maximum number of redirect URLs of an app.
 const URLS: usize = 20;
 
-/// Values of a form about an app, as read.
+/// Parsed values of a form about an app.
 struct AppFormInput {
     values: AppValues,
     redirects: Vec<RedirectUri>,
@@ -53,7 +53,7 @@ fn workspaces(scene: &ConsoleContext<'_>) -> Vec<WorkspaceChoice> {
 }
 
 impl Console<'_> {
-    /// Returns an app of the signed-in user, by its number as text.
+    /// Returns an app of the signed-in user, given its number as text.
     async fn own(
         &self,
         scene: &ConsoleContext<'_>,
@@ -103,7 +103,7 @@ impl Console<'_> {
     pub(super) fn new_app(&self, scene: &ConsoleContext<'_>) -> ConsoleResponse {
         let workspaces = workspaces(scene);
         let values = AppValues {
-            // With one workspace there is nothing to choose.
+            // With one workspace there is no choice.
             distribution: workspaces
                 .iter()
                 .map(|workspace| workspace.id)
@@ -159,8 +159,8 @@ impl Console<'_> {
         )))
     }
 
-    /// Reads a form about an app. Returns its values, and the problems with them. Workspaces of which the user is no
-    /// member stay as they are.
+    /// Reads a form about an app. Returns its values and their problems. Workspaces that the user does not belong to
+    /// are kept.
     fn read(
         &self,
         scene: &ConsoleContext<'_>,
@@ -172,7 +172,7 @@ impl Console<'_> {
         let text = form.one("redirects");
         let mut redirects: Vec<RedirectUri> = Vec::new();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            // A redirect URL that is registered already may stay, even if the setting no longer allows it.
+            // A redirect URL that is already registered may stay, even if the setting no longer allows it.
             let kept = before.and_then(|app| app.redirects.iter().find(|url| url.as_str() == line));
             match kept
                 .cloned()
@@ -290,7 +290,7 @@ impl Console<'_> {
         ))
     }
 
-    /// Replaces an app by its changed record, unless another change came first.
+    /// Replaces an app with its changed record, unless it was changed concurrently.
     async fn replace(
         &self,
         scene: &ConsoleContext<'_>,

@@ -79,7 +79,7 @@ impl Console<'_> {
         let Some(id) = number(id) else {
             return Ok(ConsoleResponse::not_found());
         };
-        // An authorization that has ended already is no error.
+        // An authorization that has already ended is no error.
         self.store.deauthorize(id, scene.user, now).await?;
         Ok(ConsoleResponse::done(
             paths::CONNECTED,

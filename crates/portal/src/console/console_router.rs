@@ -1,4 +1,4 @@
-//! The router of console requests: only requests with a live session get there.
+//! The router of console requests; all of them have a live session.
 use std::time::SystemTime;
 
 use workgraph_api::{ApiResponse, RefusalReason, RequestRefusal};
@@ -51,7 +51,7 @@ impl Portal {
             .get(&visitor(&visit), &request.path, &query, now)
             .await?;
         let reply = send(answer);
-        // What was not shown stays with the browser.
+        // A secret that was not shown stays in the browser.
         let is_left = is_carried && self.one_time_secrets.take(session, now).is_some();
         Ok(if is_carried && !is_left {
             self.set_cookie((request, reply), CookieKind::NewSecret, None)
@@ -103,7 +103,7 @@ pub(crate) fn visitor(visit: &AuthenticatedSession) -> ConsoleUser<'_> {
     }
 }
 
-/// Returns the way to the sign-in page, and from there back.
+/// Returns a redirect to the sign-in page, which leads back afterwards.
 pub(crate) fn sign_in_first(request: &PortalRequest) -> ApiResponse {
     let next = match request.query.is_empty() {
         true => encode_component(&request.path),
@@ -125,7 +125,7 @@ fn send(answer: Option<ConsoleResponse>) -> ApiResponse {
     }
 }
 
-/// Returns the reason of a page of the console, which its status tells.
+/// Returns the refusal reason of a console page, from its status.
 fn refusal_of(status: u16) -> Option<RefusalReason> {
     match status {
         0..400 => None,

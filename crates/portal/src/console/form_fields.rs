@@ -1,11 +1,11 @@
-//! Reading the fields of a form.
+//! Accessors for the fields of a form.
 use workgraph_api::SCOPES;
 use workgraph_auth::authorization::registered_app::check_name;
 use workgraph_auth::{Param, ScopeSet};
 
 use crate::pages::FormProblem;
 
-/// Fields of a form. A field that is not there counts as empty; the first of two counts.
+/// Fields of a form. A missing field counts as empty; of duplicates, the first counts.
 #[derive(Clone, Copy)]
 pub(super) struct FormFields<'a>(pub(super) &'a [Param]);
 
@@ -55,7 +55,7 @@ impl<'a> FormFields<'a> {
         }
     }
 
-    /// Reads a short line of text that is shown on pages.
+    /// Reads a short line of text that pages display.
     pub(super) fn line(
         self,
         name: &'static str,

@@ -1,8 +1,8 @@
-//! The developer console and the connected apps: the actions of their forms.
+//! The developer console and the connected apps: the handlers of their forms.
 //!
-//! A read is answered with a page. A write that succeeds is answered with 303 to the page that shows its result; one
-//! that fails with its form, the problems marked. A new secret waits in a [`OneTimeSecrets`] for the one page that
-//! shows it.
+//! A read is answered with a page. A successful write is answered with 303 to the page that shows its result; a failed
+//! one with its form and the problems marked. A new secret is kept in a [`OneTimeSecrets`] for the page that shows it
+//! once.
 mod account;
 mod apps;
 mod authorized_apps;
@@ -37,7 +37,7 @@ use form_fields::FormFields;
 /// Purpose of the key in the address of the page that shows a new secret.
 const SHOWING: &str = "secret";
 
-/// Most live tokens, and most apps, that a user can have.
+/// Maximum number of live tokens of a user, and of apps.
 const MANY: usize = 100;
 
 /// Signed-in user of a request, with a live session.
@@ -51,12 +51,12 @@ pub struct ConsoleUser<'a> {
     pub name: &'a str,
 }
 
-/// Values that a write needs from outside: the instant, an unused number, and random bytes.
+/// Values that a write needs from outside: the current time, a new number, and random bytes.
 #[derive(Clone, Copy)]
 pub struct WriteContext {
-    /// Instant of the write.
+    /// Time of the write.
     pub now: SystemTime,
-    /// Number of the object that the write makes.
+    /// Number of the object that the write creates.
     pub id: u64,
     /// 256 bits from the operating system's generator, for a secret.
     pub random: [u8; 32],
@@ -75,13 +75,13 @@ pub struct Console<'a> {
     pub one_time_secrets: &'a OneTimeSecrets,
     /// Policy for `http` redirect URLs on this machine.
     pub loopback: LoopbackPolicy,
-    /// The last requests of each owner of tokens.
+    /// The last requests of each token owner.
     pub inspector: &'a RequestInspector,
     /// Address of the API without a trailing slash.
     pub base_url: &'a str,
 }
 
-/// Context of one request: the signed-in user, the chrome of their pages, and their memberships.
+/// Context of one request: the signed-in user, the frame of their pages, and their memberships.
 struct ConsoleContext<'a> {
     user: u64,
     name: &'a str,
@@ -120,7 +120,7 @@ impl Console<'_> {
         })
     }
 
-    /// Answers a GET. Returns `None` if the path is not the console's.
+    /// Answers a GET. Returns `None` if the path does not belong to the console.
     ///
     /// # Errors
     /// Fails if a store fails.
@@ -159,7 +159,7 @@ impl Console<'_> {
         }))
     }
 
-    /// Answers a POST, whose body is a form. Returns `None` if the path is not the console's.
+    /// Answers a POST, whose body is a form. Returns `None` if the path does not belong to the console.
     ///
     /// # Errors
     /// Fails if a store fails.
@@ -230,7 +230,7 @@ impl Console<'_> {
         Ok(Some(answer))
     }
 
-    /// Keeps a new secret for the page that shows it, and redirects there.
+    /// Stores a new secret for the page that shows it, and redirects there.
     fn show(
         &self,
         visitor: &ConsoleUser<'_>,
@@ -241,7 +241,7 @@ impl Console<'_> {
     ) -> ConsoleResponse {
         self.one_time_secrets
             .put(visitor.session.digest, purpose, name, secret, now);
-        // Only this browser's own pages know the key: a foreign link must not spend the one showing.
+        // Only this browser's own pages know the key: a foreign link must not use up the one showing.
         let key = csrf(visitor.secret, SHOWING);
         ConsoleResponse::SeeOther(format!("{}?key={key}", paths::SECRET))
     }
@@ -275,7 +275,7 @@ impl Console<'_> {
     }
 }
 
-/// Part of the console.
+/// Section of the console.
 #[derive(Clone, Copy)]
 enum ConsoleSection {
     Overview,
@@ -288,7 +288,7 @@ enum ConsoleSection {
     Requests,
 }
 
-/// Returns the part of the console that a path is in, and the segments below.
+/// Returns the console section of a path, and the segments below it.
 fn console_section(path: &str) -> Option<(ConsoleSection, Vec<&str>)> {
     let parts = [
         (paths::ACCOUNT, ConsoleSection::Account),
@@ -307,7 +307,7 @@ fn console_section(path: &str) -> Option<(ConsoleSection, Vec<&str>)> {
     Some((part, below.split('/').skip(1).collect()))
 }
 
-/// Reads a number in a path, in the one form in which the pages write it.
+/// Parses a number in a path, accepting only the form in which the pages write it.
 fn number(segment: &str) -> Option<u64> {
     segment
         .parse()
@@ -315,7 +315,7 @@ fn number(segment: &str) -> Option<u64> {
         .filter(|n: &u64| n.to_string() == segment)
 }
 
-/// Returns true if a token still works.
+/// Returns true if a token is still valid.
 fn is_live(record: &TokenRecord, now: SystemTime) -> bool {
     record.revoked_at.is_none() && record.expires_at.is_none_or(|end| now < end)
 }

@@ -12,9 +12,9 @@ use crate::pages::{
     RecordingState, RequestOwnerChoice, RequestPage, RequestRow, RequestSearch, RequestsPage, paths,
 };
 
-/// Most requests that a page shows.
+/// Maximum number of requests on a page.
 const SHOWN: usize = 50;
-/// Text in the place of a path that is not shown.
+/// Replacement for a hidden path.
 const HIDDEN: &str = "***";
 
 /// Owner whose requests a user may see.
@@ -40,8 +40,8 @@ impl VisibleOwner {
 }
 
 impl Console<'_> {
-    /// Returns the owners whose requests the user may see now. All else that the inspector shows or changes goes through
-    /// this list.
+    /// Returns the owners whose requests the user may currently see. Everything that the inspector shows or changes goes
+    /// through this list.
     async fn visible_owners(
         &self,
         scene: &ConsoleContext<'_>,
@@ -75,7 +75,7 @@ impl Console<'_> {
         Ok(owners)
     }
 
-    /// Finds requests of visible owners, the newest first. `is_wanted` sees of each what the user sees.
+    /// Finds requests of visible owners, newest first. `is_wanted` gets each request as the user sees it.
     fn find_requests(
         &self,
         user: u64,
@@ -187,13 +187,13 @@ impl Console<'_> {
             true => ConsoleNotice::RecordingOn,
             false => ConsoleNotice::RecordingOff,
         };
-        // The key has no character that an address would have to escape.
+        // The key contains no character that needs escaping in an address.
         let address = format!("{}?owner={key}", paths::REQUESTS);
         Ok(ConsoleResponse::SeeOther(notice.at(&address)))
     }
 }
 
-/// Returns true if a request is searched for.
+/// Returns true if a request matches the search.
 fn matches(search: &RequestSearch, request: &RecordedRequest, now: SystemTime) -> bool {
     let minutes = search.minutes.parse::<u64>().ok();
     let age = now.duration_since(request.at).unwrap_or_default();
@@ -216,15 +216,15 @@ fn matches(search: &RequestSearch, request: &RecordedRequest, now: SystemTime) -
     named && with_status && (search.id.is_empty() || *request.id == search.id)
 }
 
-/// Returns true if a request is the user's own to see: it acted for them, or for a service account that they administer,
-/// or it quotes nobody.
+/// Returns true if the user may see all of a request: it acted for them, or for a service account that they administer,
+/// or it contains no data of a user.
 fn is_own(owner: RequestOwner, user: u64, request: &RecordedRequest) -> bool {
-    // Requests to the authorization server have no token; their records have fixed texts alone.
+    // Requests to the authorization server have no token; their records only contain fixed texts.
     !matches!(owner, RequestOwner::App(_)) || request.user == user || request.token == 0
 }
 
-/// Returns a request as a user sees it: of a request that an app made for somebody else, the values in the path, the query,
-/// the bodies and the text of the error are that person's.
+/// Returns a request as the user may see it: if an app made it for somebody else, the values in the path, the query,
+/// the bodies and the error text belong to that person, and are hidden.
 fn for_viewer(owner: RequestOwner, user: u64, mut request: RecordedRequest) -> RecordedRequest {
     if !is_own(owner, user, &request) {
         let operation = all().find(|operation| operation.id == request.operation);

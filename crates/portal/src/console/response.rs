@@ -18,12 +18,12 @@ impl ConsoleResponse {
         Self::Page(200, page)
     }
 
-    /// Returns the page of a form that came back with problems, with status 400.
+    /// Returns the page of a rejected form with its problems, with status 400.
     pub(super) fn again(page: HtmlPage) -> Self {
         Self::Page(400, page)
     }
 
-    /// Returns a redirect to the page at a path, with a notice of the write.
+    /// Returns a redirect to the page at a path, with a notice about the write.
     pub(crate) fn done(path: &str, what: ConsoleNotice) -> Self {
         Self::SeeOther(what.at(&format!("{path}?")))
     }
@@ -39,14 +39,14 @@ impl ConsoleResponse {
         Self::Page(404, failure.page())
     }
 
-    /// Returns the page for a form without a valid anti-forgery text, or whose session is over.
+    /// Returns the page for a form whose anti-forgery text is invalid, or whose session has ended.
     #[must_use]
     pub fn invalid_csrf() -> Self {
         Self::Page(403, invalid_form_page())
     }
 }
 
-/// Result of a write, which the page after it shows.
+/// Result of a write, shown by the next page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConsoleNotice {
     Saved,
@@ -96,7 +96,7 @@ impl ConsoleNotice {
         }
     }
 
-    /// Returns an address, which ends with `?` or a parameter, with the notice.
+    /// Returns an address, which ends with `?` or a parameter, with the notice added.
     pub(super) fn at(self, address: &str) -> String {
         let and = if address.ends_with('?') { "" } else { "&" };
         format!("{address}{and}done={}", self.word())
@@ -119,7 +119,7 @@ impl ConsoleNotice {
         }
     }
 
-    /// Reads the notice in a query. Any other word shows nothing: the text is never the query's.
+    /// Reads the notice in a query. Unknown words show nothing: the text is never taken from the query.
     pub(super) fn read(query: &[Param]) -> Option<&'static str> {
         let (_, word) = query.iter().find(|(name, _)| name == "done")?;
         Self::ALL

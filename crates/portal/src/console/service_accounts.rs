@@ -1,4 +1,4 @@
-//! Service accounts, for those who administer a workspace.
+//! Service accounts, for administrators of a workspace.
 use std::time::SystemTime;
 
 use workgraph_auth::{AuthStoreError, TokenKind, TokenRecord, mint_token};
@@ -15,7 +15,7 @@ use crate::pages::{
 };
 
 impl ConsoleContext<'_> {
-    /// Returns the workspace of this number, if the signed-in user administers it.
+    /// Returns the workspace with this number, if the signed-in user administers it.
     pub(super) fn administers(&self, workspace: &str) -> Option<&UserWorkspace> {
         let id = number(workspace)?;
         self.memberships

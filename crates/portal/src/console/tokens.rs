@@ -22,7 +22,7 @@ pub(super) fn row(record: TokenRecord) -> TokenRow {
 }
 
 impl Console<'_> {
-    /// Returns the live tokens of an account, of one kind, the newest first.
+    /// Returns the live tokens of an account that are of one kind, newest first.
     pub(super) async fn live(
         &self,
         user: u64,
@@ -134,7 +134,7 @@ impl Console<'_> {
         let Some(own) = own else {
             return Ok(ConsoleResponse::not_found());
         };
-        // A token that is revoked already is no error.
+        // A token that is already revoked is no error.
         self.store.revoke(own.id, now).await?;
         Ok(ConsoleResponse::done(paths::TOKENS, ConsoleNotice::Revoked))
     }

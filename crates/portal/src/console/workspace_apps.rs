@@ -1,4 +1,4 @@
-//! The apps that can be used in a workspace, switched off and on by those who administer it.
+//! The apps available in a workspace, which its administrators enable and disable.
 use workgraph_auth::{App, AuthStoreError};
 
 use super::form_fields::FormFields;

@@ -13,7 +13,7 @@ use crate::portal_request::PortalRequest;
 
 impl Portal {
     /// Returns the document of OpenID Connect Discovery and of RFC 8414: one for both. Its issuer is the address that the
-    /// request was sent to, as Discovery, section 4.3, wants it.
+    /// request was sent to, as Discovery, section 4.3, requires.
     pub(crate) fn discovery(&self, request: &PortalRequest) -> ApiResponse {
         let text = match &request.base_url {
             None => self.discovery_document.clone(),
@@ -25,7 +25,7 @@ impl Portal {
     pub(crate) async fn key_set(&self, request: &PortalRequest, now: SystemTime) -> ApiResponse {
         match self.signing_keys().await {
             Ok(ring) => {
-                // A key is published for this long before it signs, so every copy has it by then.
+                // A key is published for this long before it signs, so every copy of the key set has it by then.
                 let age = format!("public, max-age={}", KEY_SET_LIFETIME.as_secs() / 2);
                 json(200, ring.key_set(now)).with("Cache-Control", age)
             }

@@ -1,4 +1,4 @@
-//! The endpoints that apps' servers post forms to: token, revocation, introspection.
+//! The endpoints that take forms from apps' servers: token, revocation, introspection.
 use std::time::SystemTime;
 
 use workgraph_api::{ApiResponse, Refusal, RequestRefusal};
@@ -46,7 +46,7 @@ impl Portal {
                 .refused_for(AuthRefusal::AuthorizationFailed);
             }
         };
-        // Clients that guess secrets are slowed down; one with the right secret never waits here.
+        // Clients that guess secrets are slowed down; a client with the right secret never waits here.
         let quota = self.settings.failures_per_minute;
         if reply.status == 401
             && let Err(wait) = self
@@ -102,7 +102,7 @@ impl Portal {
                     refresh_id: self.next_id()?,
                     refresh: self.random()?,
                 };
-                // Only the exchange of a code brings an id_token, so a refresh waits for no key.
+                // Only the exchange of a code returns an id_token, so a refresh does not wait for a key.
                 let by_code = !form_decoding::one(&pairs, "code").is_empty();
                 let ring = if by_code {
                     Some(self.signing_keys().await?)
@@ -139,8 +139,8 @@ fn too_many(refusal: Refusal, wait: u64) -> ApiResponse {
 }
 
 impl Portal {
-    /// Returns the response to a form that the transport did not take: too large, or incomplete. `why` is a text of
-    /// this server.
+    /// Returns the response to a form that the transport rejected: too large, or incomplete. `why` is a text of this
+    /// server.
     #[must_use]
     pub fn refused(
         &self,

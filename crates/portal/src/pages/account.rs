@@ -14,15 +14,15 @@ use super::paths;
 pub struct SignInPage<'a> {
     /// Anti-forgery text of the browser's cookie, for a browser without a session.
     pub csrf: &'a str,
-    /// Further hidden fields, for instance the path to go on to.
+    /// Further hidden fields, for example the path to continue to.
     pub fields: &'a [(String, String)],
     /// E-mail address that was typed, or that the app sent as a hint.
     pub email: &'a str,
-    /// Name of the app that asks, if one does.
+    /// Name of the app that requests the sign-in, if any.
     pub app: Option<&'a str>,
-    /// Reason for which the last attempt failed.
+    /// Reason why the last attempt failed.
     pub problem: Option<&'a str>,
-    /// Notice of a completed action, for instance of signing out.
+    /// Notice of a completed action, for example of signing out.
     pub notice: Option<&'a str>,
 }
 
@@ -91,26 +91,26 @@ impl SignOutPage<'_> {
 /// Browser in which the user is signed in.
 #[derive(Clone, Debug)]
 pub struct SessionRow {
-    /// Identifier of the session in the path that ends it.
+    /// Identifier of the session, in the path that ends it.
     pub id: String,
-    /// Instant of the sign-in.
+    /// Time of the sign-in.
     pub created_at: SystemTime,
-    /// Instant of the last use, precise to some minutes.
+    /// Time of the last use, accurate to some minutes.
     pub last_used_at: SystemTime,
     /// Address of the last use.
     pub address: Option<String>,
-    /// True for the session in which the page is shown.
+    /// True for the session that is viewing the page.
     pub is_this: bool,
 }
 
-/// Content of the page of an account: the password, and the browsers with a session.
+/// Content of the account page: the password, and the browsers with a session.
 #[derive(Clone, Copy, Debug)]
 pub struct AccountPage<'a> {
     /// Navigation and notice around the page.
     pub frame: PageChrome<'a>,
-    /// Sessions, the last used first.
+    /// Sessions, most recently used first.
     pub sessions: &'a [SessionRow],
-    /// Problems of the form that came back.
+    /// Problems of the rejected form.
     pub problems: &'a [FormProblem],
 }
 

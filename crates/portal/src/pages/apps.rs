@@ -21,9 +21,9 @@ pub struct AppRow {
     pub name: String,
     /// Scopes that the app may request.
     pub scopes: RegisteredScopes,
-    /// Instant of the registration.
+    /// Time of the registration.
     pub created_at: SystemTime,
-    /// True if the app is switched off.
+    /// True if the app is disabled.
     pub off: bool,
 }
 
@@ -66,7 +66,7 @@ impl AppsPage<'_> {
     }
 }
 
-/// Workspace to which an app can be distributed.
+/// Workspace that an app can be distributed to.
 #[derive(Clone, Debug)]
 pub struct WorkspaceChoice {
     /// Gid of the workspace.
@@ -75,20 +75,20 @@ pub struct WorkspaceChoice {
     pub name: String,
 }
 
-/// Values in the fields of a form about an app: as typed, right or wrong.
+/// Field values of a form about an app, as typed, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct AppValues {
     /// Name of the app.
     pub name: String,
-    /// Redirect URLs, one a line.
+    /// Redirect URLs, one per line.
     pub redirects: String,
     /// Full permissions or scopes.
     pub scopes: ScopeSet,
-    /// Gids of the workspaces chosen.
+    /// Gids of the chosen workspaces.
     pub distribution: Vec<u64>,
 }
 
-/// Form about an app: the values of its fields, the choices and the problems.
+/// Form about an app: its field values, choices and problems.
 #[derive(Clone, Copy, Debug)]
 pub struct AppForm<'a> {
     /// Values of the fields.
@@ -97,7 +97,7 @@ pub struct AppForm<'a> {
     pub workspaces: &'a [WorkspaceChoice],
     /// Problems with the values.
     pub problems: &'a [FormProblem],
-    /// True if `http` on this machine may be registered.
+    /// True if `http` URLs on this machine may be registered.
     pub loopback: bool,
 }
 
@@ -170,7 +170,7 @@ pub struct AppPage<'a> {
     pub form: AppForm<'a>,
     /// True if the app has a secret.
     pub has_secret: bool,
-    /// Names of workspaces that switched it off.
+    /// Names of workspaces that disabled the app.
     pub disabled_in: &'a [String],
 }
 
@@ -245,7 +245,7 @@ pub enum SecretKind {
     Service,
 }
 
-/// Content of the page that shows a secret, once.
+/// Content of the page that shows a secret once.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretPage<'a> {
     /// Kind of the secret.

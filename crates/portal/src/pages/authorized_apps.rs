@@ -1,4 +1,4 @@
-//! The page of apps that a user authorized, and of invitations to workspaces.
+//! The page of the apps that a user authorized, and of their invitations to workspaces.
 use std::time::SystemTime;
 
 use maud::html;
@@ -18,13 +18,13 @@ pub struct AuthorizedAppRow {
     pub id: u64,
     /// Name of the app.
     pub app: String,
-    /// Hosts that its answers go to; none for a native app.
+    /// Hosts that its answers are sent to; none for a native app.
     pub hosts: Vec<String>,
     /// Scopes of the authorization that are still in force.
     pub scopes: ScopeSet,
-    /// Instant at which the authorization was created.
+    /// Time at which the authorization was created.
     pub since: SystemTime,
-    /// True if the app is switched off, and so can do nothing for now.
+    /// True if the app is disabled, so that it cannot do anything at the moment.
     pub off: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct AuthorizedAppRow {
 pub struct AuthorizedAppsPage<'a> {
     /// Navigation and notice around the page.
     pub frame: PageChrome<'a>,
-    /// Invitations that wait for an answer.
+    /// Unanswered invitations.
     pub invitations: &'a [InvitationSummary],
     /// Apps that the user authorized.
     pub apps: &'a [AuthorizedAppRow],

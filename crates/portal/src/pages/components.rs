@@ -1,10 +1,10 @@
-//! Parts that several pages have: cards, lists, and the facts about an app.
+//! Components shared by several pages: cards, lists, and the facts about an app.
 use maud::{Markup, html};
 use workgraph_auth::RegisteredScopes;
 
 use super::format::count;
 
-/// Returns a card with a heading, which has the id.
+/// Returns a card with a heading that has the id `id`.
 pub(super) fn card(id: &str, heading: &str, body: &Markup) -> Markup {
     html! {
         section.card aria-labelledby=(id) {
@@ -25,7 +25,7 @@ pub(super) fn list<T>(rows: &[T], empty: &str, row: impl Fn(&T) -> Markup) -> Ma
     }
 }
 
-/// Returns a button that opens a question, and below it the form that does what the button says.
+/// Returns a button that opens a question, with the form below it that performs the action.
 pub(super) fn confirmed(words: &str, label: &str, question: &str, form: &Markup) -> Markup {
     html! {
         details.confirm {
@@ -35,12 +35,12 @@ pub(super) fn confirmed(words: &str, label: &str, question: &str, form: &Markup)
     }
 }
 
-/// Returns the mark of an app that is switched off.
+/// Returns the label of a disabled app.
 pub(super) fn switched(off: bool) -> Markup {
     html! { @if off { " " span.tag.off { "Switched off" } } }
 }
 
-/// Returns an app's number, and the scopes that it may request.
+/// Returns an app's number and the scopes that it may request.
 pub(super) fn client(id: u64, scopes: RegisteredScopes) -> Markup {
     html! {
         "Client ID " code { (id) } " · "

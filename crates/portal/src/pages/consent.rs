@@ -5,23 +5,23 @@ use workgraph_auth::{Scope, ScopeSet};
 
 use super::layout::{HtmlPage, hidden, slim};
 
-/// Scopes that an app requests, beside those granted before.
+/// Scopes that an app requests, compared with those granted before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsentRequest {
     /// True if the app requests full permissions.
     pub full: bool,
     /// Scopes that are new.
     pub new: Vec<Scope>,
-    /// Scopes that were granted before and stay.
+    /// Scopes that were granted before and remain.
     pub already_granted: Vec<Scope>,
-    /// Scopes that were granted before and end: the later request replaces the earlier one.
+    /// Scopes that were granted before and end, because the new request replaces the old one.
     pub no_longer_granted: Vec<Scope>,
     /// True if the app was granted scopes before.
     pub was_granted_before: bool,
 }
 
 impl ConsentRequest {
-    /// Compares the scopes that are requested with those granted before.
+    /// Compares the requested scopes with those granted before.
     #[must_use]
     pub fn of(asked: ScopeSet, granted: Option<ScopeSet>) -> Self {
         let before = granted.unwrap_or_default();
@@ -44,13 +44,13 @@ impl ConsentRequest {
 pub struct ConsentPage<'a> {
     /// Name of the app.
     pub app: &'a str,
-    /// Host that the answer goes to; none for a native app, which is shown a code.
+    /// Host that the answer is sent to; none for a native app, which is shown a code.
     pub host: Option<&'a str>,
     /// Name of the signed-in user.
     pub name: &'a str,
     /// E-mail address of the signed-in user.
     pub email: &'a str,
-    /// Scopes that are requested.
+    /// Requested scopes.
     pub wish: &'a ConsentRequest,
     /// Path that the form posts to.
     pub action: &'a str,
@@ -69,7 +69,7 @@ fn list(scopes: &[Scope], class: &str) -> Markup {
 }
 
 impl ConsentPage<'_> {
-    /// Returns the page. The form's button `decision` says `allow` or `deny`. Call [`HtmlPage::leading_to`] with the
+    /// Returns the page. The form's button `decision` sends `allow` or `deny`. Call [`HtmlPage::leading_to`] with the
     /// app's redirect URL.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
@@ -120,7 +120,7 @@ impl ConsentPage<'_> {
     }
 }
 
-/// Answer to a native app, which the user carries over by hand.
+/// Answer to a native app, which the user copies by hand.
 #[derive(Clone, Copy, Debug)]
 pub enum OutOfBandPage<'a> {
     /// An authorization code.
@@ -130,17 +130,17 @@ pub enum OutOfBandPage<'a> {
         /// Text of the code.
         code: &'a str,
     },
-    /// An error in place of a code.
+    /// An error instead of a code.
     Error {
         /// Code of the error (RFC 6749 section 4.1.2.1).
         error: &'a str,
-        /// Description of the error in words.
+        /// Description of the error.
         description: &'a str,
     },
 }
 
 impl OutOfBandPage<'_> {
-    /// Returns the page. The code is in its text, never in its title.
+    /// Returns the page. The code is in its text, but not in its title.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         match self {
@@ -165,7 +165,7 @@ impl OutOfBandPage<'_> {
     }
 }
 
-/// Content of the page before an error goes to an app that the user may never have heard of.
+/// Content of the page shown before an error is sent to an app that the user may not know.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorInterstitialPage<'a> {
     /// Name of the app.
@@ -174,7 +174,7 @@ pub struct ErrorInterstitialPage<'a> {
     pub host: &'a str,
     /// Code of the error.
     pub error: &'a str,
-    /// Description of the error in words.
+    /// Description of the error.
     pub description: &'a str,
     /// Path that the form posts to.
     pub action: &'a str,
@@ -183,7 +183,7 @@ pub struct ErrorInterstitialPage<'a> {
 }
 
 impl ErrorInterstitialPage<'_> {
-    /// Returns the page. The form's button `decision` says `continue`. Call [`HtmlPage::leading_to`] with
+    /// Returns the page. The form's button `decision` sends `continue`. Call [`HtmlPage::leading_to`] with
     /// the app's redirect URL.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
@@ -210,7 +210,7 @@ impl ErrorInterstitialPage<'_> {
     }
 }
 
-/// Answer to an app in a form that the browser posts (`response_mode=form_post`). Without script, the user presses the
+/// Answer to an app as a form that the browser posts (`response_mode=form_post`). Without script, the user presses the
 /// button.
 #[derive(Clone, Copy, Debug)]
 pub struct FormPostPage<'a> {

@@ -1,10 +1,10 @@
-//! The page that explains the errors of the API, to which the `help` of every error leads.
+//! The page that explains the errors of the API; the `help` of every error links to it.
 use maud::html;
 
 use super::layout::{HtmlPage, site};
 use super::paths;
 
-/// Status codes with their meaning and what to do.
+/// Status codes with their meanings and remedies.
 const STATUSES: &[(&str, &str, &str, &str)] = &[
     (
         "400",

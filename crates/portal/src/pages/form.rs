@@ -1,20 +1,20 @@
-//! Parts of forms: fields with labels, hints and problems, and the summary of problems.
+//! Form components: fields with labels, hints and problems, and the summary of problems.
 use maud::{Markup, Render, html};
 use workgraph_api::SCOPES;
 use workgraph_auth::ScopeSet;
 use workgraph_auth::tokens::scope::FULL_ACCESS_DESCRIPTION;
 
-/// Problem with one field of a form that came back.
+/// Problem with one field of a rejected form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormProblem {
     /// Id of the field; the summary links to it.
     pub field: &'static str,
-    /// Text that says what is wrong and what would be right.
+    /// Text that says what is wrong and what would be correct.
     pub text: String,
 }
 
 impl FormProblem {
-    /// Returns a problem of a field.
+    /// Returns a problem with a field.
     #[must_use]
     pub fn new(field: &'static str, text: impl Into<String>) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl<'a> FormField<'a> {
         self.problem().map(|_| "true")
     }
 
-    /// Returns the hint and the problem, which stand between a field's name and its input.
+    /// Returns the hint and the problem, which are shown between a field's name and its input.
     pub(super) fn says(&self) -> Markup {
         html! {
             @if let Some(hint) = self.hint {
@@ -125,7 +125,7 @@ impl<'a> FormField<'a> {
         })
     }
 
-    /// Returns the input for one of some choices: each has its value, its words, and true if it is chosen.
+    /// Returns the input for one of several choices: each has its value, its label, and true if it is chosen.
     pub(super) fn choice<W: Render>(
         &self,
         choices: impl Iterator<Item = (u64, W, bool)>,
@@ -140,8 +140,8 @@ impl<'a> FormField<'a> {
     }
 }
 
-/// Returns the input for full permissions or a list of scopes. Where full permissions are chosen the list is folded
-/// away by the style sheet.
+/// Returns the input for full permissions or a list of scopes. The style sheet hides the list if full permissions are
+/// chosen.
 pub(super) fn permissions(
     scopes: ScopeSet,
     legend: &str,

@@ -1,4 +1,4 @@
-//! Short texts: instants and counts as people read them.
+//! Short texts: times and counts in readable form.
 use std::time::SystemTime;
 
 use maud::{Markup, html};
@@ -8,7 +8,7 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Formats a day of UTC: `21 Nov 2026`.
+/// Formats a date in UTC: `21 Nov 2026`.
 pub(super) fn day(at: SystemTime) -> Markup {
     let date = Date::of(Time::from_system(at));
     let (year, month, day) = date.year_month_day();
@@ -17,15 +17,15 @@ pub(super) fn day(at: SystemTime) -> Markup {
     html! { time datetime=(date) { (day) " " (month) " " (year) } }
 }
 
-/// Formats a minute of UTC: `21 Nov 2026, 09:30 UTC`.
+/// Formats a time in UTC, to the minute: `21 Nov 2026, 09:30 UTC`.
 pub(super) fn moment(at: SystemTime) -> Markup {
     let text = Time::from_system(at).to_string();
-    // An instant is written as 2026-11-21T09:30:00.000Z.
+    // A time is written as 2026-11-21T09:30:00.000Z.
     let minute = text.get(11..16).unwrap_or_default();
     html! { (day(at)) ", " (minute) " UTC" }
 }
 
-/// Formats a day, or returns the text for no day.
+/// Formats a date, or returns `none` if there is none.
 pub(super) fn day_or(at: Option<SystemTime>, none: &str) -> Markup {
     match at {
         Some(at) => day(at),

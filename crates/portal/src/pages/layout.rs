@@ -1,4 +1,4 @@
-//! The one layout, its style sheet and the headers that every page is sent with.
+//! The common layout, its style sheet, and the headers that every page is sent with.
 use std::sync::LazyLock;
 
 use base64::Engine;
@@ -7,7 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::paths;
 
-/// Style sheet, as it is in every page.
+/// Style sheet, included in every page.
 static STYLE: &str = include_str!("style.css");
 
 /// Hash of the style sheet, as a source expression of CSP (Content Security Policy Level 3, section 2.3.1).
@@ -16,18 +16,18 @@ pub(crate) static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| {
     format!("'sha256-{}'", STANDARD.encode(digest.as_ref()))
 });
 
-/// Page, ready to be sent.
+/// Page, ready to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtmlPage {
     /// HTML of the whole document.
     pub html: String,
-    /// Origin of an app that a form of this page may lead to. Browsers apply `form-action` to redirects after a form,
-    /// too.
+    /// Origin of an app that a form of this page may lead to. Browsers also apply `form-action` to redirects after a
+    /// form.
     pub leads_to: Option<String>,
 }
 
 impl HtmlPage {
-    /// Lets forms of this page lead to the origin of a URL, which was registered for an app.
+    /// Lets forms of this page lead to the origin of an app's registered URL.
     #[must_use]
     pub fn leading_to(mut self, url: &str) -> Self {
         let origin = url.split_once("://").map(|(scheme, rest)| {
@@ -39,7 +39,7 @@ impl HtmlPage {
         self
     }
 
-    /// Returns the headers of a page: it loads nothing, runs nothing, and is not framed, cached or sent as a referrer.
+    /// Returns the headers of a page: it loads nothing, runs nothing, and is never framed, cached or sent as a referrer.
     #[must_use]
     pub fn headers(&self) -> Vec<(&'static str, String)> {
         let lead = self.leads_to.as_deref().map(|to| format!(" {to}"));
@@ -67,30 +67,30 @@ impl HtmlPage {
     }
 }
 
-/// Signed-in user, for the head of a page.
+/// Signed-in user, for the page header.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedInUser<'a> {
     /// Name of the user.
     pub name: &'a str,
     /// Anti-forgery text of this session's forms.
     pub csrf: &'a str,
-    /// True if the user administers a workspace, and so can see service accounts.
+    /// True if the user administers a workspace, and so may see service accounts.
     pub admin: bool,
 }
 
 /// Navigation and notice around a page of a signed-in user.
 #[derive(Clone, Copy, Debug)]
 pub struct PageChrome<'a> {
-    /// User in the head of the page.
+    /// User in the page header.
     pub user: SignedInUser<'a>,
-    /// Notice of the last action, shown once on top.
+    /// Notice of the last action, shown once at the top.
     pub notice: Option<&'a str>,
 }
 
 /// Section of the console, for the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NavigationSection {
-    /// What the console has.
+    /// Overview of the console.
     Overview,
     /// Apps that the user authorized.
     Connected,
@@ -125,7 +125,7 @@ impl NavigationSection {
     ];
 }
 
-/// Returns the HTML document around the top of a page and its main part. `metadata` is for the document's head.
+/// Returns the HTML document around the header and the main part of a page. `metadata` goes into the document's head.
 pub(crate) fn document(title: &str, metadata: &Markup, top: &Markup, main: &Markup) -> HtmlPage {
     let html = html! {
         (DOCTYPE)
@@ -164,7 +164,7 @@ pub(super) fn slim(title: &str, body: &Markup) -> HtmlPage {
     )
 }
 
-/// Person in the head of a page outside the console.
+/// Person in the header of a page outside the console.
 #[derive(Clone, Debug)]
 pub struct SiteUser {
     /// Name of the user.
@@ -173,7 +173,7 @@ pub struct SiteUser {
     pub csrf: String,
 }
 
-/// Returns a page outside the console, for everybody or for a signed-in person.
+/// Returns a page outside the console, for all visitors or for a signed-in person.
 pub(super) fn site(title: &str, user: Option<&SiteUser>, body: &Markup) -> HtmlPage {
     let head = html! {
         header.top {
@@ -195,7 +195,7 @@ pub(super) fn site(title: &str, user: Option<&SiteUser>, body: &Markup) -> HtmlP
     document(title, &html! {}, &head, &html! { main #main { (body) } })
 }
 
-/// Returns the name of the service, which leads to the front page.
+/// Returns the name of the service, which links to the front page.
 pub(crate) fn brand() -> Markup {
     html! { a.brand href=(paths::HOME) { "Workgraph" } }
 }
@@ -259,14 +259,14 @@ pub(super) fn hidden(fields: &[(String, String)]) -> Markup {
     }
 }
 
-/// Content of a page for an error, or for an object that is not there.
+/// Content of a page for an error, or for a missing object.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorPage<'a> {
     /// Error in a few words.
     pub heading: &'a str,
-    /// Explanation, with a way to resolve it.
+    /// Explanation, with a way to resolve the error.
     pub text: &'a str,
-    /// Link to go on: its address and its text.
+    /// Link to continue with: its address and its text.
     pub onward: Option<(&'a str, &'a str)>,
 }
 

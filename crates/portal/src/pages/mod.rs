@@ -1,7 +1,7 @@
 //! Pages: pure functions from small views to HTML.
 //!
-//! Every page is complete without script and without a second request: the style sheet is in it, allowed by its hash.
-//! Texts of people and apps are always escaped by the templates.
+//! Every page works without script and without a second request: it contains the style sheet, which is allowed by its hash.
+//! The templates always escape texts of people and apps.
 mod account;
 mod apps;
 mod authorized_apps;

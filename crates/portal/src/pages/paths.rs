@@ -1,8 +1,8 @@
-//! The paths of the pages. Forms post to the path of the page that shows them, unless said otherwise.
+//! The paths of the pages. Forms post to the path of the page that shows them, unless stated otherwise.
 
 /// The front page.
 pub const HOME: &str = "/";
-/// The overview of the console, which all its pages are below.
+/// The overview of the console; all of its pages are below this path.
 pub const CONSOLE: &str = "/-/console";
 /// The page that explains the errors of the API.
 pub const ERRORS: &str = "/-/errors";
@@ -10,7 +10,7 @@ pub const ERRORS: &str = "/-/errors";
 pub const ICON: &str = "/favicon.ico";
 /// The sign-in page.
 pub const SIGN_IN: &str = "/-/sign_in";
-/// The sign-out button posts to this path; a GET shows a page with that button.
+/// The sign-out path: the button posts to it, and a GET shows a page with that button.
 pub const SIGN_OUT: &str = "/-/sign_out";
 /// The apps that a user connected. `{CONNECTED}/{authorization}/revoke` takes a POST.
 pub const CONNECTED: &str = "/-/connected_apps";
@@ -24,28 +24,28 @@ pub const TOKENS: &str = "/-/console/tokens";
 /// Service accounts. `{SERVICES}/{workspace}/{account}/tokens` and
 /// `{SERVICES}/{workspace}/{account}/{token}/revoke` take a POST.
 pub const SERVICES: &str = "/-/console/service_accounts";
-/// The apps that can be used in the workspaces that a user administers.
+/// The apps available in the workspaces that a user administers.
 /// `{INSTALLED}/{workspace}/{app}` takes a POST.
 pub const INSTALLED: &str = "/-/console/workspace_apps";
 /// The request inspector. `{REQUESTS}/{request}` is the page of one request.
 pub const REQUESTS: &str = "/-/console/requests";
-/// Takes the POST that begins or ends the recording of bodies.
+/// Takes the POST that starts or ends the recording of bodies.
 pub const REQUEST_RECORDING: &str = "/-/console/requests/recording";
-/// Takes the POST of the reference for a token of an hour, for requests that a signed-in person tries.
+/// Takes the POST with which the reference gets a one-hour token, for requests that a signed-in user tries.
 pub const TRY_TOKEN: &str = "/-/console/try_token";
 /// The account page: password and sessions of the signed-in user.
 pub const ACCOUNT: &str = "/-/console/account";
 /// Takes the POST of a new password.
 pub const PASSWORD: &str = "/-/console/account/password";
-/// `{SESSIONS}/{session}/end` takes a POST, and `{SESSIONS}/end` for all but this one.
+/// `{SESSIONS}/{session}/end` takes a POST that ends a session, and `{SESSIONS}/end` one that ends all others.
 pub const SESSIONS: &str = "/-/console/account/sessions";
 /// Takes the POST that revokes all tokens and disconnects all apps.
 pub const REVOKE_ALL: &str = "/-/console/account/revoke";
 /// The reference of the API: its overview. Below it is a page for each tag.
 pub const REFERENCE: &str = "/-/docs";
-/// The page of the records that no tag of the reference answers with.
+/// The page of the records that no tag's operations return.
 pub const REFERENCE_RECORDS: &str = "/-/docs/other_records";
 /// The script of the reference.
 pub const REFERENCE_SCRIPT: &str = "/-/docs/reference.js";
-/// The page that shows a new secret, once, to a request with the key of its address.
+/// The page that shows a new secret once, to a request with the key in its address.
 pub const SECRET: &str = "/-/console/secret";

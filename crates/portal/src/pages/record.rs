@@ -15,9 +15,9 @@ pub struct RecordPage {
     pub title: String,
     /// Facts with their labels.
     pub facts: Vec<(String, RecordValue)>,
-    /// Description, as HTML that is safe.
+    /// Description, as safe HTML.
     pub text: Option<String>,
-    /// Lists of what belongs to the record.
+    /// Lists of objects that belong to the record.
     pub lists: Vec<RecordList>,
     /// Address of the record in the API.
     pub api_address: String,
@@ -28,7 +28,7 @@ pub struct RecordPage {
 pub enum RecordValue {
     /// Text as it is.
     Text(String),
-    /// Instant, as the API writes it.
+    /// Time, as the API writes it.
     Instant(String),
     /// Records.
     Links(Vec<RecordLine>),
@@ -43,7 +43,7 @@ pub struct RecordList {
     pub empty: &'static str,
     /// Entries.
     pub lines: Vec<RecordLine>,
-    /// True if there are more than those that are shown.
+    /// True if there are more entries than shown.
     pub has_more: bool,
 }
 
@@ -56,15 +56,15 @@ pub struct RecordLine {
     pub page: Option<String>,
     /// True if it is completed.
     pub is_done: bool,
-    /// What is said beside the name.
+    /// Text next to the name.
     pub details: String,
-    /// Instant, as the API writes it.
+    /// Time, as the API writes it.
     pub at: Option<String>,
-    /// Rich text, as HTML that is safe.
+    /// Rich text, as safe HTML.
     pub text: Option<String>,
 }
 
-/// Returns an instant of the API (`2026-11-21T09:30:00.000Z`) as people read it.
+/// Returns a time of the API (`2026-11-21T09:30:00.000Z`) in readable form.
 fn instant(at: &str) -> Markup {
     let day = at.get(..10).unwrap_or(at);
     let minute = at.get(11..16).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The pages of the request inspector: the last requests of one's apps and tokens, and one of them.
+//! The pages of the request inspector: the last requests of a user's apps and tokens, and a single request.
 use std::time::SystemTime;
 
 use maud::{Markup, html};
@@ -13,20 +13,20 @@ use super::paths;
 /// Owner whose requests a user may see: the user, an app or a service account.
 #[derive(Clone, Debug)]
 pub struct RequestOwnerChoice {
-    /// Text that stands for the owner in addresses.
+    /// Text that identifies the owner in addresses.
     pub key: String,
     /// Name of the owner.
     pub name: String,
 }
 
-/// Search terms of the list of requests; an empty text is not searched for.
+/// Search terms of the list of requests; an empty text matches everything.
 #[derive(Clone, Debug, Default)]
 pub struct RequestSearch {
     /// Key of the owner.
     pub owner: String,
     /// Method, in upper case.
     pub method: String,
-    /// Minutes before now, after which a request ended.
+    /// Number of minutes, ending now, in which a request ended.
     pub minutes: String,
     /// Part of the operation's name or path.
     pub operation: String,
@@ -41,20 +41,20 @@ pub struct RequestSearch {
 pub struct RequestRow {
     /// Name of its owner.
     pub owner: String,
-    /// False if an app made it for somebody else: its path is the operation's, and it has no query, error or body.
+    /// False if an app made it for somebody else: the path is the operation's, and there is no query, error or body.
     pub is_own: bool,
     /// The request.
     pub request: RecordedRequest,
 }
 
-/// State of the recording of bodies of the chosen owner.
+/// State of the recording of the chosen owner's bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordingState {
     /// No owner is chosen.
     NoOwner,
     /// Bodies are not recorded.
     Off,
-    /// Bodies are recorded until this instant.
+    /// Bodies are recorded until this time.
     Until(SystemTime),
 }
 
@@ -67,13 +67,13 @@ pub struct RequestsPage<'a> {
     pub is_on: bool,
     /// Owners whose requests the user may see.
     pub owners: &'a [RequestOwnerChoice],
-    /// Search.
+    /// Search terms.
     pub search: &'a RequestSearch,
     /// State of the recording of bodies.
     pub recording: RecordingState,
-    /// Requests that were found, the newest first.
+    /// Requests that were found, newest first.
     pub requests: &'a [RequestRow],
-    /// Most requests that the page shows.
+    /// Maximum number of requests on the page.
     pub most: usize,
 }
 
@@ -88,7 +88,7 @@ pub struct RequestPage<'a> {
     pub base_url: &'a str,
 }
 
-/// Choices of the filters: values and words.
+/// Filter choices: values and labels.
 const METHODS: &[(&str, &str)] = &[
     ("", "All"),
     ("GET", "GET"),
@@ -113,7 +113,7 @@ const TIMES: &[(&str, &str)] = &[
     ("1440", "Last day"),
 ];
 
-/// Formats the second of an instant, in UTC.
+/// Formats a time in UTC, to the second.
 fn clock(at: SystemTime) -> String {
     let text = workgraph_core::model::time::Time::from_system(at).to_string();
     text.get(11..23).unwrap_or_default().to_owned()
@@ -232,7 +232,7 @@ impl RequestsPage<'_> {
     }
 }
 
-/// Returns a request's line in the list.
+/// Returns the row of a request in the list.
 fn line(row: &RequestRow) -> Markup {
     let request = &row.request;
     let shown: String = target(request).chars().take(120).collect();
@@ -323,7 +323,7 @@ impl RequestPage<'_> {
         let body = match &request.bodies {
             Some(bodies) if bodies.request.is_empty() => return out,
             Some(bodies) => quoted(&bodies.request),
-            // The body was not recorded; the command says where it belongs.
+            // The body was not recorded; the command shows where it belongs.
             None if matches!(request.method, "POST" | "PUT") => "@body.json".to_owned(),
             None => return out,
         };

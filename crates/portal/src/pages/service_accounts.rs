@@ -29,12 +29,12 @@ pub struct WorkspaceServiceAccounts {
     pub accounts: Vec<ServiceAccountRow>,
 }
 
-/// Values in the fields of the form for a new account.
+/// Field values of the form for a new account.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceAccountForm {
     /// Name of the account.
     pub name: String,
-    /// Gid of the workspace chosen.
+    /// Gid of the chosen workspace.
     pub workspace: u64,
 }
 

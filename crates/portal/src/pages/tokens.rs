@@ -19,15 +19,15 @@ pub struct TokenRow {
     pub description: String,
     /// Scopes of the token.
     pub scopes: ScopeSet,
-    /// Instant of creation.
+    /// Time of creation.
     pub created_at: SystemTime,
-    /// Instant at which the token expires, if it does.
+    /// Time at which the token expires, if it does.
     pub expires_at: Option<SystemTime>,
-    /// Instant of the last use, precise to some minutes.
+    /// Time of the last use, accurate to some minutes.
     pub last_used_at: Option<SystemTime>,
 }
 
-/// Lifetimes that a new token can have, in days, each with its words; 0 for a token that does not expire.
+/// Lifetimes for new tokens, in days, with their labels; 0 for a token that does not expire.
 pub const LIFETIMES: [(u32, &str); 4] = [
     (30, "30 days"),
     (90, "90 days"),
@@ -35,7 +35,7 @@ pub const LIFETIMES: [(u32, &str); 4] = [
     (0, "It does not expire"),
 ];
 
-/// Values in the fields of the form for a new token.
+/// Field values of the form for a new token.
 #[derive(Clone, Debug)]
 pub struct TokenForm {
     /// Description of the token.
@@ -69,7 +69,7 @@ pub struct TokensPage<'a> {
     pub problems: &'a [FormProblem],
 }
 
-/// Returns a token's line, with the button that revokes it.
+/// Returns the row of a token, with the button that revokes it.
 pub(super) fn row(token: &TokenRow, action: &str, guard: &str) -> Markup {
     let name = if token.description.is_empty() {
         "Token without a description"

@@ -1,4 +1,4 @@
-//! The page of apps that can be used in a workspace, for users who administer it.
+//! The page of the apps available in a workspace, for users who administer it.
 use maud::{Markup, html};
 use workgraph_auth::RegisteredScopes;
 
@@ -15,7 +15,7 @@ pub struct InstalledApp {
     pub name: String,
     /// Scopes that the app may request.
     pub scopes: RegisteredScopes,
-    /// True if the app is switched off in this workspace.
+    /// True if the app is disabled in this workspace.
     pub off: bool,
 }
 

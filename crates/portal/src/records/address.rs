@@ -1,10 +1,10 @@
-//! The addresses of records, in the forms that people and programs have of them.
+//! Addresses of records, in the forms used by people and programs.
 use workgraph_core::Gid;
 use workgraph_core::model::permalink::{RECORD_PAGES, TYPES_WITH_PAGES};
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::resource;
 
-/// Record that an address names.
+/// Record named by an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordAddress {
     pub(super) ty: Type,
@@ -12,8 +12,8 @@ pub(super) struct RecordAddress {
 }
 
 impl RecordAddress {
-    /// Reads the path of a page: `/0/PROJECT/TASK`, `/0/0/TASK`, `/0/PROJECT` and `/0/TYPE/GID`. What follows a task or a
-    /// project names a view of it, such as `/f` or `/list`, and makes no difference.
+    /// Parses the path of a page: `/0/PROJECT/TASK`, `/0/0/TASK`, `/0/PROJECT` and `/0/TYPE/GID`. Further segments after a
+    /// task or a project name a view of it, such as `/f` or `/list`, and are ignored.
     pub(super) fn parse(path: &str) -> Option<Self> {
         let below = path.strip_prefix(RECORD_PAGES)?.strip_prefix('/')?;
         let parts: Vec<&str> = below.trim_end_matches('/').split('/').collect();

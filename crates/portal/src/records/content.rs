@@ -1,4 +1,4 @@
-//! What the pages of each type show: the fields and lists that are read, and how their values look.
+//! Content of the record pages by type: the fields and lists to read, and the form of their values.
 use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::model::permalink::{page_html, page_path};
@@ -7,17 +7,17 @@ use workgraph_core::model::resources::{ALL, resource};
 
 use crate::pages::{RecordLine, RecordList, RecordValue};
 
-/// Most entries of a list on a page.
+/// Maximum number of entries of a list on a page.
 const SHOWN: usize = 50;
 
-/// A fact: its label, and the field that has it.
+/// A fact: its label, and the field that contains it.
 type Fact = (&'static str, &'static str);
 
 /// Page of the records of a type.
 #[derive(Debug)]
 pub(super) struct RecordDefinition {
     ty: Type,
-    /// Name of the type, for people.
+    /// Name of the type, for readers.
     pub(super) kind: &'static str,
     /// Query that reads the record.
     pub(super) fields: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct RecordDefinition {
 #[derive(Debug)]
 pub(super) struct ListDefinition {
     heading: &'static str,
-    /// Path below that of the record; a path that begins with a slash takes the record in the query.
+    /// Path below that of the record; a path that starts with a slash takes the record as a query parameter.
     path: &'static str,
     fields: &'static str,
     empty: &'static str,
@@ -219,7 +219,7 @@ static DEFINITIONS: &[RecordDefinition] = &[
     },
 ];
 
-/// Definition of a type without one, which no address has.
+/// Definition for types without one; no address leads to them.
 static PLAIN: RecordDefinition = RecordDefinition {
     ty: Type::Task,
     kind: "Record",
@@ -229,7 +229,7 @@ static PLAIN: RecordDefinition = RecordDefinition {
     lists: &[],
 };
 
-/// Returns what the pages of a type show.
+/// Returns the definition of the pages of a type.
 pub(super) fn definition(ty: Type) -> &'static RecordDefinition {
     let found = DEFINITIONS.iter().find(|definition| definition.ty == ty);
     found.unwrap_or(&PLAIN)
@@ -268,7 +268,7 @@ fn text(value: &Value) -> Option<String> {
     text.map(str::to_owned)
 }
 
-/// Returns a value as it is shown, or `None` if there is nothing to show.
+/// Returns a value in the form in which it is shown, or `None` if there is nothing to show.
 fn shown(field: &str, value: &Value) -> Option<RecordValue> {
     match value {
         Value::Bool(true) => Some(RecordValue::Text("Yes".to_owned())),
@@ -286,7 +286,7 @@ fn shown(field: &str, value: &Value) -> Option<RecordValue> {
     }
 }
 
-/// Returns the name of a record, or words for one without.
+/// Returns the name of a record, or a placeholder if it has none.
 pub(super) fn title(record: &Value) -> String {
     let named = ["name", "title"].iter().find_map(|key| text(&record[*key]));
     named.unwrap_or_else(|| "(no name)".to_owned())
@@ -298,7 +298,7 @@ pub(super) fn rich_text(record: &Value, field: &str) -> Option<String> {
     (!html.trim().is_empty()).then_some(html)
 }
 
-/// Returns the path of the page of a record that another one names.
+/// Returns the path of the page of a record that is referenced by another one.
 fn page_of(record: &Value) -> Option<String> {
     let name = record["resource_type"].as_str()?;
     let ty = ALL.iter().find(|of| of.name == name)?.node_type();

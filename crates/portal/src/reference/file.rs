@@ -12,10 +12,10 @@ use workgraph_api::ApiResponse;
 use super::view::DocumentView;
 use crate::pages::{STYLE_SOURCE, brand, document, paths};
 
-/// Style sheet of the reference, beside that of all pages.
+/// Style sheet of the reference, in addition to that of all pages.
 const STYLE: &str = include_str!("reference.css");
 
-/// Title and content of a page, before its layout.
+/// Title and content of a page, before the layout is added.
 #[derive(Debug)]
 pub(super) struct PageContent {
     pub(super) title: String,
@@ -43,7 +43,7 @@ pub struct ReferenceRequest<'r> {
 }
 
 impl ReferenceRequest<'_> {
-    /// Returns the form that the client takes: compressed, if it says so (RFC 9110 section 12.5.3).
+    /// Returns the form that the client accepts: compressed, if the request allows it (RFC 9110 section 12.5.3).
     fn representation(&self) -> Representation {
         let takes = |part: &str| {
             let (coding, weight) = part.split_once(';').unwrap_or((part, ""));
@@ -59,7 +59,7 @@ impl ReferenceRequest<'_> {
         }
     }
 
-    /// Returns true if the client has the version with this tag (RFC 9110 section 13.1.2).
+    /// Returns true if the client already has the version with this tag (RFC 9110 section 13.1.2).
     fn has(&self, tag: &str) -> bool {
         let same = |known: &str| {
             let known = known.trim();
@@ -70,7 +70,7 @@ impl ReferenceRequest<'_> {
     }
 }
 
-/// File of the reference, ready to be sent.
+/// File of the reference, ready to send.
 #[derive(Debug)]
 pub struct ReferenceFile {
     media_type: &'static str,
@@ -85,7 +85,7 @@ impl ReferenceFile {
         let digest = ring::digest::digest(&ring::digest::SHA256, &plain);
         let version = URL_SAFE_NO_PAD.encode(digest.as_ref().get(..12).unwrap_or_default());
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        // In memory nothing fails; without a compressed form the plain one is sent.
+        // Writes to memory do not fail; without a compressed form the plain one is sent.
         let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
         Self {
             media_type,
@@ -105,14 +105,14 @@ impl ReferenceFile {
         }
     }
 
-    /// Returns a JSON document that everybody may read, compressed once.
+    /// Returns a public JSON document, compressed once.
     #[must_use]
     pub fn json(document: Vec<u8>) -> Self {
         let policy = "default-src 'none'; frame-ancestors 'none'".to_owned();
         Self::new("application/json; charset=UTF-8", policy, document)
     }
 
-    /// Answers a GET with the file, or with 304 if the client has it already.
+    /// Answers a GET with the file, or with 304 if the client already has it.
     #[must_use]
     pub fn answer(&self, request: ReferenceRequest<'_>) -> ApiResponse {
         let mut form = request.representation();
@@ -137,7 +137,7 @@ impl ReferenceFile {
             .with("Referrer-Policy", "no-referrer")
             .with("Cross-Origin-Resource-Policy", "same-origin")
             .with("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-            // It is the same for everybody; a client asks each time whether it changed.
+            // The file is the same for all users; clients check each time whether it changed.
             .with("Cache-Control", "no-cache")
             .with("Vary", "Accept-Encoding")
             .with("ETag", tag);

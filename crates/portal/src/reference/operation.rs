@@ -6,7 +6,7 @@ use super::schema::{description, field_list, fields, type_name};
 use super::view::{DocumentView, OperationView, flag, items, members, prose, text};
 use crate::pages::paths;
 
-/// Returns an operation, folded.
+/// Returns an operation, collapsed.
 pub(super) fn operation(view: &DocumentView<'_>, operation: &OperationView<'_>) -> Markup {
     let object = operation.object;
     html! {
@@ -26,12 +26,12 @@ pub(super) fn operation(view: &DocumentView<'_>, operation: &OperationView<'_>) 
     }
 }
 
-/// Returns method and path.
+/// Returns the method and the path.
 pub(super) fn signature(operation: &OperationView<'_>) -> Markup {
     html! { span.method { (operation.method) } " " code { (operation.path) } }
 }
 
-/// Returns the marks of an operation for old clients, and of one for paid plans.
+/// Returns the labels of an operation: for old clients only, or for paid plans only.
 pub(super) fn marks(object: &Value) -> Markup {
     html! {
         @if flag(object, "deprecated") { " " span.tag.off { "Old path" } }
@@ -45,7 +45,7 @@ fn scope(object: &Value) -> Option<&str> {
     all.next().and_then(Value::as_str)
 }
 
-/// Returns the names that a search finds an operation by, beside those that are shown in the overview.
+/// Returns the names by which a search finds an operation, in addition to those shown in the overview.
 pub(super) fn search_words(view: &DocumentView<'_>, operation: &OperationView<'_>) -> String {
     let mut words = vec![operation.id];
     words.extend(scope(operation.object));
@@ -114,7 +114,7 @@ fn parameters(view: &DocumentView<'_>, object: &Value) -> Markup {
     }
 }
 
-/// Returns the schemas of what is sent, with their media types. JSON is inside `data`.
+/// Returns the schemas of request bodies, with their media types. JSON is inside `data`.
 fn bodies(object: &Value) -> Vec<(&str, &Value)> {
     let content = object.get("requestBody").unwrap_or(&Value::Null);
     members(content, "content")
@@ -165,7 +165,7 @@ fn example<'d>(content: &'d Value, media: &str) -> Option<&'d Value> {
     content.get("example").or_else(named)
 }
 
-/// Returns an example as JSON that can be read. `part` says for the script what it is an example of.
+/// Returns an example as readable JSON. `part` lets the script know what the example is for.
 fn example_of(content: Option<&Value>, part: &str, label: &str) -> Markup {
     let example = content.and_then(|content| example(content, "application/json"));
     let written = example.and_then(|value| serde_json::to_string_pretty(value).ok());
@@ -211,7 +211,7 @@ fn responses(view: &DocumentView<'_>, operation: &OperationView<'_>) -> Markup {
     }
 }
 
-/// Returns a record, folded.
+/// Returns a record, collapsed.
 pub(super) fn record(view: &DocumentView<'_>, name: &str, schema: &Value) -> Markup {
     html! {
         details.card.record #{ "record-" (name) } data-find {

@@ -1,4 +1,4 @@
-//! The first page of the reference: what all operations share, and the list of them.
+//! The first page of the reference: conventions of all operations, and a list of them.
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(super) fn content(view: &DocumentView<'_>) -> PageContent {
     }
 }
 
-/// Returns what all operations share, folded.
+/// Returns the conventions of all operations, collapsed.
 fn conventions(view: &DocumentView<'_>) -> Markup {
     let folded = |heading: &str, body: &Markup| {
         html! { details.card { summary { h2 { (heading) } } (body) } }

@@ -4,17 +4,17 @@ use serde_json::Value;
 
 use super::view::{DocumentView, flag, items, members, prose, reference, text};
 
-/// Deepest nesting of fields that is shown.
+/// Maximum depth of nested fields that are shown.
 const DEPTH: usize = 4;
 
-/// Field of a body or record: its name, its schema, and whether it must be there.
+/// Field of a body or record: its name, its schema, and whether it is required.
 pub(super) struct FieldView<'d> {
     pub(super) name: &'d str,
     pub(super) schema: &'d Value,
     pub(super) is_required: bool,
 }
 
-/// Returns the fields of a schema, with those of the schemas that it includes.
+/// Returns the fields of a schema, including those of the schemas that it includes.
 pub(super) fn fields<'d>(view: &DocumentView<'d>, schema: &'d Value) -> Vec<FieldView<'d>> {
     let required: Vec<&str> = items(schema, "required")
         .filter_map(Value::as_str)

@@ -1,4 +1,4 @@
-//! The pages of the reference with operations or records.
+//! The reference pages with operations or records.
 use maud::{Markup, html};
 
 use super::file::PageContent;
@@ -40,7 +40,7 @@ pub(super) fn content(view: &DocumentView<'_>, tag: &TagView<'_>) -> PageContent
     }
 }
 
-/// Returns the page of the records that are on no other.
+/// Returns the page of the records that are on no other page.
 pub(super) fn other_records(view: &DocumentView<'_>) -> PageContent {
     let body = html! {
         h1 { "Other records" }
@@ -57,7 +57,7 @@ pub(super) fn other_records(view: &DocumentView<'_>) -> PageContent {
     }
 }
 
-/// Returns the field to search in, which the script shows.
+/// Returns the search field, which the script makes visible.
 pub(super) fn search(label: &str) -> Markup {
     html! {
         div #search .field hidden {

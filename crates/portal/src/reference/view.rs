@@ -1,4 +1,4 @@
-//! The OpenAPI document as the pages read it: tags, operations and records, with their addresses.
+//! The OpenAPI document as the pages need it: tags, operations and records, with their addresses.
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::csrf::origin;
 use crate::pages::paths;
 
-/// Operation of the document at one of its paths.
+/// Operation of the document on one of its paths.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OperationView<'d> {
     /// Method in upper case.
@@ -22,7 +22,7 @@ pub(super) struct OperationView<'d> {
 #[derive(Debug)]
 pub(super) struct TagView<'d> {
     pub(super) name: &'d str,
-    /// Path of its page.
+    /// Path of the tag's page.
     pub(super) path: String,
     pub(super) operations: Vec<OperationView<'d>>,
 }
@@ -41,12 +41,12 @@ pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the text at a key as HTML; what is between backticks is code.
+/// Returns the text at a key as HTML; text between backticks becomes code.
 pub(super) fn prose(value: &Value, key: &str) -> Markup {
     words(text(value, key))
 }
 
-/// Returns a text as HTML; what is between backticks is code. A backtick without another stays.
+/// Returns a text as HTML; text between backticks becomes code. An unpaired backtick stays.
 pub(super) fn words(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     let last = parts.len().saturating_sub(1);
@@ -73,7 +73,7 @@ pub(super) fn items<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v
         .flatten()
 }
 
-/// Returns the members at a key, in their order.
+/// Returns the members at a key, in order.
 pub(super) fn members<'v>(
     value: &'v Value,
     key: &str,
@@ -85,7 +85,7 @@ pub(super) fn members<'v>(
         .map(|(name, value)| (name.as_str(), value))
 }
 
-/// Returns the name of the schema that a reference leads to.
+/// Returns the name of the schema that a reference points to.
 pub(super) fn reference(schema: &Value) -> Option<&str> {
     text(schema, "$ref").strip_prefix("#/components/schemas/")
 }
@@ -135,8 +135,8 @@ impl<'d> DocumentView<'d> {
         view
     }
 
-    /// Gives each record to the page of the tag whose operations answer with it most often; records that none answers
-    /// with are on a page of their own.
+    /// Assigns each record to the page of the tag whose operations return it most often; records that no operation returns
+    /// get a page of their own.
     fn assign_records(&self) -> BTreeMap<&'d str, String> {
         let written: BTreeSet<&str> = self
             .tags
@@ -198,17 +198,17 @@ impl<'d> DocumentView<'d> {
         self.document.get("components").unwrap_or(&Value::Null)
     }
 
-    /// Returns the schema with a name.
+    /// Returns the schema with this name.
     pub(super) fn schema(&self, name: &str) -> Option<&'d Value> {
         self.components().get("schemas")?.get(name)
     }
 
-    /// Returns the value of a parameter, followed if it is a reference to a shared one.
+    /// Returns the value of a parameter, resolving a reference to a shared one.
     pub(super) fn parameter(&self, parameter: &'d Value) -> &'d Value {
         self.follow(parameter, "#/components/parameters/", "parameters")
     }
 
-    /// Returns the value of a response, followed if it is a reference to a shared one.
+    /// Returns the value of a response, resolving a reference to a shared one.
     pub(super) fn response(&self, response: &'d Value) -> &'d Value {
         self.follow(response, "#/components/responses/", "responses")
     }
@@ -261,14 +261,14 @@ impl<'d> DocumentView<'d> {
         Some(format!("{page}#record-{name}"))
     }
 
-    /// Returns the records that the page at a path shows.
+    /// Returns the records shown by the page at a path.
     pub(super) fn records_of(&self, page: &str) -> Vec<(&'d str, &'d Value)> {
         let here = |name: &str| self.record_pages.get(name).is_some_and(|p| p == page);
         self.schemas().filter(|(name, _)| here(name)).collect()
     }
 }
 
-/// Adds the names of the schemas that a value refers to, without following them.
+/// Adds the names of the schemas that a value references, without following them.
 fn collect_references<'v>(value: &'v Value, names: &mut Vec<&'v str>) {
     if let Some(name) = reference(value) {
         names.push(name);

@@ -1,26 +1,26 @@
-//! Backups: a copy of the database, and beside it those of the files of attachments and of the keys.
+//! Backups: copies of the database, and next to it of the attachment files and the keys.
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::key_files;
 use crate::adapters::stores::open_read_only;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
-/// Returns the folder of a backup with its files of attachments.
+/// Returns the folder with the attachment files of a backup.
 pub(crate) fn attachments_of(file: &Path) -> PathBuf {
     beside(file, ".attachments")
 }
 
-/// Returns the folder of a backup with its keys.
+/// Returns the folder with the keys of a backup.
 pub(crate) fn keys_of(file: &Path) -> PathBuf {
     beside(file, ".keys")
 }
 
-/// Copies the store to a new file, the files of attachments, if there are any, to a folder of that name with
-/// `.attachments` behind it, and the keys, unless they are left out, to one with `.keys`; a server may be running. A backup
-/// that fails leaves none of them.
+/// Copies the store to a new file, the attachment files, if any, to a folder with the same name and `.attachments`
+/// appended, and the keys, unless excluded, to one with `.keys`. A server may be running. A backup that fails leaves
+/// none of them.
 ///
 /// # Errors
-/// Fails if there is such a file or folder, or one can't be read or written.
+/// Fails if such a file or folder exists, or one can't be read or written.
 pub(crate) fn backup(folder: &Path, to: &Path, with_keys: bool) -> Result<()> {
     let (files, partial) = (attachments_of(to), beside(to, ".attachments.partial"));
     let keys = keys_of(to);
@@ -30,7 +30,7 @@ pub(crate) fn backup(folder: &Path, to: &Path, with_keys: bool) -> Result<()> {
         }
     }
     if partial.exists() {
-        // A backup that was cut off left it.
+        // An interrupted backup left it behind.
         std::fs::remove_dir_all(&partial).with_context(|| partial.display().to_string())?;
     }
     let store = open_read_only(folder)?;
@@ -40,9 +40,9 @@ pub(crate) fn backup(folder: &Path, to: &Path, with_keys: bool) -> Result<()> {
         copied.with_context(|| format!("{}: the files can't be copied", partial.display()))
     };
     let copied = || -> Result<()> {
-        // Files are written before their attachments, and removed after them. So all files of the copied database are
-        // there, unless they were made and removed while this runs: first those that may be removed meanwhile, then the
-        // database, then those that were made meanwhile.
+        // Files are written before their attachments, and removed after them. So all files of the copied database exist, unless
+        // they were created and removed during the backup: first those that may be removed during it, then the
+        // database, then those that were created during it.
         copy_files()?;
         if with_keys {
             // A checkpoint of the audit log is in the database before it is anchored.
@@ -73,7 +73,7 @@ pub(crate) fn backup(folder: &Path, to: &Path, with_keys: bool) -> Result<()> {
     outcome
 }
 
-/// Returns a path with an end behind its name.
+/// Returns a path with a suffix appended to its name.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);

@@ -1,4 +1,4 @@
-//! Cases for the tests of every store of files: the behaviour that all of them have.
+//! Test cases for every file store: the behaviour that all of them share.
 use bytes::Bytes;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -8,25 +8,25 @@ use workgraph_core::Gid;
 /// Outcome of a case: the reason why the store does not conform.
 type Outcome = Result<(), String>;
 
-/// Store under test, with the longest wait for what it does by itself.
+/// Store under test, with the maximum wait for its background work.
 #[derive(Clone, Copy)]
 struct Subject<'s>(&'s dyn BlobStore, Duration);
 
-/// Returns a file of the suite; those with equal `shard` are listed together.
+/// Returns a file of the suite; files with the same `shard` are listed together.
 fn file(number: u64, shard: u8) -> Gid {
     Gid::new((number << 8) | u64::from(shard)).unwrap()
 }
 
-/// Returns bytes that are others at each place.
+/// Returns bytes that differ at each position.
 fn content(length: usize) -> Bytes {
     (0..length).map(|at| (at % 251) as u8).collect()
 }
 
-/// Runs all cases on a store that is empty; a file of `large` bytes is written in more than one part, if the store has
-/// parts. What the store does by itself must be done after the time of `patience`.
+/// Runs all cases on an empty store; a file of `large` bytes is written in more than one part, if the store has
+/// parts. Background work of the store must be done within `patience`.
 ///
 /// # Errors
-/// Says what the store does that it may not do.
+/// Describes what the store does wrong.
 pub(super) async fn conforms(store: &dyn BlobStore, large: usize, patience: Duration) -> Outcome {
     let subject = Subject(store, patience);
     whole_until_removed(subject).await?;
@@ -75,7 +75,7 @@ async fn read(
     Ok(Some((bytes, size)))
 }
 
-/// Waits until a shard lists these files: what is done when a writer is dropped takes its time.
+/// Waits until a shard lists these files: cleaning up after a dropped writer takes some time.
 async fn await_list(Subject(store, patience): Subject<'_>, shard: u8, expected: &[Gid]) -> Outcome {
     let listed = async {
         loop {
@@ -153,7 +153,7 @@ async fn nothing_of_what_is_given_up(subject: Subject<'_>, large: usize) -> Outc
         let one = file(number, 3);
         let writer = write(store, one, &content(length), 70_001).await?;
         if length == large {
-            // Begun in the store for certain: a list that is empty because nothing was begun yet shows nothing.
+            // Wait until it has certainly begun: a list that is empty because nothing has begun yet proves nothing.
             await_list(subject, 3, &[one]).await?;
         }
         drop(writer);

@@ -1,4 +1,4 @@
-//! The files of attachments in the data folder: written under a working name, renamed when they are whole.
+//! The attachment files in the data folder: written under a temporary name, renamed when they are complete.
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -14,13 +14,13 @@ use workgraph_core::Gid;
 
 /// Name of the folder in the data folder.
 const FOLDER: &str = "attachments";
-/// Extension of the working names of files that are not whole.
+/// Extension of the temporary names of incomplete files.
 const PART: &str = "part";
-/// Runs of pieces of a file that wait to be written.
+/// Maximum number of chunks of a file that wait to be written.
 const QUEUE: usize = 1;
-/// Bytes that are gathered before they go to the thread that writes: waking it for each piece costs more than writing.
+/// Bytes collected before they go to the writing thread: waking it for each piece costs more than writing.
 const GATHERED: usize = 512 << 10;
-/// Bytes that are read at once.
+/// Bytes read at once.
 const PIECE: usize = 128 << 10;
 
 /// Folder of the files, with a folder in it for each shard.
@@ -30,21 +30,21 @@ pub(crate) struct BlobFolder {
 }
 
 impl BlobFolder {
-    /// Returns the folder in the data folder; it is made when it is first needed.
+    /// Returns the folder in the data folder; it is created when it is first needed.
     pub(crate) fn new(data: &Path) -> Self {
         Self {
             path: data.join(FOLDER),
         }
     }
 
-    /// Returns the folder at a path, which is that of a backup.
+    /// Returns the folder at a path, that of a backup.
     pub(crate) fn at(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
         }
     }
 
-    /// Returns true if there is a folder.
+    /// Returns true if the folder exists.
     pub(crate) fn exists(&self) -> bool {
         self.path.is_dir()
     }
@@ -63,8 +63,8 @@ impl BlobFolder {
 }
 
 impl BlobFolder {
-    /// Copies the whole files that another folder does not have yet. Nothing is made where there is nothing to copy. Returns
-    /// the number of files that were copied.
+    /// Copies the complete files that another folder does not have yet. If there is nothing to copy, creates nothing. Returns
+    /// the number of copied files.
     ///
     /// # Errors
     /// Fails if a file can't be read or written.
@@ -81,7 +81,7 @@ impl BlobFolder {
                 create_shard(to.parent().unwrap_or(other))?;
                 match std::fs::copy(&from, &to) {
                     Ok(_) => File::open(&to)?.sync_all()?,
-                    // Nothing owned it any more.
+                    // Nothing owned the file any more.
                     Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                     Err(e) => return Err(e),
                 }
@@ -96,7 +96,7 @@ impl BlobFolder {
     }
 }
 
-/// Returns the files in the folder of a shard, unfinished ones included.
+/// Returns the files in the folder of a shard, including unfinished ones.
 fn files_of(folder: &Path) -> io::Result<Vec<Gid>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -106,7 +106,7 @@ fn files_of(folder: &Path) -> io::Result<Vec<Gid>> {
     let mut files = Vec::new();
     for entry in entries {
         let name = entry?.file_name();
-        // Files that others put there are left alone.
+        // Foreign files are left alone.
         let name = name.to_str().unwrap_or_default();
         let stem = name.strip_suffix(PART).and_then(|n| n.strip_suffix('.'));
         files.extend(Gid::parse(stem.unwrap_or(name)));
@@ -116,7 +116,7 @@ fn files_of(folder: &Path) -> io::Result<Vec<Gid>> {
     Ok(files)
 }
 
-/// Runs work on files on a thread that may block.
+/// Runs file operations on a thread that may block.
 async fn blocking<T: Send + 'static>(
     what: &'static str,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -127,7 +127,7 @@ async fn blocking<T: Send + 'static>(
         .map_err(|error| BlobStoreError(format!("{what}: {error}")))
 }
 
-/// Makes the folder of a shard, and makes it durable.
+/// Creates the folder of a shard, and makes it durable.
 fn create_shard(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -142,7 +142,7 @@ fn create_shard(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a file, if there is one. Returns true if there was.
+/// Removes a file. Returns true if it existed.
 fn remove(path: &Path) -> io::Result<bool> {
     match std::fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -212,7 +212,7 @@ impl BlobStore for BlobFolder {
     async fn free_bytes(&self) -> Result<Option<u64>, BlobStoreError> {
         let folder = self.path.clone();
         blocking("the disk of the files can't be asked", move || {
-            // The folder is made when it is first needed.
+            // The folder is created when it is first needed.
             let mut existing = folder.ancestors().filter(|path| path.is_dir());
             let path = existing.next().unwrap_or(&folder);
             let disk = rustix::fs::statvfs(path)?;
@@ -222,13 +222,13 @@ impl BlobStore for BlobFolder {
     }
 }
 
-/// Run of pieces of a file, or its end.
+/// Chunk of a file, or its end.
 enum Piece {
     Bytes(Vec<Bytes>),
     End,
 }
 
-/// Writes the pieces of a file, and renames it once it is whole and durable. Returns false if the pieces ended before the
+/// Writes the chunks of a file, and renames it once it is complete and durable. Returns false if the chunks ended before the
 /// file did.
 fn write_whole(
     part: &Path,
@@ -254,17 +254,17 @@ fn write_whole(
     Ok(true)
 }
 
-/// Writer of a file: its pieces go to a thread that may block.
+/// Writer of a file: its chunks go to a thread that may block.
 struct FolderWriter {
     pieces: mpsc::Sender<Piece>,
     gathered: Vec<Bytes>,
     gathered_length: usize,
-    /// Thread that writes, until its outcome was taken.
+    /// Thread that writes, until its result is taken.
     task: Option<JoinHandle<io::Result<bool>>>,
 }
 
 impl FolderWriter {
-    /// Passes on what was gathered.
+    /// Passes on the collected bytes.
     async fn send_gathered(&mut self) -> Result<(), BlobStoreError> {
         self.gathered_length = 0;
         let run = std::mem::take(&mut self.gathered);
@@ -323,7 +323,7 @@ pub(crate) struct FileReader {
 }
 
 impl FileReader {
-    /// Returns a reader of a file from its present position.
+    /// Returns a reader of a file from its current position.
     pub(crate) fn boxed(file: File) -> Box<dyn BlobReader> {
         Box::new(Self { file: Some(file) })
     }
@@ -379,7 +379,7 @@ mod tests {
         );
     }
 
-    /// Faults that a store could have.
+    /// Faults of an incorrect store.
     #[derive(Clone, Copy, Debug)]
     enum Fault {
         ForgetsOffset,
@@ -435,7 +435,7 @@ mod tests {
         }
     }
 
-    /// Writer that finishes what it should give up.
+    /// Writer that finishes a file that it should abandon.
     struct Keeping(Option<Box<dyn BlobWriter>>);
 
     #[async_trait]

@@ -11,10 +11,10 @@ use std::path::Path;
 use workgraph_api::Entropy;
 use workgraph_wire::KeyRing;
 
-/// Makes the folder, for its owner alone, if there is none. The store in it holds the lock.
+/// Creates the folder, accessible only to its owner, if it does not exist. The store in it holds the lock.
 ///
 /// # Errors
-/// Fails if it can't be made, or other users can write to the one there is.
+/// Fails if it can't be created, or if it exists and other users can write to it.
 pub(crate) fn create_data_dir(path: &Path) -> Result<()> {
     if path.is_dir() {
         return require_unwritable_by_others(path, "the data folder", "700");
@@ -26,13 +26,13 @@ pub(crate) fn create_data_dir(path: &Path) -> Result<()> {
         .with_context(|| format!("{}: the data folder can't be made", path.display()))
 }
 
-/// Name of the folder of `--shared-files` in texts.
+/// Name of the folder of `--shared-files` in messages.
 pub(crate) const SHARED_FILES: &str = "the folder of the files that nodes share (--shared-files)";
 
-/// Requires that other users of this machine can't write to a folder, which the text calls `named`.
+/// Checks that other users of this machine can't write to a folder, which messages call `named`.
 ///
 /// # Errors
-/// Names the mode that `chmod` is to give it if they can; fails if its mode can't be read.
+/// Names the mode to set with `chmod` if they can; fails if the mode can't be read.
 pub(crate) fn require_unwritable_by_others(
     path: &Path,
     named: &str,
@@ -57,8 +57,8 @@ fn mode(path: &Path) -> Result<u32> {
     Ok(found.permissions().mode())
 }
 
-/// Returns a warning if others than its owner can get into the folder. Volumes are often made for a group
-/// that is the server's alone, so a group that can write is no error.
+/// Returns a warning if users other than its owner can access the folder. Volumes are often created for a group that only
+/// the server is in, so a group with write access is no error.
 ///
 /// # Errors
 /// Fails if its mode can't be read.
@@ -77,7 +77,7 @@ pub(crate) fn warning(path: &Path) -> Result<Option<&'static str>> {
     })
 }
 
-/// Writes a file that only its owner may read: all of it, or none.
+/// Writes a file that only its owner may read, completely or not at all.
 ///
 /// # Errors
 /// Fails if it can't be written.
@@ -88,7 +88,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
 
 fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let draft = path.with_extension("new");
-    // A file left over would keep its own mode.
+    // A leftover file would keep its mode.
     if draft.exists() {
         std::fs::remove_file(&draft)?;
     }
@@ -118,10 +118,10 @@ struct PageTokenKeyFile {
     retired: Vec<u16>,
 }
 
-/// Returns the keys in the folder; they are made at the first start.
+/// Returns the keys in the folder; they are created at the first start.
 ///
 /// # Errors
-/// Fails if the file can't be read or written, or is not as it was written.
+/// Fails if the file can't be read or written, or is damaged.
 pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing> {
     let path = folder.join("keys.json");
     if !path.exists() {
@@ -138,7 +138,7 @@ pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing> {
 /// Returns the keys of a file.
 ///
 /// # Errors
-/// Fails if it can't be read, or is not as it was written.
+/// Fails if the file can't be read, or is damaged.
 pub(crate) fn read_keys(path: &Path) -> Result<KeyRing> {
     parse_keys(path).with_context(|| path.display().to_string())
 }
@@ -243,8 +243,8 @@ mod tests {
         std::fs::remove_dir_all(&path).unwrap();
     }
 
-    /// B55. Keys are made at the first start; ones that were put there are taken only if they can be
-    /// any good.
+    /// B55. Keys are created at the first start; keys from elsewhere are only accepted if they can
+    /// be valid.
     #[test]
     fn keys_that_can_be_no_good_are_refused() {
         let path = std::env::temp_dir().join(format!("workgraph-keys-{}", std::process::id()));

@@ -1,5 +1,5 @@
-//! The files of exports in the data folder: written piece by piece under a working name, renamed when
-//! they are whole, and removed some time later.
+//! The export files in the data folder: written in pieces under a temporary name, renamed when they are complete, and
+//! removed some time later.
 use crate::adapters::gzip;
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -17,13 +17,13 @@ use workgraph_core::Gid;
 use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::{DEADLINE_MS, FileOutput};
 
-/// Extension of the names of whole files that are kept for a month.
+/// Extension of complete files that are kept for a month.
 const LONG: &str = ".long";
 
-/// Extension of the files with the fencing tokens, where nodes share the folder.
+/// Extension of the files with the fencing tokens, if nodes share the folder.
 const FENCE: &str = "fence";
 
-/// Highest fencing token seen of each file that was written to. A writer holds the lock of its file.
+/// Highest fencing token seen for each file that was written to. A writer holds the lock of its file.
 type FencingTokens = Mutex<HashMap<Gid, Arc<Mutex<u64>>>>;
 
 /// Folder of the files.
@@ -31,12 +31,12 @@ type FencingTokens = Mutex<HashMap<Gid, Arc<Mutex<u64>>>>;
 pub(crate) struct ExportFolder {
     path: PathBuf,
     fences: FencingTokens,
-    /// True if other nodes write to the folder, too: then fencing tokens are files as well.
+    /// True if other nodes write to the folder, too: then fencing tokens are also stored as files.
     is_shared: bool,
 }
 
 impl ExportFolder {
-    /// Returns the folder in the data folder, or in one that other nodes share; it is made when it is first needed.
+    /// Returns the folder in the data folder, or in one that other nodes share; it is created when it is first needed.
     pub(crate) fn new(data: &Path, is_shared: bool) -> Self {
         Self {
             path: data.join("exports"),
@@ -45,10 +45,10 @@ impl ExportFolder {
         }
     }
 
-    /// Opens a file that is whole. Returns it with its length in bytes, or `None` if there is no such file.
+    /// Opens a complete file. Returns it with its length in bytes, or `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if there is one that can't be read.
+    /// Fails if it exists but can't be read.
     pub(crate) fn open(&self, file: Gid) -> io::Result<Option<(File, u64)>> {
         for long in [false, true] {
             match File::open(self.whole(file, long)) {
@@ -63,8 +63,8 @@ impl ExportFolder {
         Ok(None)
     }
 
-    /// Removes files that are no longer needed: whole files that no address leads to, and parts whose job can't be
-    /// running. Returns the number of them.
+    /// Removes files that are no longer needed: complete files without a valid address, and parts whose job can't be
+    /// running. Returns the number of removed files.
     ///
     /// # Errors
     /// Fails if the folder can't be read.
@@ -79,7 +79,7 @@ impl ExportFolder {
             let entry = entry?;
             match self.sweep_one(&entry, now) {
                 Ok(gone) => removed += usize::from(gone),
-                // Another task removed it meanwhile.
+                // Another task has removed it since.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => {
                     let file = entry.path().display().to_string();
@@ -90,7 +90,7 @@ impl ExportFolder {
         Ok(removed)
     }
 
-    /// Removes a file if it is the file of an export and its time is up. Returns true if it did.
+    /// Removes a file if it is an export file and has expired. Returns true if it was removed.
     fn sweep_one(&self, entry: &DirEntry, now: SystemTime) -> io::Result<bool> {
         let name = entry.file_name();
         let Some((gid, rest)) = name.to_str().and_then(|n| n.split_once('.')) else {
@@ -113,7 +113,7 @@ impl ExportFolder {
         Ok(true)
     }
 
-    /// Returns the path of a whole file; `long` is true if it is kept for a month.
+    /// Returns the path of a complete file; `long` is true if it is kept for a month.
     fn whole(&self, file: Gid, long: bool) -> PathBuf {
         let name = file_name(file);
         self.path.join(if long { name + LONG } else { name })
@@ -185,7 +185,7 @@ impl ExportFiles for ExportFolder {
     }
 }
 
-/// One piece that is written to the disk.
+/// Piece that is written to the disk.
 struct ExportAppend {
     folder: PathBuf,
     part: PathBuf,
@@ -194,7 +194,7 @@ struct ExportAppend {
     ends: bool,
 }
 
-/// Locks the file with a fencing token and raises the token. Returns `None` if there is a higher one.
+/// Locks the file with a fencing token and raises the token. Returns `None` if it already has a higher one.
 fn raise_shared_fence(path: &Path, fence: u64) -> io::Result<Option<File>> {
     let mut file = OpenOptions::new()
         .create(true)
@@ -206,7 +206,7 @@ fn raise_shared_fence(path: &Path, fence: u64) -> io::Result<Option<File>> {
     file.lock()?;
     let mut seen = String::new();
     file.read_to_string(&mut seen)?;
-    // A token that was written in part is that of a writer that died before it wrote anything else.
+    // A partly written token belongs to a writer that died before it wrote anything else.
     if seen
         .trim_end_matches('\n')
         .parse()
@@ -235,7 +235,7 @@ impl ExportAppend {
             self.create_folder()?;
         }
         if !self.part.exists() && self.whole.exists() {
-            // The file was whole, but that was not committed.
+            // The file was complete, but that was not committed.
             std::fs::rename(&self.whole, &self.part)?;
         }
         let mut file = OpenOptions::new()
@@ -394,7 +394,7 @@ mod tests {
             .unwrap();
         let part = data.0.join("exports/78.part");
         std::fs::write(&part, "x").unwrap();
-        // A file of another origin stays, and does not end the sweep.
+        // A foreign file stays, and does not end the sweep.
         std::fs::create_dir(data.0.join("exports/0.part")).unwrap();
         let now = std::fs::metadata(&part).unwrap().modified().unwrap();
         assert_eq!(folder.sweep(now + Duration::from_secs(3600)).unwrap(), 0);

@@ -1,9 +1,9 @@
-//! Faults that a test can cause in a real process of a debug build, set in the environment:
+//! Faults that a test can inject into a real process of a debug build, set in the environment:
 //!
 //! - `WORKGRAPH_TEST_PANIC` names a node; each read of it panics.
 //! - `WORKGRAPH_TEST_ABORT` names a node, too; each read of it ends the process.
-//! - `WORKGRAPH_TEST_HOLD` names a file; while there is one, the store answers nothing.
-//! - `WORKGRAPH_TEST_CLOCK` names a socket to be made; each line in it is a number of milliseconds by which the clock
+//! - `WORKGRAPH_TEST_HOLD` names a file; while it exists, the store does not answer.
+//! - `WORKGRAPH_TEST_CLOCK` names a socket to create; each line sent to it is a number of milliseconds by which the clock
 //!   jumps ahead, and is answered with the same number.
 use crate::adapters::system_clock::WallClock;
 use anyhow::{Context, Result};
@@ -19,7 +19,7 @@ use workgraph_core::storage::{
     ReadView,
 };
 
-/// Returns the store, or a wrapper that fails as the environment says.
+/// Returns the store, or a wrapper with the faults set in the environment.
 pub(crate) fn with_fault_injection(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphStore> {
     let set = |name: &str| std::env::var(name).ok();
     let gid = |name: &str| set(name).and_then(|text| Gid::parse(&text));
@@ -36,10 +36,10 @@ pub(crate) fn with_fault_injection(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphS
     })
 }
 
-/// Lets a test drive the clock, if the environment says so.
+/// Lets a test control the clock, if the environment says so.
 ///
 /// # Errors
-/// Fails if the socket can't be made.
+/// Fails if the socket can't be created.
 pub(crate) fn drive_test_clock(clock: &Arc<WallClock>) -> Result<()> {
     let Ok(path) = std::env::var("WORKGRAPH_TEST_CLOCK") else {
         return Ok(());
@@ -49,7 +49,7 @@ pub(crate) fn drive_test_clock(clock: &Arc<WallClock>) -> Result<()> {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let clock = Arc::clone(&clock);
-            // A test that closes the socket in the middle ends its connection.
+            // A test that closes the socket early ends its connection.
             tokio::spawn(async move { driven(stream, &clock).await });
         }
     });
@@ -109,7 +109,7 @@ impl GraphStoreWrapper for FaultInjectingStore {
         self.wait().await;
         self.graph.commit(changes).await
     }
-    /// Every load is held, so none may be spared by a kept reply.
+    /// Every load is held, so no cached reply may replace one.
     fn wrapped_version(&self) -> Option<u64> {
         None
     }

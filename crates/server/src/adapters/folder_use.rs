@@ -1,4 +1,4 @@
-//! Traces of use in a data folder: a folder that was in use is never taken for a new one.
+//! Traces of use in a data folder, so that a folder that was in use is never mistaken for a new one.
 use crate::adapters::system_clock::WallClock;
 use anyhow::{Context, Result, bail};
 use std::fs::{DirBuilder, Metadata};
@@ -11,7 +11,7 @@ use workgraph_api::Clock;
 const DATABASE: &str = "workgraph.db";
 /// File with the keys that seal page tokens and the secrets of webhooks.
 pub(crate) const KEYS: &str = "keys.json";
-/// Files and folders that only a server that served has made. An empty folder is no trace.
+/// Files and folders that only a serving process creates. An empty folder is no trace.
 const TRACES: [&str; 10] = [
     "bootstrap.json",
     "audit-key.json",
@@ -24,19 +24,19 @@ const TRACES: [&str; 10] = [
     "workgraph.db-shm",
     JOURNAL,
 ];
-/// Journal of the one transaction that is made before the write-ahead log: the first.
+/// Journal of the only transaction before the write-ahead log exists: the first one.
 const JOURNAL: &str = "workgraph.db-journal";
 
 /// Losses that an operator accepts at a start.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct AcceptedLosses {
-    /// The database: what is left of it is moved aside, and an empty one is made.
+    /// The database: the remains are moved aside, and an empty database is created.
     pub(crate) database: bool,
-    /// The keys: others are made, or taken. What was sealed with the former ones stays closed.
+    /// The keys: new ones are created, or existing ones taken. Data sealed with the former keys stays unreadable.
     pub(crate) keys: bool,
 }
 
-/// Returns the traces of use in a folder, the database apart.
+/// Returns the traces of use in a folder, apart from the database.
 ///
 /// # Errors
 /// Fails if the folder can't be read.
@@ -59,7 +59,7 @@ fn traces(folder: &Path) -> Result<Vec<&'static str>> {
     Ok(found)
 }
 
-/// Returns the traces of use in a folder beside its database, which is open.
+/// Returns the traces of use in a folder other than its database, which is open.
 ///
 /// # Errors
 /// Fails if the folder can't be read.
@@ -69,7 +69,7 @@ pub(crate) fn traces_beside_database(folder: &Path) -> Result<Vec<&'static str>>
     Ok(found)
 }
 
-/// Returns the problem of a folder whose database is gone.
+/// Returns the problem of a folder whose database is missing.
 pub(crate) fn lost_database(folder: &Path, traces: &[&str]) -> String {
     format!(
         "{}: this data folder was in use ({} {} there), but {DATABASE} has nothing in it. Put the database back: `workgraph restore` makes it from a backup or the archive (docs/BACKUPS.md). If the data is in PostgreSQL, set WORKGRAPH_STORE_URL. To begin with an empty database, start with --new: what is there is moved aside, not removed",
@@ -79,8 +79,8 @@ pub(crate) fn lost_database(folder: &Path, traces: &[&str]) -> String {
     )
 }
 
-/// Refuses a data folder that has lost its database or its keys, unless that is accepted. With an accepted loss of the
-/// database what is left is moved into a folder of its own.
+/// Refuses a data folder that has lost its database or its keys, unless the loss is accepted. If the loss of the
+/// database is accepted, moves the remains into a folder of their own.
 ///
 /// # Errors
 /// Says what is lost and what to do.
@@ -89,7 +89,7 @@ pub(crate) fn check(folder: &Path, accepted: AcceptedLosses) -> Result<()> {
     let has_database = std::fs::metadata(&database).is_ok_and(|file: Metadata| file.len() > 0);
     if !has_database {
         let left = traces(folder)?;
-        // A first start that was killed has come no further.
+        // A first start that was killed got no further.
         if left == [JOURNAL] && database.exists() {
             return Ok(());
         }
@@ -108,11 +108,11 @@ pub(crate) fn check(folder: &Path, accepted: AcceptedLosses) -> Result<()> {
     Ok(())
 }
 
-/// Moves what is left of a lost database into a folder of its own: files of another database must not be taken for those
-/// of a new one.
+/// Moves the remains of a lost database into a folder of their own, so that files of one database are not taken for those
+/// of another.
 ///
 /// # Errors
-/// Fails if something can't be moved.
+/// Fails if a file can't be moved.
 pub(crate) fn move_aside(folder: &Path, left: &[&str]) -> Result<()> {
     let now = WallClock::start().now();
     let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -181,7 +181,7 @@ mod tests {
                 std::fs::write(folder.join(trace), "x").unwrap();
             }
             for empty in [false, true] {
-                // A journal alone beside an empty database is of a first start.
+                // A journal alone next to an empty database is from a first start.
                 if empty && trace == JOURNAL {
                     continue;
                 }

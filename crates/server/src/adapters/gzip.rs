@@ -1,8 +1,8 @@
-//! Gzip (RFC 1952) that can go on at a mark: one member, put together from pieces.
+//! Gzip (RFC 1952) that can continue at a mark: a single member, assembled from pieces.
 //!
-//! A piece is raw deflate (RFC 1951) of its own, flushed to a whole byte, that refers to nothing before
-//! it. So pieces behind each other are one stream, and the state between two of them is no more than
-//! length and checksum of what came before.
+//! Each piece is a separate raw deflate (RFC 1951) block sequence, flushed to a byte boundary, that refers to nothing
+//! before it. So consecutive pieces form one stream, and the state between two of them is just the
+//! length and checksum of the preceding data.
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use workgraph_core::jobs::FileEnd;
 /// Deflate, no flags, no time, no name, unknown system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
-/// Returns the piece that goes behind a mark, and the mark behind it. With `ends` nothing comes after.
+/// Returns the piece that follows a mark, and the mark after it. With `ends` nothing follows.
 ///
 /// # Errors
-/// Never in memory; it is the encoder's interface.
+/// Never fails in memory; the encoder's interface requires the result.
 pub(crate) fn piece(after: FileEnd, bytes: &[u8], ends: bool) -> io::Result<(Vec<u8>, FileEnd)> {
     let mut out = Vec::with_capacity(bytes.len() / 4 + 64);
     if after.length == 0 {
@@ -29,7 +29,7 @@ pub(crate) fn piece(after: FileEnd, bytes: &[u8], ends: bool) -> io::Result<(Vec
     let out = if ends {
         let mut out = encoder.finish()?;
         out.extend_from_slice(&sum.to_le_bytes());
-        // The trailer has the size modulo 2^32.
+        // The trailer contains the size modulo 2^32.
         out.extend_from_slice(&(size as u32).to_le_bytes());
         out
     } else {
@@ -53,7 +53,7 @@ mod tests {
     use flate2::read::GzDecoder;
     use std::io::Read;
 
-    /// Decodes a file with a decoder that knows nothing of pieces, and of one member only.
+    /// Decodes a file with a decoder that knows nothing about pieces and reads only one member.
     fn plain(file: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         GzDecoder::new(file).read_to_end(&mut out).unwrap();
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(plain(&piece(FileEnd::default(), b"", true).unwrap().0), b"");
     }
 
-    /// The broken twin: a checksum that starts anew at a mark is noticed.
+    /// Broken variant: a checksum that restarts at a mark is noticed.
     #[test]
     fn a_lost_checksum_is_noticed() {
         let (mut file, mut mark) = piece(FileEnd::default(), b"abc", false).unwrap();

@@ -1,12 +1,12 @@
-//! Keys and small files of a data folder that belong to its database and are not in it.
+//! Keys and small files that belong to the database of a data folder but are not in it.
 use crate::adapters::data_dir::{create_data_dir, write_private};
 use crate::adapters::folder_use::KEYS;
 use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The files. The id under which a bucket or an archive is claimed is not among them: of two copies of the data only one may
-/// go on to write there.
+/// The files. The id under which a bucket or an archive is claimed is not one of them: of two copies of the data only one
+/// may continue to write there.
 const FILES: [&str; 5] = [
     KEYS,
     "audit-key.json",
@@ -14,9 +14,9 @@ const FILES: [&str; 5] = [
     "limits.json",
     "audit-anchors",
 ];
-/// Files that must be the same where both folders have one; of the others, the one that is there is the newer one.
+/// Files that must be equal if both folders have them; for the others, the existing one is the newer one.
 const SAME: [&str; 2] = [KEYS, "audit-key.json"];
-/// Files without which a server does not go on with the data as before.
+/// Files without which a server cannot continue with the data as before.
 const NEEDED: [&str; 3] = [KEYS, "audit-key.json", "signing-keys.json"];
 
 /// Copies the files that one folder has and another one lacks. Returns their names.
@@ -54,7 +54,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<Vec<&'static str>> {
     Ok(copies.into_iter().map(|(name, ..)| name).collect())
 }
 
-/// Returns the files that a data folder needs and lacks.
+/// Returns the files that a data folder needs but lacks.
 pub(crate) fn missing(folder: &Path) -> Vec<&'static str> {
     let mut needed = NEEDED.to_vec();
     needed.retain(|name| !folder.join(name).exists());

@@ -1,4 +1,4 @@
-//! A node of a PostgreSQL database that many nodes share: opening it, and the leases that the node holds while it runs.
+//! A node of a PostgreSQL database that many nodes share: opens it, and holds the node's leases while it runs.
 use crate::adapters::data_dir;
 use crate::adapters::private_values::{PrivateValues, SharedValues};
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
@@ -24,12 +24,12 @@ use workgraph_store_postgres::server_nodes::work_leases::PostgresLeases;
 use workgraph_store_postgres::{Database, DatabaseOptions, PlannedMigration, PostgresStore, plan};
 use workgraph_wire::{KeyRing, sealed_secret};
 
-/// Greatest difference between the clock of this machine and that of the database.
+/// Maximum difference between the clock of this machine and that of the database.
 const CLOCK_DIFFERENCE_MAX: Duration = Duration::from_secs(2);
-/// Name and content of the shared value that shows whether a node has the keys of the others.
+/// Name and content of the shared value that shows whether a node has the same keys as the others.
 pub(crate) const PROOF: &str = "proof-of-keys";
 const PROOF_TEXT: &str = "workgraph";
-/// Longest wait for the database when this node leaves.
+/// Timeout for the database when this node leaves.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Node of a shared database.
@@ -38,13 +38,13 @@ pub(crate) struct PostgresNode {
     node_number: NodeNumberLease,
     gid_generator: Arc<GidGenerator>,
     leases: Arc<dyn WorkLeases>,
-    /// True once this node may not go on, because another one has its number.
+    /// True once this node must stop, because another one has its number.
     replaced: watch::Sender<bool>,
     /// Number of nodes in the settings.
     nodes_least: u32,
     /// Number of parts into which limits are divided while each node decides alone.
     quota_parts: watch::Sender<u32>,
-    /// Times at which the other nodes began that were alive when this one did; `None` for those that do not say it.
+    /// Start times of the other nodes that were alive when this one started; `None` for nodes that don't report it.
     others_begun: Vec<Option<SystemTime>>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct SharedStore {
     pub(crate) node: PostgresNode,
 }
 
-/// Returns the options of the database in the settings.
+/// Returns the database options in the settings.
 fn options(config: &Config) -> DatabaseOptions {
     let settings = &config.database;
     let defaults = DatabaseOptions::new(settings.url.clone());
@@ -79,13 +79,13 @@ fn options(config: &Config) -> DatabaseOptions {
 
 /// Migrations of a database.
 pub(crate) struct MigrationReport {
-    /// Names of those that were applied, or would be.
+    /// Names of the applied or pending migrations.
     pub(crate) names: Vec<&'static str>,
-    /// Those that have to wait, with what to do.
+    /// Migrations that have to wait, with instructions.
     pub(crate) waiting: Vec<String>,
 }
 
-/// Applies the migrations of the database, or only names them.
+/// Applies the migrations of the database, or only lists them.
 ///
 /// # Errors
 /// Fails if the database can't be used.
@@ -120,11 +120,11 @@ pub(crate) async fn migrate(config: &Config, only_plan: bool) -> Result<Migratio
     })
 }
 
-/// Opens the database and joins its nodes, or holds a number as a command that serves no requests.
+/// Opens the database and joins its nodes, or only holds a number if this is a command that serves no requests.
 ///
 /// # Errors
-/// Fails if the database can't be used, the clocks differ, or this node's keys are not those of the others; says what
-/// to do.
+/// Fails if the database can't be used, the clocks differ, or this node's keys differ from those of the others; the error
+/// says what to do.
 pub(crate) async fn open(
     config: &Config,
     entropy: &Arc<dyn Entropy>,
@@ -182,10 +182,10 @@ pub(crate) async fn open(
     })
 }
 
-/// Connects to the database of the settings, which stays as it is; `None` if the store is a file.
+/// Connects to the database in the settings without changing it; `None` if the store is a file.
 ///
 /// # Errors
-/// Fails if it can't be used, or has to be migrated first.
+/// Fails if the database can't be used, or has to be migrated first.
 pub(crate) async fn connect(config: &Config) -> Result<Option<Database>> {
     if config.database.url.is_empty() {
         return Ok(None);
@@ -195,10 +195,10 @@ pub(crate) async fn connect(config: &Config) -> Result<Option<Database>> {
     Ok(Some(database))
 }
 
-/// Returns the values that the nodes of a database share, without making any.
+/// Returns the values that the nodes of a database share, without creating any.
 ///
 /// # Errors
-/// Fails if the data folder has not the keys of the nodes, or no server was ever started with the database.
+/// Fails if the data folder does not have the nodes' keys, or no server was ever started with the database.
 pub(crate) async fn shared_values(config: &Config, database: &Database) -> Result<PrivateValues> {
     if shared_values::read(database, PROOF).await?.is_none() {
         bail!("no server has used the database yet: start one");
@@ -211,25 +211,25 @@ pub(crate) async fn shared_values(config: &Config, database: &Database) -> Resul
     }))
 }
 
-/// Returns the name of a process, which says when it began.
+/// Returns the name of a process, which contains its start time.
 fn process_id(now: SystemTime, random: [u8; 10]) -> Uuid {
     let since = now.duration_since(SystemTime::UNIX_EPOCH);
     let milliseconds = u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or_default();
     Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
 }
 
-/// Returns the time at which a process with a name of [`process_id`] began; `None` if the name says none.
+/// Returns the start time of a process from a name made by [`process_id`]; `None` if the name contains none.
 fn begun(name: &str) -> Option<SystemTime> {
     let (seconds, nanoseconds) = Uuid::try_parse(name).ok()?.get_timestamp()?.to_unix();
     Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds))
 }
 
-/// Returns the number of parts into which limits are divided, for a number of nodes that are alive.
+/// Returns the number of parts into which limits are divided, for a number of live nodes.
 fn parts(least: u32, nodes: usize) -> u32 {
     u32::try_from(nodes).unwrap_or(u32::MAX).max(least)
 }
 
-/// Refuses a machine whose clock is not that of the database.
+/// Refuses a machine whose clock differs from that of the database.
 async fn check_clock(database: &Database, clock: &WallClock) -> Result<()> {
     let before = clock.now();
     let database_time = server_time(database).await?;
@@ -243,8 +243,8 @@ async fn check_clock(database: &Database, clock: &WallClock) -> Result<()> {
     Ok(())
 }
 
-/// Returns the time by which a clock surely differs from another one, which showed `database_time` at some time between two of the
-/// first one.
+/// Returns the minimum difference between a clock and another one, which showed `database_time` at some time between two
+/// readings of the first one.
 fn clock_difference(
     (before, after): (SystemTime, SystemTime),
     database_time: SystemTime,
@@ -254,7 +254,7 @@ fn clock_difference(
     ahead.max(behind)
 }
 
-/// Returns the keys in the data folder, which must be those of all nodes. The first node makes them.
+/// Returns the keys in the data folder, which must be those of all nodes. The first node creates them.
 async fn keys(database: &Database, folder: &Path, entropy: &Arc<dyn Entropy>) -> Result<KeyRing> {
     let path = folder.join("keys.json");
     let copy = "copy keys.json from the data folder of a node that runs";
@@ -271,7 +271,7 @@ async fn keys(database: &Database, folder: &Path, entropy: &Arc<dyn Entropy>) ->
         if shared_values::replace(database, PROOF, None, sealed).await? {
             return Ok(keys);
         }
-        // Another node is at its first start, too.
+        // Another node is at its first start as well.
         proof = shared_values::read(database, PROOF).await?;
     }
     let sealed = proof.map(|proof| proof.content).unwrap_or_default();
@@ -299,7 +299,7 @@ pub(crate) fn is_proof(keys: &KeyRing, sealed: &str) -> bool {
 }
 
 impl PostgresNode {
-    /// Renews the lease on this node's number, and counts the nodes, for as long as the server runs.
+    /// Renews the lease on this node's number, and counts the nodes, as long as the server runs.
     pub(crate) async fn renew_node_number(&self) {
         let mut ticks = interval(NODE_NUMBER_RENEWAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -308,7 +308,7 @@ impl PostgresNode {
             match timeout(NODE_NUMBER_RENEWAL, self.node_number.renew(&self.database)).await {
                 Ok(Ok(Some(renewed))) => {
                     self.gid_generator.renew(renewed.gids_until_ms);
-                    // A node that can't count goes on with its last part.
+                    // A node that can't count the others keeps its last part.
                     self.quota_parts
                         .send_replace(renewed.nodes.max(self.nodes_least));
                 }
@@ -338,7 +338,7 @@ impl PostgresNode {
         }
     }
 
-    /// Returns true if some other node was alive when this one began that had begun `age` before it, or may have.
+    /// Returns true if another node that was alive when this one started had, or may have, started `age` earlier.
     pub(crate) fn had_older(&self, now: SystemTime, age: Duration) -> bool {
         let is_older = |begun: &Option<SystemTime>| {
             begun.is_none_or(|begun| now.duration_since(begun).is_ok_and(|lived| lived >= age))
@@ -351,24 +351,24 @@ impl PostgresNode {
         &self.database
     }
 
-    /// Returns the number of parts into which limits are divided while each node decides alone, as it changes.
+    /// Returns the number of parts into which limits are divided while each node decides alone, and its changes.
     pub(crate) fn quota_parts(&self) -> watch::Receiver<u32> {
         self.quota_parts.subscribe()
     }
 
-    /// Returns once this node may not go on, because another one has its number.
+    /// Waits until this node must stop, because another one has its number.
     pub(crate) async fn wait_until_replaced(&self) {
         let mut replaced = self.replaced.subscribe();
-        // The sender is here, so there is always a value to wait for.
+        // `self` owns the sender, so the channel stays open.
         let _replaced = replaced.wait_for(|replaced| *replaced).await;
     }
 
-    /// Returns true if this node may not go on, because another one has its number.
+    /// Returns true if this node must stop, because another one has its number.
     pub(crate) fn is_replaced(&self) -> bool {
         *self.replaced.borrow()
     }
 
-    /// Gives up what this node holds, so that others need not wait for the end of its leases.
+    /// Releases the leases of this node, so that others don't have to wait until they expire.
     pub(crate) async fn leave(&self) {
         let leave = async {
             for work in SharedWork::ALL {

@@ -1,6 +1,6 @@
-//! Private values of a store: keys and settings that all its nodes have.
+//! Private values of a store: keys and settings that all its nodes share.
 //!
-//! With a store of this process's own they are files in the data folder. Nodes that share a database keep them there,
+//! If the process has the store to itself, they are files in the data folder. Nodes that share a database keep them in it,
 //! sealed with the keys of `keys.json`, which each node has in its own data folder.
 use crate::adapters::data_dir::write_private;
 use crate::adapters::system_clock::random;
@@ -14,7 +14,7 @@ use workgraph_wire::{KeyRing, sealed_secret};
 
 /// Value with its version.
 pub(crate) struct PrivateValue {
-    /// Version that [`PrivateValues::replace`] takes; `None` for files, which no other process writes.
+    /// Version for [`PrivateValues::replace`]; `None` for files, which no other process writes.
     pub(crate) version: Option<u64>,
     pub(crate) text: String,
 }
@@ -37,7 +37,7 @@ pub(crate) struct SharedValues {
 }
 
 impl PrivateValues {
-    /// Returns true if other nodes have the values, too.
+    /// Returns true if other nodes share the values.
     pub(crate) fn are_shared(&self) -> bool {
         matches!(self, Self::Shared(_))
     }
@@ -50,10 +50,10 @@ impl PrivateValues {
         }
     }
 
-    /// Returns a value, if there is one.
+    /// Returns a value, if it exists.
     ///
     /// # Errors
-    /// Fails if it can't be read, or was sealed with other keys.
+    /// Fails if the value can't be read, or was sealed with other keys.
     pub(crate) async fn read(&self, name: &str) -> Result<Option<PrivateValue>> {
         let read = async {
             match self {
@@ -81,11 +81,11 @@ impl PrivateValues {
         read.with_context(|| self.describe(name))
     }
 
-    /// Writes a value over the version that was read; `None`: over none. Returns false if another node has written it
-    /// meanwhile.
+    /// Replaces the version of a value that was read, or creates it if that is `None`. Returns false if another node has
+    /// written it since.
     ///
     /// # Errors
-    /// Fails if it can't be written.
+    /// Fails if the value can't be written.
     pub(crate) async fn replace(
         &self,
         name: &str,
@@ -106,7 +106,7 @@ impl PrivateValues {
     }
 }
 
-/// Returns the name of the file of a value in a data folder.
+/// Returns the file name of a value in a data folder.
 pub(crate) fn file_name(name: &str) -> String {
     match name {
         "bucket-owner" => name.to_owned(),
@@ -114,7 +114,7 @@ pub(crate) fn file_name(name: &str) -> String {
     }
 }
 
-/// Returns a value as a database has it.
+/// Returns a value in the form stored in a database.
 ///
 /// # Errors
 /// Fails without random bytes, and if the value is too long.
@@ -128,15 +128,15 @@ pub(crate) fn seal_value(
     sealed.context("the value is too long to be sealed")
 }
 
-/// Opens a value that a database has.
+/// Opens a value from a database.
 ///
 /// # Errors
-/// Fails if it was sealed with other keys.
+/// Fails if the value was sealed with other keys.
 pub(crate) fn open_value(keys: &KeyRing, name: &str, sealed: &str) -> Result<String> {
     Ok(sealed_secret::open(keys, &owner(name), sealed)?)
 }
 
-/// Returns the owner that a sealed value is bound to.
+/// Returns the owner to which a sealed value is bound.
 fn owner(name: &str) -> String {
     format!("shared value {name}")
 }

@@ -1,12 +1,12 @@
-//! Figures of this process, under the names that Prometheus clients use.
+//! Metrics of this process, under the names common among Prometheus clients.
 use std::fmt::Write;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Ticks a second in which the kernel tells the time of processes.
+/// Kernel ticks per second, the unit of process times.
 const TICKS: f64 = 100.0;
 
-/// Appends the figures that the system tells; `started` is the time at which the process began.
+/// Appends the metrics that the system provides; `started` is the start time of the process.
 pub(crate) fn write(out: &mut String, started: SystemTime) {
     let since = started.duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut family = |name: &str, kind: &str, help: &str, value: Option<f64>| {
@@ -60,7 +60,7 @@ pub(crate) fn write(out: &mut String, started: SystemTime) {
     }
 }
 
-/// Returns the first number after a name at the beginning of a line.
+/// Returns the first number after a name at the start of a line.
 fn field(text: &str, name: &str) -> Option<f64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
@@ -68,7 +68,7 @@ fn field(text: &str, name: &str) -> Option<f64> {
 
 fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in brackets, may have blanks.
+    // The name of the program, in brackets, may contain spaces.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(11);
     let mut next = || times.next()?.parse::<f64>().ok();

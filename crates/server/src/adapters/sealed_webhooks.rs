@@ -1,4 +1,4 @@
-//! Webhooks in the store: their secrets are sealed, so that neither the database nor a backup shows them.
+//! Webhooks in the store, with sealed secrets, so that neither the database nor a backup reveals them.
 use crate::adapters::system_clock::random;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
@@ -18,7 +18,7 @@ pub(crate) struct WebhookSecretSealer {
     entropy: Arc<dyn Entropy>,
 }
 
-/// Returns the owner that a secret is sealed for.
+/// Returns the owner for which a secret is sealed.
 fn owner(id: u64) -> String {
     format!("webhook {id}")
 }
@@ -34,7 +34,7 @@ impl WebhookSecretSealer {
             .with_context(|| format!("webhook {id}: its secret can't be sealed"))
     }
 
-    /// Returns the form in which a secret is to be stored from now on, if it differs: sealed, with the current key. A
+    /// Returns the form in which a secret should be stored from now on, if it differs: sealed with the current key. A
     /// secret that can't be opened stays as it is.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl WebhookSecretSealer {
         }
     }
 
-    /// Returns the webhook with its secret in clear, with which it signs. If the secret can't be opened it is empty, and
+    /// Returns the webhook with its secret in clear text, for signing. If the secret can't be opened it is empty, and
     /// nothing is sent.
     fn open(&self, mut hook: Webhook) -> Webhook {
         let opened = sealed_secret::open(&self.keys, &owner(hook.id), &hook.secret);
@@ -65,24 +65,24 @@ impl WebhookSecretSealer {
         hook
     }
 
-    /// Returns true if a secret is sealed and can't be opened.
+    /// Returns true if a secret is sealed but can't be opened.
     pub(crate) fn is_lost(&self, id: u64, kept: &str) -> bool {
         let opened = sealed_secret::open(&self.keys, &owner(id), kept);
         opened.is_err_and(|reason| reason != sealed_secret::SecretError::NotSealed)
     }
 
-    /// Returns the digest of the key that seals.
+    /// Returns the digest of the sealing key.
     pub(crate) fn digest(&self) -> u64 {
         self.keys.digest()
     }
 
-    /// Returns true if the key with this digest is there.
+    /// Returns true if the key with this digest exists.
     pub(crate) fn has_digest(&self, known: u64) -> bool {
         self.keys.has_digest(known)
     }
 }
 
-/// Store that seals the secrets it is given, and opens those it returns.
+/// Store that seals the secrets it receives, and opens those it returns.
 pub(crate) struct SealedWebhookStore {
     pub(crate) store: Arc<dyn WebhookStore>,
     pub(crate) sealer: WebhookSecretSealer,
@@ -196,7 +196,7 @@ mod tests {
                 .windows(made.secret.len())
                 .any(|w| w == made.secret.as_bytes())
         };
-        // As before there was a seal.
+        // As it was before secrets were sealed.
         let store = SqliteStore::open(&folder, StoreOptions::default()).unwrap();
         let inserted = block_on(store.insert(made.clone(), WebhookLimits::default())).unwrap();
         assert!(matches!(inserted, InsertOutcome::Done(_)));

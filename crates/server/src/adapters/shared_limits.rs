@@ -15,17 +15,17 @@ use workgraph_limits_redis::{KnownServer, RedisLimiter, RedisLimiterSettings};
 use workgraph_store_postgres::Database;
 use workgraph_store_postgres::server_nodes::node_number::server_time;
 
-/// Time between two looks at the way in which decisions are made.
+/// Interval between checks of the mode in which decisions are made.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Name of the shared value with the Redis that nodes used last.
+/// Name of the shared value with the Redis server that nodes used last.
 const KNOWN_SERVER: &str = "limits-server";
-/// Attempts to write a value that other nodes write, too.
+/// Attempts to write a value that other nodes also write.
 const WRITE_ATTEMPTS: usize = 31;
 
-/// Connects to the server of the limits, if one is set.
+/// Connects to the limits server, if one is set.
 ///
 /// # Errors
-/// Fails if it does not answer, is too old or refuses the user, with what to do. The text shows no password.
+/// Fails if it does not answer, is too old or refuses the user; the error says what to do. It contains no password.
 pub(crate) async fn connect(config: &SharedLimitsConfig) -> Result<Option<Arc<RedisLimiter>>> {
     if config.url.is_empty() {
         return Ok(None);
@@ -54,8 +54,8 @@ pub(crate) async fn connect(config: &SharedLimitsConfig) -> Result<Option<Arc<Re
     Ok(Some(limiter))
 }
 
-/// Divides the limits by the nodes that are alive, as they come and go, and remembers with them which Redis they use. A
-/// process that has no database with others trusts a Redis that is new, unless the settings say that there are others.
+/// Divides the limits by the number of live nodes as it changes, and records for them which Redis they use. A process
+/// without a shared database trusts a new Redis, unless the settings say that there are other processes.
 ///
 /// # Errors
 /// Fails if the database fails.
@@ -98,7 +98,7 @@ async fn divide(limiter: Arc<RedisLimiter>, mut parts: watch::Receiver<u32>) {
     }
 }
 
-/// Tells the other nodes when another Redis has taken the place of the one before.
+/// Notifies the other nodes when a different Redis is used.
 async fn follow_server(
     limiter: Arc<RedisLimiter>,
     database: Database,
@@ -124,7 +124,7 @@ async fn follow_server(
     }
 }
 
-/// Reads which Redis the nodes used last, writes what is true now, and returns for how long nodes are cautious.
+/// Reads which Redis the nodes used last, records the current one, and returns for how long nodes are cautious.
 async fn remember(
     database: &Database,
     values: &PrivateValues,
@@ -152,7 +152,7 @@ async fn remember(
     anyhow::bail!("other nodes wrote the value {KNOWN_SERVER} each time");
 }
 
-/// Reads a Redis that nodes remember; a text of another form is none.
+/// Parses the Redis that nodes recorded; a text in another format counts as none.
 fn read_known(text: &str) -> Option<KnownServer> {
     let value: Value = serde_json::from_str(text).ok()?;
     Some(KnownServer {
@@ -161,7 +161,7 @@ fn read_known(text: &str) -> Option<KnownServer> {
     })
 }
 
-/// Logs each change of the way in which decisions are made, and decisions of this node alone between two looks.
+/// Logs each change of the mode in which decisions are made, and decisions of this node alone between two checks.
 async fn log_changes(limiter: Arc<RedisLimiter>) {
     let mut looks = tokio::time::interval(LOOK_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -203,7 +203,7 @@ async fn log_changes(limiter: Arc<RedisLimiter>) {
     }
 }
 
-/// Returns the lines of the readiness page about limits that nodes share; empty as long as they are exact.
+/// Returns the lines of the readiness page about shared limits; empty as long as they are exact.
 pub(crate) fn readiness(limiter: &dyn SharedLimiter) -> String {
     let part = match limiter.processes() {
         1 => "the whole of each".to_owned(),
@@ -225,7 +225,7 @@ pub(crate) fn readiness(limiter: &dyn SharedLimiter) -> String {
     }
 }
 
-/// Appends the metrics of limits that nodes share.
+/// Appends the metrics of shared limits.
 pub(crate) fn metrics(limiter: &dyn SharedLimiter, out: &mut String) {
     let counts = limiter.counts();
     let mode = match limiter.mode() {

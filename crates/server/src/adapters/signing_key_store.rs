@@ -1,4 +1,4 @@
-//! The keys that sign id_tokens: made and rotated in the background, kept with the private values of the store.
+//! The keys that sign id_tokens: created and rotated in the background, stored with the private values of the store.
 use crate::adapters::private_values::PrivateValues;
 use anyhow::{Context, Result, anyhow, bail};
 use async_trait::async_trait;
@@ -16,12 +16,12 @@ use workgraph_portal::SigningKeys;
 /// Size of a key in bits.
 const BITS: usize = 2048;
 
-/// Name of the value that has the keys.
+/// Name of the value with the keys.
 const NAME: &str = "signing-keys";
-/// Attempts to write the keys while other nodes do, too.
+/// Attempts to write the keys while other nodes do so, too.
 const ATTEMPTS: usize = 5;
 
-/// Key as `signing-keys.json` has it.
+/// Key in the format of `signing-keys.json`.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredSigningKey {
@@ -37,7 +37,7 @@ struct SigningKeyFile {
     keys: Vec<StoredSigningKey>,
 }
 
-/// State of the keys: not read yet, a ring, or the error for which there is none.
+/// State of the keys: not read yet, a ring, or the error because of which there is none.
 type SigningKeyState = Option<Result<Arc<SigningKeyRing>, Arc<anyhow::Error>>>;
 
 /// Signing keys of this process.
@@ -49,7 +49,7 @@ pub(crate) struct SigningKeyStore {
 }
 
 impl SigningKeyStore {
-    /// Returns the keys among the private values of a store. None are read or made before
+    /// Returns the keys among the private values of a store. None are read or created before
     /// [`SigningKeyStore::refresh`].
     pub(crate) fn new(
         values: PrivateValues,
@@ -64,8 +64,8 @@ impl SigningKeyStore {
         })
     }
 
-    /// Reads the keys, makes one if there is none or the youngest is old, and forgets those that are
-    /// published no more. Takes up to a second, beside the caller. Worth a call every hour.
+    /// Reads the keys, creates one if there is none or the newest is old, and drops those that are no longer published. Takes
+    /// up to a second in the background. Call it about every hour.
     pub(crate) fn refresh(self: &Arc<Self>) {
         let this = Arc::clone(self);
         tokio::spawn(async move {
@@ -74,7 +74,7 @@ impl SigningKeyStore {
                 && matches!(&*this.known.borrow(), Some(Ok(_)))
                 && this.values.are_shared()
             {
-                // The database does not answer now; the keys of before stay good.
+                // The database does not answer now; the previous keys remain valid.
                 tracing::warn!("the keys that sign id_tokens could not be read again");
                 return;
             }
@@ -115,7 +115,7 @@ impl SigningKeyStore {
             if self.values.replace(NAME, version, &text).await? {
                 return Ok(ring);
             }
-            // Another node has made the key; its key is everyone's.
+            // Another node has created the key, and all nodes use it.
         }
         bail!("other nodes keep changing the keys")
     }
@@ -145,7 +145,7 @@ fn made_at(kept: &StoredSigningKey) -> SystemTime {
         .unwrap_or(UNIX_EPOCH)
 }
 
-/// Makes a key, from the operating system's random bytes. `ring` signs with it but cannot make one.
+/// Creates a key from the operating system's random bytes. `ring` signs with it but cannot create one.
 fn make(now: SystemTime) -> Result<SigningKeyPair> {
     let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, BITS)
         .context("no RSA key can be made")?;
@@ -163,7 +163,7 @@ fn make(now: SystemTime) -> Result<SigningKeyPair> {
 impl SigningKeys for SigningKeyStore {
     async fn ring(&self) -> Result<Arc<SigningKeyRing>, AuthStoreError> {
         let mut known = self.known.subscribe();
-        // The sender is here, so there is always a value to wait for.
+        // `self` owns the sender, so the channel stays open.
         let known = known.wait_for(Option::is_some).await;
         let found = known.ok().and_then(|known| known.clone());
         let found = found.unwrap_or_else(|| Err(Arc::new(anyhow!("no keys"))));

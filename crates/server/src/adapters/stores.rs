@@ -1,4 +1,4 @@
-//! The store behind its ports, and the operations that only the store itself has.
+//! The store behind its ports, and operations that only the store itself has.
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::sealed_webhooks::{SealedWebhookStore, WebhookSecretSealer};
 use crate::log::request_scope::in_current_request;
@@ -26,10 +26,10 @@ use workgraph_webhooks::WebhookStore;
 /// Operations of a store besides its ports.
 #[async_trait]
 trait StoreBackend: Send + Sync {
-    /// Returns the store bound to an actor: the audit log records its writes as theirs.
+    /// Returns the store bound to an actor: the audit log attributes its writes to them.
     fn bound_to_actor(&self, acting: ActorContext, now: SystemTime) -> Arc<dyn OAuthStore>;
 
-    /// Records a failed sign-in as a user.
+    /// Records a failed sign-in of a user.
     async fn record_failed_sign_in(
         &self,
         user: u64,
@@ -94,7 +94,7 @@ impl StoreBackend for PostgresStore {
     }
 
     async fn figures(&self) -> Vec<(&'static str, u64)> {
-        // A load of nothing says the number of the last commit.
+        // A load without queries returns the number of the last commit.
         let Some(nobody) = Gid::new(1) else {
             return Vec::new();
         };
@@ -128,16 +128,16 @@ pub(crate) struct Storage {
     pub(crate) audit_log: Arc<dyn AuditLogStore>,
     pub(crate) leases: Arc<dyn WorkLeases>,
     pub(crate) gid_generator: Arc<GidGenerator>,
-    /// Name of the store in answers to checks of readiness.
+    /// Name of the store in answers to readiness checks.
     pub(crate) name: &'static str,
-    /// True if other nodes have the store, too. (A graph without a version is no sign of that: wrappers for tests have
-    /// none.)
+    /// True if other nodes share the store. (A graph without a version does not imply this: wrappers for tests have
+    /// no version either.)
     pub(crate) is_shared: bool,
     backend: Arc<dyn StoreBackend>,
 }
 
 impl Storage {
-    /// Opens the store in the data folder, and makes it if there is none. Gids are given by the node with this number,
+    /// Opens the store in the data folder, and creates it if it does not exist. The node with this number generates gids
     /// above all that are in the store.
     ///
     /// # Errors
@@ -150,7 +150,7 @@ impl Storage {
         sealer: WebhookSecretSealer,
         accepted: AcceptedLosses,
     ) -> Result<Self> {
-        // SQLite gives the files beside it the mode of the database, so that is made first.
+        // SQLite gives the files next to it the mode of the database, so that is created first.
         let made = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -167,7 +167,7 @@ impl Storage {
             }
         };
         let mut reseal = |id, kept: &str| {
-            // Without a digest in the file, what can't be opened shows that the keys are others.
+            // Without a stored digest, secrets that can't be opened show that the keys are different.
             let is_known = accepted.keys || is_noted.load(Ordering::Relaxed);
             if !is_known && sealer.is_lost(id, kept) {
                 return Err(OTHER_KEYS.into());
@@ -183,7 +183,7 @@ impl Storage {
         Ok(Self::with(Arc::new(sqlite), leases, gid_generator, sealer))
     }
 
-    /// Returns the ports of a database that nodes share. Nothing is committed with gids whose lease has ended.
+    /// Returns the ports of a database that nodes share. Gids whose lease has ended are never committed.
     pub(crate) fn shared(
         store: Arc<PostgresStore>,
         leases: Arc<dyn WorkLeases>,
@@ -267,7 +267,7 @@ impl AuditedStore for Storage {
 /// Compares the audit log with its checkpoints; a server may be running.
 ///
 /// # Errors
-/// Fails if it can't be read at all.
+/// Fails if the log can't be read at all.
 pub(crate) fn inspect_audit(
     folder: &Path,
     key: &CheckpointPublicKey,
@@ -281,7 +281,7 @@ pub(crate) fn inspect_audit(
 /// Returns the faults of the file and of the graph in it; a server may be running.
 ///
 /// # Errors
-/// Fails if it can't be read at all.
+/// Fails if the file can't be read at all.
 pub(crate) fn check(folder: &Path) -> Result<Vec<String>> {
     let store = open_read_only(folder)?;
     store

@@ -1,4 +1,4 @@
-//! The seams to the machine: the clock and the source of random bytes.
+//! Access to the machine: the clock and the source of random bytes.
 use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -6,17 +6,17 @@ use std::time::{Duration, Instant, SystemTime};
 use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::{Clock, Entropy};
 
-/// Clock that takes the time of day once and adds the time of a monotonic clock, so that it never steps back.
+/// Clock that reads the time of day once and adds the time of a monotonic clock, so that it never goes back.
 #[derive(Debug)]
 pub(crate) struct WallClock {
     start: SystemTime,
     since: Instant,
-    /// Milliseconds by which the machine's clock ran ahead, as after a sleep.
+    /// Milliseconds by which the machine's clock is ahead, for instance after a sleep.
     ahead: AtomicU64,
 }
 
 impl WallClock {
-    /// Starts a clock with the time of day.
+    /// Starts a clock at the time of day.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place where time is read"
@@ -32,7 +32,7 @@ impl WallClock {
     pub(crate) fn uptime(&self) -> Duration {
         self.since.elapsed()
     }
-    /// Runs the clock ahead, for tests that drive the time of a real process.
+    /// Advances the clock, for tests that control the time of a real process.
     #[cfg(debug_assertions)]
     pub(crate) fn advance(&self, by: Duration) {
         let millis = u64::try_from(by.as_millis()).unwrap_or_default();
@@ -54,10 +54,10 @@ impl WallClock {
     }
 }
 
-/// Waits for the given time, after a failure that may be over then. Only in loops that do nothing else, hence here:
-/// everywhere else time is driven, and sleeping is a lint.
+/// Waits for the given time after a failure that may be temporary. Only for loops that do nothing else, hence here:
+/// everywhere else time is controlled, and a lint forbids sleeping.
 pub(crate) async fn pause(time: Duration) {
-    // The timeout always runs out.
+    // The timeout always expires.
     let _ = tokio::time::timeout(time, std::future::pending::<()>()).await;
 }
 

@@ -1,11 +1,11 @@
-//! TLS to other servers, whose certificates are checked against those the machine trusts.
+//! TLS to other servers, with certificates checked against those that the machine trusts.
 use anyhow::{Context, Result};
 use std::sync::Arc;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Returns a connector; reading the trusted certificates takes some milliseconds.
+/// Returns a connector; reading the trusted certificates takes a few milliseconds.
 ///
 /// # Errors
 /// Fails if TLS can't be set up.

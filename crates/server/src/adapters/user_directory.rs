@@ -1,4 +1,4 @@
-//! Names and addresses of users, as apps may learn them.
+//! Names and addresses of users, as shown to apps.
 use async_trait::async_trait;
 use std::sync::Arc;
 use workgraph_auth::{AuthStoreError, UserDirectory, UserInfo};

@@ -1,4 +1,4 @@
-//! The admin service: makes users, workspaces, teams and tokens, for the first start and for `admin`.
+//! The admin service: creates users, workspaces, teams and tokens, for the first start and for `admin`.
 use crate::adapters::stores::Storage;
 use crate::admin::bootstrap_file::FirstPasswords;
 use crate::runtime_limits::RuntimeLimits;
@@ -20,7 +20,7 @@ use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, Vie
 use workgraph_core::{Gid, Node, Type};
 use workgraph_portal::AuditedStore;
 
-/// Service that carries out commands of the operator, with its stores.
+/// Service that runs the operator's commands, with its stores.
 pub(crate) struct AdminService {
     pub(crate) api: Arc<Api>,
     pub(crate) storage: Arc<Storage>,
@@ -33,7 +33,7 @@ pub(crate) struct AdminService {
     pub(crate) loopback: LoopbackPolicy,
 }
 
-/// Numbered names that are looked up at a time.
+/// Number of numbered names that are looked up at once.
 const BATCH: u32 = 64;
 
 /// Prefix of the numbered names of workspaces.
@@ -51,13 +51,13 @@ impl AdminService {
         view.context("the graph can't be read")
     }
 
-    /// Returns the store of tokens and apps, bound to the operator as actor.
+    /// Returns the store of tokens and apps, with the operator as the actor.
     pub(crate) fn as_operator(&self) -> Arc<dyn OAuthStore> {
         let operator = ActorContext::internal(AuditActor::Operator);
         self.storage.as_actor(operator, self.clock.now())
     }
 
-    /// Decides and commits; tries again if another change was faster. `decide` is given the attempt's number.
+    /// Decides and commits; retries if another change came first. `decide` gets the number of the attempt.
     pub(crate) async fn commit<T>(
         &self,
         decide: impl FnMut(&mut ChangeBuilder<'_>, u32) -> T,
@@ -66,7 +66,7 @@ impl AdminService {
         self.commit_as(&operator, decide).await
     }
 
-    /// Decides and commits as [`commit`](Self::commit), by an actor.
+    /// Decides and commits as [`commit`](Self::commit) does, on behalf of an actor.
     pub(crate) async fn commit_as<T>(
         &self,
         acting: &ActorContext,
@@ -113,7 +113,7 @@ impl AdminService {
         self.nodes(&self.numbered_nodes(WORKSPACES).await?).await
     }
 
-    /// Returns the live nodes among these.
+    /// Returns the nodes in this list that are not deleted.
     pub(crate) async fn nodes(&self, gids: &[Gid]) -> Result<Vec<Node>> {
         let mut all = Vec::with_capacity(gids.len());
         for some in gids.chunks(BATCH as usize) {
@@ -141,7 +141,7 @@ impl AdminService {
             .with_context(none)
     }
 
-    /// Returns a user, by address or gid.
+    /// Returns a user, given their e-mail address or gid.
     pub(crate) async fn user(&self, text: &str) -> Result<Node> {
         if !text.contains('@') {
             return self.node(Type::User, text).await;
@@ -150,7 +150,7 @@ impl AdminService {
         found.with_context(|| format!("{text}: there is no user with this address"))
     }
 
-    /// Returns the user with an address, if there is one.
+    /// Returns the user with an e-mail address, if any.
     pub(crate) async fn user_with_address(&self, address: &str) -> Result<Option<Node>> {
         let name = NodeRef::Alias(alias::email(address));
         let view = self.read(|want| want.node_refs.push(name.clone())).await?;
@@ -171,7 +171,7 @@ impl AdminService {
         self.sources(workspace, rel::WORKSPACES).await
     }
 
-    /// Returns the nodes from which edges of a relation lead to a node.
+    /// Returns the nodes from which edges of a relation point to a node.
     pub(crate) async fn sources(&self, node: Gid, relation: Relation) -> Result<Vec<Gid>> {
         let view = self.read(|want| {
             let at = want.add_ref(node);
@@ -182,7 +182,7 @@ impl AdminService {
         Ok(edges.map(|edge| edge.src).collect())
     }
 
-    /// Makes a workspace.
+    /// Creates a workspace.
     pub(crate) async fn create_workspace(
         &self,
         name: &str,
@@ -210,7 +210,7 @@ impl AdminService {
         }
     }
 
-    /// Gives a node another name.
+    /// Renames a node.
     pub(crate) async fn rename(
         &self,
         node: &Node,
@@ -226,7 +226,7 @@ impl AdminService {
             .with_context(|| format!("{}: its name can't be changed", node.gid))
     }
 
-    /// Changes the plan of a workspace, and with it the quotas of its members.
+    /// Changes the plan of a workspace, and thereby the quotas of its members.
     pub(crate) async fn set_plan(&self, workspace: &Node, paid: bool) -> Result<()> {
         let mut draft = Draft::edit(workspace);
         draft.set(workspace::PLAN, if paid { "paid" } else { "free" });
@@ -244,13 +244,13 @@ impl AdminService {
         Ok(())
     }
 
-    /// Brings the account of a user up to date with their workspaces.
+    /// Updates the account of a user from their workspaces.
     pub(crate) async fn refresh_account(&self, user: Gid) -> Result<()> {
         let refreshed = self.api.refresh_account(user).await;
         refreshed.with_context(|| format!("the account of user {user} can't be brought up to date"))
     }
 
-    /// Ties e-mail domains to an organization, in place of those it has.
+    /// Sets the e-mail domains of an organization, replacing the current ones.
     pub(crate) async fn tie_domains(&self, workspace: &Node, texts: &[String]) -> Result<()> {
         if !workspace.get(workspace::IS_ORGANIZATION) {
             bail!(
@@ -271,7 +271,7 @@ impl AdminService {
             .with_context(|| format!("{}: its domains can't be changed", workspace.gid))
     }
 
-    /// Makes a team of an organization.
+    /// Creates a team of an organization.
     pub(crate) async fn create_team(
         &self,
         name: &str,
@@ -296,7 +296,7 @@ impl AdminService {
             .with_context(|| format!("the team {name:?} can't be made"))
     }
 
-    /// Puts a user into a team.
+    /// Adds a user to a team.
     pub(crate) async fn join_team(&self, user: Gid, team: &Node, admin: bool) -> Result<Gid> {
         let workspace = team.workspace.context("the team has no workspace")?;
         let view = self

@@ -1,4 +1,4 @@
-//! Values in the answers of commands.
+//! Values in command answers.
 use crate::admin::admin_service::AdminService;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(crate) fn time_or_null(time: Option<SystemTime>) -> Value {
     time.map_or(Value::Null, |t| Time::from_system(t).to_string().into())
 }
 
-/// Returns a user with the state of the account.
+/// Returns a user with the state of their account.
 ///
 /// # Errors
 /// Fails if the account can't be read.

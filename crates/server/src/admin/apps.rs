@@ -1,4 +1,4 @@
-//! The apps of the admin service: registered, distributed, switched off; and `workgraph admin app`.
+//! Apps in the admin service: registering, distributing and disabling them; and `workgraph admin app`.
 use crate::adapters::system_clock::random;
 use crate::admin::admin_commands::AppCommand;
 use crate::admin::admin_service::AdminService;
@@ -51,7 +51,7 @@ impl AdminService {
         Ok((app, secret))
     }
 
-    /// Returns an app, by its client ID.
+    /// Returns an app, given its client ID.
     pub(crate) async fn app(&self, id: &str) -> Result<App> {
         let none = || format!("{id}: there is no app with this client ID");
         let number = id.parse().ok().with_context(none)?;
@@ -61,7 +61,7 @@ impl AdminService {
         Ok(std::sync::Arc::unwrap_or_clone(app))
     }
 
-    /// Changes an app; tries again if another change was faster.
+    /// Changes an app; retries if another change came first.
     pub(crate) async fn change_app(&self, id: &str, change: impl Fn(&mut App)) -> Result<App> {
         for _ in 0..8 {
             let was = self.app(id).await?;
@@ -76,7 +76,7 @@ impl AdminService {
         bail!("{id}: this app is being changed by others")
     }
 
-    /// Gives an app a new secret; the old one is dead at once.
+    /// Gives an app a new secret; the old one stops working immediately.
     pub(crate) async fn reset_app_secret(&self, id: &str) -> Result<(App, Secret)> {
         let (secret, digest) = mint_secret(&random(&*self.entropy)?);
         let app = self.change_app(id, |app| app.secret = Some(digest)).await?;
@@ -110,7 +110,7 @@ fn show_secret(app: &App, secret: &Secret) -> Value {
     shown
 }
 
-/// Puts a number on a list or takes it off.
+/// Adds a number to a list or removes it.
 fn set(list: &mut Vec<u64>, number: u64, on: bool) {
     list.retain(|n| *n != number);
     if on {
@@ -119,10 +119,10 @@ fn set(list: &mut Vec<u64>, number: u64, on: bool) {
     }
 }
 
-/// Carries out a command about apps.
+/// Runs a command about apps.
 ///
 /// # Errors
-/// Says what is wrong with it, or that a store failed.
+/// Says what is wrong with the command, or that a store failed.
 pub(crate) async fn run(service: &AdminService, what: AppCommand) -> Result<Value> {
     let workspace_gid =
         async |gid: &str| Ok::<_, Error>(service.node(Type::Workspace, gid).await?.gid);

@@ -1,4 +1,4 @@
-//! The first start: makes the first users, workspaces, tokens and apps, and writes them into `bootstrap.json`.
+//! The first start: creates the first users, workspaces, tokens and apps, and writes them to `bootstrap.json`.
 use crate::adapters::data_dir::write_private;
 use crate::adapters::folder_use::{self, AcceptedLosses};
 use crate::adapters::private_values::PrivateValues;
@@ -11,16 +11,16 @@ use std::path::Path;
 use workgraph_core::Type;
 use workgraph_core::access::Role;
 
-/// Name of the value by which the nodes of a database know whether the first start was carried through.
+/// Name of the value that tells the nodes of a database if the first start was completed.
 const MARK: &str = "first-start";
 /// Values of it.
 const BEGUN: &str = "begun";
 const DONE: &str = "done";
-/// File that is in a data folder from the beginning of the first start until its end.
+/// File that exists in a data folder from the beginning of the first start until its end.
 const MARK_FILE: &str = "bootstrap.begun";
 
-/// Mark of a first start, which is set before its first commit and removed after the last one: what a start that was broken
-/// off has made is incomplete, and is never served.
+/// Mark of a first start, set before its first commit and removed after the last one: the objects created by an
+/// interrupted start are incomplete, and are never served.
 struct StartMark<'a> {
     folder: &'a Path,
     /// The values of the database, if nodes share one.
@@ -73,7 +73,7 @@ impl<'a> StartMark<'a> {
     }
 }
 
-/// Writes the mark over what is there; the lease on the first start keeps other nodes from doing so meanwhile.
+/// Replaces the mark; the lease on the first start keeps other nodes from doing so at the same time.
 async fn write(values: &PrivateValues, mark: &str) -> Result<()> {
     let version = values.read(MARK).await?.and_then(|found| found.version);
     if !values.replace(MARK, version, mark).await? {
@@ -82,7 +82,7 @@ async fn write(values: &PrivateValues, mark: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to make the first users where traces show that there were others.
+/// Refuses to create the first users if traces show that there were others.
 fn check_traces(config: &Config, place: &BootstrapFile, accepted: AcceptedLosses) -> Result<()> {
     let folder = config.folder();
     let is_shared = !config.database.url.is_empty();
@@ -111,11 +111,11 @@ fn check_traces(config: &Config, place: &BootstrapFile, accepted: AcceptedLosses
     }
 }
 
-/// Makes the first users, workspaces, tokens and apps if the store is empty; later only keeps the addresses in the file
-/// right. Returns the content of the file, if there still is one.
+/// Creates the first users, workspaces, tokens and apps if the store is empty; later only keeps the addresses in the file
+/// up to date. Returns the content of the file, if it still exists.
 ///
 /// # Errors
-/// Fails if an object can't be made, or the file can't be written.
+/// Fails if an object can't be created, or the file can't be written.
 pub(crate) async fn prepare(
     service: &AdminService,
     config: &Config,

@@ -21,7 +21,7 @@ pub struct Bootstrap {
     pub teams: Vec<TeamEntry>,
     /// Personal access token of the first user.
     pub personal_access_token: String,
-    /// Token of another user of a demo, with limits of its own.
+    /// Token of another user in a demo, with its own limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_token: Option<String>,
     /// Token of a user of the demo's free workspace.
@@ -79,18 +79,18 @@ pub struct AppEntry {
     pub client_secret: String,
     /// Registered redirect URI.
     pub redirect_uri: String,
-    /// True if the app asks for full permissions instead of scopes.
+    /// True if the app requests full permissions instead of scopes.
     pub full_permissions: bool,
-    /// Registered scopes, separated by blanks.
+    /// Registered scopes, separated by spaces.
     pub scopes: String,
 }
 
-/// Place of the file: the data folder, or the folder that the nodes of a database share. One node makes the first users, and
-/// operators need not know which.
+/// Location of the file: the data folder, or the folder that the nodes of a database share. One node creates the first users,
+/// and operators don't need to know which.
 #[derive(Clone, Debug)]
 pub(crate) struct BootstrapFile {
     folder: PathBuf,
-    /// Data folder of this node, if that is another.
+    /// Data folder of this node, if it is a different one.
     own: Option<PathBuf>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct BootstrapFile {
 const NAME: &str = "bootstrap.json";
 
 impl BootstrapFile {
-    /// Returns the place that follows from the settings.
+    /// Returns the location according to the settings.
     pub(crate) fn of(config: &Config) -> Self {
         let (folder, own) = (config.files_folder(), config.folder());
         let is_own = match (folder.canonicalize(), own.canonicalize()) {
@@ -111,17 +111,17 @@ impl BootstrapFile {
         }
     }
 
-    /// Returns the path that new files have.
+    /// Returns the path for new files.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join(NAME)
     }
 
-    /// Reads the file, and says where it is. Operators may remove it, since it holds secrets; then it is not made again.
+    /// Reads the file, and returns its path. Operators may remove it, since it contains secrets; then it is not created again.
     ///
     /// # Errors
     /// Fails if it can't be read.
     pub(crate) fn kept(&self) -> Result<Option<(PathBuf, Bootstrap)>> {
-        // Nodes of earlier versions have it in their own folders.
+        // Nodes of earlier versions have it in their data folders.
         for folder in std::iter::once(&self.folder).chain(&self.own) {
             let path = folder.join(NAME);
             let named = || path.display().to_string();
@@ -137,7 +137,7 @@ impl BootstrapFile {
         Ok(None)
     }
 
-    /// Writes the file of a first start, and a link to it in the data folder, if it is elsewhere.
+    /// Writes the file of a first start, and a link to it in the data folder if it is elsewhere.
     ///
     /// # Errors
     /// Fails if it can't be written.

@@ -1,7 +1,7 @@
 //! Answers of `workgraph admin` as text.
 use serde_json::Value;
 
-/// Formats an answer for people: a table with a line for each row of a list, else a line for each field.
+/// Formats an answer for readers: a list as a table with one line per row, anything else as one line per field.
 pub(crate) fn text(value: &Value) -> String {
     let cell = |v: &Value| {
         v.as_str().map_or_else(

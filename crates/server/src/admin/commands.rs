@@ -21,10 +21,10 @@ use workgraph_core::rules::membership_roles;
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::{Gid, Node, Type};
 
-/// Carries out a command.
+/// Runs a command.
 ///
 /// # Errors
-/// Says what is wrong with it, or that a store failed.
+/// Says what is wrong with the command, or that a store failed.
 pub(crate) async fn run(service: &AdminService, what: AdminCommand) -> Result<Value> {
     match what {
         AdminCommand::Workspace(what) => of_workspaces(service, what).await,
@@ -187,7 +187,7 @@ async fn of_users(service: &AdminService, what: UserCommand) -> Result<Value> {
             let mut shown =
                 json!({"gid": gid, "name": name, "email": email, "adopted": made.adopted});
             if let (true, Some(map)) = (made.adopted, shown.as_object_mut()) {
-                // Workspaces that they were invited to before.
+                // The workspaces to which they were already invited.
                 let memberships = service.workspaces_of(made.user).await?;
                 let memberships = memberships.iter().map(ToString::to_string).collect();
                 map.insert("workspaces".to_owned(), memberships);

@@ -8,10 +8,10 @@ use workgraph_core::model::resources::custom_type;
 use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
 use workgraph_core::{Gid, Node, Type};
 
-/// Carries out a command on custom types.
+/// Runs a command about custom types.
 ///
 /// # Errors
-/// Says what is wrong with it, or that the store failed.
+/// Says what is wrong with the command, or that the store failed.
 pub(crate) async fn run(service: &AdminService, what: CustomTypeCommand) -> Result<Value> {
     match what {
         CustomTypeCommand::Create {

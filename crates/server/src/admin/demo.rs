@@ -1,4 +1,4 @@
-//! The demo: two workspaces and a small believable graph, made through the API itself.
+//! The demo: two workspaces and a small realistic graph, created through the API itself.
 use crate::admin::admin_service::AdminService;
 use crate::admin::apps::NewApp;
 use crate::admin::bootstrap_file::{Bootstrap, TeamEntry};
@@ -12,7 +12,7 @@ use workgraph_core::access::Role;
 use workgraph_core::model::time::{Date, Time};
 use workgraph_core::{Gid, Type};
 
-/// Content of the demo: assignees and authors are indexes into the users, a tag one into the tags, and due dates count
+/// Content of the demo: assignees and authors are indices into the users, tags are indices into the tags, and due dates are
 /// in days from today.
 const CONTENT: &str = include_str!("demo.json");
 
@@ -49,10 +49,10 @@ struct DemoTask {
     comment: Option<String>,
 }
 
-/// Makes the demo and notes its users, workspaces and apps.
+/// Creates the demo and records its users, workspaces and apps.
 ///
 /// # Errors
-/// Fails if an object can't be made.
+/// Fails if an object can't be created.
 pub(crate) async fn create_demo(boot: &mut Bootstrap, service: &AdminService) -> Result<()> {
     let acme = boot.workspace(service, "Acme", true, true).await?;
     let side = boot
@@ -269,11 +269,11 @@ pub(crate) async fn call(
     serde_json::from_str(&text).with_context(|| format!("{method} {path}: the reply is no JSON"))
 }
 
-/// Makes another token if that of the first user does not work any more: what a start prints can be used. Returns true if it
-/// did; not for a user who was switched off.
+/// Creates a new token if that of the first user no longer works, so that the printed token is usable. Returns true if it
+/// did; never replaces the token of a disabled user.
 ///
 /// # Errors
-/// Fails if it can't be made.
+/// Fails if it can't be created.
 pub(crate) async fn renew_token(boot: &mut Bootstrap, service: &AdminService) -> Result<bool> {
     let token = &boot.personal_access_token;
     if call(&service.api, token, "GET", "/users/me", None)
@@ -301,7 +301,7 @@ pub(crate) async fn renew_token(boot: &mut Bootstrap, service: &AdminService) ->
     }
 }
 
-/// Returns the text that shows first requests to try, with lines that work as they are.
+/// Returns a text with first requests to try, which work as printed.
 pub(crate) async fn banner(boot: &Bootstrap, service: &AdminService) -> String {
     let (base, root, token) = (&boot.base_url, &boot.auth_url, &boot.personal_access_token);
     let name = boot.users.first().map_or("the admin", |user| &user.name);

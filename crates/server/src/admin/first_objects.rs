@@ -1,4 +1,4 @@
-//! The objects of a first start: each is made by the service and noted in the file.
+//! The objects of a first start: the service creates each one, and the file records it.
 use crate::admin::admin_service::AdminService;
 use crate::admin::apps::NewApp;
 use crate::admin::bootstrap_file::{AppEntry, Bootstrap, UserEntry, WorkspaceEntry};
@@ -8,7 +8,7 @@ use workgraph_core::access::Role;
 use workgraph_core::{Gid, Type};
 
 impl Bootstrap {
-    /// Makes a workspace and notes it.
+    /// Creates a workspace and records it.
     pub(crate) async fn workspace(
         &mut self,
         service: &AdminService,
@@ -26,7 +26,7 @@ impl Bootstrap {
         Ok(gid)
     }
 
-    /// Makes a user with a membership and notes it.
+    /// Creates a user with a membership and records it.
     pub(crate) async fn user(
         &mut self,
         service: &AdminService,
@@ -55,7 +55,7 @@ impl Bootstrap {
         Ok(gid)
     }
 
-    /// Registers an app and notes it.
+    /// Registers an app and records it.
     pub(crate) async fn app(&mut self, service: &AdminService, new: &NewApp<'_>) -> Result<()> {
         let (app, secret) = service.create_app(new).await?;
         self.apps.push(AppEntry {
@@ -69,7 +69,7 @@ impl Bootstrap {
         Ok(())
     }
 
-    /// Makes a token.
+    /// Creates a token.
     pub(crate) async fn token(
         &self,
         service: &AdminService,

@@ -1,4 +1,4 @@
-//! Triggers of rules, which the operator makes and deletes.
+//! Rule triggers, which the operator creates and deletes.
 use crate::admin::admin_commands::RuleTriggerCommand;
 use crate::admin::admin_service::{AdminService, require_name};
 use anyhow::{Context, Result};
@@ -8,10 +8,10 @@ use workgraph_core::model::resources::rule_trigger;
 use workgraph_core::rules::rule_trigger_rules::{create_trigger, delete_trigger, rename_trigger};
 use workgraph_core::{Node, Type};
 
-/// Carries out a command on triggers.
+/// Runs a command about triggers.
 ///
 /// # Errors
-/// Says what is wrong with it, or that the store failed.
+/// Says what is wrong with the command, or that the store failed.
 pub(crate) async fn run(service: &AdminService, what: RuleTriggerCommand) -> Result<Value> {
     match what {
         RuleTriggerCommand::Create { name, project } => {

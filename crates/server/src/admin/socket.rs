@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 
-/// Longest command in bytes, and longest wait for one.
+/// Maximum length of a command in bytes, and maximum wait for one.
 const LINE_MAX: u64 = 1 << 20;
 const WAIT: Duration = Duration::from_secs(10);
-/// Commands that are carried out at a time.
+/// Maximum number of commands that run at the same time.
 const COMMANDS: usize = 64;
-/// Bytes that fit into the address of a Unix socket.
+/// Maximum length of the address of a Unix socket in bytes.
 const ADDRESS_MAX: usize = 100;
 
-/// Returns the socket's address. A long path is taken by way of the open folder.
+/// Returns the socket's address. A path that is too long is replaced by one through the open folder.
 fn address(folder: &Path) -> io::Result<(PathBuf, Option<std::fs::File>)> {
     let path = folder.join("admin.sock");
     if path.as_os_str().len() <= ADDRESS_MAX {
@@ -35,13 +35,13 @@ fn address(folder: &Path) -> io::Result<(PathBuf, Option<std::fs::File>)> {
     ))
 }
 
-/// Listens in the data folder, which this process holds, and answers commands from then on.
+/// Listens in the data folder, which this process holds, and answers commands from now on.
 ///
 /// # Errors
-/// Fails if the socket can't be made.
+/// Fails if the socket can't be created.
 pub(crate) fn listen(folder: &Path, service: Arc<AdminService>) -> io::Result<()> {
     let (path, _open) = address(folder)?;
-    // The socket is made in a folder that is closed to others, so that at no time another user can connect to it.
+    // The socket is created in a folder that is closed to others, so that no other user can ever connect to it.
     let closed = path.with_extension("d");
     clear(&closed)?;
     DirBuilder::new().mode(0o700).create(&closed)?;
@@ -67,7 +67,7 @@ pub(crate) fn listen(folder: &Path, service: Arc<AdminService>) -> io::Result<()
     Ok(())
 }
 
-/// Removes a folder, with the files that a broken-off start left in it.
+/// Removes a folder, including the files that an interrupted start left in it.
 fn clear(folder: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
@@ -93,13 +93,13 @@ async fn answer(service: &AdminService, mut stream: tokio::net::UnixStream) -> i
     write.write_all(format!("{reply}\n").as_bytes()).await
 }
 
-/// Removes the socket at the end.
+/// Removes the socket at shutdown.
 pub(crate) fn remove(folder: &Path) {
     // If it stays, the next start removes it.
     let _ = std::fs::remove_file(folder.join("admin.sock"));
 }
 
-/// Sends a command to the server that runs in this folder. Returns `None` if none does.
+/// Sends a command to the server that runs in this folder. Returns `None` if there is none.
 pub(crate) fn send(folder: &Path, what: &AdminCommand) -> Option<Result<Value>> {
     let (path, _open) = address(folder).ok()?;
     let stream = std::os::unix::net::UnixStream::connect(path).ok()?;

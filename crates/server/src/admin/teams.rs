@@ -10,10 +10,10 @@ use workgraph_core::rules::membership_rules;
 use workgraph_core::storage::{ListSource, PageQuery};
 use workgraph_core::{Gid, Node, Type};
 
-/// Carries out a command on teams.
+/// Runs a command about teams.
 ///
 /// # Errors
-/// Says what is wrong with it, or that the store failed.
+/// Says what is wrong with the command, or that the store failed.
 pub(crate) async fn run(service: &AdminService, what: TeamCommand) -> Result<Value> {
     match what {
         TeamCommand::Create { name, workspace } => {
@@ -26,7 +26,7 @@ pub(crate) async fn run(service: &AdminService, what: TeamCommand) -> Result<Val
         TeamCommand::List { workspace } => {
             let workspace = service.node(Type::Workspace, &workspace).await?.gid;
             let view = service.read(|want| {
-                // A list of a workspace shows what its viewer sees: a service account of it sees all.
+                // Lists show what their viewer may see: a service account of the workspace sees all.
                 want.viewer.service = Some(workspace);
                 let anchor = want.add_ref(workspace);
                 let teams = ListSource::InWorkspace {

@@ -1,4 +1,4 @@
-//! The users of the admin service: users and service accounts, their passwords and tokens.
+//! Users in the admin service: users and service accounts, their passwords and tokens.
 use crate::adapters::system_clock::hex;
 use crate::adapters::system_clock::random;
 use crate::admin::admin_service::AdminService;
@@ -24,17 +24,17 @@ use workgraph_core::rules::membership_rules;
 use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef};
 use workgraph_core::{Gid, Node, Type};
 
-/// User as a command made them.
+/// User created by a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CreatedUser {
     pub(crate) user: Gid,
-    /// True if the user was there before, by an invitation.
+    /// True if the user already existed, because of an invitation.
     pub(crate) adopted: bool,
 }
 
 impl AdminService {
-    /// Makes a user with an account, and a membership if a workspace is given. A user who was invited by this address
-    /// and has no way to sign in yet is adopted: they get the name, the password and the membership.
+    /// Creates a user with an account, and a membership if a workspace is given. A user who was invited by this address
+    /// and cannot sign in yet is adopted: they get the name, the password and the membership.
     pub(crate) async fn create_user(
         &self,
         name: &str,
@@ -119,7 +119,7 @@ impl AdminService {
         self.refresh_account(gid).await
     }
 
-    /// Gives a user a membership with a role, in place of one they had before.
+    /// Gives a user a membership with a role, replacing an earlier one.
     async fn add_member(&self, user: Gid, workspace: &Node, role: Role) -> Result<()> {
         let waiting = self.api.invitations(user).await;
         let waiting =
@@ -167,7 +167,7 @@ impl AdminService {
             .with_context(|| format!("user {user} can't be put into workspace {}", workspace.gid))
     }
 
-    /// Gives a user a password, and a login if they had none. Their sessions end.
+    /// Sets a user's password, and creates a login if they had none. Ends their sessions.
     pub(crate) async fn set_password(&self, user: &Node, password: &str) -> Result<()> {
         let number = user.gid.get();
         let login = self.storage.oauth.login_of(number).await;
@@ -198,7 +198,7 @@ impl AdminService {
         self.refresh_account(user.gid).await
     }
 
-    /// Makes a personal access token.
+    /// Creates a personal access token.
     pub(crate) async fn create_token(
         &self,
         user: Gid,
@@ -216,7 +216,7 @@ impl AdminService {
         self.insert(record, secret).await
     }
 
-    /// Makes a service account of a workspace: a user without a membership or a password.
+    /// Creates a service account of a workspace: a user without a membership or a password.
     pub(crate) async fn create_service_user(
         &self,
         name: &str,
@@ -252,7 +252,7 @@ impl AdminService {
         Ok(gid)
     }
 
-    /// Makes a service account and its token.
+    /// Creates a service account and its token.
     pub(crate) async fn create_service(
         &self,
         name: &str,
@@ -273,7 +273,7 @@ impl AdminService {
         Ok((gid, id, secret))
     }
 
-    /// Switches an account off or on. Off ends its sessions and tokens for good.
+    /// Disables or enables an account. Disabling permanently ends its sessions and tokens.
     pub(crate) async fn set_disabled(&self, user: Gid, disabled: bool) -> Result<()> {
         let (hand, now) = (self.as_operator(), self.clock.now());
         let done = hand.set_disabled(user.get(), disabled, now).await;
@@ -297,7 +297,7 @@ impl AdminService {
             .with_context(|| format!("the account of user {user} can't be stored"))
     }
 
-    /// Makes a random password.
+    /// Generates a random password.
     pub(crate) fn password(&self) -> Result<String> {
         Ok(hex(&random::<12>(&*self.entropy)?))
     }

@@ -1,4 +1,4 @@
-//! Workspaces and service accounts, as the console asks for them.
+//! Workspaces and service accounts for the console.
 use crate::admin::admin_service::AdminService;
 use crate::admin::admin_service::service_prefix;
 use async_trait::async_trait;
@@ -50,7 +50,7 @@ impl WorkspaceDirectory for AdminService {
 
     async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError> {
         let person = gid(user)?;
-        // An invitation that an earlier answer left unfinished when the server stopped is finished first.
+        // If the server stopped before an earlier answer was completed, that is completed first.
         let finished = self.api.finish_invitations(person).await;
         finished.map_err(|error| unavailable(error.into()))?;
         let all = self.api.invitations(person).await;

@@ -1,22 +1,22 @@
-//! The clients that can reach the server, as its settings show, and the settings that follow from it.
+//! The clients that can reach the server according to its settings, and the settings that follow from it.
 use crate::config::Config;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use workgraph_auth::SecretDigest;
 
-/// Returns true if only this machine can reach the main listener. A proxy before it would let others in; it shows in
-/// the address that clients use, or in the list of proxies.
+/// Returns true if only this machine can reach the main listener. A proxy in front of it would let others in; it shows in
+/// the public address or in the list of proxies.
 pub(crate) fn is_private(config: &Config, listens: SocketAddr) -> bool {
     let proxied = !config.server.public_url.0.is_empty() || !config.http.trusted_proxies.is_empty();
     listens.ip().to_canonical().is_loopback() && !proxied
 }
 
-/// Returns the digest of the token that metrics are shown for, if one is set.
+/// Returns the digest of the metrics token, if one is set.
 pub(crate) fn token(text: &str) -> Option<SecretDigest> {
     (!text.is_empty()).then(|| SecretDigest::of(text))
 }
 
-/// Returns true if an address neither has https nor leads to this machine.
+/// Returns true if an address neither uses https nor points to this machine.
 pub(crate) fn is_plain(root: &str) -> bool {
     let Some(rest) = root.strip_prefix("http://") else {
         return false;
@@ -33,7 +33,7 @@ pub(crate) fn is_plain(root: &str) -> bool {
     !(loopback || name == "localhost" || name.ends_with(".localhost"))
 }
 
-/// Returns the value of `Strict-Transport-Security` (RFC 6797) for pages: browsers then come by https alone for that
+/// Returns the value of `Strict-Transport-Security` (RFC 6797) for pages: browsers then only use https for that
 /// time.
 pub(crate) fn transport_security(root: &str, age: Duration) -> Option<String> {
     let sent = root.starts_with("https://") && !age.is_zero();

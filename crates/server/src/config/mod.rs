@@ -19,17 +19,17 @@ mod tests;
 pub(crate) mod trusted_proxies;
 pub(crate) mod web_url;
 
-/// Beginnings of names in the environment that are no settings: that of a flag; those that Kubernetes sets for a
-/// service of this name; and those of this project's own tests.
+/// Prefixes of environment variables that are not settings: that of a flag, those that Kubernetes sets for a service of
+/// this name, and those of this project's tests.
 const NOT_SETTINGS: &[&str] = &[
     "CONFIG", "PORT", "SERVICE_", "TEST_", "BIN", "SKIP_", "CASES", "CLIENTS", "KILL_", "LAW_",
     "REQUIRE",
 ];
 
-/// Returns the settings that file, environment and flags lead to, from the ones that hold where they say nothing.
+/// Applies file, environment and flags to the given defaults, and returns the settings.
 ///
 /// # Errors
-/// Names the setting that is unknown or has a value it can't have, and the line of the file or the variable.
+/// Names the setting that is unknown or has an invalid value, and the line of the file or the variable.
 pub fn load(
     mut config: Config,
     flags: &Flags,
@@ -63,7 +63,7 @@ pub fn load(
         set(&mut config, key, value).map_err(|error| anyhow!("--set {error:#}"))?;
     }
     for (key, value) in flags.settings() {
-        // Mostly a variable of a shell that is not set. No address of a store means the folder, beside a variable with one.
+        // Usually an unset shell variable. An empty store address selects the folder, even if a variable has an address.
         if value.is_empty() && key != "store.url" {
             let flag = key.rsplit('.').next().unwrap_or(key).replace('_', "-");
             anyhow::bail!(
@@ -76,10 +76,10 @@ pub fn load(
     Ok(config)
 }
 
-/// Returns the setting of a name. `name_of` turns keys into names, before which `prefix` stands.
+/// Returns the setting with a name. `name_of` turns keys into names, which follow `prefix`.
 ///
 /// # Errors
-/// Says that there is none, and names one that is nearly called so.
+/// Says that there is none, and suggests one with a similar name.
 fn find(
     name: &str,
     prefix: &str,
@@ -106,20 +106,20 @@ fn find(
     }
 }
 
-/// Gives a setting a value.
+/// Sets the value of a setting.
 ///
 /// # Errors
-/// Fails if there is no such setting, or it can't have the value.
+/// Fails if the setting does not exist, or the value is invalid.
 pub(crate) fn set(config: &mut Config, key: &str, value: &str) -> Result<()> {
     find(key, "", str::to_owned)
         .and_then(|setting| setting.set(config, value))
         .with_context(|| key.to_owned())
 }
 
-/// Gives a setting that is a list its values, which have no blanks in them.
+/// Sets the values of a list setting, which contain no spaces.
 ///
 /// # Errors
-/// Fails if there is no such setting, it is no list, or it can't have a value.
+/// Fails if the setting does not exist or is not a list, or a value is invalid.
 fn set_list(config: &mut Config, key: &str, values: &DeArray<'_>) -> Result<()> {
     let setting = find(key, "", str::to_owned).with_context(|| key.to_owned())?;
     if !(setting.field)(config).is_list() {
@@ -133,7 +133,7 @@ fn set_list(config: &mut Config, key: &str, values: &DeArray<'_>) -> Result<()> 
     set(config, key, &texts.join(" "))
 }
 
-/// Gives settings the values in a table of the file.
+/// Sets settings from a table of the file.
 ///
 /// # Errors
 /// Says what is wrong, and at which byte.
@@ -160,14 +160,14 @@ fn set_table(config: &mut Config, above: &str, table: &DeTable<'_>) -> Result<()
     Ok(())
 }
 
-/// Returns the settings of a section, by name, as they are shown.
+/// Returns the settings of a section by name, with their values as text.
 pub(crate) fn section(config: &mut Config, section: &str) -> BTreeMap<&'static str, String> {
     let rows = settings().filter(|s| s.section_and_name().0 == section);
     rows.map(|s| (s.section_and_name().1, s.text(config)))
         .collect()
 }
 
-/// Returns the settings as a TOML file, secrets left out.
+/// Returns the settings as a TOML file, without secrets.
 pub(crate) fn print(config: &Config) -> String {
     let mut config = config.clone();
     let (mut out, mut current) = (String::new(), "");
@@ -186,14 +186,14 @@ pub(crate) fn print(config: &Config) -> String {
     out
 }
 
-/// Returns a value in TOML: numbers, true and false bare, all others as strings.
+/// Returns a value in TOML: numbers and booleans bare, all others as strings.
 fn toml_value(text: &str) -> String {
     let bare =
         text.parse().is_ok_and(|n: i64| n.to_string() == text) || text.parse::<bool>().is_ok();
     if bare {
         return text.to_owned();
     }
-    // Strings are those of JSON, but for one character that TOML does not allow bare.
+    // TOML strings are those of JSON, except for one character that TOML does not allow bare.
     serde_json::Value::from(text)
         .to_string()
         .replace('\u{7f}', "\\u007F")

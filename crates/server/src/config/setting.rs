@@ -11,22 +11,22 @@ use workgraph_webhooks::target_policy::{IpNet, parse_network};
 
 /// Setting: a key, the field that holds its value, documentation, and bounds of the value.
 ///
-/// `C` is the type that has all values.
+/// `C` is the type that contains all values.
 pub(crate) struct Setting<C> {
-    /// Section and name, with a dot between; the name alone outside of sections.
+    /// Section and name, separated by a dot; just the name outside of sections.
     pub(crate) key: &'static str,
-    /// True if the value is not to be shown.
+    /// True if the value must not be shown.
     pub(crate) is_secret: bool,
-    /// Least number, or seconds of a time.
+    /// Minimum of a number, or of a duration in seconds.
     pub(crate) least: u64,
-    /// Greatest number.
+    /// Maximum of a number.
     pub(crate) most: u64,
     pub(crate) documentation: &'static str,
     pub(crate) field: fn(&mut C) -> &mut dyn SettingValue,
 }
 
 impl<C: Default> Setting<C> {
-    /// Returns a setting that has every value of its type.
+    /// Returns a setting that allows every value of its type.
     pub(crate) const fn new(
         key: &'static str,
         documentation: &'static str,
@@ -47,7 +47,7 @@ impl<C: Default> Setting<C> {
         self.key.split_once('.').unwrap_or(("", self.key))
     }
 
-    /// Returns the documentation, with the bounds, and the default as text.
+    /// Returns the documentation, including the bounds, and the default as text.
     pub(crate) fn documentation_and_default(&self) -> (String, String) {
         let mut config = C::default();
         let value = (self.field)(&mut config);
@@ -56,15 +56,15 @@ impl<C: Default> Setting<C> {
         (documentation + &bounds.unwrap_or_default(), value.text())
     }
 
-    /// Returns the value as text, which [`set`](Self::set) takes.
+    /// Returns the value as text in the format of [`set`](Self::set).
     pub(crate) fn text(&self, config: &mut C) -> String {
         (self.field)(config).text()
     }
 
-    /// Gives the setting a value.
+    /// Sets the value.
     ///
     /// # Errors
-    /// Says what would be right. The value may have changed.
+    /// Describes valid values. The value may have changed.
     pub(crate) fn set(&self, config: &mut C, text: &str) -> Result<()> {
         let value = (self.field)(config);
         value.set(text)?;
@@ -91,15 +91,15 @@ pub(crate) trait SettingValue {
     /// Sets the value from its text.
     ///
     /// # Errors
-    /// Says what would be right.
+    /// Describes valid values.
     fn set(&mut self, text: &str) -> Result<()>;
-    /// Returns the text from which the value can be set.
+    /// Returns a text from which the value can be set.
     fn text(&self) -> String;
-    /// Returns the number in the value that bounds apply to, in seconds for a time.
+    /// Returns the number in the value to which the bounds apply, in seconds for a duration.
     fn number(&self) -> Option<u64> {
         None
     }
-    /// Returns true if the value is a list: the file may have an array of texts in place of one text with blanks.
+    /// Returns true if the value is a list: the file may have an array of strings instead of one string with spaces.
     fn is_list(&self) -> bool {
         false
     }
@@ -139,7 +139,7 @@ impl SettingValue for String {
 
 /// Type whose values have names.
 pub(crate) trait NamedValues: Copy + PartialEq + 'static {
-    /// Every value, with its name.
+    /// All values with their names.
     const NAMES: &'static [(&'static str, Self)];
 }
 
@@ -156,7 +156,7 @@ impl NamedValues for IssuerInResponses {
     const NAMES: &'static [(&'static str, Self)] = &Self::ALL;
 }
 
-/// Form of the lines of the log.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     /// Text on a terminal, JSON elsewhere.
@@ -253,9 +253,9 @@ impl SettingValue for Vec<IpNet> {
     }
 }
 
-/// Units of times, the largest first.
+/// Units of durations, largest first.
 const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-/// Longest time in seconds: 100 years.
+/// Maximum duration in seconds: 100 years.
 const TIME_MAX: u64 = 100 * 365 * 86_400;
 
 /// A number of seconds, or one with a unit.

@@ -1,4 +1,4 @@
-//! Settings: the sources of their values, and the values that are refused.
+//! Settings: the sources of their values, and invalid values.
 use super::*;
 
 fn load_with(file: &str, env: &[(&str, &str)], set: &[&str]) -> Result<Config, String> {
@@ -60,7 +60,7 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
     );
 }
 
-/// Values of a demo hold only where nothing else is set.
+/// Values of a demo only apply where nothing else is set.
 #[test]
 fn a_demo_has_other_defaults_and_each_can_be_set() {
     let demo = |set: &[&str]| load_from(Config::of_a_demo(), "", &[], set).unwrap();

@@ -1,11 +1,11 @@
-//! The addresses of clients behind proxies.
+//! Client addresses behind proxies.
 use crate::config::setting::SettingValue;
 use anyhow::Result;
 use hyper::header::HeaderMap;
 use std::net::{IpAddr, SocketAddr};
 use workgraph_webhooks::target_policy::IpNet;
 
-/// The proxies whose `X-Forwarded-For` is believed: none, unless the operator names some.
+/// The proxies whose `X-Forwarded-For` is trusted: none, unless the operator names some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrustedProxies(Vec<IpNet>);
 
@@ -22,7 +22,7 @@ impl SettingValue for TrustedProxies {
 }
 
 impl TrustedProxies {
-    /// Returns true if an address is that of one of the proxies.
+    /// Returns true if an address belongs to one of the proxies.
     pub(crate) fn has(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
@@ -33,7 +33,7 @@ impl TrustedProxies {
         self.0.is_empty()
     }
 
-    /// Returns the client that sent a request over a connection of this peer: the peer, unless it is one of the
+    /// Returns the client that sent a request over a connection from this peer: the peer, unless it is one of the
     /// proxies; then the last address in the header that is not a proxy.
     pub(crate) fn client_ip(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
@@ -46,7 +46,7 @@ impl TrustedProxies {
             let address = hop
                 .parse()
                 .or_else(|_| hop.parse().map(|a: SocketAddr| a.ip()));
-            // An entry that no proxy of ours wrote ends the part that can be believed.
+            // An entry that none of our proxies wrote ends the trusted part.
             let Ok(address) = address else { break };
             client = address.to_canonical();
             if !self.has(client) {
@@ -73,7 +73,7 @@ mod tests {
             .to_string()
     }
 
-    /// B59. A client cannot make itself another one: only the part of the header that our own proxies
+    /// B59. A client cannot impersonate another one: only the part of the header that our own proxies
     /// wrote counts.
     #[test]
     fn only_configured_proxies_are_believed() {

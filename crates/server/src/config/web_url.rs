@@ -1,8 +1,8 @@
-//! Addresses of the web, as settings.
+//! Web addresses as settings.
 use crate::config::setting::SettingValue;
 use anyhow::{Result, bail};
 
-/// Address of a server, without a slash at the end; empty if there is none.
+/// Address of a server, without a trailing slash; empty if there is none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WebUrl(pub(crate) String);
 

@@ -1,4 +1,4 @@
-//! The claim of an archive in a folder: the one data folder whose commits are in it.
+//! The claim of an archive in a folder by the data folder whose commits are in it.
 use crate::adapters::data_dir::require_unwritable_by_others;
 use anyhow::{Context, Result, bail};
 use std::fs::{DirBuilder, OpenOptions};
@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// File that names the owner.
+/// File that identifies the owner.
 const CLAIM: &str = "workgraph-owner";
 
 /// Claims an archive for the data folder with this id: the first one to do so owns it.
@@ -24,7 +24,7 @@ pub(super) fn claim(archive: &Path, own: &str) -> Result<()> {
             .with_context(named)?;
     }
     require_unwritable_by_others(archive, "the archive (archive.folder)", "o-w")?;
-    // Written beside it and linked, so that nobody reads half of it, and of two only one succeeds.
+    // Written next to it and linked, so that nobody reads a partial file, and only one of two claims succeeds.
     let draft = archive.join(format!("{CLAIM}.{own}"));
     let written = OpenOptions::new()
         .create(true)
@@ -49,7 +49,7 @@ pub(super) fn claim(archive: &Path, own: &str) -> Result<()> {
     if found.trim() == own {
         return Ok(());
     }
-    // What is not ours may be of any length.
+    // Foreign content may have any length.
     let found: String = found.trim().chars().take(64).collect();
     bail!(
         "archive.folder: the archive of another server is in {}: {CLAIM} there names the owner {found}, and this one is {own} (the file bucket-owner of the data folder). Set another folder; if this server replaces that one, remove {}",
@@ -58,10 +58,10 @@ pub(super) fn claim(archive: &Path, own: &str) -> Result<()> {
     )
 }
 
-/// Refuses an archive in the data folder, which would be lost with it, and a data folder in the archive.
+/// Refuses an archive inside the data folder, which would be lost with it, and a data folder inside the archive.
 ///
 /// # Errors
-/// Says so.
+/// Fails if one is inside the other.
 pub(super) fn check_apart(data: &Path, archive: &Path) -> Result<()> {
     let (data, archive) = (absolute(data), absolute(archive));
     if archive.starts_with(&data) || data.starts_with(&archive) {
@@ -74,7 +74,7 @@ pub(super) fn check_apart(data: &Path, archive: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns a path without links, as far as it exists.
+/// Returns a path with its links resolved, as far as it exists.
 fn absolute(path: &Path) -> PathBuf {
     let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     for existing in full.ancestors() {

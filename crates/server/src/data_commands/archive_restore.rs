@@ -38,10 +38,10 @@ pub struct RestoreArgs {
     pub(crate) json: bool,
 }
 
-/// Most bytes of commits that wait in memory for the archive.
+/// Maximum bytes of commits that wait in memory for the archive.
 const QUEUE_BYTES: u64 = 64 << 20;
 
-/// Returns the archive of the settings, if they name one. Only its owner can write it, if it is in a bucket.
+/// Returns the archive in the settings, if there is one. An archive in a bucket can only be written by its owner.
 ///
 /// # Errors
 /// Says which of the settings is wrong.
@@ -83,7 +83,7 @@ fn archive_folder(
     }
 }
 
-/// Returns the options of the archive; `None` if there is to be none.
+/// Returns the options of the archive; `None` if there is none.
 ///
 /// # Errors
 /// Says which of the settings is wrong.
@@ -115,10 +115,10 @@ pub(crate) fn archive_options(
     }))
 }
 
-/// Makes a data folder from a backup or an archive. Returns a description of its state.
+/// Creates a data folder from a backup or an archive. Returns a description of its state.
 ///
 /// # Errors
-/// Says what is wrong with the time, the backup, the archive or the folder; then no database is made.
+/// Says what is wrong with the time, the backup, the archive or the folder; then no database is created.
 pub(crate) fn restore(arguments: &RestoreArgs, config: &Config) -> Result<Value> {
     if let Some(keys) = &arguments.keys
         && !keys.is_dir()

@@ -1,4 +1,4 @@
-//! `workgraph restore` from the file of a backup: the way back of `workgraph backup`.
+//! `workgraph restore` from a backup file: the counterpart of `workgraph backup`.
 use crate::adapters::backup::{attachments_of, keys_of};
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::data_dir;
@@ -8,18 +8,18 @@ use crate::data_commands::data_files::ATTACHMENTS;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Parts of a backup that were put back beside the database.
+/// Parts of a backup that were restored in addition to the database.
 pub(super) struct RestoredParts {
-    /// Files of attachments.
+    /// Number of attachment files.
     pub(super) files: u64,
-    /// Names of the files of keys.
+    /// Names of the key files.
     pub(super) keys: Vec<&'static str>,
 }
 
-/// Puts a backup back into a data folder: the database, the files of attachments and the keys.
+/// Restores a backup to a data folder: the database, the attachment files and the keys.
 ///
 /// # Errors
-/// Fails if the backup is damaged, or the folder has a database or other keys; then no database is made.
+/// Fails if the backup is damaged, or the folder has a database or other keys; then no database is created.
 pub(super) fn restore(from: &Path, to: &Path, keys: Option<&Path>) -> Result<RestoredParts> {
     data_dir::create_data_dir(to)?;
     remove_empty_database(to)?;
@@ -51,7 +51,7 @@ pub(super) fn restore(from: &Path, to: &Path, keys: Option<&Path>) -> Result<Res
     let count = files.copy_to(&to.join(ATTACHMENTS));
     let count = count.with_context(|| format!("{}: the files can't be copied", to.display()))?;
     let database = to.join("workgraph.db");
-    // The database is last: a folder without one is not served.
+    // The database comes last: a folder without one is not served.
     store
         .backup(&database)
         .with_context(|| format!("{}: the database can't be copied", database.display()))?;
@@ -61,7 +61,7 @@ pub(super) fn restore(from: &Path, to: &Path, keys: Option<&Path>) -> Result<Res
     })
 }
 
-/// Removes the file of a database that has nothing in it.
+/// Removes an empty database file.
 pub(super) fn remove_empty_database(folder: &Path) -> Result<()> {
     let path = folder.join("workgraph.db");
     match std::fs::metadata(&path) {

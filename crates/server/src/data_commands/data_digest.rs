@@ -1,4 +1,4 @@
-//! `workgraph digest`: digests by which two copies of the data are compared.
+//! `workgraph digest`: digests for comparing two copies of the data.
 use crate::adapters::stores::open_read_only;
 use crate::config::Config;
 use crate::data_commands::data_files::{FOLDERS, is_unfinished};
@@ -13,20 +13,20 @@ use workgraph_rows::digests::hex;
 use workgraph_rows::{StoreDigest, digest};
 use workgraph_store_postgres::{Database, PgRows};
 
-/// Bytes that are read at once.
+/// Bytes read at once.
 const PIECE: usize = 64 << 10;
 
 /// Digests of a store and of the files that belong to it.
 pub(crate) struct DataDigest {
-    /// Store that was digested, without its password.
+    /// Store for which the digests were computed, without its password.
     subject: String,
     pub(crate) store: StoreDigest,
-    /// Each folder with its files: their paths in it and their digests.
+    /// Each folder with its files: their relative paths and their digests.
     folders: Vec<(&'static str, Vec<(String, String)>)>,
 }
 
 impl DataDigest {
-    /// Computes the digests of the store in the settings, which is `database` unless that is none; servers may be running.
+    /// Computes the digests of the store in the settings, which is `database` if that is given; servers may be running.
     /// Blocks.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl DataDigest {
         })
     }
 
-    /// Returns the digests as JSON: the files one by one.
+    /// Returns the digests as JSON, with each file separately.
     pub(crate) fn json(&self) -> Value {
         let tables =
             self.store.tables.iter().map(
@@ -80,7 +80,7 @@ impl DataDigest {
         })
     }
 
-    /// Returns the digests as text: a line for each table and folder, and one for all tables together.
+    /// Returns the digests as text: one line for each table and folder, and one for all tables together.
     pub(crate) fn text(&self) -> String {
         let mut out = format!("{}\n", self.subject);
         let mut line = |name: &str, rows: u64, digest: &str| {
@@ -99,7 +99,7 @@ impl DataDigest {
     }
 }
 
-/// Returns the address of a database without the password in it.
+/// Returns the address of a database without its password.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return "of the settings".to_owned();
@@ -127,7 +127,7 @@ fn files_digest(all: &DataDigest, folder: &str) -> String {
     hex(sum.finish().as_ref())
 }
 
-/// Adds the files of a folder and of those in it. Files that are being written, or were removed meanwhile, are left out.
+/// Adds the files in a folder and its subfolders. Files that are being written, or were removed since, are left out.
 fn visit(folder: &Path, within: &str, files: &mut Vec<(String, String)>) -> Result<()> {
     let named = || folder.display().to_string();
     let entries = match std::fs::read_dir(folder) {

@@ -1,4 +1,4 @@
-//! Files of attachments that the rows of a store name, beside those that exist.
+//! Attachment files referenced by the rows of a store, compared with those that exist.
 use crate::adapters::stores::open_read_only;
 use crate::config::Config;
 use crate::data_commands::data_files::ATTACHMENTS;
@@ -12,13 +12,13 @@ use workgraph_core::{Gid, Node};
 use workgraph_rows::{Row, RowReader, TABLES, Table, Value};
 use workgraph_store_postgres::{Database, PgRows};
 
-/// Rows that are read at once.
+/// Rows read at once.
 const PAGE: usize = 1_000;
-/// Files that are named in a message.
+/// Maximum number of files named in a message.
 const NAMED: usize = 5;
 
-/// Returns the files that the attachments of a store have; those of attachments that were deleted, alone or with their
-/// task or project, are not among them.
+/// Returns the files of the attachments in a store, without those of attachments that were deleted, alone or with their
+/// task or project.
 ///
 /// # Errors
 /// Fails if the rows can't be read.
@@ -48,7 +48,7 @@ pub(crate) fn named_files(rows: &mut dyn RowReader) -> Result<BTreeSet<Gid>> {
                     head: head.as_str().into(),
                     body: body.as_str().into(),
                 };
-                // A node that stands for a file in the totals is in no workspace.
+                // A node that represents a file in the totals is in no workspace.
                 if attachment::is_hosted(&node) && !matches!(home, Value::Null) {
                     files.insert(gid, node.get(attachment::FILE).unwrap_or(gid));
                 }
@@ -92,7 +92,7 @@ fn each_row(rows: &mut dyn RowReader, name: &str, each: &mut dyn FnMut(&Row)) ->
     }
 }
 
-/// Returns those of the files that a folder of files does not have.
+/// Returns the files that are missing from a folder.
 pub(crate) fn missing_files(named: &BTreeSet<Gid>, folder: &Path) -> Vec<Gid> {
     let exists = |file: &Gid| {
         let shard = format!("{:02x}", shard_of(*file));
@@ -102,8 +102,8 @@ pub(crate) fn missing_files(named: &BTreeSet<Gid>, folder: &Path) -> Vec<Gid> {
     named.iter().filter(|file| !exists(file)).copied().collect()
 }
 
-/// Returns a problem for each file that an attachment of the store in the settings has and that does not exist; `database` is
-/// that store, unless it is a file. Servers may be running. Blocks.
+/// Returns a problem for each missing file of an attachment in the store of the settings; `database` is that store,
+/// unless it is a file. Servers may be running. Blocks.
 ///
 /// # Errors
 /// Fails if the rows can't be read.
@@ -113,7 +113,7 @@ pub(crate) fn problems(config: &Config, database: Option<&Database>) -> Result<V
     if missing.is_empty() {
         return Ok(Vec::new());
     }
-    // A file is removed after its attachment: those of attachments that were deleted meanwhile are not missing.
+    // A file is removed after its attachment: those of attachments that were deleted in between are not missing.
     let still_named = of_settings(config, database)?;
     let missing: Vec<Gid> = missing
         .into_iter()
@@ -148,10 +148,10 @@ fn of_settings(config: &Config, database: Option<&Database>) -> Result<BTreeSet<
     }
 }
 
-/// Refuses a folder that lacks files that the rows name.
+/// Refuses a folder in which files referenced by the rows are missing.
 ///
 /// # Errors
-/// Says how many are missing, and some of them.
+/// Says how many are missing, and names some of them.
 pub(crate) fn require_files(named: &BTreeSet<Gid>, folder: &Path, advice: &str) -> Result<()> {
     let missing = missing_files(named, folder);
     if missing.is_empty() {

@@ -1,4 +1,4 @@
-//! Files in a move: those of attachments and of exports, copied between a data folder and the folder that nodes share.
+//! Files in a move: attachment and export files, copied between a data folder and the folder that nodes share.
 use crate::data_commands::data_digest::file_digest;
 use crate::data_commands::data_files::{COPYING, FOLDERS, UNFINISHED};
 use anyhow::{Context, Result, bail};
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 /// Copied files.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct CopiedFiles {
-    /// Number of the files that were copied.
+    /// Number of copied files.
     pub(crate) copied: u64,
-    /// Number of the files that were there already.
+    /// Number of files that already existed.
     pub(crate) present: u64,
-    /// Bytes that were copied.
+    /// Number of copied bytes.
     pub(crate) bytes: u64,
 }
 
-/// Returns the files of the data in a folder, by their paths in it.
+/// Returns the data files in a folder, as relative paths.
 ///
 /// # Errors
 /// Fails if a folder can't be read.
@@ -49,11 +49,11 @@ fn visit(root: &Path, within: &Path, files: &mut Vec<PathBuf>) -> io::Result<()>
     Ok(())
 }
 
-/// Copies files from one folder to another, each whole or not at all, with the times of their last change. Those that are
-/// there already stay. `progress` gets the number of files that are done.
+/// Copies files from one folder to another, each completely or not at all, with their modification times. Existing files
+/// are kept. `progress` gets the number of files that are done.
 ///
 /// # Errors
-/// Fails if a file can't be copied, its copy differs, or the target has another file of that name.
+/// Fails if a file can't be copied, its copy differs, or the target has a different file with that name.
 pub(crate) fn copy_files(
     files: &[PathBuf],
     from: &Path,
@@ -89,7 +89,7 @@ pub(crate) fn copy_files(
     Ok(done)
 }
 
-/// Copies one file. Returns its bytes.
+/// Copies one file. Returns its size in bytes.
 fn copy_file(source: &Path, target: &Path) -> io::Result<u64> {
     let folder = target.parent().unwrap_or(Path::new("."));
     if !folder.is_dir() {
@@ -113,7 +113,7 @@ fn copy_file(source: &Path, target: &Path) -> io::Result<u64> {
         .mode(0o600)
         .open(&draft)?;
     let bytes = io::copy(&mut read, &mut written)?;
-    // The age of a file decides when it is removed.
+    // The age of a file determines when it is removed.
     written.set_modified(read.metadata()?.modified()?)?;
     written.sync_all()?;
     std::fs::rename(&draft, target)?;
@@ -160,7 +160,7 @@ mod tests {
         let copy = to.join("attachments/0a/12");
         assert_eq!(std::fs::metadata(&copy).unwrap().modified().unwrap(), old);
 
-        // An attempt that was cut off goes on; what was being written has grown meanwhile.
+        // An interrupted attempt continues; the unfinished file has grown since.
         std::fs::write(from.join("exports/8.part"), "three").unwrap();
         let again = || copy_files(&files, &from, &to, &mut |_| {});
         assert_eq!(again().unwrap(), expected(1, 2, 5));

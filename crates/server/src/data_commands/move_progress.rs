@@ -1,11 +1,11 @@
-//! Progress of a move: a bar on a terminal, a line for each table elsewhere.
+//! Progress of a move: a bar on a terminal, otherwise a line for each table.
 use std::io::{IsTerminal, Write, stderr};
 use workgraph_rows::CopyProgress;
 
-/// Characters of the bar.
+/// Width of the bar in characters.
 const WIDTH: u64 = 40;
 
-/// Progress that is shown on standard error.
+/// Progress shown on standard error.
 pub(crate) struct MoveProgress {
     is_terminal: bool,
     last: String,
@@ -27,7 +27,7 @@ impl MoveProgress {
         if line == self.last {
             return;
         }
-        // Standard error may be closed; the move goes on.
+        // Standard error may be closed; the move continues.
         let _ = if self.is_terminal {
             write!(stderr(), "\r{line}\u{1b}[K")
         } else {

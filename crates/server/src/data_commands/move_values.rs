@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use workgraph_store_postgres::SealedValue;
 
 /// Names of the values that are moved: the key that signs checkpoints of the audit log, the id under which a bucket is
-/// claimed, limits that were set while a server ran, and the keys that sign id_tokens.
+/// claimed, limits that were changed while a server ran, and the keys that sign id_tokens.
 pub(crate) const MOVED: [&str; 4] = ["audit-key", "bucket-owner", "limits", "signing-keys"];
 /// File with the keys that seal the values in a database. Every node has a copy.
 const KEYS: &str = "keys.json";
 
-/// Returns the values of a data folder, sealed with its keys, and the proof of these keys: nodes with other keys are
-/// refused.
+/// Returns the values of a data folder, sealed with its keys, and the proof of these keys, by which nodes with other keys
+/// are refused.
 ///
 /// # Errors
 /// Fails if the keys are missing, or a file can't be read.
@@ -47,7 +47,7 @@ pub(crate) fn sealed_values(folder: &Path) -> Result<Vec<SealedValue>> {
     Ok(values)
 }
 
-/// Files that the values of a database are in a data folder.
+/// Files in a data folder for the values of a database.
 #[derive(Debug)]
 pub(crate) struct ValueFiles {
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -56,11 +56,11 @@ pub(crate) struct ValueFiles {
 }
 
 impl ValueFiles {
-    /// Opens the values of a database with the keys in the target folder, or else with those of a node's data folder,
-    /// which are then copied.
+    /// Opens the values of a database with the keys in the target folder, or else with those in a node's data folder, which
+    /// are then copied.
     ///
     /// # Errors
-    /// Fails if there are no keys, or not those of the database, or the target folder has other values already.
+    /// Fails if there are no keys, or they don't match the database, or the target folder already has other values.
     pub(crate) fn open(sealed: &[SealedValue], target: &Path, node: &Path) -> Result<Self> {
         let (mut files, mut names) = (Vec::new(), Vec::new());
         let find = |name: &str| sealed.iter().find(|value| value.name == name);

@@ -1,4 +1,4 @@
-//! `workgraph move`: everything from a data folder into a PostgreSQL database, or back.
+//! `workgraph move`: moves all data from a data folder into a PostgreSQL database, or back.
 use crate::adapters::data_dir;
 use crate::adapters::stores::open_read_only;
 use crate::config::Config;
@@ -48,7 +48,7 @@ enum Side {
 }
 
 impl Side {
-    /// Returns the side that an argument names; without one that is the database of the settings.
+    /// Returns the side named by an argument; without one, that is the database in the settings.
     fn parse(name: &str, argument: Option<&str>, config: &Config) -> Result<Self> {
         let Some(text) = argument else {
             if config.database.url.is_empty() {
@@ -74,10 +74,10 @@ impl Side {
     }
 }
 
-/// Advice where copied files are missing.
+/// Advice if copied files are missing.
 const COPY_FAILED: &str = "They were there before: nothing was moved, begin again";
 
-/// Files of attachments that the rows of the source name; none if a bucket has them, or their loss is accepted.
+/// Attachment files referenced by the rows of the source; empty if they are in a bucket, or their loss is accepted.
 struct FilesOfRows(BTreeSet<Gid>);
 
 impl FilesOfRows {
@@ -89,14 +89,14 @@ impl FilesOfRows {
         named_files(rows).map(Self)
     }
 
-    /// Refuses a folder that lacks one of them.
+    /// Refuses a folder in which one of them is missing.
     fn require(&self, folder: &Path, advice: &str) -> Result<()> {
         require_files(&self.0, folder, advice).with_context(
             || "nothing was moved (--accept-missing-files moves without the files that are missing)",
         )
     }
 
-    /// Refuses a move without a folder of shared files, if there are files.
+    /// Refuses a move of files without a folder for shared files.
     fn require_folder(&self, shared_files: Option<&Path>) -> Result<()> {
         if shared_files.is_some() || self.0.is_empty() {
             return Ok(());
@@ -112,16 +112,16 @@ impl FilesOfRows {
 struct Moved {
     rows: CopyOutcome,
     values: Vec<String>,
-    /// Files that were copied, or `None` if no folder of shared files was given.
+    /// Copied files, or `None` if no folder for shared files was given.
     files: Option<CopiedFiles>,
     /// Folders whose files were not copied.
     files_left: Vec<String>,
 }
 
-/// Moves everything. The runtime must have threads of its own; this blocks.
+/// Moves everything. The runtime must have its own threads, since this blocks.
 ///
 /// # Errors
-/// Says what is wrong with either side; then no rows of the target are seen.
+/// Says what is wrong with either side; then no rows of the target become visible.
 pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Result<Value> {
     let options = |url: &str| DatabaseOptions {
         node: "move".into(),
@@ -134,7 +134,7 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
     let to = Side::parse("--to", arguments.to.as_deref(), config)?;
     let moved = match (from, to) {
         (Side::Folder(from), Side::Database(url)) => {
-            // As long as this is there, no server opens the folder.
+            // As long as this file exists, no server opens the folder.
             let of_server =
                 "name the data folder of the server that is moved, which its setting `data` names";
             if !from.is_dir() {
@@ -161,7 +161,7 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
             target.put_shared_values(&values)?;
             let (files, files_left) = move_files(&from, shared_files, &mut progress)?;
             if let Some(shared) = shared_files {
-                // Before the rows are seen.
+                // Before the rows become visible.
                 files_of_rows.require(shared, COPY_FAILED)?;
             }
             let show = &mut |step| progress.show(step);
@@ -176,7 +176,7 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
         }
         (Side::Database(url), Side::Folder(to)) => {
             let database = runtime.block_on(Database::connect(options(&url), runtime.clone()))?;
-            // The source stays as it is, its tables included.
+            // The source is not changed, not even its tables.
             runtime.block_on(database.check_tables())?;
             let mut rows = PgRows::read(&database)?;
             let files_of_rows = FilesOfRows::read(&mut rows, arguments, config)?;
@@ -197,7 +197,7 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
                 None => (None, vec!["the folder of shared files".into()]),
             };
             if files.is_some() {
-                // Before the database gets its name.
+                // Before the database gets its final name.
                 files_of_rows.require(&to, COPY_FAILED)?;
             }
             let show = &mut |step| progress.show(step);
@@ -223,7 +223,7 @@ pub(crate) fn run(arguments: &MoveArgs, config: &Config, runtime: &Handle) -> Re
     Ok(describe(&moved))
 }
 
-/// Returns the folder of shared files in the settings, if one is set.
+/// Returns the folder for shared files in the settings, if one is set.
 fn shared_files(config: &Config) -> Result<Option<&Path>> {
     let folder = Path::new(&config.database.shared_files);
     if folder.as_os_str().is_empty() {
@@ -239,7 +239,7 @@ fn shared_files(config: &Config) -> Result<Option<&Path>> {
     Ok(Some(folder))
 }
 
-/// Copies the files of attachments and exports, or, without a target, returns the folders that have some.
+/// Copies the attachment and export files, or, without a target, returns the folders that contain some.
 fn move_files(
     from: &Path,
     to: Option<&Path>,

@@ -1,4 +1,4 @@
-//! Listeners beside the main one: they outlive their errors, and serve a bounded number of connections at a time.
+//! Listeners other than the main one: they survive their errors, and serve a bounded number of connections.
 use crate::adapters::system_clock::pause;
 use crate::http::connections::TICK_MILLIS;
 use std::future::poll_fn;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Accepts connections for ever and serves each on a task of its own, `most` at the same time; others
+/// Accepts connections forever and serves each on its own task, at most `most` at the same time; others
 /// wait in the system's queue.
 pub(crate) async fn accept_all<S, A, F>(
     name: &'static str,
@@ -19,7 +19,7 @@ pub(crate) async fn accept_all<S, A, F>(
     F: Future<Output = ()> + Send + 'static,
 {
     let slots = Arc::new(Semaphore::new(most));
-    // The semaphore is never closed, so there is always a permit in the end.
+    // The semaphore is never closed, so a permit becomes free eventually.
     while let Ok(permit) = Arc::clone(&slots).acquire_owned().await {
         match poll_fn(&mut accept).await {
             Ok((stream, _)) => {
@@ -29,7 +29,7 @@ pub(crate) async fn accept_all<S, A, F>(
                     drop(permit);
                 });
             }
-            // Out of descriptors, most likely: wait for some to be closed instead of spinning.
+            // Most likely out of descriptors: wait until some are closed instead of spinning.
             Err(e) => {
                 tracing::warn!(
                     name,

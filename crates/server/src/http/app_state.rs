@@ -1,4 +1,4 @@
-//! The state that all connections share: the API, and the guards around a call of it.
+//! State shared by all connections: the API, and the guards around calls to it.
 use crate::adapters::export_folder::ExportFolder;
 use crate::adapters::process_figures;
 use crate::adapters::shared_limits;
@@ -41,8 +41,8 @@ use workgraph_auth::SecretDigest;
 use workgraph_core::Interrupt;
 use workgraph_portal::{Portal, Route};
 
-/// Longest time that the store may take to answer a readiness check. Callers of the check mostly wait no longer than a
-/// few seconds.
+/// Maximum time that the store may take to answer a readiness check. Callers of the check usually wait only a few
+/// seconds.
 const READY: Duration = Duration::from_secs(2);
 
 /// State shared by all connections.
@@ -53,7 +53,7 @@ pub(crate) struct AppState {
     pub(crate) clock: Arc<WallClock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) metrics: Arc<Metrics>,
-    /// Threads on which long requests go on.
+    /// Threads for long requests.
     pub(crate) offload: Arc<Offload>,
     pub(crate) http: HttpConfig,
     pub(crate) log_requests: bool,
@@ -61,34 +61,34 @@ pub(crate) struct AppState {
     pub(crate) metrics_public: bool,
     /// Digest of the bearer token with which the main listener shows metrics, if there is one.
     pub(crate) metrics_token: Option<SecretDigest>,
-    /// Value of `Strict-Transport-Security` for pages, if they have it.
+    /// Value of `Strict-Transport-Security` for pages, if they have that header.
     pub(crate) transport_security: Option<String>,
     pub(crate) draining: AtomicBool,
     /// Files of exports.
     pub(crate) exports: Arc<ExportFolder>,
-    /// Permits for files that may still be sent at the same time.
+    /// Slots for concurrent file downloads.
     pub(crate) downloads: Arc<DownloadSlots>,
     /// Random part of the request ids of this process.
     pub(crate) request_id_seed: RequestIdSeed,
     /// The OpenAPI document and the reference pages.
     pub(crate) description: ApiDescription,
-    /// Address that links begin with.
+    /// Address with which links begin.
     pub(crate) own_address: OwnAddress,
     /// Open connections.
     pub(crate) connections: Arc<ConnectionTracker>,
-    /// Bytes that are kept for clients.
+    /// Bytes held for clients.
     pub(crate) byte_budgets: Arc<ByteBudgets>,
 }
 
-/// Connection as its requests see it. They keep this rather than the app state, so that the counts they change are
-/// their connection's own.
+/// Connection as its requests see it. They hold this instead of the app state, so that they change the counts of their
+/// own connection.
 pub(crate) struct ConnectionContext {
     pub(crate) edge: Arc<AppState>,
     pub(crate) connection: Arc<ClientConnection>,
     pub(crate) token_cache: ConnectionTokenCache,
 }
 
-/// Returns the refusal in place of a reply for which there is no room.
+/// Returns the refusal that replaces a reply for which there is no room.
 #[cold]
 fn no_room(reply: ApiResponse) -> ApiResponse {
     ApiResponse {
@@ -100,15 +100,15 @@ fn no_room(reply: ApiResponse) -> ApiResponse {
     }
 }
 
-/// Bytes that a reply takes beside its body, about: its headers, and the state of its stream.
+/// Approximate bytes that a reply takes besides its body: its headers, and the state of its stream.
 const REPLY_OVERHEAD: usize = 2 << 10;
 
-/// Client of a request of the API, as the transport knows it.
+/// Client of an API request, as the transport knows it.
 pub(crate) struct RequestClient {
     pub(crate) address: IpAddr,
     /// `User-Agent`.
     pub(crate) agent: Option<HeaderValue>,
-    /// Address of the API as the client reached it; `None` if it is that of the settings.
+    /// Address at which the client reached the API; `None` if it is that of the settings.
     pub(crate) base_url: Option<String>,
 }
 
@@ -120,12 +120,12 @@ pub(crate) struct RequestClient {
 pub(crate) enum CallOutcome {
     /// The call ended with a response.
     Replied(ApiResponse),
-    /// The call did not end within the deadline.
+    /// The call did not end before the deadline.
     TimedOut,
 }
 
-/// Returns the flow of a request: that of its token, which is the last word of its header. A word that is no token is
-/// refused long before its request could be long.
+/// Returns the flow of a request: that of its token, which is the last word of its header. A word that is not a token is
+/// refused long before its request could become long work.
 pub(crate) fn flow_of(request: &ApiRequest) -> OffloadFlow {
     let mut hasher = FxHasher::default();
     let header = request.authorization.first();
@@ -134,14 +134,14 @@ pub(crate) fn flow_of(request: &ApiRequest) -> OffloadFlow {
     OffloadFlow::Token(hasher.finish())
 }
 
-/// Returns the response to a read for which the queue of long reads is full.
+/// Returns the response to a read when the queue of long reads is full.
 fn read_queue_full() -> ApiResponse {
     let reason = "Too many long requests are waiting; try again later, or ask for less: fewer opt_fields, a smaller limit";
     ApiResponse::refusal(RequestRefusal::ReadQueueFull, 503, reason).with("Retry-After", "5")
 }
 
 impl ConnectionContext {
-    /// Returns the id of a request: that of a trusted proxy, if it gave one, or a fresh one.
+    /// Returns the id of a request: the one from a trusted proxy, or else a new one.
     pub(crate) fn request_id(&self, head: &Parts) -> RequestId {
         let connection = &self.connection;
         let number = connection.next_request_number();
@@ -159,8 +159,8 @@ impl ConnectionContext {
         })
     }
 
-    /// Gives a reply room in memory until it is sent. A read for which there is none becomes a 503; what is made already
-    /// must not be answered with a refusal. `base_url` is the address of the API as the client reached it.
+    /// Reserves memory for a reply until it is sent. A read for which there is no room becomes a 503; completed writes must
+    /// not be answered with a refusal. `base_url` is the address at which the client reached the API.
     pub(crate) fn with_room(
         &self,
         mut reply: ApiResponse,
@@ -196,15 +196,14 @@ impl ConnectionContext {
         self.edge.client_network(&self.connection, head)
     }
 
-    /// Answers a read, if that needs only data in memory. A panic becomes a 500.
+    /// Answers a read, if that only needs data in memory. A panic becomes a 500.
     pub(crate) fn try_fast_path(&self, glance: &FastPathRequest<'_>) -> Option<ApiResponse> {
         let answer = AssertUnwindSafe(|| self.edge.api.try_fast_path(glance, &self.token_cache));
         catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked(glance.base_url)))
     }
 
-    /// Runs a request of the API for its client. Its body, and the time that this may take,
-    /// come beside it.
-    /// If requests are recorded, the record of one that does not end in time is in `pending_record` then.
+    /// Runs a request of the API for its client. Its body and its time limit are passed separately. If requests are recorded
+    /// and this one does not end in time, `pending_record` then contains its record.
     pub(crate) async fn run(
         self: &Arc<Self>,
         request: ApiRequest,
@@ -220,7 +219,7 @@ impl ConnectionContext {
             None => request_timeout,
         };
         let base_url = client.base_url.clone();
-        // A change that was made must not be answered with a refusal.
+        // A completed change must not be answered with a refusal.
         let refused = read.then_some(read_queue_full as fn() -> ApiResponse);
         let call = self
             .edge
@@ -242,7 +241,7 @@ impl ConnectionContext {
                     };
                     let api = &peer.edge.api;
                     let Some((mut body, _)) = body else {
-                        // The reply counts from here on: it may wait for the thread of its connection.
+                        // The reply is counted from here on: it may wait for the thread of its connection.
                         let reply = api.handle_from(&request, origin).await;
                         return peer.with_room(reply, read, network, caller.base_url);
                     };
@@ -289,9 +288,9 @@ impl AppState {
         self.guard(read, timeout, None, base_url, call).await
     }
 
-    /// Runs a call. A client that closes its connection abandons a read that has an interrupt: its work ends at its
-    /// next check, and its permit with it. Other calls go on, so that their permits show how long the store works for
-    /// them: a write runs on a task of its own from the start, a read goes on on one. A panic becomes a 500.
+    /// Runs a call. A client that closes its connection abandons a read that has an interrupt: its work ends at the next
+    /// check, and frees its permit. Other calls continue, so that their permits show how long the store works on them: a
+    /// write runs on its own task from the start, a read continues on one. A panic becomes a 500.
     pub(crate) async fn guard(
         &self,
         read: bool,
@@ -302,7 +301,7 @@ impl AppState {
     ) -> CallOutcome {
         let outcome = if read {
             let mut call = DetachOnDrop::new(call, watch, timeout);
-            // Most reads are done at once: for them no timer is set.
+            // Most reads complete immediately: no timer is set for them.
             let first = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
             let outcome = match first {
                 Poll::Ready(outcome) => Ok(outcome),

@@ -1,4 +1,4 @@
-//! Downloads of the files of attachments, whole or in part (RFC 9110, section 14).
+//! Downloads of attachment files, complete or in part (RFC 9110, section 14).
 use crate::http::app_state::AppState;
 use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
@@ -11,10 +11,10 @@ use workgraph_api::features::attachments::AttachmentDownload;
 use workgraph_api::{ApiResponse, RequestRefusal};
 use workgraph_wire::messages;
 
-/// Path below which the files are.
+/// Path below which the files are served.
 pub(crate) const PATH: &str = "/-/attachments/";
 
-/// Content security policy of a file that a browser shows: it may do nothing but show it.
+/// Content security policy for a file that a browser shows: nothing but showing it is allowed.
 const CONTENT_SECURITY_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 /// Part of a file that a request asks for.
@@ -26,7 +26,7 @@ enum FilePart {
     Unsatisfiable,
 }
 
-/// Returns the file, if the address of the request carries a ticket that is still valid.
+/// Returns the file, if the address of the request contains a valid ticket.
 pub(crate) async fn respond(
     edge: &AppState,
     connection: &Arc<ClientConnection>,
@@ -42,7 +42,7 @@ pub(crate) async fn respond(
         Ok(admitted) => admitted,
         Err(reason) => return refuse(RequestRefusal::TicketInvalid, 403, &reason.to_string()),
     };
-    // An address lives for minutes: what was deleted since, or is not shared any more, is not sent.
+    // Addresses are valid for minutes: a file that was deleted since, or is no longer shared, is not sent.
     match edge.api.can_still_see(&admitted).await {
         Ok(true) => send(edge, connection, head, &admitted).await,
         Ok(false) => refuse(RequestRefusal::FileGone, 404, "The file is no longer there"),
@@ -54,7 +54,7 @@ fn refuse(reason: RequestRefusal, status: u16, text: &str) -> RoutedResponse {
     RoutedResponse::of(ApiResponse::refusal(reason, status, text))
 }
 
-/// Returns the reply to a download for which there is no slot.
+/// Returns the reply to a download when there is no free slot.
 pub(crate) fn busy() -> RoutedResponse {
     let mut busy = refuse(
         RequestRefusal::TooManyDownloads,
@@ -142,8 +142,8 @@ fn unreadable(download: &AttachmentDownload, reason: &str) -> RoutedResponse {
     )
 }
 
-/// Returns the part of a file that a request asks for. More than one range, and ranges of another version of the file,
-/// are answered with all of it.
+/// Returns the part of a file that a request asks for. Multiple ranges, and ranges of another version of the file, are
+/// answered with the complete file.
 fn requested_part(head: &Parts, size: u64, tag: &str) -> FilePart {
     let value = |name| head.headers.get(name).and_then(|v| v.to_str().ok());
     let is_other = value(&header::IF_RANGE).is_some_and(|known| known != tag);

@@ -1,8 +1,8 @@
-//! Bytes that the server keeps for its clients: bodies on their way in, and replies on their way out.
+//! Bytes that the server holds for its clients: incoming bodies and outgoing replies.
 //!
-//! Every kept byte counts for its connection, for its holder and in the total. The holder is the user of the token, or
-//! the network of a client without one. Whoever keeps nothing may always keep one thing, of any size; beyond that the
-//! bounds hold. The last quarter of the total is for holders that keep little, so that nobody fills it for all.
+//! Every byte counts for its connection, for its holder and in the total. The holder is the user of the token, or the
+//! network of a client without one. A holder with no bytes may always add one item of any size; beyond that the bounds
+//! apply. The last quarter of the total is reserved for holders of few bytes, so that nobody can use up all of it.
 use crate::config::schema::HttpConfig;
 use crate::http::connections::ClientConnection;
 use parking_lot::Mutex;
@@ -14,32 +14,32 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use workgraph_api::request::TransportMemory;
 
-/// Refusal of a client for which, or of a server that, keeps too many bytes.
+/// Refusal of a client when it, or the server, holds too many bytes.
 pub(crate) const NO_ROOM: &str =
     "Too many bytes of requests and replies are under way; try again later";
 
-/// Bytes that a holder may keep in the last quarter of the total.
+/// Bytes that a holder may have in the last quarter of the total.
 const SMALL_HOLDING: usize = 64 << 10;
-/// Parts of the table of holders, each with a lock of its own.
+/// Shards of the table of holders, each with its own lock.
 const SHARDS: usize = 16;
 
-/// Owner of kept bytes.
+/// Owner of held bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ByteHolder {
-    /// The gid of a user, over all tokens.
+    /// The gid of a user, for all of their tokens.
     User(u64),
-    /// The network of a client whose token is not known.
+    /// The network of a client whose token is unknown.
     Network(IpAddr),
 }
 
-/// Bounds of the bytes that are kept, with the numbers that are.
+/// Bounds and current numbers of held bytes.
 #[derive(Debug)]
 pub(crate) struct ByteBudgets {
     total_max: usize,
     connection_max: usize,
     user_max: usize,
     total: AtomicUsize,
-    /// Bytes of each holder that keeps some.
+    /// Bytes of each holder that has any.
     holders: [Mutex<FxHashMap<ByteHolder, usize>>; SHARDS],
     /// Number of refusals.
     refused: AtomicU64,
@@ -58,7 +58,7 @@ impl ByteBudgets {
         })
     }
 
-    /// Returns a lease of no bytes yet, on a connection and for a holder.
+    /// Returns an empty lease, on a connection and for a holder.
     pub(crate) fn lease(
         self: &Arc<Self>,
         connection: &Arc<ClientConnection>,
@@ -72,12 +72,12 @@ impl ByteBudgets {
         }
     }
 
-    /// Returns the number of bytes that are kept.
+    /// Returns the number of held bytes.
     pub(crate) fn kept(&self) -> usize {
         self.total.load(Relaxed)
     }
 
-    /// Returns the number of bodies and replies that were refused for want of room.
+    /// Returns the number of bodies and replies that were refused because there was no room.
     pub(crate) fn refusals(&self) -> u64 {
         self.refused.load(Relaxed)
     }
@@ -85,11 +85,11 @@ impl ByteBudgets {
     fn shard(&self, holder: ByteHolder) -> Option<&Mutex<FxHashMap<ByteHolder, usize>>> {
         let mut hasher = FxHasher::default();
         holder.hash(&mut hasher);
-        // The upper bits of this hash are the good ones.
+        // The upper bits of this hash are the well mixed ones.
         self.holders.get((hasher.finish() >> 60) as usize % SHARDS)
     }
 
-    /// Adds to the bytes of a holder and of its connection. Without `is_forced` it does so within all bounds alone.
+    /// Adds bytes to a holder and its connection. Unless `is_forced`, only does so within all bounds.
     fn add(
         &self,
         connection: &ClientConnection,
@@ -104,7 +104,7 @@ impl ByteBudgets {
         let held = shard.get(&holder).copied().unwrap_or_default();
         let after = held.saturating_add(bytes);
         let connection_max = match connection.is_proxied() {
-            // It has the requests of many clients.
+            // A proxy connection has the requests of many clients.
             true => usize::MAX,
             false => self.connection_max,
         };
@@ -156,7 +156,7 @@ impl TransportMemory for ByteBudgets {
     }
 }
 
-/// Bytes that are kept for a holder on a connection, until it is dropped.
+/// Bytes held for a holder on a connection, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct ByteLease {
     budgets: Arc<ByteBudgets>,
@@ -166,7 +166,7 @@ pub(crate) struct ByteLease {
 }
 
 impl ByteLease {
-    /// Adds bytes. Returns false if there is no room for them; then nothing was added.
+    /// Adds bytes. If there is no room for them, adds nothing and returns false.
     #[must_use]
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         let grown = self
@@ -178,14 +178,14 @@ impl ByteLease {
         grown
     }
 
-    /// Adds bytes that must be kept whether there is room or not.
+    /// Adds bytes that must be held even if there is no room.
     pub(crate) fn grow_regardless(&mut self, bytes: usize) {
         if self.budgets.add(&self.connection, self.holder, bytes, true) {
             self.bytes += bytes;
         }
     }
 
-    /// Moves the lease to another holder. Returns false if there is no room there, even for one byte more.
+    /// Moves the lease to another holder. Returns false if that one has no room for even one more byte.
     #[must_use]
     pub(crate) fn move_to(&mut self, holder: ByteHolder) -> bool {
         let mut moved = self.budgets.lease(&self.connection, holder);

@@ -1,4 +1,4 @@
-//! Connections: their bounds in number, and their timeouts.
+//! Connections: their maximum numbers, and their timeouts.
 use crate::config::schema::HttpConfig;
 use crate::config::trusted_proxies::TrustedProxies;
 use crate::metrics::Metrics;
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use workgraph_limits::Permit;
 
-/// Milliseconds between two looks at the connections; times here are counted in such ticks.
+/// Milliseconds between two checks of the connections; times here are counted in such ticks.
 pub(crate) const TICK_MILLIS: u64 = 250;
 
 /// Returns a time in whole ticks.
@@ -25,31 +25,31 @@ fn ticks(time: Duration) -> u32 {
 /// One connection with its state and timers.
 #[derive(Debug, Default)]
 pub(crate) struct ClientConnection {
-    /// True if the connection speaks HTTP/2, where a started head can't be told from other frames.
+    /// True if the connection speaks HTTP/2, where the start of a head looks like any other frame.
     is_http2: AtomicBool,
-    /// True if a line of a head ended in a line feed alone: proxies may see its end elsewhere.
+    /// True if a line of a head ended with a bare line feed: proxies may see its end elsewhere.
     has_bare_line_feed: AtomicBool,
-    /// Number of requests that are being answered.
+    /// Number of requests in progress.
     requests: AtomicU32,
     /// Number of this connection, and number of requests on it so far.
     number: u64,
     served: AtomicU64,
-    /// Tick in which the head now being read began; 0 if none is.
+    /// Tick in which the current head began; 0 if none is being read.
     head_started_tick: AtomicU32,
     /// Tick of the last activity.
     last_active_tick: AtomicU32,
-    /// Tick in which a reply last went on.
+    /// Tick in which a reply last made progress.
     last_progress_tick: AtomicU32,
-    /// Bytes of bodies and replies that are kept for the connection.
+    /// Bytes of bodies and replies held for the connection.
     kept_bytes: AtomicUsize,
     now: Arc<AtomicU32>,
     task: OnceLock<AbortHandle>,
     /// Address of the other end.
     ip: Option<IpAddr>,
-    /// True if the other end is a proxy with requests of many clients.
+    /// True if the other end is a proxy for many clients.
     proxied: bool,
     unsent: Mutex<PendingResponses>,
-    /// True if the connection is to end after the requests it has begun.
+    /// True if the connection should end after the requests that have begun.
     closing: AtomicBool,
     /// Task to wake when `closing` is set.
     waiting: Mutex<Option<Waker>>,
@@ -68,7 +68,7 @@ struct PendingResponse {
     number: u32,
     /// Tick in which its time is up.
     until: u32,
-    /// Permit that is held until then.
+    /// Permit held until then.
     permit: Option<Permit>,
 }
 
@@ -100,9 +100,9 @@ impl Drop for ResponseGuard {
 }
 
 impl ClientConnection {
-    /// Notes a reply as unsent until the guard is dropped. Its permit is kept until then, or until this much time has
-    /// passed: the wait that was reported to other requests of the token must stay true although a client does not read
-    /// its reply.
+    /// Counts a reply as unsent until the guard is dropped. Its permit is held until then, or until this much time has
+    /// passed: the wait reported to other requests of the token must stay true even if a client does not read its
+    /// reply.
     pub(crate) fn begin_response(
         self: &Arc<Self>,
         permit: Option<Permit>,
@@ -122,8 +122,8 @@ impl ClientConnection {
         ResponseGuard(Arc::clone(self), number)
     }
 
-    /// Frees the permits whose time is up. Returns true if a reply has been unsent for longer than its time and
-    /// `grace`: a client may keep a connection busy for ever by leaving a stream of HTTP/2 no room.
+    /// Frees the permits whose time is up. Returns true if a reply has been unsent for longer than its time plus
+    /// `grace`: a client may keep a connection busy forever by leaving no room in an HTTP/2 stream.
     fn release(&self, now: u32, grace: u32) -> bool {
         let mut unsent = self.unsent.lock();
         let mut overdue = false;
@@ -135,7 +135,7 @@ impl ClientConnection {
         }
         overdue
     }
-    /// Returns true if nothing is left to do but to send replies, and none of them went on for more than this many ticks.
+    /// Returns true if only unsent replies are left, and none of them made progress for more than this many ticks.
     fn is_stalled(&self, now: u32, most: u32) -> bool {
         let still = now.saturating_sub(self.last_progress_tick.load(Relaxed)) > most;
         still && {
@@ -143,16 +143,16 @@ impl ClientConnection {
             unsent > 0 && unsent >= self.requests.load(Relaxed) as usize
         }
     }
-    /// Notes that a reply went on in this tick.
+    /// Records that a reply made progress in this tick.
     pub(crate) fn mark_progress(&self) {
         self.last_progress_tick
             .store(self.now.load(Relaxed), Relaxed);
     }
-    /// Returns the number of bytes that are kept for the connection, which the byte budgets count.
+    /// Returns the number of bytes held for the connection, which the byte budgets count.
     pub(crate) const fn kept_bytes(&self) -> &AtomicUsize {
         &self.kept_bytes
     }
-    /// Notes that a request's head is complete. The answer ends when the guard is dropped.
+    /// Records that a request's head is complete. The request ends when the guard is dropped.
     pub(crate) fn begin_request(
         self: &Arc<Self>,
         client: Option<ProxiedRequestGuard>,
@@ -172,26 +172,26 @@ impl ClientConnection {
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
-    /// Notes that the connection speaks HTTP/2.
+    /// Records that the connection speaks HTTP/2.
     pub(crate) fn mark_http2(&self) {
         self.is_http2.store(true, Relaxed);
     }
-    /// Notes that a line of a head did not end in CR LF.
+    /// Records that a line of a head did not end with CR LF.
     pub(crate) fn mark_bare_line_feed(&self) {
         self.has_bare_line_feed.store(true, Relaxed);
     }
-    /// Notes activity in this tick.
+    /// Records activity in this tick.
     pub(crate) fn mark_active(&self) {
         self.last_active_tick.store(self.now.load(Relaxed), Relaxed);
     }
-    /// Notes that bytes were written. Those of HTTP/2 may be of no reply, such as the answers to its pings.
+    /// Records that bytes were written. HTTP/2 bytes may not belong to a reply, such as the answers to its pings.
     pub(crate) fn mark_written(&self) {
         self.mark_active();
         if !self.is_http2.load(Relaxed) {
             self.mark_progress();
         }
     }
-    /// Notes that bytes have arrived: those of a head, unless a request is being answered.
+    /// Records that bytes have arrived: those of a head, unless a request is in progress.
     pub(crate) fn reads_head(&self) -> bool {
         let head = self.requests.load(Relaxed) == 0;
         if head && self.head_started_tick.load(Relaxed) == 0 {
@@ -200,7 +200,7 @@ impl ClientConnection {
         }
         head
     }
-    /// Returns true if a line of a head ended in anything but CR LF.
+    /// Returns true if a line of a head did not end with CR LF.
     pub(crate) fn is_loose(&self) -> bool {
         self.has_bare_line_feed.load(Relaxed)
     }
@@ -208,15 +208,15 @@ impl ClientConnection {
     pub(crate) fn ip(&self) -> IpAddr {
         self.ip.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
     }
-    /// Returns true if the other end is a proxy with requests of many clients.
+    /// Returns true if the other end is a proxy for many clients.
     pub(crate) fn is_proxied(&self) -> bool {
         self.proxied
     }
-    /// Returns true if the connection is to end after the requests it has begun.
+    /// Returns true if the connection should end after the requests that have begun.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Relaxed)
     }
-    /// Wakes this task when the connection is to end after the requests it has begun; at once, if that is so already.
+    /// Wakes this task when the connection should end after the requests that have begun; immediately, if it already should.
     pub(crate) fn on_close(&self, waker: &Waker) {
         let mut waiting = self.waiting.lock();
         if self.is_closing() {
@@ -233,12 +233,12 @@ impl ClientConnection {
         }
     }
 
-    /// Sets the task that serves the connection, which is ended when the time of the connection is up.
+    /// Sets the task that serves the connection; it is aborted when the connection's time is up.
     pub(crate) fn served_by(&self, task: AbortHandle) {
         // Set once, right after the task was started.
         let _ = self.task.set(task);
     }
-    /// Ends the connection, whatever it is doing.
+    /// Aborts the connection, even during a request.
     pub(crate) fn abort(&self) {
         if let Some(task) = self.task.get() {
             task.abort();
@@ -252,7 +252,7 @@ impl ClientConnection {
     }
 }
 
-/// Guard of a request that is being answered; it counts among those of its client if it came through a proxy.
+/// Guard of a request in progress; if it came through a proxy, it counts for its client.
 #[derive(Debug)]
 pub(crate) struct RequestGuard {
     connection: Arc<ClientConnection>,
@@ -260,7 +260,7 @@ pub(crate) struct RequestGuard {
 }
 
 impl RequestGuard {
-    /// Notes that the reply went on.
+    /// Records that the reply made progress.
     pub(crate) fn mark_progress(&self) {
         self.connection.mark_progress();
     }
@@ -282,14 +282,14 @@ pub(crate) struct ConnectionTracker {
     metrics: Arc<Metrics>,
     connections_max: usize,
     connections_per_ip_max: usize,
-    /// Proxies, whose connections count for no address.
+    /// Proxies, whose connections do not count for an address.
     proxies: TrustedProxies,
-    /// Number of requests of each client that come through the proxies.
+    /// Number of requests of each client that came through proxies.
     clients: Mutex<HashMap<IpAddr, usize>>,
     header: u32,
     idle: u32,
     stall: u32,
-    /// Notified when the last connection is gone.
+    /// Notified when the last connection is closed.
     empty: Notify,
 }
 
@@ -378,7 +378,7 @@ impl ConnectionTracker {
         })
     }
 
-    /// Moves time on by a tick, and ends the connections and frees the permits whose time is up.
+    /// Advances time by a tick, ends the connections and frees the permits whose time is up.
     pub(crate) fn tick(&self) {
         let now = self.now.fetch_add(1, Relaxed) + 1;
         let open: Vec<_> = self.table.lock().open.values().map(Arc::clone).collect();
@@ -391,8 +391,8 @@ impl ConnectionTracker {
         }
     }
 
-    /// Tells all connections to end after the requests they have begun, and waits until they have. No connection may be
-    /// registered any more.
+    /// Asks all connections to end after the requests that have begun, and waits until they have. No connection may be
+    /// registered afterwards.
     pub(crate) async fn drain(&self) {
         let open: Vec<_> = self.table.lock().open.values().map(Arc::clone).collect();
         for connection in open {
@@ -403,7 +403,7 @@ impl ConnectionTracker {
         }
     }
 
-    /// Returns the number of requests that are being answered.
+    /// Returns the number of requests in progress.
     pub(crate) fn active_requests(&self) -> u64 {
         let table = self.table.lock();
         let each = table.open.values();
@@ -417,8 +417,8 @@ impl ConnectionTracker {
     }
 }
 
-/// Returns the address that a client counts under: its own, or for IPv6, where each client has many, that of its
-/// network.
+/// Returns the address under which a client is counted: its own, or its network for IPv6, where each client has many
+/// addresses.
 pub(crate) fn network(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(_) => ip,

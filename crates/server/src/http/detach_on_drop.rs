@@ -1,4 +1,4 @@
-//! A call that goes on for a time when its client is gone, and whose panic ends nothing else.
+//! A call that continues for a time after its client is gone, and whose panic affects nothing else.
 use crate::workers::offload::{BoxFuture, WorkInterrupt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// Future whose panic is a `None`, and which goes on without its owner for a time after it first had to wait.
+/// Future that turns a panic into `None`, and that continues without its owner for a time after it first had to wait.
 pub(crate) struct DetachOnDrop<T: Send + 'static> {
     future: Option<BoxFuture<T>>,
     watch: Option<Arc<WorkInterrupt>>,
     timeout: Duration,
-    /// Instant until which the future may go on without its owner; set once it had to wait.
+    /// Time until which the future may continue without its owner; set once it had to wait.
     deadline: Option<Instant>,
 }
 
@@ -31,7 +31,7 @@ impl<T: Send + 'static> DetachOnDrop<T> {
         }
     }
 
-    /// Gives the future up, in whatever state it is.
+    /// Drops the future, regardless of its state.
     pub(crate) fn end(&mut self) {
         self.future = None;
     }
@@ -63,7 +63,7 @@ impl<T: Send + 'static> Drop for DetachOnDrop<T> {
         if let (Some(watch), Some(_)) = (&self.watch, &self.future) {
             watch.abandon();
             if watch.is_away() {
-                // To drop the future is to stop it.
+                // Dropping the future stops it.
                 return;
             }
         }

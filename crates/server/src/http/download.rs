@@ -1,4 +1,4 @@
-//! Downloads: a file on its way to a client, a piece at a time.
+//! Downloads: files sent to clients in pieces.
 use crate::http::connections::ClientConnection;
 use crate::http::download_slots::DownloadSlot;
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use workgraph_api::ports::blob_store::{BlobReader, BlobStoreError};
 /// Next piece of a file, with its reader.
 type ReadPiece = Result<(Box<dyn BlobReader>, Option<Bytes>), BlobStoreError>;
 
-/// Least speed at which a client reads a file, in bytes a second; below it the download ends, so that its slot is free.
+/// Minimum speed at which a client reads a file, in bytes per second; below it the download ends, so that its slot is free.
 const LEAST_SPEED: u64 = 8 << 10;
 
 /// Progress of a download.
@@ -26,7 +26,7 @@ struct Progress {
     is_too_slow: AtomicBool,
 }
 
-/// Judgement of what was sent between two looks.
+/// Assessment of the bytes sent between two checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pace {
     Enough,
@@ -35,7 +35,7 @@ enum Pace {
 }
 
 impl Pace {
-    /// Returns the judgement of the bytes that were sent in a time.
+    /// Returns the assessment of the bytes that were sent in a time.
     fn of(sent: u64, time: Duration) -> Self {
         match sent {
             0 => Self::Stalled,
@@ -55,8 +55,8 @@ pub(crate) struct Download {
 }
 
 impl Download {
-    /// Sends this many bytes from the reader of a file. A connection whose client reads nothing for the time of `patience`
-    /// is ended, and a download that is slower than [`LEAST_SPEED`] in that time.
+    /// Sends this many bytes from the reader of a file. If a client reads nothing for the time of `patience`, its
+    /// connection is ended; if it is slower than [`LEAST_SPEED`] in that time, the download is.
     pub(crate) fn new(
         file: Box<dyn BlobReader>,
         length: u64,
@@ -78,7 +78,7 @@ impl Download {
         }
     }
 
-    /// Returns the number of bytes that are still to be sent.
+    /// Returns the number of bytes left to send.
     pub(crate) fn left(&self) -> u64 {
         self.left
     }
@@ -115,7 +115,7 @@ impl Download {
     }
 }
 
-/// Reads the next piece in a task of its own.
+/// Reads the next piece in its own task.
 fn read(mut file: Box<dyn BlobReader>) -> JoinHandle<ReadPiece> {
     tokio::spawn(async move {
         let piece = file.read().await?;
@@ -123,7 +123,7 @@ fn read(mut file: Box<dyn BlobReader>) -> JoinHandle<ReadPiece> {
     })
 }
 
-/// Ends the connection if no bytes were sent between two looks, and the download if they were few.
+/// Ends the connection if no bytes were sent between two checks, or the download if there were too few.
 async fn watch(progress: Weak<Progress>, connection: Weak<ClientConnection>, patience: Duration) {
     let mut looks = tokio::time::interval(patience);
     let mut before = None;
@@ -138,7 +138,7 @@ async fn watch(progress: Weak<Progress>, connection: Weak<ClientConnection>, pat
         };
         match Pace::of(now - then, patience) {
             Pace::Enough => {}
-            // The rest of the connection goes on.
+            // The rest of the connection continues.
             Pace::TooSlow => progress.is_too_slow.store(true, Relaxed),
             Pace::Stalled => {
                 if let Some(connection) = connection.upgrade() {

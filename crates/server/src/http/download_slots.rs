@@ -1,25 +1,25 @@
-//! Slots of downloads: the files that are sent at the same time, over all and of one client or owner.
+//! Download slots: limits of concurrent downloads, in total and per client or owner.
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use workgraph_core::Gid;
 
-/// Most files that are sent at the same time.
+/// Maximum number of concurrent downloads.
 const ALL: usize = 32;
-/// Most of them that one client reads, or that one user has addresses of.
+/// Maximum number of them per client, or per user for whom the addresses were made.
 const PER_HOLDER: usize = 8;
 
-/// Client or owner that downloads are counted under.
+/// Client or owner for which downloads are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum SlotHolder {
     /// Client, by its network.
     Network(IpAddr),
-    /// User that the address of the file was made for, or the file where addresses name no user.
+    /// User for whom the address of the file was made, or the file if addresses name no user.
     Owner(Gid),
 }
 
-/// Slots that are free and those that are taken.
+/// Free and used slots.
 #[derive(Debug, Default)]
 pub(crate) struct DownloadSlots {
     taken: Mutex<TakenSlots>,
@@ -31,7 +31,7 @@ struct TakenSlots {
     by_holder: HashMap<SlotHolder, usize>,
 }
 
-/// Slot of a download; it is free again when this is dropped.
+/// Slot of a download; dropping it frees the slot.
 #[derive(Debug)]
 pub(crate) struct DownloadSlot {
     slots: Arc<DownloadSlots>,
@@ -39,7 +39,7 @@ pub(crate) struct DownloadSlot {
 }
 
 impl DownloadSlots {
-    /// Takes a slot for a client and an owner; `None` if there is none, or one of them has its share.
+    /// Takes a slot for a client and an owner; `None` if there is none, or one of them has used its share.
     pub(crate) fn take(self: &Arc<Self>, network: IpAddr, owner: Gid) -> Option<DownloadSlot> {
         let holders = [SlotHolder::Network(network), SlotHolder::Owner(owner)];
         let mut taken = self.taken.lock();

@@ -1,4 +1,4 @@
-//! A connection's socket, which notes the bytes that pass through it.
+//! A connection's socket that records the bytes passing through it.
 use crate::http::connections::ClientConnection;
 use std::io;
 use std::pin::Pin;
@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Returns true if a line feed stands alone in the bytes that were read of heads: the first, and those that follow it
-/// or its body in the same read. One that begins a read counts as alone: its CR is in no buffer any more, and at worst
-/// one connection is closed without need.
+/// Returns true if the bytes read contain a bare line feed in a head: the first head, or one that follows it
+/// or its body in the same read. A line feed at the start of a read counts as bare: its CR is no longer in a buffer, and at
+/// worst one connection is closed unnecessarily.
 fn has_bare_line_feed(mut read: &[u8]) -> bool {
     while !read.is_empty() {
         let (mut start, mut body, mut rest) = (0, 0, None);
@@ -39,7 +39,7 @@ fn content_length(line: &[u8]) -> Option<usize> {
     std::str::from_utf8(value).ok()?.trim().parse().ok()
 }
 
-/// Socket that notes the bytes that pass through it.
+/// Socket that records the bytes passing through it.
 #[derive(Debug)]
 pub(crate) struct InstrumentedSocket {
     stream: TcpStream,

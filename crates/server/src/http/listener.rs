@@ -1,4 +1,4 @@
-//! Listening: accepts connections, ends idle ones, and drains them at the end.
+//! Listening: accepts connections, ends idle ones, and drains them at shutdown.
 use crate::http::accept::accept_all;
 use crate::http::app_state::{AppState, ConnectionContext};
 use crate::http::connections::{ClientConnection, TICK_MILLIS};
@@ -19,20 +19,20 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{MissedTickBehavior, interval};
 use workgraph_api::ConnectionTokenCache;
 
-/// Most bytes of a head that hyper itself may read; beyond it the refusal has no body.
+/// Maximum bytes of a head that hyper itself may read; beyond it the refusal has no body.
 const HARD_HEAD: usize = 64 << 10;
-/// Bytes that a client may send on a stream of HTTP/2, and on all streams of a connection, before they are read.
+/// Bytes that a client may send on an HTTP/2 stream, and on all streams of a connection, before they are read.
 const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 256 << 10;
-/// Connections that the listener of the metrics serves at a time, and the longest time of each.
+/// Maximum number of connections to the metrics listener, and maximum time of each.
 const SCRAPERS: usize = 64;
 const SCRAPE: Duration = Duration::from_secs(60);
 
-/// Serves until the server is asked to stop or this node is replaced, then lets requests that have begun end, unless it is
+/// Serves until the server is asked to stop or this node is replaced, then lets started requests finish, unless it is
 /// asked to stop again.
 ///
 /// # Errors
-/// Fails if it can't go on.
+/// Fails if it can't continue.
 pub(crate) async fn serve(
     edge: Arc<AppState>,
     (listener, metrics): (TcpListener, Option<TcpListener>),
@@ -52,7 +52,7 @@ pub(crate) async fn serve(
         tokio::select! {
             accepted = listener.accept(), if !paused => match accepted {
                 Ok((stream, _)) => connect(&edge, &builder, stream),
-                // Out of descriptors, most likely: the next tick may end idle connections, which frees some.
+                // Most likely out of descriptors: the next tick may end idle connections, which frees some.
                 Err(e) => {
                     tracing::warn!(reason = e.to_string(), "a connection was not accepted");
                     paused = true;
@@ -103,18 +103,18 @@ fn builder(edge: &AppState) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
-        // Slow heads and idle connections are ended by the connection tracker, which looks at all of them at once.
+        // The connection tracker ends slow heads and idle connections, and checks all of them at once.
         .header_read_timeout(None)
-        // A bound of our own on the number of headers would put room for them on the heap for each
-        // request; hyper's is ours.
+        // Setting a limit on the number of headers would allocate space for them for each request; hyper's default is the same
+        // as ours.
         .max_buf_size(HARD_HEAD)
-        // Requests that have begun are answered or done, even if the client is gone: nothing is read meanwhile.
+        // Started requests are completed, even if the client is gone: nothing is read during them.
         .half_close(true);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(edge.http.streams)
-        // What arrives before its request is authorized waits in these windows, and counts in no budget.
+        // Bytes that arrive before their request is authorized wait in these windows, outside of all budgets.
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_header_list_size(u32::try_from(HARD_HEAD).unwrap_or(u32::MAX))
@@ -130,7 +130,7 @@ fn connect(edge: &Arc<AppState>, builder: &Arc<Builder<TokioExecutor>>, stream: 
     else {
         return;
     };
-    // A socket without it is slower, not wrong.
+    // A socket without it is slower, but works.
     let _ = stream.set_nodelay(true);
     let (edge, builder) = (Arc::clone(edge), Arc::clone(builder));
     let peer = Arc::new(ConnectionContext {
@@ -152,15 +152,15 @@ fn connect(edge: &Arc<AppState>, builder: &Arc<Builder<TokioExecutor>>, stream: 
     client.served_by(task.abort_handle());
 }
 
-/// Serves a connection; once it is to be closed, no further than the requests it has begun.
+/// Serves a connection; once it should close, only completes the requests that have begun.
 async fn until_closed<C: GracefulConnection>(
     connection: C,
     client: &ClientConnection,
 ) -> C::Output {
     let mut connection = pin!(connection);
     let (mut is_first_poll, mut is_closing_announced) = (true, false);
-    // At each of its requests this is no more than a look at the connection's own flag; the watch channel of the
-    // library is a lock that all connections share.
+    // For each request this only checks the connection's own flag; the watch channel of the library is a lock that all
+    // connections share.
     poll_fn(move |cx| {
         if std::mem::take(&mut is_first_poll) {
             client.on_close(cx.waker());
@@ -174,7 +174,7 @@ async fn until_closed<C: GracefulConnection>(
     .await
 }
 
-/// Runs a listener for nothing but metrics and health, which may be on another network.
+/// Runs a listener for metrics and health only, which may be on another network.
 async fn serve_metrics(edge: Arc<AppState>, listener: TcpListener) {
     let mut plain = Builder::new(TokioExecutor::new());
     plain

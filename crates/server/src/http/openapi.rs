@@ -9,7 +9,7 @@ use workgraph_operations::TABLES;
 use workgraph_operations::openapi::DocumentInfo;
 use workgraph_portal::reference::{ReferenceFile, ReferenceRequest, ReferenceSite};
 
-/// Returns the document of a server at a URL without a path; an empty one is this server, wherever it is.
+/// Returns the document of a server at a URL without a path; an empty URL means this server at any address.
 fn document(root_url: &str) -> Value {
     let info = DocumentInfo {
         root_url,
@@ -23,7 +23,7 @@ pub(crate) fn text(root_url: &str) -> String {
     document(root_url).to_string()
 }
 
-/// The document and the reference pages, each made when it is first asked for, aside from the threads of connections.
+/// The document and the reference pages, each generated when it is first requested, outside of connection threads.
 #[derive(Debug)]
 pub(crate) struct ApiDescription {
     root_url: String,
@@ -41,7 +41,7 @@ impl ApiDescription {
         }
     }
 
-    /// Answers a GET of the document. Fails if it could not be made.
+    /// Answers a GET of the document. Fails if it could not be generated.
     pub(crate) async fn document(&self, head: &Parts) -> Result<ApiResponse, JoinError> {
         let root_url = self.root_url.clone();
         let make = move || ReferenceFile::json(text(&root_url).into_bytes());
@@ -49,7 +49,7 @@ impl ApiDescription {
         Ok(made.await?.answer(request_of(head)))
     }
 
-    /// Answers a GET below the path of the reference. Fails if it could not be made.
+    /// Answers a GET below the path of the reference. Fails if it could not be generated.
     pub(crate) async fn reference(&self, head: &Parts) -> Result<ApiResponse, JoinError> {
         let root_url = self.root_url.clone();
         let made = self

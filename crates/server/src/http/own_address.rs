@@ -1,4 +1,4 @@
-//! The address at which a client reached this server: links in its replies begin with it.
+//! The address at which a client reached this server, with which links in its replies begin.
 use hyper::header::{self, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
@@ -6,19 +6,19 @@ use hyper::http::uri::Authority;
 /// Path of the API's base.
 pub(crate) const BASE: &str = "/api/1.0";
 
-/// Most bytes of a host: a name, and a port beside it.
+/// Maximum length of a host in bytes: a name and a port.
 const HOST_MAX: usize = 253 + ":65535".len();
 
 /// Address of this server. Without `public_url` it is the one that a request was sent to.
 #[derive(Debug)]
 pub(crate) struct OwnAddress {
-    /// Scheme, host and port: `public_url`, or where the listener is.
+    /// Scheme, host and port: `public_url`, or those of the listener.
     root: String,
-    /// True if it is `public_url`: then no request changes it.
+    /// True if it is `public_url`, which no request changes.
     is_fixed: bool,
 }
 
-/// Error of a request whose host is none.
+/// Error of a request whose host is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct InvalidHost;
 
@@ -27,16 +27,16 @@ impl OwnAddress {
         Self { root, is_fixed }
     }
 
-    /// Returns the root for documents that are the same for all clients: empty if it differs.
+    /// Returns the root for documents that are the same for all clients: empty if it differs between them.
     pub(crate) fn shared_root(&self) -> &str {
         if self.is_fixed { &self.root } else { "" }
     }
 
-    /// Returns the address of the API as the client of a request reached it; `None` if it is that of the settings.
-    /// `is_proxied` is true if the request came over a connection of a trusted proxy, whose word on host and scheme counts.
+    /// Returns the address at which the client of a request reached the API; `None` if it is that of the settings.
+    /// `is_proxied` is true if the request came from a trusted proxy, whose host and scheme headers are used.
     ///
     /// # Errors
-    /// Fails if the host is no host (RFC 9110, section 7.2).
+    /// Fails if the host is invalid (RFC 9110, section 7.2).
     pub(crate) fn base_url_of(
         &self,
         head: &Parts,
@@ -60,7 +60,7 @@ impl OwnAddress {
         };
         let own = self.root.strip_prefix(scheme);
         let own = own.and_then(|rest| rest.strip_prefix("://"));
-        // An empty host says nothing.
+        // An empty host means nothing.
         if host.is_empty() || own == Some(host) {
             return Ok(None);
         }
@@ -71,14 +71,14 @@ impl OwnAddress {
     }
 }
 
-/// Returns the last item of a header, which the nearest proxy wrote, unless it is no text.
+/// Returns the last item of a header, which the nearest proxy wrote, unless it is not text.
 fn last_item<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let line = headers.get_all(name).iter().next_back()?.to_str().ok()?;
     line.rsplit(',').next().map(str::trim)
 }
 
-/// Returns true if a text is a name, an IPv4 address, or an IPv6 address in brackets, with or without a port. Names are of
-/// letters, digits, hyphens and underscores, so that none can end the address or hide in it.
+/// Returns true if a text is a name, an IPv4 address, or an IPv6 address in brackets, with or without a port. Names consist
+/// of letters, digits, hyphens and underscores, so that none can end the address or hide in it.
 fn is_host(text: &str) -> bool {
     let (host, port) = match text.rfind(':') {
         Some(at) if !text.ends_with(']') => {
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(of(&open, &broken, true), "invalid");
         let secure = [("host", "127.0.0.1:8080"), ("x-forwarded-proto", "https")];
         assert_eq!(of(&open, &secure, true), "https://127.0.0.1:8080/api/1.0");
-        // The target of the request goes before the header (RFC 9112, section 3.2.2).
+        // The target of the request takes precedence over the header (RFC 9112, section 3.2.2).
         let absolute = head("http://tasks.lan/x", &[("host", "other.lan")]);
         let found = open.base_url_of(&absolute, false).unwrap();
         assert_eq!(found.as_deref(), Some("http://tasks.lan/api/1.0"));

@@ -1,4 +1,4 @@
-//! Request bodies: passed on as they arrive, within bounds of time and memory.
+//! Request bodies, passed on as they arrive, within bounds of time and memory.
 use crate::http::byte_budgets::{ByteHolder, ByteLease};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 use workgraph_api::ports::body_source::{BodyReadError, BodySource};
 
-/// Bytes of a body that is too large which are still read, so that the client gets to read the answer.
+/// Bytes of a too large body that are still read, so that the client gets to read the answer.
 const DRAIN_MAX: usize = 8 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
-/// Bytes that a byte of a body counts as, if the body is kept whole: what is read from it is larger than its text.
+/// Factor by which a body counts if it is kept as a whole: the parsed value is larger than its text.
 const KEPT_FACTOR: usize = 4;
 
 /// Returns the next piece of a body.
@@ -31,8 +31,8 @@ async fn next(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
     }
 }
 
-/// Reads the rest of a body, within bounds. The answer is the same, whether all of it comes or not. Returns true if all of
-/// it came.
+/// Reads the rest of a body, within bounds. The answer does not depend on how much arrives. Returns true if all of it
+/// arrived.
 async fn drain(body: &mut Incoming) -> bool {
     let mut spilt = 0;
     let spill = async {
@@ -54,33 +54,33 @@ async fn drain(body: &mut Incoming) -> bool {
         .unwrap_or(false)
 }
 
-/// Bounds of the time in which a body arrives.
+/// Time limits of an arriving body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyPace {
-    /// Longest time between two pieces.
+    /// Maximum time between two pieces.
     pub(crate) pause_max: Duration,
-    /// Longest time for the whole body.
+    /// Maximum time for the whole body.
     pub(crate) time_max: Duration,
 }
 
-/// Body of a request, which is passed on as it arrives.
+/// Body of a request, passed on as it arrives.
 pub(crate) struct StreamedBody {
     body: Incoming,
     pace: BodyPace,
-    /// End of the present pause, if the client pauses.
+    /// End of the current pause, if the client pauses.
     pause: Option<Pin<Box<Sleep>>>,
-    /// Start of the body, and the end of its time once the client was waited for.
+    /// Start of the body, and its time limit once it had to wait for the client.
     started_at: Instant,
     deadline: Option<Pin<Box<Sleep>>>,
     has_ended: Arc<AtomicBool>,
-    /// Room in the byte budgets for a body that is kept whole; that of a file is passed on.
+    /// Room in the byte budgets for a body that is kept as a whole; a file's body is passed on.
     lease: Option<ByteLease>,
-    /// True if the client sends the body when it is asked for, and was not asked yet.
+    /// True if the client waits to be asked for the body, and was not asked yet.
     awaits_request: bool,
 }
 
 impl StreamedBody {
-    /// Returns a body that must arrive at a pace. It is kept whole if it has a lease. `awaits_request` is set for a client
+    /// Returns a body that must arrive at a pace. With a lease it is kept as a whole. `awaits_request` is set for a client
     /// that waits for `100 Continue`.
     pub(crate) fn new(
         body: Incoming,
@@ -105,7 +105,7 @@ impl StreamedBody {
         Arc::clone(&self.has_ended)
     }
 
-    /// Receives a whole body of at most this many bytes.
+    /// Receives the whole body of at most this many bytes.
     pub(crate) async fn collect(&mut self, most: usize) -> Result<Vec<u8>, CollectError> {
         let mut whole = Vec::new();
         if self.announced() > most as u64 {
@@ -121,8 +121,8 @@ impl StreamedBody {
         Ok(whole)
     }
 
-    /// Reads what is left, so that a client that sends before it reads gets to read the answer. One that waits until it is
-    /// asked for the body, or announced a very large one, is not waited for.
+    /// Reads the rest, so that a client that sends before it reads gets to read the answer. Does not wait for a client that
+    /// waits until it is asked for the body, or that announced a very large one.
     pub(crate) async fn drain(&mut self) {
         let is_large = self.announced() > DRAIN_MAX as u64;
         if !self.has_ended.load(Relaxed) && !self.awaits_request && !is_large {
@@ -131,7 +131,7 @@ impl StreamedBody {
         }
     }
 
-    /// Returns true if the client is too slow; otherwise the task is woken when it will be.
+    /// Returns true if the client is too slow; otherwise the task is woken when it becomes so.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
         let BodyPace {
             pause_max,
@@ -147,7 +147,7 @@ impl StreamedBody {
     }
 }
 
-/// Reason for which a body was not received.
+/// Reason why a body was not received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CollectError {
     TooLarge,

@@ -1,4 +1,4 @@
-//! The service that hyper calls for every request, and the responses that it makes.
+//! The service that hyper calls for every request, and the responses that it returns.
 use crate::http::app_state::{AppState, ConnectionContext};
 use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
@@ -24,11 +24,11 @@ use workgraph_wire::messages;
 const HEAD_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 100;
 const URI_MAX: usize = 8 << 10;
-/// Bytes that the address of a page may have beyond that: room for an authorization request with a `state` of 8 KiB in the
+/// Additional bytes that the address of a page may have: enough for an authorization request with a `state` of 8 KiB in the
 /// address of the sign-in page that leads back to it.
 const PAGE_MORE: usize = 24 << 10;
 
-/// Headers of every reply; copying them is less work than putting them together.
+/// Headers of every reply; copying them takes less work than assembling them.
 static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
     let headers = [
         (header::CONTENT_TYPE, JSON),
@@ -41,7 +41,7 @@ static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
     headers.into_iter().collect()
 });
 
-/// Answers a request: at once, if that needs only data in memory.
+/// Answers a request: immediately, if that only needs data in memory.
 pub(crate) fn handle_request(
     peer: Arc<ConnectionContext>,
     request: Request<Incoming>,
@@ -80,7 +80,7 @@ pub(crate) fn handle_request(
 pub(crate) enum ResponseFuture {
     /// The response, until hyper takes it.
     Ready(Option<Response<ResponseBody>>),
-    /// Work on the response. On the heap: hyper moves the whole of the future it is given here.
+    /// Work on the response. It is boxed, since hyper moves the whole future that it gets here.
     Pending(BoxFuture<Response<ResponseBody>>),
 }
 
@@ -96,7 +96,7 @@ impl Future for ResponseFuture {
     }
 }
 
-/// Facts about a request that are known with its head and needed at its end.
+/// Data about a request that is known from its head and needed at its end.
 struct RequestMeta {
     guard: RequestGuard,
     started_at: Duration,
@@ -106,12 +106,12 @@ struct RequestMeta {
     method: hyper::Method,
     /// The headers that a page of another origin asks for, if the request comes from one that may call.
     cross_origin: Option<HeaderValue>,
-    /// True if nothing is read from the connection after it.
+    /// True if nothing is read from the connection after this request.
     closes_connection: bool,
     is_http1: bool,
-    /// Network of the client, which keeps the reply if the token is not known.
+    /// Network of the client, which holds the reply if the token is unknown.
     network: IpAddr,
-    /// Address of the API as the client reached it; `None` if it is that of the settings.
+    /// Address at which the client reached the API; `None` if it is that of the settings.
     base_url: Option<String>,
 }
 
@@ -126,8 +126,8 @@ impl RequestMeta {
             edge, connection, ..
         } = peer;
         let old = head.version <= Version::HTTP_11;
-        // After a chunked body of HTTP/1, or a head with bare line feeds, nothing is read from the connection any more,
-        // lest a proxy saw its end elsewhere.
+        // After a chunked HTTP/1 body, or a head with bare line feeds, nothing more is read from the connection, in case a proxy
+        // saw its end elsewhere.
         let last = connection.is_loose() || head.headers.contains_key(header::TRANSFER_ENCODING);
         let id = peer.request_id(head);
         let span = tracing::debug_span!(
@@ -186,7 +186,7 @@ impl RequestMeta {
         if let Some(refusal) = reply.refusal {
             self.log_refusal(&reply, refusal);
         }
-        // A request that failed inside has other lines in the log, which this one explains.
+        // A request that failed inside has other log lines, which this one puts in context.
         let failed = matches!(reply.status, 500 | 504);
         if edge.log_requests || failed || !self.span.is_disabled() {
             let bytes = file
@@ -229,14 +229,14 @@ impl RequestMeta {
         response
     }
 
-    /// Notes the reason of a refusal in the span of the request, and as a line. The line has the level `info` for requests to
-    /// the authorization server and for sign-ins, and `debug` for all others, of which a client can make many. It has no secrets.
+    /// Records the reason of a refusal in the span of the request, and as a log line. The line has the level `info` for requests
+    /// to the authorization server and for sign-ins, and `debug` for others, of which a client can send many. It has no secrets.
     #[cold]
     fn log_refusal(&self, reply: &ApiResponse, refusal: Refusal) {
         let reason = refusal.reason.name();
         self.span.record("reason", reason);
         self.span.record("client_id", refusal.client);
-        // The level of an event is a constant.
+        // The level of an event must be a constant.
         macro_rules! line {
             ($level:ident) => {
                 tracing::$level!(
@@ -256,7 +256,7 @@ impl RequestMeta {
         }
     }
 
-    /// Notes the outcome of the request in its span and, if `is_logged` is set, as a line of its own.
+    /// Records the outcome of the request in its span and, if `is_logged` is set, as a separate line.
     #[cold]
     fn log_outcome(&self, reply: &ApiResponse, took: Duration, bytes: u64, is_logged: bool) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -298,7 +298,7 @@ fn fill(headers: &mut HeaderMap, kind: &'static str, reply: &ApiResponse) {
     }
 }
 
-/// Answers on the listener of the metrics, which has no routes of the API.
+/// Answers on the metrics listener, which has no routes of the API.
 pub(crate) async fn serve_metrics(
     edge: Arc<AppState>,
     request: Request<Incoming>,
@@ -324,7 +324,7 @@ pub(crate) async fn serve_metrics(
     Ok(response)
 }
 
-/// Counts a request among those of its client, if it came through a proxy.
+/// Counts a request for its client, if it came through a proxy.
 fn client(
     peer: &ConnectionContext,
     head: &Parts,
@@ -345,10 +345,10 @@ fn client(
         .ok_or(TooManyClientRequests)
 }
 
-/// Error of a client with too many requests under way.
+/// Error of a client with too many requests in progress.
 struct TooManyClientRequests;
 
-/// Returns the answer to a request of a client with too many. The connection is the proxy's, and goes on.
+/// Returns the answer to a client with too many requests. The connection is the proxy's, and stays open.
 fn crowded() -> RoutedResponse {
     let mut answer = RoutedResponse::refuse(
         RequestRefusal::TooManyRequestsOfAddress,
@@ -360,7 +360,7 @@ fn crowded() -> RoutedResponse {
     answer
 }
 
-/// Returns the refusal of a request whose host is none.
+/// Returns the refusal of a request with an invalid host.
 fn no_host() -> RoutedResponse {
     RoutedResponse::refuse(
         RequestRefusal::HostInvalid,
@@ -369,7 +369,7 @@ fn no_host() -> RoutedResponse {
     )
 }
 
-/// Returns the refusal of a request whose head is wrong, before any route looks at it.
+/// Returns the refusal of a request with an invalid head, before routing.
 fn check(head: &Parts) -> Option<RoutedResponse> {
     let headers = &head.headers;
     let path = head.uri.path_and_query().map_or(0, |p| p.as_str().len());
@@ -392,7 +392,7 @@ fn check(head: &Parts) -> Option<RoutedResponse> {
             readable &= value.to_str().is_ok();
         }
     }
-    // Of HTTP/1 hyper itself reads no more headers than this.
+    // hyper itself reads no more HTTP/1 headers than this.
     if headers.len() > HEADERS_MAX || size + path > HEAD_MAX + more {
         return Some(RoutedResponse::refuse(
             RequestRefusal::HeadersTooLarge,
@@ -428,7 +428,7 @@ fn check(head: &Parts) -> Option<RoutedResponse> {
     None
 }
 
-/// Lets scripts of any page call the API with a token of their own; cookies play no part. A preflight allows the headers
+/// Lets scripts on any page call the API with their own token; cookies are not used. A preflight allows the headers
 /// that it asks for.
 fn cors(headers: &mut HeaderMap, preflight: Option<HeaderValue>) {
     headers.insert(

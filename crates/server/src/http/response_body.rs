@@ -27,7 +27,7 @@ impl ResponseBody {
 pub(crate) enum BodyContent {
     /// Bytes, until hyper takes them.
     Bytes(BodyBytes),
-    /// The rest of such bytes, of which hyper has taken the first ones.
+    /// The rest of such bytes, after hyper took the first ones.
     Rest(Bytes),
     /// Nothing.
     Empty,
@@ -35,21 +35,21 @@ pub(crate) enum BodyContent {
     File(Box<Download>),
 }
 
-/// Bytes that hyper gets at a time for a stream of HTTP/2. It takes the next ones when the client has room for them, which
-/// shows that the reply goes on.
+/// Size of the pieces that hyper gets for an HTTP/2 stream. It takes the next one when the client has room for it, which
+/// shows that the reply makes progress.
 const PIECE: usize = 32 << 10;
 
-/// Bytes of a body that surely fit into the buffer of a socket: over HTTP/1 they are sent as soon as hyper has them. A
-/// stream of HTTP/2 may have no room for them.
+/// Maximum size of a body that fits into a socket buffer for certain: over HTTP/1 it is sent as soon as hyper has it. An
+/// HTTP/2 stream may have no room for it.
 const SENT_AT_ONCE: usize = 64 * 1024;
 
-/// Bytes of a body with the guard of its response and permit. hyper keeps them until they are written, or the
-/// connection is gone.
+/// Bytes of a body with the guard of its response and permit. hyper keeps them until they are written, or the connection
+/// is closed.
 #[derive(Debug)]
 pub(crate) struct BodyBytes {
     bytes: Bytes,
     guard: Option<ResponseGuard>,
-    /// The room that the bytes have in the byte budgets.
+    /// The room that the bytes take in the byte budgets.
     _room: Option<ResponseRoom>,
     is_http1: bool,
 }
@@ -70,8 +70,8 @@ impl BodyBytes {
         }
     }
 
-    /// Returns the bytes for hyper. The permit of a response that is sent at once is free before the client can read
-    /// it: the client's next request may come before hyper drops the bytes.
+    /// Returns the bytes for hyper. If a response is sent at once, its permit is freed before the client can read it, because
+    /// the client's next request may arrive before hyper drops the bytes.
     fn hand_over(self) -> Bytes {
         if let Some(guard) = &self.guard
             && self.is_http1

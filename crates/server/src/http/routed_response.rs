@@ -1,11 +1,11 @@
-//! The response of a route, before it becomes hyper's.
+//! The response of a route, before it is converted for hyper.
 use crate::http::download::Download;
 use workgraph_api::{ApiResponse, RefusalReason};
 
-/// Response of a route, before it becomes hyper's.
+/// Response of a route, before it is converted for hyper.
 pub(crate) struct RoutedResponse {
     pub(crate) reply: ApiResponse,
-    /// True if nothing is read from the connection after it.
+    /// True if nothing is read from the connection after this request.
     pub(crate) close_connection: bool,
     /// Media type of the body.
     pub(crate) media_type: &'static str,
@@ -14,7 +14,7 @@ pub(crate) struct RoutedResponse {
 }
 
 impl RoutedResponse {
-    /// Returns a reply of the API as it is: JSON, and the connection goes on.
+    /// Returns a reply of the API unchanged: JSON, and the connection stays open.
     pub(crate) fn of(reply: ApiResponse) -> Self {
         Self {
             reply,
@@ -23,7 +23,7 @@ impl RoutedResponse {
             file: None,
         }
     }
-    /// Returns a refusal. Except with 404 it closes the connection: the client may have sent more that is wrong.
+    /// Returns a refusal. Except for 404 it closes the connection: the client may have sent more invalid data.
     pub(crate) fn refuse(reason: impl Into<RefusalReason>, status: u16, text: &str) -> Self {
         Self {
             close_connection: status != 404,
@@ -41,5 +41,5 @@ impl RoutedResponse {
 
 /// Media type of nearly all replies.
 pub(crate) const JSON: &str = "application/json; charset=UTF-8";
-/// Media type of the pages of operators.
+/// Media type of the operator pages.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";

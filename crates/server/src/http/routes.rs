@@ -55,7 +55,7 @@ pub(crate) fn fast_path_response(
     })
 }
 
-/// Routes a request, and returns the response. `base_url` is the address of the API as the client reached it.
+/// Routes a request, and returns the response. `base_url` is the address at which the client reached the API.
 pub(crate) async fn route(
     peer: &Arc<ConnectionContext>,
     head: &mut Parts,
@@ -69,10 +69,10 @@ pub(crate) async fn route(
     let below = path
         .strip_prefix(BASE)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    // Most requests are for the API, and the portal's paths below the API's base begin like this.
+    // Most requests are for the API, and the portal's paths below the API's base start like this.
     let ours =
         below.is_none_or(|b| b.starts_with("/openid_connect/") || b.starts_with("/.well-known/"));
-    // An address without a ticket is a page of the portal.
+    // An address without a ticket leads to a page of the portal.
     if below.is_none() && path.starts_with(attachment_download::PATH) && head.uri.query().is_some()
     {
         return Box::pin(attachment_download::respond(edge, connection, head)).await;
@@ -92,7 +92,7 @@ pub(crate) async fn route(
             );
         }
         let start = path.len() - below.len();
-        // On the heap, like the portal's, so that a request of one kind is not moved with the room for the other.
+        // Boxed, like the portal's, so that a future of one kind is not moved with the space for the other.
         return Box::pin(api(peer, head, body, (start, base_url))).await;
     }
     if let Some(name) = path.strip_prefix("/-/exports/")
@@ -115,7 +115,7 @@ pub(crate) async fn route(
     own.unwrap_or_else(|| RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE))
 }
 
-/// Returns the response of the API's description, or the failure to make it.
+/// Returns the response of the API's description, or the failure to generate it.
 fn described(
     edge: &AppState,
     base_url: Option<&str>,
@@ -135,7 +135,7 @@ fn described(
     RoutedResponse::of(reply)
 }
 
-/// Returns true if a request carries the token that metrics are shown for.
+/// Returns true if a request has the metrics token.
 fn has_metrics_token(edge: &AppState, head: &Parts) -> bool {
     let Some(token) = edge.metrics_token else {
         return false;
@@ -148,7 +148,7 @@ fn has_metrics_token(edge: &AppState, head: &Parts) -> bool {
         .to_str()
         .ok()
         .and_then(|text| text.strip_prefix("Bearer "));
-    // Digests are compared: the time does not show how much of a guess is right.
+    // Comparing digests: the time does not reveal how much of a guess is right.
     bearer.is_some_and(|text| SecretDigest::of(text) == token)
 }
 
@@ -191,7 +191,7 @@ pub(crate) async fn health(edge: &AppState, head: &Parts, metrics: bool) -> Opti
     }
 }
 
-/// Returns the file of an export, if the address of the request carries a ticket that is still valid.
+/// Returns the file of an export, if the address of the request contains a valid ticket.
 fn download(
     edge: &AppState,
     connection: &Arc<ClientConnection>,
@@ -238,7 +238,7 @@ fn download(
     }
 }
 
-/// Returns the body of a request, unless it has none. It is kept whole on the account of its client's network, or is
+/// Returns the body of a request, unless it has none. It is either kept as a whole, counted for the client's network, or
 /// passed on.
 fn streamed(
     peer: &ConnectionContext,
@@ -258,7 +258,7 @@ fn streamed(
     Some(StreamedBody::new(body, pace, lease, awaits))
 }
 
-/// Returns the pace of a body that is kept whole.
+/// Returns the pace of a body that is kept as a whole.
 fn kept_pace(http: &HttpConfig) -> BodyPace {
     BodyPace {
         pause_max: http.stall_timeout.min(http.body_timeout),
@@ -279,12 +279,12 @@ fn texts(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
     headers.get_all(name).iter().map(header_text).collect()
 }
 
-/// Returns the value of a header; the first one, if there are several.
+/// Returns the value of a header; the first one if there are several.
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     headers.get(name).map(header_text)
 }
 
-/// Answers a request of the authorization server or for its pages.
+/// Answers a request to the authorization server or for its pages.
 async fn portal(
     peer: &ConnectionContext,
     (route, base_url): (Route, Option<&str>),
@@ -366,7 +366,7 @@ async fn portal(
     }
 }
 
-/// Answers a request below the API base. `start` is the index of its path in the whole.
+/// Answers a request below the API base. `start` is the index at which its path starts in the full path.
 async fn api(
     peer: &Arc<ConnectionContext>,
     head: &mut Parts,

@@ -1,4 +1,4 @@
-//! The request to stop, which is made once in good order, and again to cut off what still goes on.
+//! The request to stop: the first one lets requests finish, the second one cuts them off.
 use tokio::sync::watch;
 
 /// Number of times that a server was asked to stop.
@@ -12,14 +12,14 @@ impl Default for StopSignal {
 }
 
 impl StopSignal {
-    /// Asks the server to stop: the first time requests that have begun are let end, the second time they are cut off.
+    /// Asks the server to stop: the first time started requests may finish, the second time they are cut off.
     pub(crate) fn request(&self) {
         self.0.send_modify(|times| *times = times.saturating_add(1));
     }
 
-    /// Waits until the server was asked to stop this often.
+    /// Waits until the server was asked to stop this many times.
     pub(crate) async fn requested(&self, times: u32) {
-        // The sender lives as long as this value, so the wait ends by a request alone.
+        // The sender lives as long as this value, so only a request ends the wait.
         let _ = self.0.subscribe().wait_for(|asked| *asked >= times).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The format of a line of the log: that of the library, and the id of the request that the line belongs to.
+//! The format of a log line: that of the library, plus the id of the request that the line belongs to.
 use crate::log::request_scope::current_request;
 use std::fmt;
 use tracing::{Event, Subscriber};
@@ -6,7 +6,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Format that adds the field `request_id` to lines that are written while the thread works on a request.
+/// Format that adds the field `request_id` to lines written while the thread works on a request.
 pub(crate) struct WithRequestId<F> {
     /// Format without the field: a JSON object, or text, and a line feed.
     pub(crate) format: F,

@@ -10,7 +10,7 @@ pub(crate) fn dropped_lines() -> u64 {
     DROPPED.load(Relaxed)
 }
 
-/// Writer that never fails. The library answers a failure by a line on standard error, which panics if that is what
+/// Writer that never fails. The library would report a failure on standard error, which panics if that is what
 /// failed.
 #[derive(Debug)]
 pub(crate) struct LossyWriter<W>(W);
@@ -30,7 +30,7 @@ impl<W: Write> Write for LossyWriter<W> {
         Ok(line.len())
     }
     fn flush(&mut self) -> io::Result<()> {
-        // What was not written was counted.
+        // Lines that were not written have been counted.
         let _ = self.0.flush();
         Ok(())
     }

@@ -7,7 +7,7 @@ use uuid::{Builder, Uuid};
 /// Header with the id of a request.
 pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Id of a request: a UUID (RFC 9562), in the header `X-Request-Id` of the reply. A trusted proxy may have given it.
+/// Id of a request: a UUID (RFC 9562), in the header `X-Request-Id` of the reply. A trusted proxy may have provided it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RequestId {
     uuid: Uuid,
@@ -20,9 +20,10 @@ pub(crate) struct RequestId {
 pub(crate) struct RequestIdSeed(pub(crate) [u8; 10]);
 
 impl RequestIdSeed {
-    /// Returns the id of a request that began at a time: a UUID of version 7 (RFC 9562, section 5.7). Its random bits are those of the
-    /// process, to which the numbers of connection and request are added, so that no two of a process are equal, even if
-    /// its clock steps back, and none costs random bytes of its own.
+    /// Returns the id of a request that began at a time: a UUID of version 7 (RFC 9562, section 5.7). Its random bits are those
+    /// of
+    /// the process plus the numbers of connection and request, so that no two ids of a process are equal, even if its clock
+    /// goes back, and no id needs its own random bytes.
     pub(crate) fn id(&self, now: SystemTime, connection: u64, number: u64) -> RequestId {
         let since = now.duration_since(SystemTime::UNIX_EPOCH);
         let milliseconds = u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or_default();
@@ -38,7 +39,7 @@ impl RequestIdSeed {
 }
 
 impl RequestId {
-    /// Returns the id that a header of a proxy has, if it is a UUID, with or without hyphens.
+    /// Returns the id in a proxy's header, if it is a UUID, with or without hyphens.
     pub(crate) fn given(text: &str) -> Option<Self> {
         let is_simple = match text.len() {
             32 => true,
@@ -49,7 +50,7 @@ impl RequestId {
         Some(Self { uuid, is_simple })
     }
 
-    /// Returns the id as text, with room for just this, so that it becomes the value of a header as it is.
+    /// Returns the id as text of exact capacity, so that it becomes a header value without copying.
     pub(crate) fn to_text(self) -> String {
         let mut room = Uuid::encode_buffer();
         let text: &str = match self.is_simple {

@@ -1,8 +1,8 @@
-//! The request that the calling thread works on. Every line of the log that is written meanwhile carries its id.
+//! The request that the calling thread works on. Every log line written during that time contains its id.
 //!
 //! A span for each request would cost more than the rest of a short one, and nearly all requests write no line. So the
-//! id is kept in a variable of the thread while a request is worked on, and read only when a line is written. At the
-//! level `debug` there is a span as well, with the details of the request.
+//! id is in a thread-local variable while a request is worked on, and is only read when a line is written. At the
+//! level `debug` there is also a span with the details of the request.
 use crate::log::request_id::RequestId;
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ pub(crate) fn current_request() -> Option<RequestId> {
     CURRENT.get()
 }
 
-/// Guard while the calling thread works on a request. Scopes end in the reverse order of their beginning.
+/// Guard during which the calling thread works on a request. Scopes end in the reverse order of their start.
 pub(crate) struct RequestScope {
     outer: Option<RequestId>,
     /// Scopes belong to their thread.
@@ -27,7 +27,7 @@ pub(crate) struct RequestScope {
 }
 
 impl RequestScope {
-    /// Begins the work on a request; without one, work on none.
+    /// Starts the work on a request; on none if it is `None`.
     pub(crate) fn enter(request: Option<RequestId>) -> Self {
         Self {
             outer: CURRENT.replace(request),
@@ -43,8 +43,8 @@ impl Drop for RequestScope {
 }
 
 pin_project_lite::pin_project! {
-    /// Work on a request, on whichever threads it is polled. An `async fn` around the work would have room for it twice,
-    /// and move it at the first poll.
+    /// Work on a request, on any thread that polls it. An `async fn` around the work would need its space twice, and
+    /// would move it at the first poll.
     pub(crate) struct InRequest<F> {
         #[pin]
         future: F,
@@ -77,7 +77,7 @@ pub(crate) fn in_request<F: Future>(
     }
 }
 
-/// Makes a future work on the request of the caller, also when another task or thread polls it.
+/// Makes a future work on the caller's request, even when another task or thread polls it.
 pub(crate) fn in_current_request<F: Future>(future: F) -> InRequest<F> {
     let span = if tracing::level_enabled!(Level::DEBUG) {
         Span::current()

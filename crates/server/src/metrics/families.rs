@@ -169,7 +169,7 @@ const FAMILIES: [(&str, &str, &str); 36] = [
     ),
 ];
 
-/// Appends a family with its rows: what comes after the name, and the value.
+/// Appends a family with its rows, each made of the rest of the name and the value.
 pub(crate) fn write_family(out: &mut String, name: &str, rows: &[(String, String)]) {
     let at = FAMILIES.binary_search_by_key(&name, |(name, ..)| *name);
     let family = at.ok().and_then(|at| FAMILIES.get(at));
@@ -192,7 +192,7 @@ mod tests {
     use crate::adapters::process_figures;
     use std::collections::BTreeSet;
 
-    /// Returns the names of metrics in a text, without the ends that a histogram gives its rows.
+    /// Returns the metric names in a text, without the suffixes of histogram rows.
     fn names(text: &str) -> BTreeSet<&str> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let words = text.split(|c| !is_part(c));

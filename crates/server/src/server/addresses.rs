@@ -1,4 +1,4 @@
-//! Addresses of a server: the one to listen at, the one that clients use, and the file with the port.
+//! Addresses of a server: the listen address, the one for clients, and the file with the port.
 use anyhow::{Context, Result};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -7,17 +7,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use tokio::net::TcpListener;
 
-/// Returns a listener at an address that is written as text.
+/// Returns a listener at an address given as text.
 ///
 /// # Errors
-/// Fails if the address is in use or is none, and says then what one looks like.
+/// Fails if the address is in use or invalid; the error then shows a valid one.
 pub(crate) async fn bind(address: &str) -> Result<TcpListener> {
     TcpListener::bind(address)
         .await
         .with_context(|| format!("can't listen on {address}{}", address_hint(address)))
 }
 
-/// Returns what would be right in place of a text that is no address with a port.
+/// Returns a suggestion for a text that is not an address with a port.
 fn address_hint(text: &str) -> String {
     if text.is_empty() || text.contains(':') {
         return String::new();
@@ -39,7 +39,7 @@ pub(crate) fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Writes the port into a file in one step: a process that waits for the file never sees half of it.
+/// Writes the port to a file in one step: a process that waits for the file never sees a partial one.
 ///
 /// # Errors
 /// Fails if the file can't be written.

@@ -1,4 +1,4 @@
-//! The files of attachments at a start: a folder, or a bucket.
+//! The attachment files at startup: a folder, or a bucket.
 use crate::adapters::blob_bucket::{BlobBucket, OwnedByAnother};
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::data_dir;
@@ -11,11 +11,11 @@ use std::time::Duration;
 use workgraph_api::Clock;
 use workgraph_api::ports::blob_store::BlobStore;
 
-/// Longest wait for the bucket at the start.
+/// Timeout of the bucket at startup.
 const BUCKET_WAIT: Duration = Duration::from_secs(5);
 
-/// Refuses a database that nodes share without a folder for the files that they share, and a folder in which others can
-/// change them.
+/// Refuses a database that nodes share if there is no folder for shared files, or other users can change the files in
+/// that folder.
 pub(crate) fn check_shared_files(config: &Config) -> Result<()> {
     let folder = config.database.shared_files.as_str();
     if config.database.url.is_empty() {
@@ -34,11 +34,11 @@ pub(crate) fn check_shared_files(config: &Config) -> Result<()> {
     bail!("--shared-files {folder}: there is no such folder; make it, or mount it ({use_of_it})")
 }
 
-/// Returns the store of the files of attachments: the bucket, if one is set, else a folder.
+/// Returns the store of attachment files: the bucket, if one is set, else a folder.
 ///
 /// # Errors
-/// Fails if the settings of the bucket are wrong, or the files of another server are in it. A bucket that does not answer
-/// now is only warned of: it is claimed when it does.
+/// Fails if the bucket settings are wrong, or the bucket contains the files of another server. If the bucket does not
+/// answer, logs a warning: it is claimed once it answers.
 pub(crate) async fn blob_store(
     config: &Config,
     clock: Arc<dyn Clock>,
@@ -57,7 +57,7 @@ pub(crate) async fn blob_store(
             "the address of the bucket is neither https nor this machine's: files of attachments cross the network readable"
         );
     }
-    // The server does not wait long: without a bucket everything but files goes on.
+    // The server does not wait long: without a bucket everything but files works.
     let checked = tokio::time::timeout(BUCKET_WAIT, bucket.check()).await;
     if let Err(error) = checked.unwrap_or_else(|late| Err(late.into())) {
         if error.is::<OwnedByAnother>() {

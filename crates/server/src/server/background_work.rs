@@ -1,21 +1,21 @@
-//! The work beside requests, from the start to the end of a server.
+//! Background work, from the start to the end of a server.
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::job_workers::JobWorkers;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 
-/// Work beside requests, which ends after the last of them.
+/// Background work, which ends after the last request.
 pub(crate) struct BackgroundWork {
     pub(crate) audit_signer: Arc<AuditSigner>,
-    /// Workers of jobs, if this server carries jobs out.
+    /// Workers for jobs, if this server runs jobs.
     pub(crate) job_workers: Option<JobWorkers>,
     pub(crate) deliveries: JoinHandle<()>,
-    /// Hourly maintenance, signing of the audit log, and taking over what other nodes change.
+    /// Hourly maintenance, signing of the audit log, and following the changes of other nodes.
     pub(crate) loops: Vec<JoinHandle<()>>,
 }
 
 impl BackgroundWork {
-    /// Ends it: jobs are given back, and changes that were made until now are signed.
+    /// Ends the work: jobs are released, and all changes so far are signed.
     pub(crate) async fn end(self) {
         if let Some(workers) = self.job_workers {
             workers.stop().await;
@@ -24,7 +24,7 @@ impl BackgroundWork {
             task.abort();
         }
         self.audit_signer.run_once(true).await;
-        // No attempt goes on beside those of the node that takes over.
+        // No attempt continues next to those of the node that takes over.
         self.deliveries.abort();
     }
 }

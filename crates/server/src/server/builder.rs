@@ -1,4 +1,4 @@
-//! Builder of a server within another program, such as a test of an integration.
+//! Builder of a server inside another program, such as an integration test.
 use crate::config::{self, Config};
 use crate::server::running_server::Server;
 use crate::server::start_options::StartOptions;
@@ -9,8 +9,8 @@ use tokio::runtime::Builder;
 
 /// Builder of a server: [`Server::builder`].
 ///
-/// Without other words it listens on a free port of this machine, and keeps its data in a folder of its own that goes with
-/// it.
+/// By default, the server listens on a free port of this machine, and keeps its data in a temporary folder that is removed
+/// with it.
 #[derive(Clone, Debug, Default)]
 pub struct ServerBuilder {
     options: StartOptions,
@@ -19,7 +19,7 @@ pub struct ServerBuilder {
 }
 
 impl ServerBuilder {
-    /// Starts with two workspaces and a small graph to try things on, and with the settings of a demo: apps and webhooks may
+    /// Starts with two workspaces and a small graph for experiments, and with the settings of a demo: apps and webhooks may
     /// be on this machine.
     #[must_use]
     pub const fn demo(mut self) -> Self {
@@ -27,25 +27,25 @@ impl ServerBuilder {
         self
     }
 
-    /// Keeps the data in this folder, and leaves it there. It is made if it does not exist.
+    /// Keeps the data in this folder permanently. The folder is created if it does not exist.
     #[must_use]
     pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
         self.data = Some(folder.into());
         self
     }
 
-    /// Gives a setting a value, as `--set KEY=VALUE` does, for example `limits.search` and `120`. The last value of a setting
-    /// counts.
+    /// Sets the value of a setting, as `--set KEY=VALUE` does, for example `limits.search` and `120`. The last value of a setting
+    /// wins.
     #[must_use]
     pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((key.into(), value.into()));
         self
     }
 
-    /// Starts the server on a runtime of its own, so that code that blocks the caller's does not hold it up.
+    /// Starts the server on its own runtime, so that code that blocks the caller's runtime does not delay it.
     ///
     /// # Errors
-    /// Fails if a setting is unknown or can't have its value, the address is in use, or the store can't be used.
+    /// Fails if a setting is unknown or its value invalid, the address is in use, or the store can't be used.
     pub async fn start(self) -> Result<Server> {
         let folder = match self.data.is_none() {
             true => Some(TemporaryFolder::make()?),
@@ -64,7 +64,7 @@ impl ServerBuilder {
         Ok(server)
     }
 
-    /// Returns the settings, in which the words of the builder count.
+    /// Returns the settings, including those of the builder.
     fn config(&self, temporary: Option<&TemporaryFolder>) -> Result<Config> {
         let mut config = match self.options.demo {
             true => Config::of_a_demo(),
@@ -86,7 +86,7 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Returns a builder of a server.
+    /// Returns a server builder.
     #[must_use]
     pub fn builder() -> ServerBuilder {
         ServerBuilder::default()

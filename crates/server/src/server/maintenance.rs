@@ -1,4 +1,4 @@
-//! Maintenance: keys are rotated, and codes, sessions, files and jobs that ended long ago are removed.
+//! Maintenance: rotates keys, and removes codes, sessions, files and jobs that ended long ago.
 use crate::adapters::signing_key_store::SigningKeyStore;
 use crate::adapters::stores::Storage;
 use crate::http::app_state::AppState;
@@ -9,15 +9,15 @@ use workgraph_api::Clock;
 use workgraph_api::features::attachments::SweepCounts;
 use workgraph_core::storage::SharedWork;
 
-/// Most steps of forgetting jobs that are taken each time.
+/// Maximum number of job cleanup steps per run.
 const CLEANUP_STEPS_MAX: usize = 10_000;
-/// Age at which a file that another node began to upload has an owner, or never will.
+/// Age after which a file whose upload began on another node has an owner, or never will.
 const FOREIGN_UPLOAD_MAX: Duration = Duration::from_secs(86_400);
-/// Time between two runs of the maintenance.
+/// Interval between maintenance runs.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Runs the maintenance at the start and every hour, beside the requests: signing keys are made and rotated, codes,
-/// sessions and tokens that ended long ago are forgotten, and old files and jobs are removed.
+/// Runs the maintenance at startup and every hour, in the background: creates and rotates signing keys, deletes codes,
+/// sessions and tokens that ended long ago, and removes old files and jobs.
 pub(crate) async fn run_maintenance(
     app_state: Arc<AppState>,
     keys: Arc<SigningKeyStore>,
@@ -62,7 +62,7 @@ pub(crate) async fn run_maintenance(
     }
 }
 
-/// Removes the files of exports whose time is up.
+/// Removes expired export files.
 async fn sweep_files(app_state: &AppState) {
     let (exports, now) = (
         Arc::clone(&app_state.exports),
@@ -82,7 +82,7 @@ async fn sweep_files(app_state: &AppState) {
     }
 }
 
-/// Removes files of attachments that nothing owns: left over from a crash, or of attachments that were deleted.
+/// Removes attachment files that nothing owns: left over from a crash, or from deleted attachments.
 async fn sweep_attachments(app_state: &AppState) {
     let min_age = if app_state.storage.is_shared {
         FOREIGN_UPLOAD_MAX

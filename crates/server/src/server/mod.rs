@@ -1,4 +1,4 @@
-//! A server: the steps of its start, the server that runs, its end, and its builder for other programs.
+//! A server: its startup steps, the running server, its shutdown, and its builder for other programs.
 pub(crate) mod addresses;
 mod attachment_files;
 mod background_work;

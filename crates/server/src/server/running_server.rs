@@ -1,4 +1,4 @@
-//! A server that serves, and its end.
+//! A running server, and its shutdown.
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::admin::socket;
 use crate::config::Config;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use workgraph_api::Api;
 
-/// Server that serves requests until it is stopped: on a runtime of its own if a builder made it, else on the one it was
+/// Server that serves requests until it is stopped: on its own runtime if a builder started it, else on the one it was
 /// prepared on.
 ///
-/// A server that is dropped is asked to stop, and nobody waits for it: [`Server::stop`] does.
+/// Dropping the server asks it to stop without waiting; [`Server::stop`] waits.
 pub struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) root: String,
@@ -34,7 +34,7 @@ pub struct Server {
     pub(crate) surroundings: Option<Surroundings>,
 }
 
-/// Handle that asks a server to stop when it is dropped.
+/// Handle that asks a server to stop when dropped.
 pub(crate) struct StopOnDrop(pub(crate) Arc<StopSignal>);
 
 impl Drop for StopOnDrop {
@@ -44,13 +44,13 @@ impl Drop for StopOnDrop {
 }
 
 impl Server {
-    /// Returns the address at which the server listens.
+    /// Returns the address on which the server listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the address of the API, such as `http://127.0.0.1:8080/api/1.0`, which clients are given.
+    /// Returns the address of the API for clients, such as `http://127.0.0.1:8080/api/1.0`.
     #[must_use]
     pub fn base_url(&self) -> &str {
         &self.base_url
@@ -68,36 +68,36 @@ impl Server {
         self.bootstrap.as_ref()
     }
 
-    /// Returns the text that tells a person what is served and what to try.
+    /// Returns the text that describes what the server provides and what to try.
     #[must_use]
     pub fn banner(&self) -> &str {
         &self.banner
     }
 
-    /// Takes over the limits of these settings; all others need a restart.
+    /// Applies the limits in these settings; all other settings need a restart.
     ///
     /// # Errors
-    /// Fails if they can't be in force.
+    /// Fails if the limits can't be applied.
     pub fn reload(&self, config: &Config) -> Result<()> {
         self.limits.reload(config, &self.api)
     }
 
-    /// Asks the server to stop: requests that have begun are let end. Asked again, it cuts them off.
+    /// Asks the server to stop and lets started requests finish. When called again, cuts them off.
     pub fn request_stop(&self) {
         self.stop.0.request();
     }
 
-    /// Waits until nothing is served any more: the server was asked to stop, or another node has its number. Then
-    /// [`Server::finish`] ends what works beside requests.
+    /// Waits until the server stops serving: it was asked to stop, or another node has its number. Then
+    /// [`Server::finish`] ends the background work.
     ///
     /// # Errors
-    /// Fails if the server could not go on.
+    /// Fails if the server could not continue.
     pub async fn stopped(&mut self) -> Result<()> {
         let ended = (&mut self.listening).await;
         ended.context("the listener broke off")?
     }
 
-    /// Ends the work beside requests, and gives up what the server holds.
+    /// Ends the background work, and releases the leases of the server.
     ///
     /// # Errors
     /// Fails if another node has the number of this one.
@@ -109,10 +109,10 @@ impl Server {
         left
     }
 
-    /// Stops in good order, and waits until that is done: then nothing of the server is open any more.
+    /// Stops the server gracefully, and waits until all of its resources are closed.
     ///
     /// # Errors
-    /// Fails if the server could not go on before it was asked to stop.
+    /// Fails if the server had failed before it was asked to stop.
     pub async fn stop(mut self) -> Result<()> {
         match self.surroundings.take() {
             Some(surroundings) => surroundings.end(self.stop_here()).await,

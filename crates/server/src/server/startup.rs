@@ -1,5 +1,5 @@
-//! The steps of a start, each of which can only follow the one before: listeners are bound, the store is opened, its first
-//! contents are made, and the server serves.
+//! The steps of a start, each of which requires the previous one: bind listeners, open the store, create its first
+//! contents, and serve.
 use crate::adapters::data_dir;
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::shared_limits;
@@ -39,7 +39,7 @@ use tokio::net::TcpListener;
 use workgraph_api::{Clock, Entropy};
 use workgraph_core::storage::SharedWork;
 
-/// First step: the listeners. Nothing is made yet, so an address that is in use leaves no trace.
+/// First step: the listeners. Nothing is created yet, so an address that is in use leaves no trace.
 pub(crate) struct BoundServer {
     config: Config,
     options: StartOptions,
@@ -49,10 +49,10 @@ pub(crate) struct BoundServer {
 }
 
 impl BoundServer {
-    /// Binds the listeners that the settings name.
+    /// Binds the listeners in the settings.
     ///
     /// # Errors
-    /// Fails if an address is in use, or files that nodes share have no folder.
+    /// Fails if an address is in use, or there is no folder for the files that nodes share.
     pub(crate) async fn bind(config: Config, options: StartOptions) -> Result<Self> {
         check_shared_files(&config)?;
         let listener = bind(&config.server.listen).await?;
@@ -75,7 +75,7 @@ impl BoundServer {
     /// Opens the store.
     ///
     /// # Errors
-    /// Fails if it can't be used, or the limiter that nodes share can't be reached.
+    /// Fails if the store can't be used, or the shared limiter can't be reached.
     pub(crate) async fn open(self) -> Result<OpenedServer> {
         let mut config = self.config.clone();
         let shared_limiter = shared_limits::connect(&config.shared_limits).await?;
@@ -110,7 +110,7 @@ impl BoundServer {
     }
 }
 
-/// Warns of addresses that other machines reach without protection, or under a name that the settings do not have.
+/// Logs warnings for addresses that other machines reach without protection, or under a name that is not in the settings.
 fn warn_of_exposure(config: &Config, address: SocketAddr, root: &str) {
     let has_name = !config.server.public_url.0.is_empty();
     let is_far = !has_name && !address.ip().to_canonical().is_loopback();
@@ -138,10 +138,10 @@ pub(crate) struct OpenedServer {
 }
 
 impl OpenedServer {
-    /// Makes the first users and workspaces of an empty store, and what serves it.
+    /// Creates the first users and workspaces of an empty store, and the parts that serve it.
     ///
     /// # Errors
-    /// Fails if that can't be done, or a store of files, the audit log or a worker can't be used.
+    /// Fails if that is impossible, or a file store, the audit log or a worker can't be used.
     pub(crate) async fn prepare(self) -> Result<PreparedServer> {
         let Self {
             bound,
@@ -207,7 +207,7 @@ impl OpenedServer {
         )
         .await?;
         let portal = resources.portal(config, &root, &api, &service, &keys)?;
-        // Nothing can keep the server from starting any more: a job that is claimed is carried on with.
+        // Nothing can prevent the server from starting any more, so a claimed job is also continued.
         let job_workers = if config.server.run_jobs && !options.no_jobs {
             Some(job_workers::start(&api, &clock, &metrics, &offload, is_shared).await?)
         } else {
@@ -257,8 +257,8 @@ impl OpenedServer {
     }
 }
 
-/// Makes the first users and workspaces of an empty store. Returns the content of `bootstrap.json`, if it is kept, and the
-/// text that says what the server serves.
+/// Creates the first users and workspaces of an empty store. Returns the content of `bootstrap.json`, if it still exists,
+/// and the text that describes what the server provides.
 async fn first_start(
     resources: &ServerResources,
     config: &Config,
@@ -295,7 +295,7 @@ fn bootstrap_limits(config: &Config) -> workgraph_api::TokenLimits {
     limits
 }
 
-/// Third step: server that has made or opened everything it needs, and serves nothing yet. Requests wait at its listener.
+/// Third step: a server that has created or opened everything it needs, but serves nothing yet. Requests wait at its listener.
 pub struct PreparedServer {
     bound: BoundServer,
     root: String,
@@ -309,7 +309,7 @@ pub struct PreparedServer {
 }
 
 impl PreparedServer {
-    /// Serves requests from now on.
+    /// Starts serving requests.
     #[must_use]
     pub fn serve(self) -> Server {
         let mut work = self.work;
@@ -359,7 +359,7 @@ impl PreparedServer {
 }
 
 impl Server {
-    /// Binds the listeners, opens the store and makes its first contents, in this order.
+    /// Binds the listeners, opens the store and creates its first contents, in this order.
     ///
     /// # Errors
     /// Fails if an address is in use, or the store or another part can't be used.

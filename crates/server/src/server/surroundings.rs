@@ -1,4 +1,4 @@
-//! The runtime and the folder that a server within another program has for itself.
+//! The runtime and the folder that a server inside another program has to itself.
 use crate::adapters::system_clock::{SystemEntropy, hex, random};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::runtime::{EnterGuard, Runtime};
 use tokio::task::spawn_blocking;
 
-/// Time that blocking work has to end in when a server stops.
+/// Time limit for blocking work when a server stops.
 const BLOCKING_MAX: Duration = Duration::from_secs(10);
 
-/// Runtime and folder of a server. They end with it: a task that still has a part of the server open ends with the runtime,
-/// and the folder is removed after it.
+/// Runtime and folder of a server. They end with it: tasks that still hold a part of the server end with the runtime,
+/// and then the folder is removed.
 pub(crate) struct Surroundings {
     runtime: Option<Runtime>,
-    /// Data folder that nobody named.
+    /// Data folder, if none was given.
     folder: Option<TemporaryFolder>,
 }
 
@@ -39,12 +39,12 @@ impl Surroundings {
         ended.context("the server broke off")?
     }
 
-    /// Makes the runtime that of this thread, until the guard is dropped.
+    /// Enters the runtime on this thread, until the guard is dropped.
     pub(crate) fn enter(&self) -> Option<EnterGuard<'_>> {
         self.runtime.as_ref().map(Runtime::enter)
     }
 
-    /// Runs the end of the server, and ends its runtime.
+    /// Runs the shutdown of the server, and ends its runtime.
     pub(crate) async fn end(
         mut self,
         last: impl Future<Output = Result<()>> + Send + 'static,
@@ -62,7 +62,7 @@ impl Surroundings {
 
 impl Drop for Surroundings {
     fn drop(&mut self) {
-        // Within a runtime nothing may wait for another one.
+        // A runtime must not wait for another one.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -70,11 +70,11 @@ impl Drop for Surroundings {
     }
 }
 
-/// Folder that is removed, with all that is in it, when this value is dropped.
+/// Folder that is removed, with its contents, when this value is dropped.
 pub(crate) struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
-    /// Makes a folder with a random name in the system's temporary folder.
+    /// Creates a folder with a random name in the system's temporary folder.
     ///
     /// # Errors
     /// Fails if it can't be made.

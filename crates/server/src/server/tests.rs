@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 
-/// Returns the whole reply to a GET.
+/// Returns the complete reply to a GET.
 async fn get(address: SocketAddr, path: &str, token: &str) -> String {
     let head = format!(
         "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"

@@ -1,7 +1,7 @@
 //! The audit signer: signs the head of the audit log, anchors it elsewhere, and drops rows that are too old.
 //!
-//! The key is in the data folder; nodes that share a database keep it there, sealed with a key that is not in it. Each checkpoint goes into the database, into a file that is
-//! only ever appended to, and into the log of the server.
+//! The key is in the data folder; nodes that share a database keep it there, sealed with a key that is not in the database.
+//! Each checkpoint goes into the database, into an append-only file, and into the server log.
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::postgres_node;
 use crate::adapters::private_values::PrivateValues;
@@ -30,9 +30,9 @@ use workgraph_audit::{
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::SharedWork;
 
-/// Time between two looks for rows to sign.
+/// Interval between checks for rows to sign.
 const LOOK_INTERVAL: Duration = Duration::from_secs(60);
-/// Looks after which all new rows are signed: once an hour.
+/// Number of checks after which all new rows are signed: once an hour.
 const HOURLY: u32 = 60;
 
 /// Content of `audit-key.json`: the seed of the key that signs checkpoints, base64.
@@ -42,10 +42,10 @@ struct AuditKeyFile {
     seed: String,
 }
 
-/// Name of the value that has the key.
+/// Name of the value with the key.
 const KEY: &str = "audit-key";
 
-/// Returns the key of a store, or `None` if there is none yet.
+/// Returns the key of a store, or `None` if it has none yet.
 async fn key(values: &PrivateValues) -> Result<Option<CheckpointKey>> {
     match values.read(KEY).await? {
         Some(value) => parse_key(&value.text)
@@ -55,7 +55,7 @@ async fn key(values: &PrivateValues) -> Result<Option<CheckpointKey>> {
     }
 }
 
-/// Returns the key that a key file has.
+/// Returns the key in a key file.
 fn parse_key(text: &str) -> Result<CheckpointKey> {
     let file: AuditKeyFile = serde_json::from_str(text)?;
     let seed = STANDARD.decode(&file.seed)?;
@@ -63,7 +63,7 @@ fn parse_key(text: &str) -> Result<CheckpointKey> {
     Ok(CheckpointKey::from_seed(&seed)?)
 }
 
-/// Returns the key of a store, which is made if there is none, and nothing was signed yet or the loss of the key is accepted.
+/// Returns the key of a store. Creates it if there is none, and nothing was signed yet or the loss of the key is accepted.
 async fn key_or_new(
     values: &PrivateValues,
     storage: &Storage,
@@ -91,12 +91,12 @@ async fn key_or_new(
     {
         return Ok(CheckpointKey::from_seed(&seed)?);
     }
-    // Another node made it a moment ago.
+    // Another node has just created it.
     let made = key(values).await?;
     made.context("there is no key that signs the audit log")
 }
 
-/// Returns the file in which checkpoints are anchored: that of the settings, else one beside the database.
+/// Returns the file in which checkpoints are anchored: the one in the settings, else one next to the database.
 fn anchor_path(folder: &Path, settings: &AuditConfig) -> PathBuf {
     if settings.anchor.is_empty() {
         folder.join("audit-anchors")
@@ -108,12 +108,12 @@ fn anchor_path(folder: &Path, settings: &AuditConfig) -> PathBuf {
 /// Signer of the audit log of one data folder.
 pub(crate) struct AuditSigner {
     key: CheckpointKey,
-    /// True if a last checkpoint of another key is gone on from.
+    /// True if the signer continues after a last checkpoint by another key.
     accepts_lost_key: bool,
     anchor_path: PathBuf,
-    /// Rows after which a checkpoint is signed at once.
+    /// Number of rows after which a checkpoint is signed immediately.
     rows: u64,
-    /// Time for which rows are kept.
+    /// Retention of rows.
     retention: Duration,
     storage: Arc<Storage>,
     /// Lease on the signing of the log.
@@ -122,10 +122,10 @@ pub(crate) struct AuditSigner {
 }
 
 impl AuditSigner {
-    /// Opens the signer of a data folder, with its key, which is made if there is none.
+    /// Opens the signer of a data folder, with its key, which is created if there is none.
     ///
     /// # Errors
-    /// Fails if the key can't be read or made.
+    /// Fails if the key can't be read or created.
     pub(crate) async fn open(
         (folder, values): (&Path, &PrivateValues),
         (settings, accepted): (&AuditConfig, AcceptedLosses),
@@ -150,7 +150,7 @@ impl AuditSigner {
         })
     }
 
-    /// Signs and prunes the log for as long as the server runs.
+    /// Signs and prunes the log as long as the server runs.
     pub(crate) async fn run(&self) {
         let mut looks = tokio::time::interval(LOOK_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -160,7 +160,7 @@ impl AuditSigner {
         }
     }
 
-    /// Signs the new rows, if there are many or `all` of them are to be signed, and drops rows that are too old.
+    /// Signs the new rows, if there are many or if `all` is true, and drops rows that are too old.
     pub(crate) async fn run_once(&self, all: bool) {
         loop {
             match self.step(all).await {
@@ -177,7 +177,7 @@ impl AuditSigner {
         }
     }
 
-    /// Makes one checkpoint, if this node signs the log. Returns true if there may be more to do.
+    /// Creates one checkpoint, if this node signs the log. Returns true if there may be more to do.
     async fn step(&self, all: bool) -> Result<bool> {
         if self.lease.lock().await.renew_if_due().await.is_none() {
             return Ok(false);
@@ -195,7 +195,7 @@ impl AuditSigner {
                     let read = read.context(
                         "the last checkpoint in the database is not of this key; see `workgraph check --audit`",
                     )?;
-                    // It may have been stored by a process that ended before, or failed at, anchoring it.
+                    // The process that stored it may have ended before anchoring it, or failed to do so.
                     self.publish_checkpoint(line)?;
                     Some(read)
                 }
@@ -208,7 +208,7 @@ impl AuditSigner {
                 .as_ref()
                 .is_some_and(|line| read_checkpoint(line, &public).is_err());
         let (base, signed) = last.map_or((ChainPosition::START, 0), |c| (c.base, c.head.seq));
-        // The present key signs what the lost one had signed.
+        // The current key signs what the lost one had signed.
         let signed = if is_of_lost_key { 0 } else { signed };
         let now = self.clock.now();
         let old = match now.checked_sub(self.retention) {
@@ -249,7 +249,7 @@ impl AuditSigner {
         Ok(old.is_some())
     }
 
-    /// Keeps the anchors of a lost key under another name: they can't be checked with the present one.
+    /// Keeps the anchors of a lost key under another name: they can't be checked with the current one.
     fn leave_former_anchors(&self, line: &str) -> Result<()> {
         let former = self.anchor_path.with_extension("former");
         match std::fs::rename(&self.anchor_path, &former) {
@@ -266,7 +266,7 @@ impl AuditSigner {
         Ok(())
     }
 
-    /// Appends a line to the anchors, unless it is the last of them.
+    /// Appends a line to the anchors, unless it is already the last one.
     fn publish_checkpoint(&self, line: &str) -> Result<()> {
         append_line(&self.anchor_path, line).with_context(|| {
             let path = self.anchor_path.display();
@@ -275,7 +275,7 @@ impl AuditSigner {
     }
 }
 
-/// Appends a line to a file, which is made if there is none, unless it is its last one.
+/// Appends a line to a file, which is created if needed, unless it is already the last line.
 fn append_line(path: &Path, line: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new()
         .create(true)
@@ -290,14 +290,14 @@ fn append_line(path: &Path, line: &str) -> std::io::Result<()> {
         }
         Some(_) => "",
         None if end.is_empty() => "",
-        // A line that was written in part stays one of its own.
+        // A partly written line stays on its own.
         None => "\n",
     };
     file.write_all(format!("{before}{line}\n").as_bytes())?;
     file.sync_data()
 }
 
-/// Returns the last bytes of a file, `most` of them at most.
+/// Returns the last bytes of a file, at most `most`.
 fn end(file: &mut std::fs::File, most: usize) -> std::io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most as u64)))?;
@@ -306,14 +306,14 @@ fn end(file: &mut std::fs::File, most: usize) -> std::io::Result<Vec<u8>> {
     Ok(end)
 }
 
-/// Findings of an inspection of an audit log.
+/// Result of an inspection of an audit log.
 pub(crate) struct AuditInspection {
     report: InspectionReport,
     findings: Vec<String>,
 }
 
 /// Inspects the audit log of the store in the settings; servers may be running. Anchored checkpoints are the lines of
-/// `anchor`, or of the file that is set.
+/// `anchor`, or of the file in the settings.
 ///
 /// # Errors
 /// Fails if the store, the key or the anchors can't be read.

@@ -1,4 +1,4 @@
-//! The workers that carry out jobs, each one job at a time.
+//! The workers that run jobs, each one job at a time.
 use crate::adapters::system_clock::pause;
 use crate::metrics::Metrics;
 use crate::workers::offload::{Offload, OffloadFlow};
@@ -13,26 +13,26 @@ use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_api::{Api, Clock};
 use workgraph_core::jobs::LeasedJob;
 
-/// Jobs that go on at the same time.
+/// Number of jobs that run at the same time.
 const WORKERS: usize = 2;
-/// Wait of a worker after a failure of the store.
+/// Wait of a worker after a store failure.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Longest sleep of a worker without a job.
+/// Maximum sleep of a worker without a job.
 const SLEEP_MAX: Duration = Duration::from_secs(10);
-/// Longest sleep where other nodes start jobs, too, of which this process hears nothing.
+/// Maximum sleep if other nodes also start jobs, about which this process is not notified.
 const SHARED_SLEEP_MAX: Duration = Duration::from_secs(1);
 
-/// Time that a worker has for its present step when the server stops.
+/// Time limit for a worker's current step when the server stops.
 const LAST_STEP: Duration = Duration::from_secs(5);
 
-/// Workers, while the server runs.
+/// Workers of a running server.
 pub(crate) struct JobWorkers {
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl JobWorkers {
-    /// Lets every worker end the step it is in and give its job back.
+    /// Lets every worker finish its current step and release its job.
     pub(crate) async fn stop(self) {
         // Without workers the channel has no receivers.
         let _none = self.stop.send(true);
@@ -44,7 +44,7 @@ impl JobWorkers {
     }
 }
 
-/// Releases the leases of the process before this one, if the store is this process's own, and starts the workers.
+/// Releases the leases of the previous process, if this process has the store to itself, and starts the workers.
 ///
 /// # Errors
 /// Fails if the store fails.
@@ -55,7 +55,7 @@ pub(crate) async fn start(
     offload: &Arc<Offload>,
     is_shared: bool,
 ) -> Result<JobWorkers> {
-    // With a store of its own this process knows that the owner of any lease is dead. Otherwise leases run out.
+    // A process that has the store to itself knows that the owners of all leases are dead. Otherwise leases must expire.
     if !is_shared {
         let released = api.release_dead_leases().await;
         released.context("the jobs of the process before this one can't be released")?;
@@ -91,7 +91,7 @@ struct JobWorker {
     metrics: Arc<Metrics>,
     wake: Arc<Notify>,
     offload: Arc<Offload>,
-    /// Longest sleep without a job.
+    /// Maximum sleep without a job.
     sleep_max: Duration,
     stopped: watch::Receiver<bool>,
 }
@@ -121,7 +121,7 @@ impl JobWorker {
         }
     }
 
-    /// Carries a job to its end. A panic ends a task of its own; the job is claimed again when its lease ends, until
+    /// Runs a job to its end. A panic ends a separate task; the job is claimed again when its lease ends, until
     /// its deadline.
     async fn carry_out(&self, leased_job: LeasedJob) {
         let (api, metrics) = (Arc::clone(&self.api), Arc::clone(&self.metrics));
@@ -163,7 +163,7 @@ impl JobWorker {
                     let released = api.release_job(&leased_job, true).await;
                     return released.context("the job can't be released");
                 }
-                // A long job lets others have their turn.
+                // Lets others have their turn during a long job.
                 tokio::task::yield_now().await;
             }
         });

@@ -1,10 +1,10 @@
-//! The threads on which long work goes on, so that it does not delay short work. Users take turns on them, and in the
-//! turns of a user the tokens, jobs and webhooks.
+//! The threads for long work, which keep it from delaying short work. Users take turns on them, and within the turns of
+//! a user, its tokens, jobs and webhooks do.
 //!
-//! All work begins on the thread that serves its connection, where most of it is done at once. Work that takes more
-//! steps than it may there asks to be taken away ([`Interrupt::poll_allowed`]); its future is then polled here, once,
-//! and goes back if it has to wait for anything else. So these threads only compute, and work that waits for its turn
-//! takes no thread.
+//! All work begins on the thread that serves its connection, where most of it completes immediately. Work that takes more
+//! steps than allowed there asks to be moved ([`Interrupt::poll_allowed`]); its future is then polled here, once, and
+//! moves back if it has to wait for anything else. So these threads only compute, and work that waits for its turn
+//! occupies no thread.
 //!
 //! [`Interrupt::poll_allowed`]: workgraph_core::Interrupt::poll_allowed
 mod fair_queue;
@@ -28,14 +28,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// Pieces of work in one flow that may wait for their turn before more of it are refused.
+/// Number of pieces of work in one flow that may wait for their turn before further ones are refused.
 const FLOW_MAX: usize = 64;
-/// Pieces of work in all flows of one owner that may wait before more of them are refused.
+/// Number of pieces of work in all flows of one owner that may wait before further ones are refused.
 const OWNER_MAX: usize = 512;
-/// Pieces of work in all flows that may wait before more of any are refused.
+/// Number of pieces of work in all flows that may wait before any further ones are refused.
 const WAITING_MAX: usize = 8_192;
 
-/// Future on the heap. It is boxed where it is made: else each future around it would have room for it.
+/// Boxed future. It is boxed where it is created; else each future around it would need space for it.
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Threads for long work. They end when this is dropped.
@@ -43,7 +43,7 @@ pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(crate) struct Offload {
     shared: Arc<OffloadShared>,
     allowances: Arc<StepAllowances>,
-    /// Flows that work took, in the order it began.
+    /// Flows that work used, in the order in which it began.
     #[cfg(test)]
     flows: Mutex<Vec<OffloadFlow>>,
 }
@@ -94,7 +94,7 @@ fn lower_priority() {
     {
         const NICENESS: i32 = 10;
         let thread = rustix::thread::gettid();
-        // It sets the priority of one thread, though it is named like a process.
+        // It sets the priority of one thread, although it is named after processes.
         if let Err(error) = rustix::process::setpriority_process(Some(thread), NICENESS) {
             tracing::debug!(%error, "threads for long work run at the usual priority");
         }
@@ -109,11 +109,11 @@ impl Drop for Offload {
 }
 
 impl Offload {
-    /// Starts the given number of threads; 0 means one less than there are cores, and one at least. Work on them is
+    /// Starts the given number of threads; 0 means one less than there are cores, but at least one. Work on them is
     /// stopped after the timeout.
     ///
     /// # Errors
-    /// Fails if the machine gives no threads.
+    /// Fails if no thread can be started.
     pub(crate) fn start(workers: usize, timeout: Duration) -> Result<Arc<Self>> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let workers = match workers {
@@ -141,9 +141,9 @@ impl Offload {
         Ok(Arc::new(offload))
     }
 
-    /// Does some work of a flow, under an interrupt.
+    /// Runs work of a flow, under an interrupt.
     ///
-    /// `refused` makes the result if too much is waiting; work without it is never refused.
+    /// `refused` creates the result if too much work is waiting; without it, the work is never refused.
     pub(crate) fn offloaded<T: Send + 'static>(
         self: &Arc<Self>,
         flow: OffloadFlow,
@@ -162,13 +162,13 @@ impl Offload {
         }
     }
 
-    /// Returns the flows that work took until now.
+    /// Returns the flows that work has used so far.
     #[cfg(test)]
     pub(crate) fn flows(&self) -> Vec<OffloadFlow> {
         self.flows.lock().clone()
     }
 
-    /// Puts a task into the queue. Returns false if its flow is full, or those of its owner, or the whole queue.
+    /// Adds a task to the queue. Returns false if its flow, its owner's flows, or the whole queue is full.
     fn push(
         &self,
         (owner, flow): (FlowOwner, OffloadFlow),
@@ -189,7 +189,7 @@ impl Offload {
         true
     }
 
-    /// Removes an abandoned task from the queue, so that it does not count as waiting.
+    /// Removes an abandoned task from the queue, so that it no longer counts as waiting.
     fn remove<T>(&self, flow: OffloadFlow, away: &Arc<OffloadedTask<T>>) {
         let owner = away.watch.owner();
         let is_meant =
@@ -199,7 +199,7 @@ impl Offload {
     }
 }
 
-/// Work that is taken away when it turns out to be long. To drop it is to abandon the work.
+/// Work that is moved when it turns out to be long. Dropping it abandons the work.
 pub(crate) struct Offloaded<T: Send + 'static> {
     stage: OffloadStage<T>,
     offload: Arc<Offload>,
@@ -211,18 +211,18 @@ pub(crate) struct Offloaded<T: Send + 'static> {
 enum OffloadStage<T> {
     /// The work is polled where it began.
     Inline(BoxFuture<T>),
-    /// The work waits for its turn on the threads for long work, or has it.
+    /// The work waits for its turn on the threads for long work, or runs there.
     Queued(Arc<OffloadedTask<T>>),
     Finished,
 }
 
-/// Work that was taken away; its owner and the queue share it.
+/// Moved work, shared by its owner and the queue.
 struct OffloadedTask<T> {
     state: Mutex<TaskState<T>>,
     watch: Arc<WorkInterrupt>,
 }
 
-/// State of work that was taken away.
+/// State of moved work.
 enum TaskState<T> {
     Waits(BoxFuture<T>, Waker),
     Runs(Waker),
@@ -230,7 +230,7 @@ enum TaskState<T> {
     /// The work has to wait for something else.
     Pending(BoxFuture<T>),
     Panicked(Box<dyn Any + Send>),
-    /// The work was abandoned, or its owner has the result already.
+    /// The work was abandoned, or its owner already has the result.
     Abandoned,
 }
 
@@ -276,7 +276,7 @@ impl<T: Send + 'static> QueuedTask for OffloadedTask<T> {
                 waker.wake();
             }
             _ => {
-                // The work was abandoned meanwhile; its result is dropped without the lock.
+                // The work was abandoned in between; its result is dropped without the lock.
                 drop(state);
                 drop(turn);
             }
@@ -290,7 +290,7 @@ impl<T: Send + 'static> Offloaded<T> {
         Arc::clone(&self.watch)
     }
 
-    /// Puts the work into the queue. Returns the result of a refusal, if it is refused.
+    /// Adds the work to the queue. Returns the result of a refusal, if it is refused.
     fn move_to_queue(&mut self, future: BoxFuture<T>, waker: &Waker) -> Option<T> {
         self.watch.used_up();
         let away = Arc::new(OffloadedTask {
@@ -313,7 +313,7 @@ impl<T: Send + 'static> Offloaded<T> {
     }
 }
 
-// The future inside is pinned by itself.
+// The inner future is pinned separately.
 impl<T: Send + 'static> Unpin for Offloaded<T> {}
 
 impl<T: Send + 'static> Future for Offloaded<T> {
@@ -345,7 +345,7 @@ impl<T: Send + 'static> Future for Offloaded<T> {
                             drop(state);
                             resume_unwind(panic);
                         }
-                        // After any wake-up it is polled here once more.
+                        // After each wake-up it is polled here once more.
                         TaskState::Pending(future) => {
                             self.watch.set_away(false);
                             self.stage = OffloadStage::Inline(future);
@@ -379,7 +379,7 @@ impl<T: Send + 'static> Drop for Offloaded<T> {
             if matches!(turn, TaskState::Waits(..)) {
                 self.offload.remove(self.flow, away);
             }
-            // A task that waits for its turn is dropped now, with all it holds.
+            // A task that waits for its turn is dropped now, with everything it holds.
             drop(turn);
         }
     }

@@ -14,11 +14,11 @@ use tokio::sync::oneshot;
 use workgraph_auth::{Secret, check_password};
 use workgraph_portal::{PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot};
 
-/// Room set aside for a hash, in blocks of a kibibyte: more than the allocator ever keeps for itself, so that memory
-/// that was used goes back to the system each time. Untouched room costs nothing.
+/// Space allocated for a hash, in blocks of a kibibyte: more than the allocator ever keeps for itself, so that used
+/// memory goes back to the system each time. Untouched space costs nothing.
 const ROOM: usize = 33 << 10;
 
-/// Returns the Argon2id hash of a password in its self-describing text form. Takes some 20 ms and 19 MiB.
+/// Returns the Argon2id hash of a password in its self-describing text form. Takes about 20 ms and 19 MiB.
 ///
 /// # Errors
 /// Fails if the password is too short or too long.
@@ -51,7 +51,7 @@ fn derive(password: &str, salt: &[u8], params: &Params, out: &mut [u8]) -> Resul
     Ok(())
 }
 
-/// Returns true if this is the password of this hash. A hash of another kind has no password.
+/// Returns true if a hash belongs to a password. A hash of another kind belongs to none.
 fn verify(password: &str, hash: &Secret) -> bool {
     let read = || {
         let parsed = PasswordHash::new(hash.expose()).ok()?;
@@ -71,26 +71,26 @@ fn verify(password: &str, hash: &Secret) -> bool {
     read().unwrap_or(false)
 }
 
-/// Passwords that are worked on at the same time, and passwords that wait.
+/// Maximum number of passwords processed at the same time, and of passwords that wait.
 const AT_ONCE: usize = 2;
 const WAITING: usize = 32;
-/// Slots among those of waiting passwords that are kept for known browsers.
+/// Number of waiting slots reserved for known browsers.
 const RESERVED: usize = 8;
 
 type PasswordJob = Box<dyn FnOnce() + Send>;
 
-/// Pool that works on passwords, a few at a time, on threads of its own: nothing else waits for them, and they wait for
-/// nothing else.
+/// Pool that processes passwords, a few at a time, on its own threads, independent of all other
+/// work.
 pub(crate) struct PasswordPool {
     queue: SyncSender<PasswordJob>,
     inside: Arc<AtomicUsize>,
-    /// Made-up hash, so that a check for an account that does not exist takes as long.
+    /// Made-up hash, so that checking a nonexistent account takes as long.
     dummy_hash: Secret,
 }
 
 impl PasswordPool {
     /// Returns a pool. `output` and `salt` are random: no password is known to have such a hash, and checking one
-    /// against it takes as long as against any other, without a derivation at start.
+    /// against it takes as long as against any other, without deriving a hash at startup.
     ///
     /// # Errors
     /// Fails if the hash has no text form, or no thread can be started.
@@ -111,7 +111,7 @@ impl PasswordPool {
         })
     }
 
-    /// Runs a job on one of the threads. Returns `None` if it panicked. It has its slot until its end.
+    /// Runs a job on one of the threads. Returns `None` if it panicked. The job holds its slot until its end.
     async fn run<T: Send + 'static>(
         &self,
         slot: PasswordSlot,
@@ -122,12 +122,12 @@ impl PasswordPool {
         let job = move || {
             let _scope = RequestScope::enter(request);
             let outcome = job();
-            // Dropped before the answer is sent: the caller can then take a slot again at once.
+            // Dropped before the answer is sent, so that the caller can take a slot again immediately.
             drop(slot);
             // The caller may be gone.
             let _ = done.send(outcome);
         };
-        // Slots are as many as the queue is long.
+        // There are as many slots as places in the queue.
         self.queue.try_send(Box::new(job)).ok()?;
         outcome.await.ok()
     }
@@ -144,7 +144,7 @@ fn work(jobs: &Mutex<Receiver<PasswordJob>>) {
     }
 }
 
-/// Slot in the queue, given up when dropped.
+/// Slot in the queue; dropping it frees the slot.
 struct QueueSlotGuard(Arc<AtomicUsize>);
 
 impl Drop for QueueSlotGuard {
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(pool.inside.load(Relaxed), 0, "slots are given up");
     }
 
-    /// B70. A thread that panics goes on with the next one.
+    /// B70. A thread that panics continues with the next password.
     #[tokio::test]
     async fn a_panic_is_no_password_and_ends_no_thread() {
         let pool = PasswordPool::new(&[2; 32], &[1; 16]).unwrap();

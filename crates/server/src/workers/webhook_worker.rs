@@ -1,4 +1,4 @@
-//! The work of webhooks beside the requests: deliveries, and the pruning of the journal.
+//! Background work for webhooks: deliveries, and pruning of the journal.
 use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::pause;
 use crate::adapters::webhook_client::{SystemNetwork, WebhookSender};
@@ -15,14 +15,14 @@ use tracing::Instrument;
 use workgraph_api::features::webhooks::service::WebhookSettings;
 use workgraph_api::{Api, Clock};
 
-/// Time between two prunings of old commits from the journal.
+/// Interval between prunings of old commits from the journal.
 const KEEP_EVERY: Duration = Duration::from_secs(60);
-/// Longest sleep: commits, attempts that end and those that are due end it before.
+/// Maximum sleep: commits, ending attempts and due attempts end it earlier.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Time after a look for which commits are gathered before the next one, so that many events share a delivery. The
-/// first commit after a pause waits for nothing.
+/// Time after a scan during which commits are collected before the next one, so that many events share a delivery. The
+/// first commit after a pause does not wait.
 const GATHER_DELAY: Duration = Duration::from_millis(3);
-/// Wait after a failure of the store.
+/// Wait after a store failure.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Worker that makes the deliveries.
@@ -34,7 +34,7 @@ pub(crate) struct DeliveryWorker {
     pub(crate) lease: WorkLeaseRenewal,
 }
 
-/// Starts the delivery worker and the pruning of the journal; both end with the runtime. Returns the task of the former.
+/// Starts the delivery worker and the pruning of the journal; both end with the runtime. Returns the worker's task.
 pub(crate) fn start(
     delivery_worker: DeliveryWorker,
     settings: &DeliveryConfig,
@@ -49,7 +49,7 @@ pub(crate) fn start(
     tokio::spawn(async move { delivery_worker.deliver(workers).await })
 }
 
-/// Gives the API the webhook store, client and settings.
+/// Sets the API's webhook store, client and settings.
 ///
 /// # Errors
 /// Fails if the store or TLS fails.
@@ -72,7 +72,7 @@ async fn prune_journal_loop(api: Arc<Api>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        // Only the node that makes the deliveries knows what they still need.
+        // Only the node that makes the deliveries knows which commits they still need.
         if !api.holds_deliveries() {
             continue;
         }
@@ -89,7 +89,7 @@ async fn prune_journal_loop(api: Arc<Api>) {
 }
 
 impl DeliveryWorker {
-    /// Makes attempts as they are due, at most `workers` at a time. A panic in one leaves the others alone; its webhook
+    /// Makes attempts when they are due, at most `workers` at a time. A panic in one does not affect the others; its webhook
     /// is free again when the lease ends.
     pub(crate) async fn deliver(self, workers: usize) {
         let Self {
@@ -129,7 +129,7 @@ impl DeliveryWorker {
                 && let Some(attempt) = api.take_delivery()
             {
                 let api = Arc::clone(&api);
-                // The request may take long to put together; the sending itself comes back here.
+                // Assembling the request may take long; sending it comes back here.
                 let flow = OffloadFlow::Webhook(attempt.webhook());
                 under_way.spawn(offload.offloaded(flow, None, |watch| {
                     let span = tracing::error_span!("delivery", webhook = attempt.webhook());
@@ -159,7 +159,7 @@ impl DeliveryWorker {
                     else => std::future::pending().await,
                 }
             };
-            // After any end of the nap there may be an attempt to make.
+            // After each wake-up an attempt may be due.
             let _ = timeout(nap.max(Duration::from_millis(1)), something).await;
         }
     }

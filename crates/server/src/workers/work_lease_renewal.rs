@@ -1,14 +1,14 @@
-//! Renewal of a lease on shared work by the worker that does it.
+//! Renewal of a lease on shared work by the worker that does the work.
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use workgraph_core::storage::{SharedWork, WorkLease, WorkLeases};
 
-/// Time between two renewals.
+/// Interval between renewals.
 const RENEW_EVERY: Duration = Duration::from_secs(5);
-/// Time between two tries to take a lease that another node holds, or that the store did not answer about.
+/// Interval between attempts to take a lease that another node holds, or about which the store did not answer.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-/// Longest wait for the store.
+/// Timeout of the store.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Lease on shared work, and its renewal. It is kept by asking for it often enough.
@@ -29,7 +29,7 @@ impl WorkLeaseRenewal {
         }
     }
 
-    /// Renews the lease when it is time for that, or tries to get it. Returns it if this node has it now.
+    /// Renews the lease when it is due, or tries to take it. Returns the lease if this node holds it now.
     pub(crate) async fn renew_if_due(&mut self) -> Option<WorkLease> {
         if let Some(lease) = self.lease.filter(|lease| lease.until.is_none()) {
             return Some(lease);
@@ -65,7 +65,7 @@ impl WorkLeaseRenewal {
         self.lease
     }
 
-    /// Returns the time that is left of a lease; `None` for one that never ends.
+    /// Returns the remaining time of a lease; `None` for a lease that never ends.
     pub(crate) fn remaining(lease: &WorkLease) -> Option<Duration> {
         lease.remaining(Instant::now().into_std())
     }

@@ -160,14 +160,14 @@ fn shared_with_guest(scene: &mut StoreScene<'_>) -> (Gid, Gid) {
     (gus, project)
 }
 
-/// Returns true if a guest of the workspace knows a user, by the list in the guest's viewer.
+/// Returns true if a guest of the workspace knows a user, according to the list in the guest's viewer.
 async fn knows(scene: &StoreScene<'_>, guest: Gid, user: Gid) -> Result<bool, GraphStoreFailure> {
     let view = scene.load(scene.want_of(guest)).await?;
     let known_users = view.viewer.known_users.get(&scene.acme);
     Ok(known_users.is_some_and(|known| known.users.contains(&user)))
 }
 
-/// A case found by a random history: viewers are not computed anew when such a node comes or goes.
+/// Case found by a random history: viewers are not recomputed when such a node is created or deleted.
 pub(super) async fn gone_known_user(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let (gus, project) = shared_with_guest(&mut scene);
@@ -188,7 +188,7 @@ pub(super) async fn gone_known_user(store: &dyn GraphStore) -> Result<(), GraphS
     )
 }
 
-/// A case found by a random history, as [`gone_known_user`] was.
+/// Case found by a random history, like [`gone_known_user`].
 pub(super) async fn no_user(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let (gus, project) = shared_with_guest(&mut scene);

@@ -1,4 +1,4 @@
-//! Conformance of a store of the audit log, beside the graph whose commits write its rows.
+//! Conformance of an audit log store, together with the graph whose commits write its rows.
 use super::{GraphStoreFailure, ensure, same};
 use std::time::SystemTime;
 use workgraph_audit::{
@@ -22,7 +22,7 @@ fn hour(number: i64) -> SystemTime {
     Time::from_millis(START_MS + number * HOUR_MS).to_system()
 }
 
-/// Commits an act of each of these workspaces, at an hour.
+/// Commits an act in each of these workspaces at an hour.
 async fn act(graph: &dyn GraphStore, workspaces: &[u64], at: i64) -> Result<(), GraphStoreFailure> {
     let entry = |workspace: &u64| {
         let workspace = Gid::new(*workspace)?;
@@ -38,7 +38,7 @@ async fn act(graph: &dyn GraphStore, workspaces: &[u64], at: i64) -> Result<(), 
     Ok(())
 }
 
-/// Returns the chain over the rows of these workspaces, in the order of their gids: a position for each row.
+/// Returns the chain over the rows of these workspaces, in order of gid: a position for each row.
 async fn chain(
     graph: &dyn GraphStore,
     workspaces: &[u64],
@@ -68,7 +68,7 @@ fn checkpoint(previous: Option<&str>, line: &str, head: u64, base: u64) -> Store
     }
 }
 
-/// Checks an empty audit log, and the graph beside it: the chain, its checkpoints, and the rows that are dropped.
+/// Checks an empty audit log and its graph: the chain, its checkpoints, and dropping rows.
 ///
 /// # Errors
 /// Fails with the first difference from the promises.

@@ -13,18 +13,18 @@ use workgraph_core::audit::{ActorContext, AuditActor, AuditChannel, AuditQuery, 
 use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::GraphStore;
 
-/// Empty store of the graph and of tokens, with what it does that no port has.
+/// Empty store of the graph and of tokens, with operations that are not in a port.
 #[derive(Debug)]
 pub struct AuditedStore<S> {
     /// The store.
     pub store: S,
-    /// Returns a handle on the store that records what is done through it as acts of an actor, at a time.
+    /// Returns a handle on the store that records operations as acts of an actor at a time.
     pub as_actor: fn(&S, ActorContext, SystemTime) -> S,
-    /// Records a failed sign-in as a user.
+    /// Records a failed sign-in of a user.
     pub record_failed_sign_in: fn(&S, u64) -> Result<(), AuthStoreError>,
 }
 
-/// Store with a workspace, and the acts of its people one after another, each with its rows.
+/// Store with a workspace, and its users' acts in sequence, each with its rows.
 #[derive(Debug)]
 pub struct AuditedActs<S> {
     audited: AuditedStore<S>,
@@ -92,7 +92,7 @@ fn consent(user: u64, ticket: u8, scopes: &str) -> Result<ConsentRecord, GraphSt
 }
 
 impl<S: GraphStore + OAuthStore> AuditedActs<S> {
-    /// Makes the workspace, whose admin Ann makes all acts.
+    /// Creates the workspace, whose admin Ann performs all acts.
     ///
     /// # Errors
     /// Fails if the store does.
@@ -169,7 +169,7 @@ impl<S: GraphStore + OAuthStore> AuditedActs<S> {
         record
     }
 
-    /// Signs in and out, with passwords that are wrong, and that are changed.
+    /// Signs in and out, with wrong passwords and changed ones.
     fn sign_in(&mut self) -> Result<(), GraphStoreFailure> {
         let ann = self.ann.get();
         let account = Account::new(ann, Tier::new(1));
@@ -235,7 +235,7 @@ impl<S: GraphStore + OAuthStore> AuditedActs<S> {
         })
     }
 
-    /// Distributes an app, authorizes it, and takes both back.
+    /// Distributes an app, authorizes it, and reverts both.
     fn use_app(&mut self) -> Result<(), GraphStoreFailure> {
         const APPROVAL: &[&str] = &["workspace_app_admin_approval_setting_changed"];
         let (ann, workspace) = (self.ann.get(), self.acme.get());
@@ -300,11 +300,11 @@ impl<S: GraphStore + OAuthStore> AuditedActs<S> {
     }
 }
 
-/// Checks that every act outside the graph that counts is in the log of its workspace with the names of then, and that one
-/// that fails leaves no row. Returns the acts.
+/// Checks that every relevant act outside the graph is in the log of its workspace with the names at that time, and that a
+/// failed act leaves no row. Returns the acts.
 ///
 /// # Errors
-/// Fails with the promise that the store did not keep.
+/// Fails with the promise that the store broke.
 pub fn audited_acts<S: GraphStore + OAuthStore>(
     audited: AuditedStore<S>,
 ) -> Result<AuditedActs<S>, GraphStoreFailure> {
@@ -330,10 +330,10 @@ pub fn audited_acts<S: GraphStore + OAuthStore>(
     Ok(acts)
 }
 
-/// Checks that an act that nobody is named for has the time of the last commit.
+/// Checks that an act without an actor has the time of the last commit.
 ///
 /// # Errors
-/// Fails with the promise that the store did not keep.
+/// Fails with the promise that the store broke.
 pub fn act_without_actor<S: GraphStore + OAuthStore>(
     audited: AuditedStore<S>,
 ) -> Result<(), GraphStoreFailure> {

@@ -132,7 +132,7 @@ pub(super) async fn short_list(store: &dyn GraphStore) -> Result<(), GraphStoreF
         .to_vec();
     scene.commit().await?;
     let mut linked = Vec::new();
-    // The list is read before each change, so that what a store remembers of it must change, too.
+    // The list is read before each change, so that cached lists must change, too.
     for field in &fields {
         same(
             &scene.sources(project, rel::FIELD_ON).await?,

@@ -1,4 +1,4 @@
-//! Interrupted reads: at whatever check they stop, they report it, and leave the store as it was.
+//! Interrupted reads: they report the interrupt at any check, and leave the store unchanged.
 use super::{GraphStoreFailure, StoreScene, ensure, same};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,7 +15,7 @@ use workgraph_core::search::{
 use workgraph_core::storage::{GraphStore, GraphStoreError, PageQuery, ReadQuery, ReadView};
 use workgraph_core::{Interrupt, InterruptReason, tasks_of_container};
 
-/// Interrupt that lets a number of checks pass and then stops the read.
+/// Interrupt that allows a number of checks and then stops the read.
 #[derive(Debug)]
 struct InterruptAfter {
     checks: AtomicU32,
@@ -46,7 +46,7 @@ fn under(want: &ReadQuery, checks: u32) -> (ReadQuery, Arc<InterruptAfter>) {
     (want, after)
 }
 
-/// Number of checks of an interrupt that never stops anything.
+/// Number of checks for an interrupt that never stops.
 const ALL: u32 = u32::MAX;
 
 fn projected(view: &ReadView) -> Result<Vec<u8>, workgraph_core::DomainError> {
@@ -84,7 +84,7 @@ async fn everywhere(
             Err(error) => Err(error == GraphStoreError::Interrupted(reason)),
         };
         let stopped = after.stopped.load(Relaxed);
-        // A store needs fewer checks for rows that are in memory by now.
+        // A store needs fewer checks for rows that are now in memory.
         let right = if stopped {
             Err(true)
         } else {

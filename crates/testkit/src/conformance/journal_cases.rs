@@ -33,7 +33,7 @@ pub(super) async fn gapless(store: &dyn GraphStore) -> Result<(), GraphStoreFail
             &fails,
             "a commit fails when its guard does",
         )?;
-        // A clock that steps back a little stands still in the journal.
+        // A clock that goes back a little stands still in the journal.
         acked.extend(answer.ok().map(|c| (c.seq, Time::from_millis(1_000))));
     }
     let kept: Vec<_> = store
@@ -64,7 +64,7 @@ fn facts_of(events: Vec<JournalEntry>) -> Vec<JournalEntry> {
     events.into_iter().map(bare).collect()
 }
 
-/// Returns the journal entries about a node, read in pieces.
+/// Returns the journal entries about a node, read in pages.
 async fn walk(
     store: &dyn GraphStore,
     about: Gid,
@@ -171,7 +171,7 @@ pub(super) async fn task_lists(store: &dyn GraphStore) -> Result<(), GraphStoreF
 
 pub(super) async fn pruned(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     for n in 0..10i64 {
-        // The fifth is younger than those behind it: rows are never dropped from the middle.
+        // The fifth row is newer than later ones: rows are never dropped from the middle.
         let at = Time::from_millis(if n == 4 { 100 } else { n });
         let changes = Changes {
             time: at,

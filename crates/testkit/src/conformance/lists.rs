@@ -1,5 +1,5 @@
-//! Promises of the lists of index entries, below the port of a store: the entries of each list, and the values it
-//! returns of them.
+//! Promises of the lists of index entries, below the port of a store: the entries of each list, and the values that it
+//! returns.
 use super::{GraphStoreFailure, same};
 use workgraph_core::engine::{build_entry, update_entry};
 use workgraph_core::model::draft::Draft;
@@ -17,7 +17,7 @@ fn gid(number: i64) -> Result<Gid, GraphStoreFailure> {
     Gid::from_i64(number).ok_or_else(|| GraphStoreFailure("not a gid".into()))
 }
 
-/// Gives a task values of its own; some values repeat, so that lists have a few tasks each.
+/// Gives a task distinct values; some values repeat, so that lists contain a few tasks each.
 fn fill(draft: &mut Draft, number: i64, users: [Gid; 2]) {
     let at = |days: i64| Time::from_millis(days * DAY);
     let user = |turn: i64| users.get(turn as usize).copied();
@@ -44,14 +44,14 @@ fn fill(draft: &mut Draft, number: i64, users: [Gid; 2]) {
     );
 }
 
-/// Checks the lists of index entries over an empty transaction that is rolled back, or thrown away, afterwards.
+/// Checks the lists of index entries over an empty transaction that is rolled back or discarded afterwards.
 ///
 /// # Errors
-/// Fails if a promise is not kept.
+/// Fails if a promise is broken.
 pub fn lists(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
     let workspace = Some(gid(1)?);
     let users = [gid(2)?, gid(3)?];
-    // Each is written twice: a value of the first version is not listed any more.
+    // Each is written twice: values of the first version are no longer listed.
     for number in (0..TASKS).chain(0..TASKS) {
         let mut draft = match txn.node(gid(100 + number)?, Depth::Full)? {
             None => Draft::new(Type::Task, gid(100 + number)?, workspace),

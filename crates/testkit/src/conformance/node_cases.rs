@@ -7,7 +7,7 @@ use workgraph_core::storage::{
     ChangeAction, GraphStore, GraphStoreError, Guard, NodeRef, NodeWrite, alias,
 };
 
-/// Text that is hard to store: quotes, escapes, characters of every width.
+/// Text that is hard to store: quotes, escapes, characters of all widths.
 const ODD: &str = "«ünï» 🦀 \"quoted\" 'single' \\ back \u{1f469}\u{200d}\u{1f680} %_;--";
 
 pub(super) async fn comes_back(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
@@ -216,7 +216,7 @@ pub(super) async fn all_or_nothing(store: &dyn GraphStore) -> Result<(), GraphSt
     scene.commit().await?;
     let before = store.journal_entries(0, 100).await?;
 
-    // Everything that can be changed, and as the last step a name that is taken.
+    // Everything that can be changed, and finally a taken name.
     let view = scene.load(scene.want().node(kept)).await?;
     if let Some(node) = view.node(kept) {
         scene.fixture.edit(node, task::NAME, "changed");
@@ -332,7 +332,7 @@ pub(super) async fn trash(store: &dyn GraphStore) -> Result<(), GraphStoreFailur
     )
 }
 
-/// A change set may make a node and trash it, and another one may change the node later.
+/// A change set may create a node and trash it, and another one may change the node later.
 pub(super) async fn made_and_trashed(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let project = scene.fixture.project(scene.acme, "Plan", scene.ann);
@@ -340,7 +340,7 @@ pub(super) async fn made_and_trashed(store: &dyn GraphStore) -> Result<(), Graph
     scene.commit().await?;
     let task = scene.fixture.task_in(section, "short-lived", scene.ann);
     let mut changes = scene.fixture.take();
-    // Without the condition that it is live, which it is not before.
+    // Without the condition that it is live, which it is not yet.
     changes.trashed.push(task);
     let written = changes.node_writes.clone();
     store.commit(changes).await?;
@@ -362,7 +362,7 @@ pub(super) async fn made_and_trashed(store: &dyn GraphStore) -> Result<(), Graph
     for write in &mut again.node_writes {
         write.node.version += 1;
     }
-    // Whether this is a conflict is not promised.
+    // It is not specified if this is a conflict.
     let _ = store.commit(again).await;
     ensure(
         gone(&scene.load(want).await?),

@@ -83,7 +83,7 @@ pub(super) fn first(limit: usize) -> PageQuery {
     }
 }
 
-/// Returns the query of the page after one that had these rows.
+/// Returns the query of the page after one with these rows.
 pub(super) fn following(page: &PageQuery, rows: &PageRows) -> PageQuery {
     PageQuery {
         after: rows.next.clone(),
@@ -133,7 +133,7 @@ impl StoreScene<'_> {
         }
     }
 
-    /// Builds a project of three sections, the second of which is empty; returns it with its tasks in order.
+    /// Builds a project with three sections, of which the second is empty; returns it with its tasks in order.
     pub(super) async fn launch(&mut self) -> Result<(Gid, Vec<Gid>), GraphStoreFailure> {
         let project = self.fixture.project(self.acme, "Launch", self.ann);
         let first = self.fixture.section_in(project);

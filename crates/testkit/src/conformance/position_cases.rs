@@ -29,7 +29,7 @@ pub(super) async fn four_places(store: &dyn GraphStore) -> Result<(), GraphStore
         &vec![*f, *c, *e, *a, *d, *b],
         promise,
     )?;
-    // Again, each beside its own position.
+    // Again, each next to its own position.
     for (task, position) in [
         (f, ListPosition::First),
         (b, ListPosition::Last),
@@ -48,7 +48,7 @@ pub(super) async fn four_places(store: &dyn GraphStore) -> Result<(), GraphStore
 }
 
 /// Checks edges at the next rank: each gets the next number, in one commit or in several. An edge keeps its number when
-/// it is placed again, the number stays used when the source is trashed, and no edge is made into a trashed node.
+/// it is placed again, the number stays used when the source is trashed, and no edge can be created to a trashed node.
 pub(super) async fn numbers(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let tasks = scene.tasks(7);
@@ -96,8 +96,8 @@ pub(super) async fn numbers(store: &dyn GraphStore) -> Result<(), GraphStoreFail
     same(&targets, &vec![*counter], "nothing leads to what is gone")
 }
 
-/// Checks totals: each commit adds to what the one before has left, several additions of one commit count together, a
-/// total is never below 0, and a commit that finds more than its guard allows changes nothing.
+/// Checks totals: each commit adds to the previous total, several additions in one commit count together, a
+/// total is never below 0, and a commit that exceeds its guard changes nothing.
 pub(super) async fn totals(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let gid = scene.tasks(1).first().copied().unwrap_or(scene.acme);
@@ -191,7 +191,7 @@ pub(super) async fn squeezed(store: &dyn GraphStore) -> Result<(), GraphStoreFai
         .fixture
         .link(*last, rel::PARENT, list, ListPosition::Last, None);
     let mut expected = vec![*first, *last];
-    // A gap of 2^32 is used up by 32 halvings; this is many times that, and longer than one spread.
+    // A gap of 2^32 is used up after 32 halvings; this is many times that, and longer than one spread.
     for round in 0..25 {
         for gid in scene.tasks(10) {
             let position = if round % 2 == 0 {

@@ -10,7 +10,7 @@ use workgraph_core::storage::{
 
 type CommitResult = Result<CommitReceipt, GraphStoreError>;
 
-/// Commits every change set from a thread of its own, all at once.
+/// Commits every change set from a separate thread, all at the same time.
 fn at_once(
     store: &dyn GraphStore,
     sets: Vec<Changes>,

@@ -11,7 +11,7 @@ use workgraph_core::storage::{
     Changes, EdgeEnd, GraphStore, GraphStoreError, Guard, ListSource, NodeRef, PageQuery,
 };
 
-/// A page of users, who belong to no workspace, keeps only those that match.
+/// A page of users, who belong to no workspace, only contains those that match.
 pub(super) async fn sifted(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let acme = scene.acme;
@@ -38,7 +38,7 @@ pub(super) async fn sifted(store: &dyn GraphStore) -> Result<(), GraphStoreFailu
     )
 }
 
-/// Texts that would mean something to a query language.
+/// Texts with a meaning in a query language.
 const HOSTILE: [&str; 12] = [
     "\"quoted\"",
     "star*",
@@ -63,7 +63,7 @@ impl StoreScene<'_> {
         more: &[Gid],
     ) -> Result<Vec<Gid>, GraphStoreFailure> {
         let mut want = self.want_of(user).node(self.acme);
-        // Indexes count on: the workspace is the first.
+        // Indices continue: the workspace is the first.
         want.node_refs
             .extend(more.iter().map(|gid| NodeRef::Gid(*gid)));
         want.search = Some(Search {
@@ -156,7 +156,7 @@ pub(super) async fn at_once(store: &dyn GraphStore) -> Result<(), GraphStoreFail
     )
 }
 
-/// The index entry of a task changes with its own writes and with those of others, and searches see each change.
+/// The index entry of a task changes with its own writes and with those of other nodes, and searches see each change.
 pub(super) async fn follows_writes(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let (acme, ann) = (scene.acme, scene.ann);

@@ -1,4 +1,4 @@
-//! Promises of the index of custom field values, below the port of a store: search reads it there.
+//! Promises of the index of custom field values, below the port of a store, where search reads it.
 use super::{GraphStoreFailure, ensure, same};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;
@@ -41,10 +41,10 @@ fn scan(
     }
 }
 
-/// Checks the index of values over an empty transaction that is rolled back, or thrown away, afterwards.
+/// Checks the index of values over an empty transaction that is rolled back or discarded afterwards.
 ///
 /// # Errors
-/// Fails if a promise is not kept.
+/// Fails if a promise is broken.
 pub fn index(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
     let (numbers, texts) = (gid(7)?, gid(8)?);
     let tasks = [gid(21)?, gid(22)?, gid(23)?, gid(24)?];

@@ -1,4 +1,4 @@
-//! Cases about paged walks during writes by others.
+//! Cases about paged walks during concurrent writes.
 use super::page_cases::{ListUnderTest, all_tags, first, following, of_project};
 use super::{GraphStoreFailure, StoreScene, ensure, same};
 use workgraph_core::model::gid::Gid;
@@ -75,7 +75,7 @@ pub(super) async fn among_changes(store: &dyn GraphStore) -> Result<(), GraphSto
         let mut found = rows.gids.clone();
         let mut step = 0usize;
         while rows.next.is_some() {
-            // One leaves, one is put in front of another, one goes into an empty section.
+            // One is removed, one is put in front of another, one goes into an empty section.
             let leaves = now.get((gone + 3 * step) % now.len().max(1)).copied();
             if let Some(gid) = leaves {
                 scene.fixture.with(|work| work.trash(gid, Type::Task));

@@ -1,4 +1,4 @@
-//! Conformance of a store of webhooks, beside the graph that it belongs to.
+//! Conformance of a webhook store, together with its graph.
 mod app_webhooks;
 mod attempts;
 
@@ -68,7 +68,7 @@ async fn let_in(oauth: &dyn OAuthStore, number: u64) -> Result<ConnectedApp, Gra
     Ok(connect_app(oauth, &ask).await?)
 }
 
-/// Checks an empty store of webhooks, and the graph and the apps beside it.
+/// Checks an empty webhook store, with its graph and apps.
 ///
 /// # Errors
 /// Fails with the first difference from the promises.

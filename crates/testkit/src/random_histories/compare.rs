@@ -1,4 +1,4 @@
-//! Comparison of two stores by every kind of read.
+//! Comparison of two stores with every kind of read.
 use super::generator::{ModelWorld, name, relation};
 use proptest::prelude::*;
 use std::fmt::Debug;
@@ -13,7 +13,7 @@ use workgraph_core::storage::{
     RowFilter, ViewerKey,
 };
 
-/// Read that is made on both stores after a change set. Numbers are taken modulo the number of choices.
+/// Read of both stores after a change set. Numbers are taken modulo the number of choices.
 #[derive(Clone, Debug)]
 pub(super) struct Observation {
     viewer: u8,
@@ -168,7 +168,7 @@ fn equal<T: PartialEq + Debug>(what: &str, left: &T, right: &T) -> Result<(), St
     }
 }
 
-/// Returns two readings of a node, as deep as the shallower one: a store may return more than was asked for.
+/// Returns two readings of a node, reduced to the shallower one: a store may return more than requested.
 fn alike(left: Option<&Node>, right: Option<&Node>) -> (Option<Node>, Option<Node>) {
     let shallow = [left, right].into_iter().flatten().any(Node::is_head);
     let cut = |node: &Node| Node {
@@ -222,7 +222,7 @@ fn equal_views(world: &ModelWorld, left: &ReadView, right: &ReadView) -> Result<
     Ok(())
 }
 
-/// Loads the same from both stores, and the pages that follow.
+/// Makes the same load on both stores, including the following pages.
 pub(super) fn compare(
     left: &dyn GraphStore,
     right: &dyn GraphStore,
@@ -251,7 +251,7 @@ fn advance(page: &mut PageQuery, rows: &PageRows) {
     page.rows_seen = rows.rows_seen;
 }
 
-/// Reads every container's tasks as each user sees them, in small pages.
+/// Reads every container's tasks as seen by each user, in small pages.
 pub(super) fn walks(
     left: &dyn GraphStore,
     right: &dyn GraphStore,

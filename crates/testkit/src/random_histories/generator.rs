@@ -12,7 +12,7 @@ use workgraph_core::storage::{
     ChangeAction, ChangeRecord, Changes, EdgeWrite, Guard, ListPosition, NodeWrite,
 };
 
-/// All nodes that may exist. The last of them are made by the history, if at all.
+/// All possible nodes. The last ones may be created by the history.
 pub(super) struct ModelWorld {
     start: Changes,
     pub(super) nodes: Vec<Node>,
@@ -21,7 +21,7 @@ pub(super) struct ModelWorld {
     clock: i64,
 }
 
-/// Returns an alias that nodes may be given.
+/// Returns an alias for nodes.
 pub(super) fn name(key: u8) -> String {
     format!("name:{}", key % 6)
 }
@@ -66,7 +66,7 @@ impl ModelWorld {
         }
     }
 
-    /// Returns the changes that make the nodes of the start.
+    /// Returns the changes that create the initial nodes.
     pub(super) fn start(&self) -> Changes {
         self.start.clone()
     }
@@ -82,7 +82,7 @@ impl ModelWorld {
         self.pick(number).gid
     }
 
-    /// Returns the auxiliary node of an edge of a relation, where it matters to the rules.
+    /// Returns the auxiliary node of an edge of a relation, if the rules need it.
     fn aux(&self, of: Relation, number: u8) -> Option<Gid> {
         let ty = match of {
             rel::SECTION => Type::Project,
@@ -141,7 +141,7 @@ impl ModelWorld {
                 position,
                 beside,
             } => {
-                // Only tasks are subtasks: trashing goes along that edge.
+                // Only tasks are subtasks: trashing follows that edge.
                 let rel = match relation(rel) {
                     rel::PARENT if self.pick(src).ty != Type::Task => rel::FOLLOWERS,
                     rel => rel,
@@ -150,7 +150,7 @@ impl ModelWorld {
                     0 => ListPosition::First,
                     1 => ListPosition::Before(self.gid(beside)),
                     2 => ListPosition::After(self.gid(beside)),
-                    // Close to each other, so that lists are squeezed.
+                    // Close to each other, so that gaps in lists are used up.
                     3 => ListPosition::Rank(i64::from(beside % 5)),
                     _ => ListPosition::Last,
                 };
@@ -179,7 +179,7 @@ impl ModelWorld {
     }
 }
 
-/// Returns the relation of this number.
+/// Returns the relation with this number.
 pub(super) fn relation(number: u8) -> Relation {
     Relation(number % 16 + 1)
 }

@@ -1,5 +1,5 @@
-//! Changes as the rules of the service make them: the first version of a node is 1, and edges and aliases are those of
-//! nodes that exist, or existed.
+//! Changes as the rules of the service make them: the first version of a node is 1, and edges and aliases belong to nodes
+//! that exist or existed.
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -8,12 +8,12 @@ use workgraph_core::storage::{
     Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper,
 };
 
-/// Gids of the nodes that were ever written.
+/// Gids of all nodes that were ever written.
 #[derive(Debug, Default)]
 pub(super) struct KnownNodes(Mutex<BTreeSet<Gid>>);
 
 impl KnownNodes {
-    /// Returns changes without edges and aliases of nodes that were never written, and with the versions of nodes that
+    /// Returns the changes without edges and aliases of nodes that were never written, with versions corrected for nodes that
     /// are new, or not.
     pub(super) fn formed(&self, mut changes: Changes) -> Changes {
         let mut known = self.0.lock().clone();

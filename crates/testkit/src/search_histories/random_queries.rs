@@ -82,7 +82,7 @@ impl SearchWorld<'_> {
         }
     }
 
-    /// Returns the queries of a typeahead: what a user follows comes first.
+    /// Returns the queries of a typeahead, in which objects that a user follows come first.
     pub(super) fn typeahead(&mut self) -> Vec<SearchQuery<usize>> {
         let (text, user) = (TEXTS[self.roll(TEXTS.len())], self.named(Type::User));
         let ty = [Type::Task, Type::Task, Type::Tag, Type::Project][self.roll(4)];

@@ -1,4 +1,4 @@
-//! Tests of reading actions and writing outcomes.
+//! Tests of parsing actions and writing outcomes.
 use super::*;
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Our codec as the laws see it, and mutants of it that each have one flaw.
+//! Our codec as an input for the laws, and mutants of it with one flaw each.
 
 use std::time::UNIX_EPOCH;
 
@@ -16,15 +16,15 @@ pub(super) type CodecPosition = (Vec<i64>, u64, u32);
 pub(super) enum Flaw {
     /// Seals every token for the same listing.
     Unbound,
-    /// Encodes without sealing: fixed-width fields behind the listing.
+    /// Encodes without sealing: fixed-width fields after the listing.
     Unsealed,
     /// Encodes decimal text without sealing.
     Decimal,
     /// Accepts a token at its expiry.
     Late,
-    /// Stops reading where a valid token ends.
+    /// Stops reading where a valid token would end.
     Trailing,
-    /// Starts reading where a valid token begins and fills in what is missing at its end.
+    /// Starts reading where a valid token would begin and fills in missing text at its end.
     Padding,
     /// Uses one nonce for all tokens.
     OneNonce,
@@ -32,13 +32,13 @@ pub(super) enum Flaw {
     Forgets,
     /// Drops the old key when it rotates.
     DropsKey,
-    /// Calls a token of a retired key invalid.
+    /// Reports a token of a retired key as invalid.
     Amnesia,
-    /// Doesn't drop keys at all.
+    /// Never drops keys.
     Hoards,
 }
 
-/// Our codec, perhaps with a flaw.
+/// Our codec, possibly with a flaw.
 pub(super) struct TestedCodec {
     keys: KeyRing,
     flaw: Option<Flaw>,
@@ -63,7 +63,7 @@ impl TestedCodec {
     }
 }
 
-/// Returns the key id of a token: two bytes behind the version.
+/// Returns the key id of a token: two bytes after the version.
 fn kid(token: &str) -> Option<u16> {
     let head = URL_SAFE_NO_PAD.decode(token.get(..4)?).ok()?;
     Some(u16::from_be_bytes(*head.last_chunk()?))
@@ -171,7 +171,7 @@ impl Codec for TestedCodec {
         now: SystemTime,
     ) -> Result<CodecPosition, CursorError> {
         let plain = |decimal| {
-            // The nonce is 12 bytes, which are 16 characters.
+            // The nonce has 12 bytes, which are 16 characters.
             let fields = token.get(16..).unwrap_or_default();
             read_unsealed(fields, listing, now, decimal).unwrap_or(Err(CursorError::Invalid))
         };

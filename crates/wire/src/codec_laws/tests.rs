@@ -1,4 +1,4 @@
-//! Runs the laws against our codec, and against mutants of it that must fail.
+//! Runs the laws against our codec, and against mutants that must fail.
 
 use std::time::UNIX_EPOCH;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::cursor::AFTER_MAX;
 
 prop_compose! {
-    /// Generates two cases of one order kind.
+    /// Generates two cases of one kind of order.
     fn cases()(values in 0..=AFTER_MAX)(
         one in prop::collection::vec(any::<i64>(), values),
         other in prop::collection::vec(any::<i64>(), values),

@@ -104,8 +104,8 @@ fn listings_tell_their_parts_apart() {
     assert_ne!(listing_digest(&[]), listing_digest(&[b""]));
 }
 
-/// The token was made by a program in another language, from the description of the form. Clients hold tokens for as long as they
-/// live, and nodes of one database open each other's.
+/// This token was made by a program in another language, from the description of the format. Clients hold tokens until they
+/// expire, and nodes of one database open each other's.
 #[test]
 fn tokens_that_clients_hold_still_open() {
     let token = "AQABAwMDAwMDAwMDAwMDjgiGS2ZAynGy10nU1EtJsH1wHb9JdjyIYY9B4i_3LG9EpPwlq4iJL1xOdtAjPvyG8T51kg";

@@ -20,7 +20,7 @@ fn pages() -> PageTokens {
     PageTokens::new(KeyRing::new(1, [1; 32]))
 }
 
-/// Returns the page that a path with a query asks for.
+/// Returns the page for a path with a query.
 fn people(path: &str) -> Page<(Option<&'static str>, u64)> {
     let (path, query) = path.split_once('?').unwrap();
     let params = PageParams::<3, 4>::parse(path, query).unwrap();
@@ -36,7 +36,7 @@ fn people(path: &str) -> Page<(Option<&'static str>, u64)> {
     params.page(rows, &pages(), &binding, key).unwrap()
 }
 
-/// Returns the rows of each page from a path on.
+/// Returns the rows of each page, starting at a path.
 fn walk(path: &str) -> Vec<Vec<u64>> {
     let (mut pages, mut path) = (Vec::new(), path.to_owned());
     loop {

@@ -1,4 +1,4 @@
-//! The form of keyed page tokens, and the laws of page tokens for keys of many types.
+//! The format of page tokens with keys, and the laws of page tokens for keys of many types.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ fn at(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
-/// The tokens were made by a program in another language from the description of the form.
+/// The tokens were made by a program in another language from the description of the format.
 #[test]
 fn the_form_is_the_one_that_is_described() {
     let binding = ("/people", 7);
@@ -122,7 +122,7 @@ fn equal_input_gives_an_equal_token_and_other_input_another() {
     }
 }
 
-/// Flaw of a twin that must break a law.
+/// Flaw of a variant that must break a law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     /// Binds every token to the same.
@@ -131,7 +131,7 @@ enum Flaw {
     NullIsEmpty,
 }
 
-/// Page tokens with keys of one type, as the laws see them.
+/// Page tokens with keys of one type, as an input for the laws.
 struct Subject<P> {
     pages: PageTokens,
     flaw: Option<Flaw>,
@@ -202,7 +202,7 @@ fn case<P>(position: P) -> CodecCase<P> {
     }
 }
 
-/// Checks every law but `fresh` and `length`: the token of a position is always the same, and as long as its key.
+/// Checks every law but `fresh` and `length`: a position always gives the same token, which is as long as its key.
 fn keeps_laws<P>(position: P, flaw: Option<Flaw>) -> Result<(), CodecViolation>
 where
     P: Serialize + DeserializeOwned + Clone + PartialEq + Debug,
@@ -224,7 +224,7 @@ where
     codec_laws::round_trip(&Subject::new(None), &case(position))
 }
 
-/// Sort values of a row, as a service would name them.
+/// Sort values of a row, as a service might name them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum SortKey {
     ByName { name: Option<String>, id: u128 },

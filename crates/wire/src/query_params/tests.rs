@@ -1,4 +1,4 @@
-//! Tests of query decoding and of the typed readers.
+//! Tests of query decoding and of the typed accessors.
 
 use super::*;
 
@@ -173,7 +173,7 @@ fn the_items_of_a_list_in_brackets_are_one_parameter() {
         pairs,
         [("tags.any", "1,2"), ("x", "9"), ("projects.any", "3,4")]
     );
-    // Other brackets are left as they are, and a list does not hide a repeat.
+    // Other brackets are unchanged, and a list does not hide a repeated name.
     let q = query("[]=1&a[b]=2&a[0][1]=3&c=1&c[]=2").with_lists();
     assert_eq!(q.get("a"), Ok(None));
     assert_eq!(message(q.get("c")), "c: given twice");

@@ -1,4 +1,4 @@
-//! Signed addresses of the files of attachments.
+//! Signed addresses of attachment files.
 use super::file_names;
 use crate::state::Api;
 use crate::storage_error::StorageError;
@@ -24,7 +24,7 @@ pub enum Disposition {
 }
 
 impl Disposition {
-    /// Returns the name of the query parameter that has the ticket.
+    /// Returns the name of the query parameter for the ticket.
     const fn parameter(self) -> &'static str {
         match self {
             Self::Download => "ticket",
@@ -33,14 +33,14 @@ impl Disposition {
     }
 }
 
-/// Download that a signed address allows: the file, with the headers to send it with.
+/// Download allowed by a signed address: the file, with the headers to send it with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AttachmentDownload {
     /// The file.
     pub file: Gid,
-    /// The attachment that had the file when the address was made.
+    /// The attachment that owned the file when the address was made.
     pub attachment: Gid,
-    /// Viewer whom the address was made for.
+    /// Viewer for whom the address was made.
     pub viewer: ViewerKey,
     /// Value of `Content-Type`.
     pub media_type: &'static str,
@@ -48,7 +48,7 @@ pub struct AttachmentDownload {
     pub content_disposition: String,
 }
 
-/// Attachment in an address, and the viewer that the address was made for.
+/// Attachment in an address, and the viewer for whom the address was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct AddressHolder {
     attachment: Gid,
@@ -56,7 +56,7 @@ struct AddressHolder {
 }
 
 impl AddressHolder {
-    /// Returns the text before the ticket: the attachment, the user and the workspace of a service account, or 0.
+    /// Returns the text before the ticket: the attachment, the user, and the workspace of a service account or 0.
     fn text(self) -> String {
         let service = self.viewer.service.map_or(0, Gid::get);
         format!("{}-{}-{service}", self.attachment, self.viewer.user)
@@ -85,7 +85,7 @@ fn action(disposition: Disposition, holder: AddressHolder, file: Gid, name: &str
 }
 
 impl Api {
-    /// Returns the address of the file of an attachment for a viewer who reached the API at an address, valid from now on.
+    /// Returns the address of an attachment's file for a viewer who reached the API at an address, valid from now on.
     pub(crate) fn attachment_url(
         &self,
         of: &Node,
@@ -111,8 +111,8 @@ impl Api {
         ))
     }
 
-    /// Returns an address of the file of an attachment, valid from now on, for a user; `None` if there is no such
-    /// attachment that the user may see. The browser shows the file if it can.
+    /// Returns an address of an attachment's file for a user, valid from now on; `None` if the user sees no such attachment.
+    /// The browser shows the file if it can.
     ///
     /// # Errors
     /// Fails when the store fails.
@@ -139,7 +139,7 @@ impl Api {
         Ok(address)
     }
 
-    /// Returns the download that the path of an address, below `/-/attachments/`, and its query allow.
+    /// Returns the download allowed by the path of an address, below `/-/attachments/`, and its query.
     ///
     /// # Errors
     /// Fails when the ticket is for another file, or has expired.
@@ -174,8 +174,8 @@ impl Api {
         })
     }
 
-    /// Returns true if the viewer that an address was made for has an account that is not disabled and still sees the
-    /// attachment, and it still has the file.
+    /// Returns true if the viewer's account is not disabled, and they still see the attachment, and it still has the
+    /// file.
     ///
     /// # Errors
     /// Fails when a store fails.

@@ -1,13 +1,13 @@
-//! Names of uploaded files: as clients send them, and in headers of downloads.
+//! Names of uploaded files, as sent by clients and in the headers of downloads.
 use std::fmt::Write;
 use workgraph_wire::percent;
 
-/// Characters of the longest name.
+/// Maximum length of a name in characters.
 const CHARS_MAX: usize = 255;
 
-/// Returns the name of a file from what a client sent, or `None` if nothing is left of it. Folders, control characters
-/// and marks that turn the direction of text are dropped; a name that is percent-encoded, as some clients send those
-/// that are not ASCII, is decoded.
+/// Returns the name of a file from the text that a client sent, or `None` if nothing is left of it. Folders, control
+/// characters and marks that change the text direction are dropped. Percent-encoded names, which some clients send if they
+/// are not ASCII, are decoded.
 pub(super) fn cleaned(sent: &str) -> Option<String> {
     let decoded = percent::decode_whole_escapes(sent);
     let last = decoded.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -17,8 +17,9 @@ pub(super) fn cleaned(sent: &str) -> Option<String> {
     (!matches!(name, "" | "." | "..")).then(|| name.to_owned())
 }
 
-/// Returns the name of a file from the value of a part's `Content-Disposition`, with the escapes that it has there. The
-/// form for other alphabets (`filename*`, RFC 8187) wins. Bytes that are not UTF-8 are Latin-1, as old clients send it.
+/// Returns the name of a file from the `Content-Disposition` value of a part, with its escapes. The form for
+/// other alphabets (`filename*`, RFC 8187) takes precedence. Bytes that are not UTF-8 are read as Latin-1, as old clients send
+/// it.
 pub(super) fn in_disposition(header: &[u8]) -> Option<String> {
     let text = match str::from_utf8(header) {
         Ok(text) => text.to_owned(),
@@ -42,8 +43,8 @@ pub(super) fn in_disposition(header: &[u8]) -> Option<String> {
     plain
 }
 
-/// Returns a parameter's value from the text that begins with it, and the text after the next semicolon. In a quoted
-/// value only quotes are escaped: clients send the folders of Windows as they are.
+/// Returns a parameter's value from the text that starts with it, and the text after the next semicolon. In a quoted
+/// value only escaped quotes count as escapes: clients send Windows folders as they are.
 fn parameter_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, rest) = text.split_once(';').unwrap_or((text, ""));
@@ -60,7 +61,7 @@ fn parameter_value(text: &str) -> (String, &str) {
     (value.replace("\\\"", "\""), rest)
 }
 
-/// Returns the text of a value such as `UTF-8''na%C3%AFve.txt`.
+/// Returns the text of an extended value such as `UTF-8''na%C3%AFve.txt`.
 fn extended_value(value: &str) -> Option<String> {
     let (charset, rest) = value.split_once('\'')?;
     let (_language, name) = rest.split_once('\'')?;
@@ -69,13 +70,13 @@ fn extended_value(value: &str) -> Option<String> {
         .then(|| name.to_owned())
 }
 
-/// Returns true for characters that change the direction of the text around them.
+/// Returns true for characters that change the direction of the surrounding text.
 fn turns_text(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns the value of `Content-Disposition` for a file of this name (RFC 6266): an ASCII form for old clients, and
-/// the name itself.
+/// the exact name.
 pub(super) fn content_disposition(kind: &str, name: &str) -> String {
     let plain = |c: char| {
         let safe = c.is_ascii_graphic() || c == ' ';
@@ -95,8 +96,8 @@ pub(super) fn content_disposition(kind: &str, name: &str) -> String {
     value
 }
 
-/// Returns the media type of a file that a browser may show, or `None` for one that it only saves. No type is shown
-/// that can contain scripts.
+/// Returns the media type of a file that a browser may show, or `None` for a file that it may only save. Types that can
+/// contain scripts are never shown.
 pub(super) fn displayable_type(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     Some(match extension.to_ascii_lowercase().as_str() {

@@ -10,37 +10,37 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::{Context, Poll};
 use thiserror::Error;
 
-/// Most bytes that are read ahead in search of the next part: those before the first part, or the headers of one. The
-/// bytes that come with them are counted, too.
+/// Maximum number of bytes read ahead in search of the next part: those before the first part, or the headers of a part.
+/// The bytes that arrive with them count, too.
 const READ_AHEAD_MAX: usize = 1 << 20;
 
-/// Error of a body whose next part begins too late, or has too large headers.
+/// Error of a body whose next part begins too late, or has headers that are too large.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("the headers of a part are too large")]
 pub(super) struct HeadersTooLarge;
 
-/// Bytes that were read since the last part began, and the pace.
+/// Bytes read since the last part began, and the pace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadAhead(Arc<ReadAheadState>);
 
 #[derive(Debug, Default)]
 struct ReadAheadState {
     bytes: AtomicUsize,
-    /// True if the stream has given a piece, and pauses when it is polled next.
+    /// True if the stream has returned a piece, and pauses at the next poll.
     is_due: AtomicBool,
-    /// True if the stream has paused, and wakes nobody.
+    /// True if the stream has paused without waking its task.
     is_paused: AtomicBool,
 }
 
 impl ReadAhead {
-    /// Begins to count anew, and returns the outcome of the parser, which is polled again if it only waits for the end
-    /// of a pause.
+    /// Resets the count, and returns the result of the parser. If the parser only waits for the end of a pause, it is polled
+    /// again.
     pub(super) async fn next<T>(&self, parser: impl Future<Output = T>) -> T {
         self.0.bytes.store(0, Relaxed);
         let mut parser = pin!(parser);
         poll_fn(|cx| {
             let polled = parser.as_mut().poll(cx);
-            // Most often there is an outcome; waking the task all the same, for each piece, costs more than parsing it.
+            // Usually there is a result. Waking the task for each piece regardless would cost more than parsing it.
             if self.0.is_paused.swap(false, Relaxed) && polled.is_pending() {
                 cx.waker().wake_by_ref();
             }
@@ -50,8 +50,8 @@ impl ReadAhead {
     }
 }
 
-/// Stream of a body that gives one piece each time it is polled: the parser reads ahead for as long as a stream is
-/// ready, and would hold all of a body that arrives faster than it is stored. A pause wakes nobody: the parser must be
+/// Stream of a body that returns one piece per poll: the parser reads ahead for as long as a stream is ready, and would
+/// hold all of a body that arrives faster than it is stored. A pause does not wake the task, so the parser must be
 /// polled through [`ReadAhead::next`].
 pub(super) struct PacedBody<'b> {
     body: &'b mut dyn BodySource,

@@ -1,14 +1,14 @@
-//! Files of uploads under way, which no node owns yet.
+//! Files of uploads in progress, which no node owns yet.
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 use workgraph_core::Gid;
 
-/// Set of the files of uploads under way.
+/// Set of the files of uploads in progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PendingUploads(Arc<Mutex<HashSet<Gid>>>);
 
-/// Membership of a file in the set, which ends when it is dropped.
+/// Entry of a file in the set; dropping it removes the file from the set.
 #[derive(Debug)]
 pub(crate) struct PendingUpload {
     file: Gid,
@@ -25,7 +25,7 @@ impl PendingUploads {
         }
     }
 
-    /// Returns true if the upload of a file is under way.
+    /// Returns true if the upload of a file is in progress.
     pub(super) fn contains(&self, file: Gid) -> bool {
         self.0.lock().contains(&file)
     }

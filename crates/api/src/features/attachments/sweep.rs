@@ -1,4 +1,4 @@
-//! Orphaned files, which no attachment owns: those of uploads that failed or were cut off, and of attachments that were deleted.
+//! Orphaned files, which no attachment owns: those of failed or interrupted uploads, and of deleted attachments.
 use crate::background_error::BackgroundError;
 use crate::execute::load_view::system_query;
 use crate::ports::blob_store::{BlobStore, BlobStoreError, SHARDS};
@@ -14,19 +14,19 @@ use workgraph_core::rules::stored_files::{self, StoredFile};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef, alias};
 
-/// Files whose owners are looked up at once.
+/// Number of files whose owners are looked up at once.
 const LOOKUP_MAX: usize = 200;
 
-/// Copies of an attachment that are looked at; a file that has more is kept.
+/// Maximum number of copies of an attachment that are checked; a file with more copies is kept.
 const COPIES_MAX: usize = 10_000;
 
-/// Files of a user or workspace, the largest ones, that are looked at when a quota is used up.
+/// Number of files of a user or workspace, starting with the largest, that are checked when a quota is used up.
 const RECLAIM_MAX: usize = 2_000;
 
 /// Counts of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SweepCounts {
-    /// Files that have an owner.
+    /// Files with an owner.
     pub kept: usize,
     /// Files that were removed.
     pub removed: usize,
@@ -37,7 +37,7 @@ pub struct SweepCounts {
 impl Api {
     /// Sets the store of the files of attachments; without one, uploads fail.
     pub fn set_blob_store(&self, store: Arc<dyn BlobStore>) {
-        // The first caller has set it.
+        // The first call has already set it.
         let _second = self.blob_store.set(store);
     }
 
@@ -50,9 +50,9 @@ impl Api {
         store.ok_or_else(|| BlobStoreError("there is no store of files".to_owned()))
     }
 
-    /// Removes files that no attachment owns, unless their upload is under way. An attachment owns its file while it
-    /// and its parent exist. Files whose upload began less than `min_age` ago stay: of the uploads of other nodes this
-    /// one knows nothing.
+    /// Removes files that no attachment owns, unless their upload is in progress. An attachment owns its file as long as it
+    /// and its parent exist. Files whose upload began less than `min_age` ago stay, since this node does not know the
+    /// uploads of other nodes.
     ///
     /// # Errors
     /// Fails when files or owners cannot be read; a file that cannot be removed is only counted.
@@ -65,7 +65,7 @@ impl Api {
         for shard in 0..SHARDS {
             let shard = u8::try_from(shard).unwrap_or(u8::MAX);
             let mut found = store.list(shard).await?;
-            // An upload that ended since has an owner, or has failed.
+            // An upload that has ended since then has an owner, or has failed.
             found.retain(|file| !self.pending_uploads.contains(*file));
             let age = |file: &Gid| {
                 let began = UNIX_EPOCH + Duration::from_millis(file.created_ms());
@@ -95,7 +95,7 @@ impl Api {
         Ok(counts)
     }
 
-    /// Removes a file if no attachment owns it; if that fails, a sweep removes it later.
+    /// Removes a file if no attachment owns it; if that fails, a later sweep removes it.
     pub(super) async fn discard_file(&self, file: Gid) {
         let outcome = match self.owned_files(&[file]).await {
             Ok(owned) if owned.contains_key(&file) => return,
@@ -114,8 +114,8 @@ impl Api {
         }
     }
 
-    /// Removes files of a user or workspace that no attachment owns any more, of the largest ones. Returns true if there
-    /// were any.
+    /// Removes files of a user or workspace that no attachment owns any more, checking the largest ones. Returns true if
+    /// it removed any.
     ///
     /// # Errors
     /// Fails if the store fails, or a file stays.
@@ -136,7 +136,7 @@ impl Api {
         Ok(found)
     }
 
-    /// Removes a file that no attachment owns. It counts no more from before it is removed.
+    /// Removes a file that no attachment owns. It stops counting just before it is removed.
     async fn remove_file(&self, file: Gid) -> Result<(), BackgroundError> {
         let record = NodeRef::Alias(alias::shared_file(file));
         let query = system_query().edges(record.clone(), rel::STORED_FOR);
@@ -150,8 +150,8 @@ impl Api {
         Ok(())
     }
 
-    /// Counts those of the files that are not counted yet: files of attachments that older versions stored. Each is given
-    /// with the attachment that owns it.
+    /// Counts the given files that are not counted yet: those stored by older versions. Each file is given with the
+    /// attachment that owns it.
     async fn count_files(&self, owned: &HashMap<Gid, Gid>) -> Result<(), BackgroundError> {
         let mut query = system_query();
         for (file, attachment) in owned {
@@ -177,8 +177,8 @@ impl Api {
         .await
     }
 
-    /// Commits the service's own changes to the records of files. If somebody else has changed one of them, the next sweep
-    /// looks at it again.
+    /// Commits the service's own changes to file records. If one of them was changed concurrently, the next sweep checks it
+    /// again.
     async fn commit_of_files(
         &self,
         rules: impl FnOnce(&mut ChangeBuilder<'_>),
@@ -196,8 +196,8 @@ impl Api {
         }
     }
 
-    /// Returns those of the files that an attachment owns: the one that the file was uploaded for, or a copy of it; each
-    /// with that attachment.
+    /// Returns the files that an attachment owns, each with that attachment: the one that the file was uploaded for, or a
+    /// copy of it.
     async fn owned_files(&self, files: &[Gid]) -> Result<HashMap<Gid, Gid>, GraphStoreError> {
         let attachments: Vec<_> = files.iter().map(|file| (*file, *file)).collect();
         let mut owned = self.owned_by(&attachments).await?;
@@ -221,7 +221,7 @@ impl Api {
         };
         let copies = view.sources(shared, rel::FILE_COPIES);
         if copies.len() == COPIES_MAX {
-            // More of them than are looked at.
+            // There are more copies than are checked.
             return Ok(copies.first().map(|edge| edge.src));
         }
         for some in copies.chunks(LOOKUP_MAX) {
@@ -233,7 +233,7 @@ impl Api {
         Ok(None)
     }
 
-    /// Returns those of the files that are owned by the attachment that is named before each, with it.
+    /// Returns the files owned by the attachment in their pair, each with that attachment.
     async fn owned_by(&self, pairs: &[(Gid, Gid)]) -> Result<HashMap<Gid, Gid>, GraphStoreError> {
         let parent = |attachment: Gid| {
             let parent = LinkSelector::FirstEdge(rel::ATTACHED_TO);

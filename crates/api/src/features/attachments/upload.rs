@@ -24,24 +24,24 @@ use workgraph_operations::operation::inputs::UploadedFile;
 const MULTIPART: &str = "multipart/form-data";
 /// Name of the part with the file.
 const FILE: &str = "file";
-/// Name of the part with the object that gets the file.
+/// Name of the part with the object that the file is attached to.
 const PARENT: &str = "parent";
-/// Most parts of a body.
+/// Maximum number of parts of a body.
 const PARTS_MAX: usize = 64;
-/// Bytes of the boundaries and headers of the largest body.
+/// Maximum bytes of the boundaries and headers of a body.
 const FRAMING_MAX: u64 = 256 << 10;
 
-/// Content of an upload that has arrived whole.
+/// Content of an upload that has arrived completely.
 #[derive(Debug)]
 pub(crate) struct ReceivedUpload {
     /// The fields of the body, as texts.
     pub(crate) fields: Map<String, Value>,
-    /// The file, if there was one.
+    /// The file, if there is one.
     pub(crate) file: Option<UploadedFile>,
     _pending: Option<PendingUpload>,
 }
 
-/// Returns true if a request has a body of the type of uploads.
+/// Returns true if the body of a request has the media type of uploads.
 pub(crate) fn is_multipart(request: &ApiRequest) -> bool {
     let kind = request.content_type.as_deref().unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -49,7 +49,7 @@ pub(crate) fn is_multipart(request: &ApiRequest) -> bool {
 }
 
 impl Api {
-    /// Returns true if a request is an upload: its file is passed on as it arrives, and may take long.
+    /// Returns true if a request is an upload: its file is passed on as it arrives, which may take long.
     #[must_use]
     pub fn is_upload(&self, request: &ApiRequest) -> bool {
         let takes_file = |found: RouteMatch| found.operation.takes_file;
@@ -63,7 +63,7 @@ impl Api {
     /// Reads the body of an upload, and stores its file.
     ///
     /// # Errors
-    /// Fails when the body is malformed, too large or breaks off, or the file cannot be stored. Nothing is stored then.
+    /// Fails when the body is malformed, too large or breaks off, or the file cannot be stored. No file remains then.
     pub(crate) async fn receive_upload(
         &self,
         request: &ApiRequest,
@@ -77,7 +77,7 @@ impl Api {
         let parent = found.parameters.first();
         let parent = parent.and_then(|(_, text)| Gid::parse(text));
         let mut room = UploadRoom::of(self, grant, parent).await?;
-        // What the body has beside the file may take this much.
+        // The rest of the body, without the file, may take this much.
         let text_max = u64::try_from(self.settings.body_max).unwrap_or(u64::MAX);
         let beside = text_max.saturating_add(FRAMING_MAX);
         room.require(body.announced().saturating_sub(beside))
@@ -105,7 +105,7 @@ impl Api {
         }
     }
 
-    /// Removes the file of an upload whose request failed, unless an attachment owns it all the same.
+    /// Removes the file of an upload whose request failed, unless an attachment owns it anyway.
     pub(crate) async fn discard_upload(&self, upload: &ReceivedUpload) {
         if let Some(file) = &upload.file {
             self.discard_file(file.gid).await;
@@ -113,11 +113,11 @@ impl Api {
     }
 }
 
-/// Parts of a body that have arrived.
+/// Parts of a body that have arrived so far.
 struct Reception<'a> {
     api: &'a Api,
     fields: Map<String, Value>,
-    /// Bytes that further fields may have.
+    /// Bytes left for further fields.
     text_left: usize,
     file: Option<UploadedFile>,
     pending: Option<PendingUpload>,
@@ -215,9 +215,9 @@ impl Reception<'_> {
         if let Some(parent) = parent.and_then(Gid::parse) {
             self.room.be_within(parent).await?;
         }
-        // Nothing is made for a file that has no room.
+        // Nothing is created for a file that has no room.
         let first = self.next_piece_with_room(&mut part, read_ahead).await?;
-        // From here on no sweep takes the file for one without an owner.
+        // From here on no sweep treats the file as orphaned.
         self.pending = Some(self.api.pending_uploads.add(gid));
         let store = self.api.blob_store().map_err(failed)?;
         let created = store.create(gid).await;
@@ -257,7 +257,7 @@ impl Reception<'_> {
         }
     }
 
-    /// Returns the next piece of the file, for which there is room.
+    /// Returns the next piece of the file, after reserving room for it.
     async fn next_piece_with_room(
         &mut self,
         part: &mut Field<'_>,
@@ -303,7 +303,7 @@ impl Reception<'_> {
     }
 }
 
-/// Returns the error of a body that does not arrive.
+/// Returns the error of a body that did not arrive.
 fn read_failure(source: &(dyn Error + Send + Sync + 'static)) -> ApiError {
     if source.is::<HeadersTooLarge>() {
         let message = "The headers of a part of the multipart body are too large";
@@ -323,7 +323,7 @@ fn failed(error: BlobStoreError) -> ApiError {
     ApiError::Server(format!("the file of an upload was not stored: {error}"))
 }
 
-/// Reads what follows the last part, so that the connection can go on.
+/// Reads the rest after the last part, so that the connection can be reused.
 async fn finish_body(body: &mut dyn BodySource) -> Result<(), ApiError> {
     let mut left = FRAMING_MAX;
     while let Some(piece) = std::future::poll_fn(|cx| body.poll_bytes(cx)).await {
@@ -336,7 +336,7 @@ async fn finish_body(body: &mut dyn BodySource) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Returns the name of the file in a part as it was sent; `None` if the part is no file.
+/// Returns the name of the file in a part as it was sent; `None` if the part is not a file.
 fn sent_name(part: &Field<'_>) -> Option<String> {
     let header = part.headers().get("content-disposition")?;
     file_names::in_disposition(header.as_bytes())

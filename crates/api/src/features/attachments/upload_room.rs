@@ -1,4 +1,4 @@
-//! Room for an upload: what quotas and disk have left, beside the other uploads under way.
+//! Room for an upload: what quotas and the disk have left, in view of the other uploads in progress.
 use crate::error::ApiError;
 use crate::state::Api;
 use parking_lot::Mutex;
@@ -11,31 +11,31 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::rules::stored_files::{self, FileQuotas};
 use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef, ReadQuery, ViewerKey};
 
-/// Bytes after which the free space of the disk is looked at again.
+/// Bytes after which the free space of the disk is checked again.
 const DISK_STEP: u64 = 1 << 20;
 /// Time between two searches for deleted files of a user or workspace whose quota is used up, if the first found none.
 const RECLAIM_PAUSE: Duration = Duration::from_secs(60);
 
-/// Bytes of the files that are under way, by those whose quotas they will count in.
+/// Bytes of the files being uploaded, by the users and workspaces whose quotas they will count against.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UploadReservations(Arc<Mutex<ReservationState>>);
 
 #[derive(Debug, Default)]
 struct ReservationState {
     bytes: HashMap<Gid, u64>,
-    /// Instants of the last searches for deleted files that found none.
+    /// Times of the last searches for deleted files that found none.
     searched: HashMap<Gid, SystemTime>,
 }
 
 impl UploadReservations {
-    /// Returns true if deleted files of an owner may be searched for at this instant.
+    /// Returns true if an owner's deleted files may be searched for now.
     fn begin_search(&self, owner: Gid, now: SystemTime) -> bool {
         let searched = &mut self.0.lock().searched;
         searched.retain(|_, at| now.duration_since(*at).is_ok_and(|age| age < RECLAIM_PAUSE));
         searched.insert(owner, now).is_none()
     }
 
-    /// Notes that a search has found something, so the next one need not wait.
+    /// Notes that a search found files, so the next one does not have to wait.
     fn end_search(&self, owner: Gid) {
         self.0.lock().searched.remove(&owner);
     }
@@ -47,13 +47,13 @@ struct OwnerQuota {
     owner: Gid,
     quota: u64,
     used: u64,
-    /// Bytes that this upload has reserved.
+    /// Bytes reserved by this upload.
     reserved: u64,
     error: fn(u64, u64) -> DomainError,
 }
 
 impl OwnerQuota {
-    /// Reserves bytes beside the uploads under way.
+    /// Reserves bytes in addition to those of other uploads in progress.
     fn reserve(&mut self, all: &UploadReservations, bytes: u64) -> Result<(), DomainError> {
         let mut all = all.0.lock();
         let reserved = all.bytes.get(&self.owner).copied().unwrap_or(0);
@@ -63,7 +63,7 @@ impl OwnerQuota {
         Ok(())
     }
 
-    /// Requires that bytes beside those that are reserved have room.
+    /// Checks that there is room for bytes in addition to the reserved ones.
     fn require(&self, all: &UploadReservations, bytes: u64) -> Result<(), DomainError> {
         let reserved = all.0.lock().bytes.get(&self.owner).copied();
         self.require_beside(reserved.unwrap_or(0), bytes)
@@ -77,7 +77,7 @@ impl OwnerQuota {
         Ok(())
     }
 
-    /// Gives back what is reserved.
+    /// Releases the reserved bytes.
     fn release(&mut self, all: &UploadReservations) {
         let bytes = &mut all.0.lock().bytes;
         if let Some(others) = bytes.get_mut(&self.owner) {
@@ -96,15 +96,15 @@ pub(super) struct UploadRoom<'a> {
     api: &'a Api,
     viewer: ViewerKey,
     user: Option<OwnerQuota>,
-    /// Workspaces that the file may be for, one if the upload has said which.
+    /// Workspaces that the file may belong to; only one once the upload has named it.
     workspaces: Vec<OwnerQuota>,
     taken: u64,
-    /// Bytes that may be taken before the disk is looked at again.
+    /// Bytes that may be stored before the disk is checked again.
     disk_left: u64,
 }
 
 impl<'a> UploadRoom<'a> {
-    /// Returns the room of an upload to an object, or to one that the body will name.
+    /// Returns the room of an upload for an object, or for one that the body will name.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -127,7 +127,7 @@ impl<'a> UploadRoom<'a> {
         Ok(room)
     }
 
-    /// Notes the object that the file is for.
+    /// Sets the object that the file is for.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -139,7 +139,7 @@ impl<'a> UploadRoom<'a> {
         Ok(())
     }
 
-    /// Reads what the quotas have left.
+    /// Reads how much the quotas have left.
     async fn read(&mut self, parent: Option<Gid>) -> Result<(), ApiError> {
         let quotas = self.api.settings.attachments.quotas();
         if quotas == FileQuotas::default() {
@@ -163,7 +163,7 @@ impl<'a> UploadRoom<'a> {
         let Some(quota) = quotas.workspace else {
             return Ok(());
         };
-        // Of workspaces that the user is no member of, nothing is said.
+        // Workspaces that the user does not belong to are not revealed.
         let own: Vec<Gid> = view.viewer.workspaces().into_iter().collect();
         let named = parent.and_then(|parent| {
             view.resolve(&NodeRef::Gid(parent).of(LinkSelector::Workspace))
@@ -190,7 +190,7 @@ impl<'a> UploadRoom<'a> {
         Ok(())
     }
 
-    /// Requires room for as many bytes as the file has at least.
+    /// Checks that there is room for the minimum size of the file.
     ///
     /// # Errors
     /// Fails if a quota or the disk has less.
@@ -207,10 +207,10 @@ impl<'a> UploadRoom<'a> {
         self.require_disk(bytes).await
     }
 
-    /// Takes room for the next bytes of the file, before they are stored.
+    /// Reserves room for the next bytes of the file, before they are stored.
     ///
     /// # Errors
-    /// Fails if a quota or the disk has none, or the file is larger than files may be.
+    /// Fails if a quota or the disk has no room, or the file exceeds the maximum size.
     pub(super) async fn take(&mut self, bytes: u64) -> Result<(), ApiError> {
         self.taken = self.taken.saturating_add(bytes);
         let most = self.api.settings.upload_max;
@@ -235,7 +235,7 @@ impl<'a> UploadRoom<'a> {
         Ok(())
     }
 
-    /// Returns the error of bytes that were not stored: a full disk, if it is full.
+    /// Returns the error for bytes that were not stored: a full disk, if that is the cause.
     pub(super) async fn write_failure(&self, error: ApiError) -> ApiError {
         let least = self.api.settings.attachments.disk_reserve.max(DISK_STEP);
         match self.free_bytes().await {
@@ -244,7 +244,7 @@ impl<'a> UploadRoom<'a> {
         }
     }
 
-    /// Reserves bytes in each quota that certainly counts them.
+    /// Reserves bytes in each quota that is certain to count them.
     fn reserve(&mut self, bytes: u64) -> Result<(), DomainError> {
         if let Some((_, error)) = self.lacking(bytes) {
             return Err(error);
@@ -259,7 +259,7 @@ impl<'a> UploadRoom<'a> {
         Ok(())
     }
 
-    /// Returns those whose quotas have no room for bytes, and the error to tell.
+    /// Returns the owners whose quotas have no room for `bytes`, and the error to report.
     fn lacking(&self, bytes: u64) -> Option<(Vec<Gid>, DomainError)> {
         let all = &self.api.upload_reservations;
         if let Some(user) = &self.user
@@ -269,7 +269,7 @@ impl<'a> UploadRoom<'a> {
         }
         let of_workspaces = self.workspaces.iter();
         let lacking = of_workspaces.filter_map(|workspace| {
-            // Nothing is reserved where it is not certain.
+            // Where it is not certain, nothing is reserved.
             let more = bytes.max(self.taken.saturating_sub(workspace.reserved));
             let error = workspace.require(all, more).err()?;
             Some((workspace.owner, error))
@@ -279,7 +279,7 @@ impl<'a> UploadRoom<'a> {
         (owners.len() == self.workspaces.len()).then_some((owners, error))
     }
 
-    /// Removes files of deleted attachments of these owners. Returns true if there were any.
+    /// Removes files of these owners' deleted attachments. Returns true if it removed any.
     async fn reclaim(&self, owners: &[Gid]) -> Result<bool, ApiError> {
         let all = &self.api.upload_reservations;
         let mut found = false;
@@ -296,7 +296,7 @@ impl<'a> UploadRoom<'a> {
         Ok(found)
     }
 
-    /// Reads again what the same quotas have left.
+    /// Reads again how much the same quotas have left.
     async fn reread(&mut self) -> Result<(), GraphStoreError> {
         self.release();
         let quotas = self.user.iter().chain(&self.workspaces);
@@ -310,7 +310,7 @@ impl<'a> UploadRoom<'a> {
         Ok(())
     }
 
-    /// Requires that the disk has these bytes beside its reserve.
+    /// Checks that the disk has room for these bytes in addition to its reserve.
     async fn require_disk(&self, bytes: u64) -> Result<(), ApiError> {
         let reserve = self.api.settings.attachments.disk_reserve;
         if reserve == 0 {
@@ -322,7 +322,7 @@ impl<'a> UploadRoom<'a> {
         }
     }
 
-    /// Returns the free bytes of the disk of the files; `None` if that is not known.
+    /// Returns the free bytes on the disk that holds the files; `None` if unknown.
     async fn free_bytes(&self) -> Option<u64> {
         let store = self.api.blob_store().ok()?;
         match store.free_bytes().await {

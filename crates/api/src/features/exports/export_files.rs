@@ -1,4 +1,4 @@
-//! Files of exports: the port through which jobs write them, and the times for which they are kept.
+//! Files of exports: the port through which jobs write them, and their retention times.
 use async_trait::async_trait;
 use std::time::Duration;
 use thiserror::Error;
@@ -8,18 +8,18 @@ use workgraph_core::jobs::FileOutput;
 
 /// Lifetime of a download URL.
 pub const DOWNLOAD_URL_LIFETIME: Duration = Duration::from_secs(3600);
-/// Time after the end of an export in which replies contain download URLs of its file.
+/// Time after the end of an export during which replies contain download URLs of its file.
 pub const DOWNLOAD_OFFER_PERIOD: Duration = Duration::from_secs(24 * 3600);
 /// The same time for exports of resources.
 pub const RESOURCE_DOWNLOAD_OFFER_PERIOD: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Time after its last write in which the file is kept.
+/// Time for which the file is kept after its last write.
 pub const EXPORT_RETENTION: Duration =
     DOWNLOAD_OFFER_PERIOD.saturating_add(DOWNLOAD_URL_LIFETIME.saturating_mul(2));
 /// The same time for exports of resources.
 pub const RESOURCE_EXPORT_RETENTION: Duration =
     RESOURCE_DOWNLOAD_OFFER_PERIOD.saturating_add(DOWNLOAD_URL_LIFETIME.saturating_mul(2));
 
-/// The reason why a file was not written.
+/// Reason why a file was not written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ExportWriteError {
     /// A job with a higher fencing token has written since.
@@ -33,8 +33,8 @@ pub enum ExportWriteError {
 /// The files that exports are written to.
 #[async_trait]
 pub trait ExportFiles: Send + Sync {
-    /// Cuts the file off at the end that `output` gives, appends, and returns when the appended bytes are durable. With
-    /// `ends` the file is then complete and can be read. The same output may come again, also after the end.
+    /// Truncates the file at the position given by `output`, appends, and returns when the appended bytes are durable. With
+    /// `ends` the file is then complete and can be read. The same output may be appended again, even after the end.
     ///
     /// # Errors
     /// Fails when a higher fencing token was seen, or the file cannot be written.

@@ -1,4 +1,4 @@
-//! Signed addresses from which files of exports are downloaded.
+//! Signed addresses for downloading the files of exports.
 use crate::features::attachments::Disposition;
 use crate::features::exports::export_files::{
     DOWNLOAD_OFFER_PERIOD, DOWNLOAD_URL_LIFETIME, ExportFiles, RESOURCE_DOWNLOAD_OFFER_PERIOD,
@@ -60,7 +60,7 @@ impl projector::DownloadUrls for SignedDownloadUrls<'_> {
 impl Api {
     /// Sets the files of exports; without them, exports fail.
     pub fn set_export_files(&self, files: Arc<dyn ExportFiles>) {
-        // The first caller has set it.
+        // The first call has already set it.
         let _second = self.export_files.set(files);
     }
 
@@ -89,7 +89,7 @@ impl Api {
         format!("{root}/-/exports/{name}?ticket={ticket}")
     }
 
-    /// Returns the file that a ticket allows to download, by the name in its address.
+    /// Returns the file that a ticket allows to download, given the name in its address.
     ///
     /// # Errors
     /// Fails when the ticket is for another file, or has expired.

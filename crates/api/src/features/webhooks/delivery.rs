@@ -1,8 +1,8 @@
 //! Deliveries: from the journal to the targets.
 //!
-//! A webhook still has to deliver the journal after its position. There is no second queue that could differ from it.
-//! The position moves when a target has acknowledged, in the store before anywhere else. So after a crash in between, a
-//! target gets an event twice, but never misses one.
+//! A webhook has yet to deliver the journal entries after its position; there is no second queue that could differ from
+//! the journal. When a target acknowledges, the position moves first in the store. So after a crash in between, a
+//! target may get an event twice, but never misses one.
 use super::delivery_batch::{DELIVERY_EVENTS_MAX, DeliveryBatch};
 use super::scheduler::DeliveryAttempt;
 use super::service_state::WebhookService;
@@ -20,14 +20,14 @@ use workgraph_webhooks::{
     DeliveryStateChange, Target, TargetReply, Webhook,
 };
 
-/// Most commits that are read at once when looking for the webhooks that they concern.
+/// Maximum number of commits read at once when looking for the webhooks that they concern.
 const READ_COMMITS_MAX: usize = 500;
-/// Header with the stable ids of the events in a delivery. It is sent, with the number of the attempt, only if the
-/// operator switched it on.
+/// Header with the stable ids of the events in a delivery. It is only sent, along with the attempt number, if the
+/// operator enabled it.
 const EVENT_IDS_HEADER: &str = "X-Workgraph-Event-Ids";
 const ATTEMPT_HEADER: &str = "X-Workgraph-Attempt";
 
-/// Failure of a delivery whose webhook has a secret that the keys of this server do not open.
+/// Failure of a delivery to a webhook whose secret the keys of this server cannot open.
 const NO_SECRET: &str = "not sent: the secret of this webhook cannot be opened with the keys of this server, so it cannot be signed; put the key back into keys.json, or make the webhook again";
 
 impl Api {
@@ -62,7 +62,7 @@ impl Api {
         }
     }
 
-    /// Begins an attempt, if one is due.
+    /// Starts an attempt, if one is due.
     #[must_use]
     pub fn take_delivery(&self) -> Option<DeliveryAttempt> {
         let service = self.webhooks.get()?;
@@ -73,7 +73,7 @@ impl Api {
         service.scheduler.lock().take_due(now)
     }
 
-    /// Returns the time of the next attempt; `None` if there are no webhooks, or this node may begin none now.
+    /// Returns the time of the next attempt; `None` if there are no webhooks, or this node may not start attempts now.
     #[must_use]
     pub fn next_delivery(&self) -> Option<SystemTime> {
         let service = self.webhooks.get()?;
@@ -81,7 +81,7 @@ impl Api {
         may_attempt.then(|| service.scheduler.lock().next())?
     }
 
-    /// Returns the numbers of attempts of this process that succeeded, and that failed.
+    /// Returns the numbers of successful and failed attempts of this process.
     pub fn delivery_counts(&self) -> [u64; 2] {
         let Some(service) = self.webhooks.get() else {
             return [0; 2];
@@ -92,13 +92,13 @@ impl Api {
     /// Carries out an attempt and stores its result.
     ///
     /// # Errors
-    /// Fails when a store fails: the attempt counts as not made, and is made again when its lease ends.
+    /// Fails when a store fails: the attempt does not count, and is made again when its lease ends.
     pub async fn deliver(&self, attempt: &DeliveryAttempt) -> Result<(), BackgroundError> {
         self.deliver_interruptible(attempt, None).await
     }
 
-    /// Carries out an attempt, as [`deliver`](Self::deliver) does, with an interrupt for the work on its body. When
-    /// that takes too long, nothing is sent, and the next attempt is half as large.
+    /// Carries out an attempt, as [`deliver`](Self::deliver) does, with an interrupt for the work on its body. If that
+    /// takes too long, nothing is sent, and the next attempt is half as large.
     ///
     /// # Errors
     /// Fails as `deliver` does; also when the work was abandoned, or took too long for a single event.
@@ -145,11 +145,11 @@ impl Api {
             return Ok(());
         }
         if !service.scheduler.lock().renew(attempt, self.clock.now()) {
-            // The work took longer than the lease, and another attempt holds the webhook by now.
+            // The work took longer than the lease, and another attempt now holds the webhook.
             return Ok(());
         }
         if !service.may_attempt(self.clock.now()) {
-            // The work took so long that another node could take over before the reply.
+            // The work took so long that another node could take over before the reply arrives.
             service.scheduler.lock().release(attempt);
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Api {
             }
         };
         if !service.scheduler.lock().holds(attempt) {
-            // Another attempt holds the webhook by now.
+            // Another attempt now holds the webhook.
             return Ok(());
         }
         let change = DeliveryStateChange {
@@ -191,7 +191,7 @@ impl Api {
             }
             (AttemptRecord::Deleted, _) => service.scheduler.lock().remove(webhook.id),
             (AttemptRecord::Changed, _) => {
-                // Another node made an attempt meanwhile. This one was made, too, and stands in the log.
+                // Another node made an attempt at the same time. This one was made, too, and is in the log.
                 service
                     .store
                     .record_attempt(webhook.id, None, Some(log_entry))
@@ -202,7 +202,7 @@ impl Api {
         Ok(())
     }
 
-    /// Sends a batch. Returns the reason of a failure with the wait that the target asks for, and the entry for the log.
+    /// Sends a batch. Returns the reason of a failure with the wait that the target requested, and the entry for the log.
     async fn attempt(
         &self,
         service: &WebhookService,
@@ -222,7 +222,7 @@ impl Api {
             error: String::new(),
         };
         if webhook.secret.is_empty() {
-            // A signature that the receiver cannot check is worse than none.
+            // A signature that the receiver cannot verify is worse than none.
             log_entry.error = NO_SECRET.to_owned();
             return (Err((NO_SECRET.to_owned(), None)), log_entry);
         }
@@ -267,7 +267,7 @@ impl Api {
             Ok(()) => succeeded.fetch_add(1, Relaxed),
             Err((reason, _)) => {
                 log_entry.error = reason.chars().take(200).collect();
-                // The text of a target is not ours to log; the log of deliveries has it for the webhook's owner.
+                // The text of a target does not belong in our log; the webhook's owner finds it in the delivery log.
                 tracing::warn!(
                     webhook = webhook.id,
                     status = log_entry.status,
@@ -279,10 +279,10 @@ impl Api {
         (outcome, log_entry)
     }
 
-    /// Sends the events of a logged delivery once more, apart from the events that wait.
+    /// Sends the events of a logged delivery again, separately from pending events.
     ///
     /// # Errors
-    /// Fails with the reason: there is no such delivery, an attempt is under way, or the target failed.
+    /// Fails with the reason: there is no such delivery, an attempt is in progress, or the target failed.
     pub async fn redeliver(&self, id: u64, delivery: u64) -> Result<u32, RedeliveryError> {
         let service = self.webhooks.get().ok_or(RedeliveryError::NoWebhooks)?;
         let permission = service.store.delivery_permission(id).await?;
@@ -301,7 +301,7 @@ impl Api {
             if scheduler.is_leased(id, now) {
                 return Err(RedeliveryError::UnderWay);
             }
-            // A webhook that another node makes the attempts for may be unknown here.
+            // This node may not know a webhook whose attempts another node makes.
             scheduler.lease(id, now)
         };
         let span = (log_entry.from, Some(log_entry.to));
@@ -327,7 +327,7 @@ impl Api {
         outcome
     }
 
-    /// Does the regular maintenance: moves idle webhooks forward in the store, and drops old lines of the log. Returns
+    /// Performs regular maintenance: advances idle webhooks in the store, and drops old entries of the delivery log. Returns
     /// the commit up to which webhooks no longer need the journal.
     ///
     /// # Errors

@@ -15,9 +15,9 @@ use workgraph_core::{Gid, MaybeInterrupt, Type, byte_budgets};
 use workgraph_webhooks::delivery_id::{Uuid, delivery_id};
 use workgraph_webhooks::{DeliveryPermission, JournalPosition, Webhook};
 
-/// The most events of one delivery.
+/// Maximum number of events per delivery.
 pub(crate) const DELIVERY_EVENTS_MAX: usize = 100;
-/// The most commits that are read for one delivery.
+/// Maximum number of commits read for one delivery.
 const SCANNED_COMMITS_MAX: usize = 50_000;
 
 /// The events of a delivery.
@@ -26,7 +26,7 @@ pub(crate) struct DeliveryBatch {
     /// The ids of the events, separated by commas.
     pub(crate) ids: String,
     pub(crate) count: u32,
-    /// The position behind the last event.
+    /// The position after the last event.
     pub(crate) end_position: JournalPosition,
 }
 
@@ -43,9 +43,9 @@ impl DeliveryBatch {
 }
 
 impl DeliveryBatch {
-    /// Returns the id of the delivery of these events to a webhook: the same at each attempt, also after a restart.
+    /// Returns the id for the delivery of these events to a webhook: the same at each attempt, even after a restart.
     pub(crate) fn delivery_id(&self, webhook: u64) -> Uuid {
-        // Without events the position tells deliveries apart.
+        // Deliveries without events differ by their position.
         let JournalPosition { seq, facts } = self.end_position;
         match self.ids.as_str() {
             "" => delivery_id(webhook, &format!("{seq}.{facts}")),
@@ -63,15 +63,15 @@ impl From<EventPosition> for JournalPosition {
     }
 }
 
-/// Returns the plan of the fields that a delivery has of each event.
+/// Returns the plan of the fields that a delivery contains for each event.
 fn delivery_plan() -> Arc<Plan> {
     static PLAN: OnceLock<Arc<Plan>> = OnceLock::new();
     Arc::clone(PLAN.get_or_init(|| Arc::new(plan::full(Type::Event).reference_only())))
 }
 
 impl Api {
-    /// Returns the events after a position that pass the webhook's filters and that its owner may see. The most events
-    /// are those of one delivery, halved `narrowed` times; the commits that are read are halved, too.
+    /// Returns the events after a position that pass the webhook's filters and are visible to its owner. The maximum number
+    /// of events is that of one delivery, halved `narrowed` times; so is the number of commits that are read.
     ///
     /// # Errors
     /// Fails when the store fails, or the work is stopped.
@@ -98,8 +98,8 @@ impl Api {
             let of = (webhook, at, user, interrupt);
             let batch = self.at_most(most, of, permission, (after, end), &fed).await;
             match batch {
-                // Fewer events at a time; an event that fits in no delivery is left out, so that the webhook does not
-                // stop.
+                // Retries with fewer events; an event too large for any delivery is skipped, so that the webhook does not
+                // get stuck.
                 Err(failure) if failure.is_too_large() && most > 1 => most /= 2,
                 Err(failure) if failure.is_too_large() => most = 0,
                 batch => return batch,
@@ -107,7 +107,7 @@ impl Api {
         }
     }
 
-    /// Returns a batch of at most `most` events; if `most` is 0, one event is left out.
+    /// Returns a batch of at most `most` events; if `most` is 0, one event is skipped.
     async fn at_most(
         &self,
         most: usize,
@@ -198,7 +198,7 @@ impl Api {
         Ok((fed.events.into_iter().map(Arc::new).collect(), fed.upto))
     }
 
-    /// Returns the events as their webhook's owner may see them; `None` if the owner may see nothing.
+    /// Returns the events as visible to the webhook's owner; `None` if the owner may see nothing.
     async fn visible_events(
         &self,
         webhook: &Webhook,

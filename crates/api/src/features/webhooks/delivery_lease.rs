@@ -1,18 +1,18 @@
 //! The lease of this node on the deliveries of the store: of all nodes that share a store, one delivers.
 //!
-//! Where one process alone has the store, the lease is held from the start and never ends.
+//! If a process has the store to itself, it holds the lease from the start, without an end.
 use std::time::{Duration, SystemTime};
 
 /// Lease of this node on the deliveries of the store.
 #[derive(Debug)]
 pub(crate) struct DeliveryLease {
-    /// Epoch of the lease; with each new one the webhooks are read again.
+    /// Epoch of the lease; each new epoch reads the webhooks again.
     pub(super) epoch: u64,
     /// The end of the lease.
     pub(super) until: LeaseEnd,
-    /// The revision of the webhooks that were read last.
+    /// The revision of the webhooks at the last read.
     pub(super) revision: Option<u64>,
-    /// The time of the last look for another revision.
+    /// The time of the last check for a new revision.
     pub(super) looked_at: Option<SystemTime>,
 }
 

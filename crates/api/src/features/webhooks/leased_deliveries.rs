@@ -1,4 +1,4 @@
-//! Deliveries of a node that holds the lease on them.
+//! Deliveries of the node that holds the lease on them.
 use super::delivery_lease::LeaseEnd;
 use super::service_state::WebhookService;
 use crate::background_error::BackgroundError;
@@ -6,16 +6,16 @@ use crate::state::Api;
 use std::time::{Duration, SystemTime};
 use workgraph_webhooks::webhook_record::LEASE_RESERVE;
 
-/// Time between two looks for webhooks that other nodes made, changed or deleted.
+/// Interval between checks for webhooks that other nodes created, changed or deleted.
 const REVISION_EVERY: Duration = Duration::from_secs(1);
 
 impl WebhookService {
-    /// Returns true if this node makes the deliveries of the store now.
+    /// Returns true if this node currently makes the deliveries of the store.
     pub(super) fn holds_deliveries(&self, now: SystemTime) -> bool {
         self.delivery_lease.lock().lasts(now, Duration::ZERO)
     }
 
-    /// Returns true if an attempt that begins now is over before another node may begin one.
+    /// Returns true if an attempt that starts now ends before another node may start one.
     pub(super) fn may_attempt(&self, now: SystemTime) -> bool {
         self.delivery_lease.lock().lasts(now, LEASE_RESERVE)
     }
@@ -33,8 +33,8 @@ impl WebhookService {
 }
 
 impl Api {
-    /// Notes that this node holds the deliveries of the store for this time from now; `None`: for good. With another
-    /// epoch than before it reads all webhooks anew. Each second it looks for webhooks that other nodes changed.
+    /// Takes the deliveries of the store for `remaining` from now on, or without an end if that is `None`. A new epoch reads
+    /// all webhooks again. Once a second at most, checks for webhooks that other nodes changed.
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log. The deliveries are not held then.
@@ -60,7 +60,7 @@ impl Api {
         if !is_new && !is_due {
             return Ok(());
         }
-        // The revision comes before the webhooks: a change in between is seen with the next look.
+        // The revision is read before the webhooks, so that the next check notices a change in between.
         let present = service.store.revision().await?;
         if is_new {
             let webhooks = service.store.all().await?;
@@ -77,14 +77,14 @@ impl Api {
         Ok(())
     }
 
-    /// Notes that another node makes the deliveries of the store.
+    /// Gives the deliveries of the store to another node.
     pub fn yield_deliveries(&self) {
         if let Some(service) = self.webhooks.get() {
             service.delivery_lease.lock().until = LeaseEnd::NotHeld;
         }
     }
 
-    /// Returns true if this node makes the deliveries of the store now.
+    /// Returns true if this node currently makes the deliveries of the store.
     #[must_use]
     pub fn holds_deliveries(&self) -> bool {
         let service = self.webhooks.get();

@@ -1,8 +1,8 @@
-//! The delivery scheduler: every webhook in memory, with its waiting commits and the time of its next attempt.
+//! The delivery scheduler: every webhook in memory, with its pending commits and the time of its next attempt.
 //!
-//! It is filled from the store at start and follows each change, so no read is needed to find the webhooks that a
-//! commit concerns. One attempt at a time holds a webhook, by a lease with a number. When its holder dies, the lease
-//! ends, and later results of the dead holder are ignored.
+//! It is loaded from the store at start and follows each change, so finding the webhooks that a commit concerns takes no
+//! read. At most one attempt holds a webhook at a time, by a numbered lease. If the holder dies, its lease expires, and
+//! results that it delivers later are ignored.
 use crate::cache::RecentCommits;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use workgraph_core::storage::{ChangeRecord, JournalEntry};
 use workgraph_webhooks::webhook_record::LEASE;
 use workgraph_webhooks::{DeliveryState, EventSummary, JournalPosition, Webhook};
 
-/// Returns the part of a change record that filters can test.
+/// Returns the part of a change record that filters test.
 pub(crate) fn occurrence<'e>(
     event: &'e JournalEntry,
     change: &ChangeRecord,
@@ -37,9 +37,9 @@ struct ScheduledWebhook {
     last_commit: u64,
     /// The time of its entry in the agenda.
     due: SystemTime,
-    /// The number of the attempt that holds it, 0 for none.
+    /// The number of the attempt that holds the webhook, 0 for none.
     lease: u64,
-    /// Number of times that its next delivery is halved, because a larger one took too long to build.
+    /// Number of times that the next delivery is halved because a larger one took too long to build.
     halvings: u32,
     /// The webhook's position in the store.
     stored_position: u64,
@@ -58,7 +58,7 @@ impl ScheduledWebhook {
         }
     }
 
-    /// Notes a commit that concerns the webhook.
+    /// Records a commit that concerns the webhook.
     fn note(&mut self, seq: u64, agenda: &mut DueTimes) {
         let free = self.lease == 0;
         if free && !self.waiting() {
@@ -110,7 +110,7 @@ pub(crate) struct DeliveryScheduler {
 }
 
 impl DeliveryScheduler {
-    /// Makes a scheduler without webhooks, over an empty cache of commits.
+    /// Makes a scheduler without webhooks, with an empty cache of commits.
     pub(crate) fn new(recent: RecentCommits) -> Self {
         Self {
             recent,
@@ -122,8 +122,8 @@ impl DeliveryScheduler {
         self.entries.is_empty()
     }
 
-    /// Adds webhooks, or replaces them. A webhook with a position before the last commit that was read counts as
-    /// waiting; an attempt then finds out if there are events.
+    /// Adds or replaces webhooks. A webhook whose position is before the last commit that was read counts as
+    /// pending; an attempt then finds out if there are events.
     pub(crate) fn put(&mut self, webhooks: Vec<Webhook>) {
         if self.entries.is_empty() {
             let first = webhooks.iter().map(|h| h.state.position.seq).min();
@@ -177,7 +177,7 @@ impl DeliveryScheduler {
         }
     }
 
-    /// Notes the webhooks that a commit concerns.
+    /// Records a commit for the webhooks that it concerns.
     pub(crate) fn note_commit(&mut self, event: JournalEntry) {
         self.scanned = self.scanned.max(event.seq);
         let named = event.node_contexts.iter();
@@ -188,7 +188,7 @@ impl DeliveryScheduler {
         places.sort_unstable();
         places.dedup();
         for at in places {
-            // Once for each resource, even if it has many webhooks.
+            // Once per resource, even if it has many webhooks.
             let heard = event
                 .change_records
                 .iter()
@@ -208,7 +208,7 @@ impl DeliveryScheduler {
         self.recent.put(event);
     }
 
-    /// Begins an attempt for the first webhook that is due. No other attempt gets it until the lease ends.
+    /// Starts an attempt for the first webhook that is due. No other attempt can hold the webhook until the lease ends.
     pub(crate) fn take_due(&mut self, now: SystemTime) -> Option<DeliveryAttempt> {
         let (due, id) = *self.agenda.first()?;
         if due > now {
@@ -217,7 +217,7 @@ impl DeliveryScheduler {
         self.lease(id, now)
     }
 
-    /// Begins an attempt for a webhook.
+    /// Starts an attempt for a webhook.
     pub(crate) fn lease(&mut self, id: u64, now: SystemTime) -> Option<DeliveryAttempt> {
         self.leases += 1;
         let lease = self.leases;
@@ -233,7 +233,7 @@ impl DeliveryScheduler {
         Some(attempt)
     }
 
-    /// Returns true if an attempt is under way.
+    /// Returns true if an attempt is in progress.
     pub(crate) fn is_leased(&self, id: u64, now: SystemTime) -> bool {
         let entry = self.entries.get(&id);
         entry.is_some_and(|e| e.lease != 0 && e.due > now)
@@ -254,8 +254,8 @@ impl DeliveryScheduler {
         entry.is_some_and(|e| e.lease == attempt.lease)
     }
 
-    /// Ends an attempt that sent nothing. The next one is due at the same time as this one would be now, and is half as
-    /// large.
+    /// Ends an attempt that sent nothing. The next one is half as large, and due when this one would be due
+    /// now.
     pub(crate) fn retry_smaller(&mut self, attempt: &DeliveryAttempt) {
         if !self.holds(attempt) {
             return;
@@ -269,7 +269,7 @@ impl DeliveryScheduler {
         }
     }
 
-    /// Ends an attempt that changed nothing. The next one is due when this one was.
+    /// Ends an attempt that changed nothing. The next one is due at the same time as this one.
     pub(crate) fn release(&mut self, attempt: &DeliveryAttempt) {
         if !self.holds(attempt) {
             return;
@@ -282,7 +282,7 @@ impl DeliveryScheduler {
         }
     }
 
-    /// Forgets all webhooks and takes these instead. Attempts under way hold none of them.
+    /// Replaces all webhooks with these. Attempts in progress lose their leases.
     pub(crate) fn replace_all(&mut self, webhooks: Vec<Webhook>) {
         self.entries.clear();
         self.by_resource.clear();
@@ -290,8 +290,8 @@ impl DeliveryScheduler {
         self.put(webhooks);
     }
 
-    /// Takes over what changed among the webhooks of the store: new ones, those that are gone, and filters. States stay
-    /// as they are: this scheduler knows them better.
+    /// Applies the changes to the webhooks of the store: new webhooks, deleted ones, and filters. Delivery states are not
+    /// replaced, since this scheduler's are newer.
     pub(crate) fn merge(&mut self, webhooks: Vec<Webhook>) {
         let present: HashSet<u64> = webhooks.iter().map(|webhook| webhook.id).collect();
         let gone = self.entries.keys().filter(|id| !present.contains(id));
@@ -307,7 +307,7 @@ impl DeliveryScheduler {
         self.put(new);
     }
 
-    /// Ends an attempt. `saved` is true if the store has the state, too.
+    /// Ends an attempt. `saved` is true if the store has the state as well.
     pub(crate) fn settle(&mut self, attempt: &DeliveryAttempt, state: DeliveryState, saved: bool) {
         if !self.holds(attempt) {
             return;
@@ -339,7 +339,7 @@ impl DeliveryScheduler {
         ids.collect()
     }
 
-    /// Notes that the store has these webhooks at a commit.
+    /// Records that the store has advanced these webhooks to a commit.
     pub(crate) fn mark_advanced(&mut self, ids: &[u64], seq: u64) {
         for id in ids {
             if let Some(entry) = self.entries.get_mut(id) {

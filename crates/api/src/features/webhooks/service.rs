@@ -1,4 +1,4 @@
-//! The webhook service: creates, lists, changes and deletes webhooks. `delivery` delivers.
+//! The webhook service: creates, lists, changes and deletes webhooks. The module `delivery` delivers.
 
 pub use super::scheduler::DeliveryAttempt;
 pub use super::service_state::WebhookSettings;
@@ -40,7 +40,7 @@ use workgraph_webhooks::{
 use workgraph_wire::{envelope, messages};
 
 impl Api {
-    /// Sets up webhooks with their store, client and settings. Call it once, before requests.
+    /// Sets up webhooks with their store, client and settings. Call it once, before any request.
     ///
     /// # Errors
     /// Fails when the store fails, or webhooks are set up already; the text is for the log.
@@ -87,7 +87,7 @@ impl Api {
         self.graph.version()
     }
 
-    /// Returns once something was committed after this version; never if the store has no versions.
+    /// Waits for a commit after this version; never returns if the store has no versions.
     pub async fn wait_for_commit(&self, since: Option<u64>) {
         match since {
             Some(version) => self.graph.changed(version).await,
@@ -106,7 +106,7 @@ impl Api {
         }
     }
 
-    /// Deletes a webhook of any user or app. Returns false if none has this id.
+    /// Deletes a webhook of any user or app. Returns false if no webhook has this id.
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log.
@@ -170,14 +170,14 @@ fn gone(named: &Named<Gid>) -> DomainError {
     DomainError::not_found("webhook", named.node)
 }
 
-/// Returns the webhook that the path names. It must be the caller's, made with the same app.
+/// Returns the webhook that the path names. The caller must own it, and have made it with the same app.
 async fn owned_webhook(
     api: &Api,
     service: &WebhookService,
     call: &RequestContext<'_>,
     named: &Named<Gid>,
 ) -> Result<Webhook, ApiError> {
-    // A user who was removed from every workspace learns nothing.
+    // A user who was removed from every workspace gets no information.
     load(api, &call.read_query()).await?;
     let found = service.store.get(named.node.get()).await;
     let webhook = found?.ok_or_else(|| gone(named))?;
@@ -192,13 +192,13 @@ async fn owned_webhook(
     .into())
 }
 
-/// Returns the names of the types that events may be about.
+/// Returns the type names that events may be about.
 fn event_types() -> impl Iterator<Item = &'static str> {
     let types = Type::ALL.iter().filter(|ty| ty.has_events());
     types.map(|ty| resource(*ty).name)
 }
 
-/// Returns the filters of a body, for a webhook on a resource of this type.
+/// Returns the filters in a body, for a webhook on a resource of this type.
 fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
     let refused = |reason| DomainError::field("filters", reason);
     let filters = EventFilter::read_all(value).map_err(refused)?;
@@ -209,7 +209,7 @@ fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
     if !wide {
         return Ok(filters);
     }
-    // These resources contain so much that a webhook must have filters.
+    // These resources contain so much that their webhooks must have filters.
     if filters.is_empty() {
         return Err(DomainError::missing("filters"));
     }
@@ -229,7 +229,7 @@ fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
     Ok(filters)
 }
 
-/// Creates a webhook, after its target completed the handshake.
+/// Creates a webhook after its target has completed the handshake.
 async fn create(
     api: &Api,
     service: &WebhookService,
@@ -292,7 +292,7 @@ async fn create(
             return Err(DomainError::forbidden(reason).into());
         }
     };
-    // A revocation of all tokens that came before the webhook was stored has not deleted it.
+    // If all tokens were revoked before the webhook was stored, the revocation has not deleted it.
     let is_live = grant.app.is_some()
         || is_token_live(api, grant)
             .await
@@ -308,8 +308,8 @@ async fn create(
     }
     service.scheduler.lock().put(vec![webhook.clone()]);
     drop(setting);
-    // If this is the first webhook, commits since it was stored may have been left out. If they cannot be read now, the
-    // next commit causes another scan.
+    // If this is the first webhook, commits since it was stored may have been skipped. If they cannot be read now, the
+    // next commit triggers another scan.
     if let Err(error) = api.scan_commits().await {
         let reason = error.to_string();
         tracing::error!(reason, "the journal could not be read for a new webhook");
@@ -328,10 +328,10 @@ async fn is_token_live(api: &Api, grant: &Grant) -> Result<bool, ApiError> {
     Ok(own.is_some_and(|token| token.revoked_at.is_none()))
 }
 
-/// The most handshakes of one user that may be under way.
+/// Maximum number of concurrent handshakes of one user.
 const HANDSHAKES: u32 = 3;
 
-/// A handshake under way, counted until it is dropped.
+/// A handshake in progress, counted until it is dropped.
 struct HandshakeGuard<'a>(&'a WebhookService, u64);
 
 impl<'a> HandshakeGuard<'a> {
@@ -391,7 +391,7 @@ async fn perform_handshake(
     )))
 }
 
-/// Lists the caller's webhooks that were made with the same app.
+/// Lists the caller's webhooks that were created with the same app.
 async fn list(
     api: &Api,
     service: &WebhookService,
@@ -425,7 +425,7 @@ async fn list(
     let mut found = service.store.list(page).await?;
     let more = found.len() > limit;
     found.truncate(limit);
-    // Lists of webhooks have full records.
+    // Lists of webhooks contain full records.
     let is_asked = call.options.fields.is_some() || call.options.expand.is_some();
     let plan = match is_asked {
         true => Arc::clone(&asked.plan),

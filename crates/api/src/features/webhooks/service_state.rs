@@ -1,4 +1,4 @@
-//! The state of the webhook service: its ports, its settings, the scheduler and the handshakes under way.
+//! The state of the webhook service: its ports, its settings, the scheduler and the handshakes in progress.
 use super::delivery_lease::DeliveryLease;
 use super::scheduler::DeliveryScheduler;
 use crate::error::ApiError;
@@ -15,9 +15,9 @@ use workgraph_webhooks::{TargetPolicy, WebhookClient, WebhookLimits, WebhookStor
 pub struct WebhookSettings {
     /// The policy for addresses of targets.
     pub policy: TargetPolicy,
-    /// The most webhooks.
+    /// Maximum numbers of webhooks.
     pub limits: WebhookLimits,
-    /// True if the stable ids of events, and the number of the attempt, are sent as headers.
+    /// True if the stable ids of events and the attempt number are sent as headers.
     pub event_ids: bool,
     /// Time for which the log of deliveries is kept.
     pub log_retention: Duration,
@@ -40,18 +40,18 @@ pub(crate) struct WebhookService {
     pub(crate) client: Arc<dyn WebhookClient>,
     pub(crate) settings: WebhookSettings,
     pub(crate) scheduler: Mutex<DeliveryScheduler>,
-    /// Number of handshakes under way, by user.
+    /// Number of handshakes in progress, by user.
     pub(super) handshakes: Mutex<HashMap<u64, u32>>,
     /// Lease of this node on the deliveries of the store.
     pub(super) delivery_lease: Mutex<DeliveryLease>,
-    /// Held while a user's change is written to the store and to the scheduler, so that both have the changes in one
-    /// order.
+    /// Lock held while a user's change is written to the store and to the scheduler, so that both see the changes in the
+    /// same order.
     pub(super) store_order: lock::Mutex<()>,
-    /// Attempts that succeeded, and that failed.
+    /// Numbers of successful and failed attempts.
     pub(super) attempts: [AtomicU64; 2],
 }
 
-/// Returns the error of a request for which a part of the service failed.
+/// Returns the error for a request during which a part of the service failed.
 pub(super) fn server_error(error: impl std::fmt::Display) -> ApiError {
     ApiError::Server(error.to_string())
 }

@@ -22,7 +22,7 @@ use workgraph_operations::Method;
 use workgraph_operations::request_context::RequestContext;
 use workgraph_webhooks::{EventFilter, Webhook};
 
-/// Returns a webhook as a node that is in no store.
+/// Returns a webhook as a node that is not stored.
 fn node(webhook: &Webhook) -> Option<Node> {
     let time = |at: Option<SystemTime>| {
         at.map_or_else(
@@ -59,7 +59,7 @@ fn node(webhook: &Webhook) -> Option<Node> {
     })
 }
 
-/// Reads the data that webhook records need. Of deleted resources, gid and type remain.
+/// Reads the data for webhook records. For deleted resources, gid and type remain.
 pub(crate) async fn scene(
     api: &Api,
     mut want: ReadQuery,
@@ -103,7 +103,7 @@ pub(crate) async fn answer(
         shown => shown?,
     };
     if status == 201 {
-        // The secret is shown here and in the handshake, and never again.
+        // The secret is only shown here and in the handshake.
         body.extend_from_slice(b",\"X-Hook-Secret\":");
         body.extend_from_slice(json_string(&webhook.secret).as_bytes());
     }
@@ -115,7 +115,7 @@ pub(crate) async fn answer(
     ))
 }
 
-/// Writes the start of a response with a webhook in it, in at most `room` bytes, or the rest of the budget.
+/// Writes the start of a response with a webhook, in at most `room` bytes, or the rest of the budget.
 async fn show(
     api: &Api,
     (webhook, want): (&Webhook, ReadQuery),

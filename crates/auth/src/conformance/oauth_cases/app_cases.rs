@@ -1,4 +1,4 @@
-//! The cases about apps, consents and codes.
+//! Cases about apps, consents and codes.
 use super::*;
 
 pub(in crate::conformance) async fn app_comes_back(store: &dyn OAuthStore) -> CaseResult {
@@ -47,7 +47,7 @@ pub(in crate::conformance) async fn app_expected(store: &dyn OAuthStore) -> Case
         name: "Other".to_owned(),
         ..old.clone()
     };
-    // It is read before each change, so that what a store remembers of it must change, too.
+    // It is read before each change, so that cached state of the store must change, too.
     ensure(
         store.app(40).await? == Some(old.clone().into()),
         "an app is as it was put",

@@ -1,4 +1,4 @@
-//! The cases about redeeming codes.
+//! Cases about redeeming codes.
 use super::*;
 
 pub(in crate::conformance) async fn redeemed_once(store: &dyn OAuthStore) -> CaseResult {
@@ -176,7 +176,7 @@ pub(in crate::conformance) async fn redeem_needs_grant(store: &dyn OAuthStore) -
         .await?;
     store.put_app(app(40)?, Some(&disabled)).await?;
     store.deauthorize(100, 1, at(5)).await?;
-    // A new consent after a withdrawal makes another authorization: codes of the old one stay dead.
+    // A new consent after a withdrawal creates another authorization: codes of the old one stay dead.
     store.keep_consent(allow(31, 101, "tasks:read")?).await?;
     let gone = store
         .redeem(&digest(21), Some(tokens(21, &kept(21, 100)?)), at(6))

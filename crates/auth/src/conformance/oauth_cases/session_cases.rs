@@ -1,4 +1,4 @@
-//! The cases about browser sessions and logins.
+//! Cases about browser sessions and logins.
 use std::net::IpAddr;
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The cases about the state of tokens after changes of their context.
+//! Cases about the state of tokens after changes of their context.
 use super::*;
 
 pub(in crate::conformance) async fn later_scopes_cut(store: &dyn OAuthStore) -> CaseResult {

@@ -1,8 +1,8 @@
-//! Steps of a run: each action, the answer that is required, and its effect on the model.
+//! Steps of a run: each action, the required answer, and its effect on the model.
 use super::*;
 
 impl OAuthModel<'_> {
-    /// Makes a user authorize an app, and so replace the granted scopes; or makes a silent request,
+    /// Makes a user authorize an app, which replaces the granted scopes; or makes a silent request,
     /// which changes none of them.
     pub(super) async fn authorize(&mut self) -> Result<(), TokenStoreFailure> {
         let user = *self.rng.pick(&USERS).unwrap_or(&1);
@@ -153,7 +153,7 @@ impl OAuthModel<'_> {
         let stands = !code.withdrawn && !self.disabled.contains(&code.user);
         let fresh_code = code.used.is_none() && self.now < code.end;
         let good = own && fresh_code && verifier == code.verifier && stands;
-        // A request that soon shows the verifier again is a repeat of the first. Any other request of
+        // A request that soon presents the verifier again is a retry of the first. Any other request of
         // the app means that the code was stolen.
         let soon = code.used.is_some_and(|used| self.now < used + REPEAT_GRACE);
         let again = soon && verifier.is_some() && verifier == code.verifier;

@@ -82,7 +82,7 @@ impl Endpoints<'_> {
         };
         let is_public = self.public_clients.include(app);
         let check = match code.check_redemption(app.id, redirect, verifier, now) {
-            // The app had a secret when it asked without a challenge.
+            // The app still had a secret when it sent the request without a challenge.
             CodeCheck::Issue if is_public && code.challenge.is_none() => {
                 CodeCheck::SpendOnly(AuthRefusal::CodeVerifierMissing)
             }
@@ -97,7 +97,7 @@ impl Endpoints<'_> {
             }
             CodeCheck::Issue => {}
         }
-        // Every step that can fail comes before the one write, so that a failure does not lose the
+        // Every step that can fail comes before the only write, so that a failure does not lose the
         // code.
         let person = self.person(code.user).await?;
         let (access_text, access) = self.tokens.prefixes.mint(TokenKind::Access, &fresh.access);
@@ -107,8 +107,8 @@ impl Endpoints<'_> {
             .mint(TokenKind::Refresh, &fresh.refresh);
         let id_token = self.id_token(&code, &person, &access_text, now)?;
         let end = now.checked_add(self.tokens.access_lifetime).unwrap_or(now);
-        // Nothing proves who presents the refresh token of a client without a secret, and it is not rotated, so nobody gets
-        // its text (RFC 9700 section 2.2.2). The access token still depends on it, and it ends with that.
+        // Nothing proves who presents the refresh token of a client without a secret, and it is not rotated, so its text is
+        // given to nobody (RFC 9700 section 2.2.2). The access token still depends on it, and it ends together with that.
         let refresh_end = is_public.then_some(end);
         let tokens = IssuedTokens {
             access: code.token(TokenKind::Access, fresh.access_id, access, Some(end), now),
@@ -135,7 +135,7 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Answers with a new access token. The refresh token stays as it is: it is not rotated (docs/decisions/authorization.md).
+    /// Answers with a new access token. The refresh token is not rotated (docs/decisions/authorization.md).
     async fn refresh(
         &self,
         params: Params<'_>,
@@ -148,7 +148,7 @@ impl Endpoints<'_> {
             .ok_or_else(|| missing("refresh_token", AuthRefusal::RefreshTokenMissing))?;
         let scope = params.one("scope")?;
         if self.public_clients.include(app) {
-            // It had a secret when it got the refresh token.
+            // The app still had a secret when it got the refresh token.
             return Err(refresh_refused(AuthRefusal::ClientWithoutSecret));
         }
         let found = self.find_token(text).await?;
@@ -249,7 +249,7 @@ struct TokenResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     refresh_token: Option<&'a str>,
     data: TokenUser<'a>,
-    /// The scopes, if they are not the requested ones.
+    /// The scopes, if they differ from the requested ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

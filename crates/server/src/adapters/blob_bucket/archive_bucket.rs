@@ -1,5 +1,5 @@
-//! Continuous archive in a bucket. The archive's own thread waits for each request, so requests run on a runtime of their
-//! own.
+//! Continuous archive in a bucket. The archive's own thread waits for each request, so requests run on a separate
+//! runtime.
 use super::bucket_owner::{BucketOwner, OwnedByAnother};
 use super::client::{BucketClient, Refused};
 use super::connection::{Content, Reply};
@@ -15,11 +15,11 @@ use tokio::runtime::{Builder, Runtime};
 use workgraph_api::Clock;
 use workgraph_store_sqlite::ArchiveFolder;
 
-/// Bytes of a part of a file, which are in memory until they are sent.
+/// Size of a part of a file in bytes, which are in memory until they are sent.
 const PART: usize = 8 << 20;
-/// Parts of this size, after which parts are larger: a bucket takes 10,000 parts of a file.
+/// Number of parts of this size, after which parts are larger: a bucket accepts 10,000 parts per file.
 const SMALL_PARTS: usize = 1_000;
-/// Size of the later parts, as a multiple.
+/// Size of the later parts, as a multiple of the normal size.
 const LARGER: usize = 8;
 
 /// Archive in a bucket.
@@ -33,7 +33,7 @@ struct BucketConnection {
     runtime: Option<Runtime>,
 }
 
-/// The runtime ends without waiting: the last user can be a task of another one, which must not wait.
+/// Ends the runtime without waiting: the last user may be a task of another runtime, which must not wait.
 impl Drop for BucketConnection {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
@@ -49,10 +49,10 @@ impl fmt::Debug for ArchiveBucket {
 }
 
 impl ArchiveBucket {
-    /// Returns the archive behind the prefix of the settings. With an owner it can be written, once it is claimed.
+    /// Returns the archive below the prefix in the settings. With an owner it can be written, once it is claimed.
     ///
     /// # Errors
-    /// Fails if a setting is wrong, or no thread can be made.
+    /// Fails if a setting is wrong, or no thread can be started.
     pub(crate) fn new(
         config: &BucketConfig,
         owner_id: Option<String>,
@@ -75,7 +75,7 @@ impl ArchiveBucket {
         self.0.client.own_key(name)
     }
 
-    /// Runs requests, and waits for their end.
+    /// Runs requests, and waits until they are done.
     fn wait<T, F>(&self, work: F) -> io::Result<T>
     where
         T: Send + 'static,
@@ -85,7 +85,7 @@ impl ArchiveBucket {
         let ended = || io::Error::other("the runtime of the archive has ended");
         let runtime = self.0.runtime.as_ref().ok_or_else(ended)?;
         runtime.spawn(async move {
-            // Whoever waits may be gone.
+            // The receiver may be gone.
             let _ = answer.send(work.await);
         });
         answered.recv().map_err(|_| ended())?.map_err(as_io_error)
@@ -106,7 +106,7 @@ impl ArchiveBucket {
         })
     }
 
-    /// Puts a file in parts, of which the first is there.
+    /// Uploads a file in parts, given the first one.
     fn put_parts(&self, key: &str, first: Bytes, content: &mut dyn Read) -> io::Result<()> {
         let own = |key: &str| (Arc::clone(&self.0.client), key.to_owned());
         let (client, of) = own(key);
@@ -142,14 +142,14 @@ impl ArchiveBucket {
     }
 }
 
-/// Returns the next bytes, fewer only at the end.
+/// Returns the next bytes; fewer than `size` only at the end.
 fn next_part(content: &mut dyn Read, size: usize) -> io::Result<Bytes> {
     let mut part = Vec::with_capacity(size);
     content.take(size as u64).read_to_end(&mut part)?;
     Ok(part.into())
 }
 
-/// Returns an error of the archive. A bucket that cannot be reached, or is busy, may be there later: that is
+/// Returns an error of the archive. A bucket that cannot be reached, or is busy, may be available later: that is
 /// [`ErrorKind::NotConnected`].
 fn as_io_error(error: Error) -> io::Error {
     let kind = match error.downcast_ref::<Refused>() {
@@ -208,7 +208,7 @@ impl ArchiveFolder for ArchiveBucket {
 /// File of the archive that is being read.
 struct ArchiveObject {
     bucket: ArchiveBucket,
-    /// `None` after its end.
+    /// `None` after the end of the file.
     reply: Option<Reply>,
     piece: Bytes,
 }

@@ -1,8 +1,8 @@
-//! Errors of a bucket as those of the port.
+//! Conversion of bucket errors to those of the port.
 use anyhow::Error;
 use workgraph_api::ports::blob_store::BlobStoreError;
 
-/// Returns what makes an error of the port from one of a request.
+/// Returns a function that converts an error of a request to an error of the port.
 pub(super) fn failed(what: &'static str) -> impl Fn(Error) -> BlobStoreError {
     move |error| BlobStoreError(format!("{what}: {error:#}"))
 }

@@ -1,8 +1,8 @@
-//! The owner of a bucket: the one database whose files are in it, behind its prefix.
+//! The owner of a bucket: the only database whose files are in it, below its prefix.
 //!
-//! A server removes the files that its own database does not know. So an object of the bucket has the id of the owner, and
-//! nothing is stored or swept before it is that of this server. A server with a database of its own has the id of its data
-//! folder; servers that share a database must have one id.
+//! A server removes files that its own database does not know. So an object in the bucket contains the id of the owner, and
+//! nothing is stored or swept until that is the id of this server. A server with its own database has the id of its data
+//! folder; servers that share a database must share an id.
 use super::client::BucketClient;
 use crate::adapters::data_dir::write_private;
 use crate::adapters::system_clock::{hex, random};
@@ -12,9 +12,9 @@ use std::path::Path;
 use tokio::sync::OnceCell;
 use workgraph_api::Entropy;
 
-/// Name of the object that names the owner, behind the prefix.
+/// Name of the object that identifies the owner, below the prefix.
 const OBJECT: &str = "workgraph-owner";
-/// Name of the file of the data folder that has its id.
+/// Name of the file in the data folder that contains its id.
 const FILE: &str = "bucket-owner";
 
 /// The owner that a bucket must have for this server.
@@ -23,7 +23,7 @@ pub(super) struct BucketOwner {
     claimed: OnceCell<()>,
 }
 
-/// The bucket has another owner.
+/// Error of a bucket with another owner.
 #[derive(Debug)]
 pub(crate) struct OwnedByAnother {
     object: String,
@@ -43,7 +43,7 @@ impl fmt::Display for OwnedByAnother {
 
 impl std::error::Error for OwnedByAnother {}
 
-/// Returns the id of a data folder as the owner of a bucket; it is made when it is first asked for.
+/// Returns the id of a data folder as the owner of a bucket; it is created when it is first requested.
 ///
 /// # Errors
 /// Fails if the folder can't be read or written.
@@ -62,16 +62,16 @@ pub(crate) fn owner_id(folder: &Path, entropy: &dyn Entropy) -> Result<String> {
 }
 
 impl BucketOwner {
-    /// Returns the owner with an id.
+    /// Returns the owner with this id.
     pub(super) fn new(id: String) -> Self {
         let claimed = OnceCell::new();
         Self { id, claimed }
     }
 
-    /// Claims the bucket, once: the first server to do so owns it.
+    /// Claims the bucket once: the first server to do so owns it.
     ///
     /// # Errors
-    /// Fails with [`OwnedByAnother`] if another did, or if the bucket does not tell.
+    /// Fails with [`OwnedByAnother`] if another server did, or if the bucket does not answer.
     pub(super) async fn claim(&self, client: &BucketClient) -> Result<()> {
         let claim = self.claimed.get_or_try_init(|| async {
             if client.text(&client.own_key(OBJECT)).await?.is_none() {
@@ -82,11 +82,11 @@ impl BucketOwner {
         claim.await.copied()
     }
 
-    /// Checks that this server still owns the bucket: of two that claim it at the same time, one may find the other's
-    /// claim later.
+    /// Checks that this server still owns the bucket: of two servers that claim it at the same time, one may see the other's
+    /// claim only later.
     ///
     /// # Errors
-    /// Fails with [`OwnedByAnother`] if it does not, or if the bucket does not tell.
+    /// Fails with [`OwnedByAnother`] if it does not, or if the bucket does not answer.
     pub(super) async fn check(&self, client: &BucketClient) -> Result<()> {
         let object = client.own_key(OBJECT);
         let found = client.text(&object).await?;
@@ -96,7 +96,7 @@ impl BucketOwner {
         }
         Err(OwnedByAnother {
             object,
-            // What is not ours may be of any length.
+            // Foreign content may have any length.
             found: found.trim().chars().take(64).collect(),
             own: self.id.clone(),
         }

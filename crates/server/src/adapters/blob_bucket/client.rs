@@ -1,4 +1,4 @@
-//! Signed requests to a bucket, as its protocol has them.
+//! Signed requests to a bucket, in its protocol.
 use super::connection::{Connections, Content, Endpoint, Reply};
 use super::xml_reply::XmlReply;
 use crate::config::BucketConfig;
@@ -15,15 +15,15 @@ use workgraph_api::Clock;
 use workgraph_api::ports::blob_store::shard_of;
 use workgraph_core::Gid;
 
-/// Time for which a signed request counts, in seconds.
+/// Validity of a signed request in seconds.
 const VALID: u64 = 900;
-/// Pauses before a request is sent again.
+/// Pauses before a request is retried.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(400),
     Duration::from_millis(1600),
 ];
-/// Bytes of the largest reply that is not a file.
+/// Maximum size in bytes of a reply that is not a file.
 const REPLY_MAX: usize = 8 << 20;
 
 /// Client of one bucket.
@@ -44,7 +44,7 @@ pub(super) struct ListPage {
     pub(super) next: Option<Vec<(&'static str, String)>>,
 }
 
-/// Part of an unfinished upload that the bucket has: its number and tag.
+/// Part of an unfinished upload that the bucket already has: its number and tag.
 pub(super) type SentPart = (u16, String);
 
 impl BucketClient {
@@ -98,7 +98,7 @@ impl BucketClient {
         })
     }
 
-    /// Returns what the keys of a shard begin with.
+    /// Returns the common prefix of the keys of a shard.
     pub(super) fn shard_prefix(&self, shard: u8) -> String {
         format!("{}{shard:02x}/", self.prefix)
     }
@@ -108,12 +108,12 @@ impl BucketClient {
         format!("{}{file}", self.shard_prefix(shard_of(file)))
     }
 
-    /// Returns the key of an object that is no file.
+    /// Returns the key of an object that is not a file.
     pub(super) fn own_key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// Returns the text of a small object; `None` if there is none.
+    /// Returns the text of a small object; `None` if it does not exist.
     ///
     /// # Errors
     /// Fails if it can't be read.
@@ -127,10 +127,10 @@ impl BucketClient {
         text.context("the object is not text").map(Some)
     }
 
-    /// Puts a small object, unless there is one. A server that does not know that condition replaces it.
+    /// Stores a small object, unless it exists. A server without support for that condition replaces it.
     ///
     /// # Errors
-    /// Fails if the bucket has none then.
+    /// Fails if the object does not exist then.
     pub(super) async fn put_new(&self, key: &str, text: &str) -> Result<()> {
         let put = async |headers: &[(&'static str, String)]| {
             let content = Content::Bytes(Bytes::copy_from_slice(text.as_bytes()));
@@ -138,7 +138,7 @@ impl BucketClient {
         };
         let reply = put(&[("if-none-match", "*".to_owned())]).await?;
         match reply.status {
-            // Another was faster.
+            // Another request was faster.
             409 | 412 => reply.all(REPLY_MAX).await.map(drop),
             501 => {
                 reply.all(REPLY_MAX).await?;
@@ -148,8 +148,8 @@ impl BucketClient {
         }
     }
 
-    /// Sends a request about an object, or about the bucket if the key is empty; `query` is in alphabetical order. It is
-    /// sent again if the server cannot be reached or is busy.
+    /// Sends a request about an object, or about the bucket if the key is empty; `query` is in alphabetical order. Retries if
+    /// the server cannot be reached or is busy.
     ///
     /// # Errors
     /// Fails if there is no reply.
@@ -214,19 +214,19 @@ impl BucketClient {
         ))
     }
 
-    /// Puts an object.
+    /// Stores an object.
     ///
     /// # Errors
-    /// Fails if the bucket does not have it then.
+    /// Fails if the bucket does not store it.
     pub(super) async fn put(&self, key: &str, content: Content) -> Result<()> {
         let reply = self.send(Method::Put, key, &[], &[], content).await?;
         done(reply).await.map(drop)
     }
 
-    /// Begins an upload in parts. Returns its id.
+    /// Starts an upload in parts. Returns its id.
     ///
     /// # Errors
-    /// Fails if it was not begun.
+    /// Fails if it was not started.
     pub(super) async fn begin_upload(&self, key: &str) -> Result<String> {
         let none = Content::Bytes(Bytes::new());
         let reply = self.send(Method::Post, key, &[("uploads", "")], &[], none);
@@ -238,7 +238,7 @@ impl BucketClient {
     /// Sends a part of an upload.
     ///
     /// # Errors
-    /// Fails if the bucket does not have it then.
+    /// Fails if the bucket does not store it.
     pub(super) async fn send_part(
         &self,
         key: &str,
@@ -254,10 +254,10 @@ impl BucketClient {
         Ok((number, tag.context("the reply has no ETag")?))
     }
 
-    /// Makes an object of the parts of an upload.
+    /// Assembles an object from the parts of an upload.
     ///
     /// # Errors
-    /// Fails if the bucket does not have it then.
+    /// Fails if the bucket does not store it.
     pub(super) async fn end_upload(
         &self,
         key: &str,
@@ -276,24 +276,24 @@ impl BucketClient {
         let sent = self.send(Method::Post, key, &query, &[], content).await;
         let outcome = match sent {
             Ok(reply) => match done(reply).await.and_then(xml) {
-                // An error can come after the head of a reply that says that all is well.
+                // An error can follow the head of a reply that reports success.
                 Ok(reply) if reply.root == "Error" => Err(refusal(200, Some(&reply))),
                 Ok(_) => return Ok(()),
                 Err(error) => Err(error),
             },
             Err(error) => Err(error),
         };
-        // A first try whose reply was lost may have ended the upload, which the second does not find any more.
+        // A first attempt whose reply was lost may have completed the upload, which the second attempt then doesn't find.
         match self.size(key).await {
             Ok(Some(found)) if found == size => Ok(()),
             _ => outcome,
         }
     }
 
-    /// Gives up an upload. One that is over is fine.
+    /// Aborts an upload, if it still exists.
     ///
     /// # Errors
-    /// Fails if parts of it may be left.
+    /// Fails if parts of it may remain.
     pub(super) async fn abort_upload(&self, key: &str, upload: &str) -> Result<()> {
         let none = Content::Bytes(Bytes::new());
         let query = [("uploadId", upload)];
@@ -301,10 +301,10 @@ impl BucketClient {
             .await
     }
 
-    /// Deletes an object, if there is one.
+    /// Deletes an object, if it exists.
     ///
     /// # Errors
-    /// Fails if it is still there.
+    /// Fails if it still exists.
     pub(super) async fn delete(&self, key: &str) -> Result<()> {
         let none = Content::Bytes(Bytes::new());
         self.deleted(self.send(Method::Delete, key, &[], &[], none).await?)
@@ -318,10 +318,10 @@ impl BucketClient {
         done(reply).await.map(drop)
     }
 
-    /// Returns the size of an object in bytes, or `None` if there is none.
+    /// Returns the size of an object in bytes, or `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if it is not known.
+    /// Fails if the size is unknown.
     pub(super) async fn size(&self, key: &str) -> Result<Option<u64>> {
         let none = Content::Bytes(Bytes::new());
         let reply = self.send(Method::Head, key, &[], &[], none).await?;
@@ -353,7 +353,7 @@ impl BucketClient {
         }
     }
 
-    /// Returns a page of the objects whose keys begin with a prefix.
+    /// Returns a page of the objects whose keys start with a prefix.
     ///
     /// # Errors
     /// Fails if they can't be listed.
@@ -373,7 +373,7 @@ impl BucketClient {
         Ok(ListPage { found, next })
     }
 
-    /// Returns a page of the unfinished uploads whose keys begin with a prefix.
+    /// Returns a page of the unfinished uploads whose keys start with a prefix.
     ///
     /// # Errors
     /// Fails if they can't be listed.
@@ -407,7 +407,7 @@ impl BucketClient {
     }
 }
 
-/// Returns the query parameters of the next page, from the elements that have their values.
+/// Returns the query parameters of the next page, from the elements that contain their values.
 fn next_page(
     reply: &XmlReply,
     names: &[(&'static str, &str)],
@@ -432,7 +432,7 @@ pub(super) fn header(reply: &Reply, name: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// Returns the body of a reply that says that all went well.
+/// Returns the body of a successful reply.
 async fn done(reply: Reply) -> Result<Vec<u8>> {
     if (200..300).contains(&reply.status) {
         return reply.all(REPLY_MAX).await;
@@ -454,10 +454,10 @@ fn refusal(status: u16, body: Option<&XmlReply>) -> anyhow::Error {
     Refused { status, text }.into()
 }
 
-/// Answer of a bucket that refuses a request.
+/// Refusal of a request by a bucket.
 #[derive(Debug)]
 pub(super) struct Refused {
-    /// Status of HTTP.
+    /// HTTP status.
     pub(super) status: u16,
     text: String,
 }

@@ -21,15 +21,15 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-/// Longest time to connect.
+/// Timeout of connecting.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Longest time from a request, with its body, to the head of its reply.
+/// Maximum time from a request, with its body, to the head of its reply.
 const REPLY: Duration = Duration::from_secs(120);
-/// Longest pause within a reply.
+/// Maximum pause within a reply.
 const PAUSE: Duration = Duration::from_secs(30);
 /// Time for which an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(15);
-/// Most idle connections that are kept.
+/// Maximum number of idle connections.
 const IDLE_MAX: usize = 32;
 /// Bytes of a part that are read at once.
 const PIECE: usize = 128 << 10;
@@ -37,13 +37,13 @@ const PIECE: usize = 128 << 10;
 /// Content of a request.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// Bytes; none for requests without a body.
+    /// Bytes; empty for requests without a body.
     Bytes(Bytes),
     /// Part of a file.
     Part(FinishedPart),
 }
 
-/// Content of a request on its way.
+/// Content of a request while it is sent.
 #[derive(Debug)]
 pub(super) struct ContentBody {
     content: Content,
@@ -117,7 +117,7 @@ pub(super) struct Connections {
     idle: Mutex<Vec<(Connection, Instant)>>,
 }
 
-/// Connection, which is closed when this value is dropped.
+/// Connection, closed when this value is dropped.
 struct Connection {
     requests: SendRequest<ContentBody>,
     driver: JoinHandle<()>,
@@ -129,7 +129,7 @@ impl Drop for Connection {
     }
 }
 
-/// Reply whose body is still to be read.
+/// Reply whose body has not been read yet.
 pub(super) struct Reply {
     /// Status.
     pub(super) status: u16,
@@ -142,7 +142,7 @@ pub(super) struct Reply {
 }
 
 impl Connections {
-    /// Returns connections to a server, of which none is open yet.
+    /// Returns connections to a server, none of which is open yet.
     pub(super) fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
@@ -151,7 +151,7 @@ impl Connections {
         }
     }
 
-    /// Sends a request. A connection that was idle and turns out to be closed is replaced by a new one.
+    /// Sends a request. An idle connection that turns out to be closed is replaced by a new one.
     ///
     /// # Errors
     /// Fails if no reply begins in time.
@@ -221,7 +221,7 @@ impl Connections {
             bail!("no connection to {to} in {} seconds", CONNECT.as_secs());
         };
         let stream = stream.with_context(|| format!("no connection to {to}"))?;
-        // A connection without it is slower, not wrong.
+        // A connection without it is slower, but works.
         let _ = stream.set_nodelay(true);
         if !self.endpoint.is_tls {
             return Connection::new(stream).await;
@@ -263,7 +263,7 @@ impl Connection {
         S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
     {
         let (requests, connection) = handshake(TokioIo::new(stream)).await?;
-        // Whoever sends on it gets its errors.
+        // The sender of a request gets the errors of the connection.
         let driver = tokio::spawn(async move {
             let _ended = connection.await;
         });
@@ -275,7 +275,7 @@ impl Reply {
     /// Returns the next bytes of the body, or `None` at its end.
     ///
     /// # Errors
-    /// Fails if the connection breaks, or nothing comes in time.
+    /// Fails if the connection breaks, or no data arrives in time.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>> {
         loop {
             let frame = timeout(PAUSE, self.body.frame());
@@ -299,7 +299,7 @@ impl Reply {
         }
     }
 
-    /// Returns all of a body that has so many bytes at most.
+    /// Returns the whole body, if it has at most this many bytes.
     ///
     /// # Errors
     /// Fails if it is larger, or can't be read.

@@ -1,7 +1,7 @@
-//! The files of attachments in a bucket that is spoken to in the protocol of S3.
+//! Attachment files in a bucket that uses the S3 protocol.
 //!
-//! A file is an object whose key is the path that it would have in the folder of attachments, behind a prefix. Its bytes
-//! lie on the disk, a part at a time, until they are sent; so memory stays small, and a part can be sent again.
+//! A file is an object whose key is the path that it would have in the attachment folder, below a prefix. Unsent bytes are
+//! on disk, one part at a time; so memory use stays small, and a part can be sent again.
 mod archive_bucket;
 mod bucket_error;
 mod bucket_owner;
@@ -33,9 +33,9 @@ use workgraph_core::Gid;
 
 /// Name of the folder of unsent parts in the data folder.
 const FOLDER: &str = "attachments-unsent";
-/// Bytes of a part: a few at most are on the disk for each upload. Buckets want 5 MiB at least.
+/// Size of a part in bytes: each upload has a few of them on disk at most. Buckets require at least 5 MiB.
 const PART_SIZE: u64 = 8 << 20;
-/// Most parts of a file.
+/// Maximum number of parts per file.
 const PARTS_MAX: u64 = 10_000;
 
 /// Bucket of files.
@@ -47,7 +47,7 @@ pub(crate) struct BlobBucket {
 }
 
 impl BlobBucket {
-    /// Returns the bucket of the settings for an owner, for files of up to a number of bytes.
+    /// Returns the bucket in the settings for an owner, for files of up to a number of bytes.
     ///
     /// # Errors
     /// Fails if a setting is wrong, or the data folder can't be written.
@@ -60,7 +60,7 @@ impl BlobBucket {
     ) -> Result<Self> {
         let folder = data.join(FOLDER);
         if folder.exists() {
-            // A process that was killed can have left the name of a part.
+            // A process that was killed may have left the name of a part.
             std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
         }
         Ok(Self {
@@ -71,10 +71,10 @@ impl BlobBucket {
         })
     }
 
-    /// Claims the bucket for its owner, and asks it for one of its lists.
+    /// Claims the bucket for its owner, and requests one of its lists.
     ///
     /// # Errors
-    /// Fails with [`OwnedByAnother`] if another server's files are there; and if it can't be reached, or does not know the
+    /// Fails with [`OwnedByAnother`] if another server's files are in it; also if it can't be reached, or does not know the
     /// key.
     pub(crate) async fn check(&self) -> Result<()> {
         self.owner.claim(&self.client).await?;
@@ -82,7 +82,7 @@ impl BlobBucket {
         self.client.list_objects(&prefix, &[]).await.map(drop)
     }
 
-    /// Returns the unfinished uploads whose keys begin with a prefix: key and id of each.
+    /// Returns the unfinished uploads whose keys start with a prefix: key and id of each.
     async fn unfinished(&self, prefix: &str) -> Result<Vec<(String, Option<String>)>> {
         let (mut found, mut next) = (Vec::new(), Some(Vec::new()));
         while let Some(from) = next {
@@ -106,7 +106,7 @@ impl BlobBucket {
 
     async fn files(&self, shard: u8) -> Result<Vec<Gid>> {
         self.owner.claim(&self.client).await?;
-        // What is listed may be removed.
+        // Listed files may be removed.
         self.owner.check(&self.client).await?;
         let prefix = self.client.shard_prefix(shard);
         let mut keys = self.unfinished(&prefix).await?;
@@ -116,7 +116,7 @@ impl BlobBucket {
             keys.extend(page.found);
             next = page.next;
         }
-        // Objects that others put there are left alone.
+        // Foreign objects are left alone.
         let gid = |key: &str| Gid::parse(key.rsplit('/').next()?);
         let files = keys.iter().filter_map(|(key, _)| gid(key));
         let mut files: Vec<Gid> = files.filter(|file| shard_of(*file) == shard).collect();
@@ -171,7 +171,7 @@ impl BlobStore for BlobBucket {
     }
 }
 
-/// Reader of a file, which asks for it when it is first read.
+/// Reader of a file, which is requested at the first read.
 struct BucketReader {
     client: Arc<BucketClient>,
     key: String,

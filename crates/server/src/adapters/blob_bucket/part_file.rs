@@ -1,4 +1,4 @@
-//! Part of a file on its way into a bucket: collected in a file of the data folder that has no name any more.
+//! Part of a file on its way into a bucket, collected in an unlinked file in the data folder.
 use bytes::Bytes;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
-/// Bytes that are gathered in memory before they are written.
+/// Bytes collected in memory before they are written.
 const GATHERED: usize = 256 << 10;
 
-/// Part of a file. Its room on the disk is free again when it is dropped, or the process ends.
+/// Part of a file. Its disk space is freed when it is dropped, or when the process ends.
 #[derive(Debug)]
 pub(super) struct PartFile {
     file: Arc<File>,
@@ -20,10 +20,10 @@ pub(super) struct PartFile {
 }
 
 impl PartFile {
-    /// Makes an empty part in a folder, which is made if it is not there, under a name that no other part has.
+    /// Creates an empty part in a folder, which is created if needed, under a name that no other part has.
     ///
     /// # Errors
-    /// Fails if it can't be made.
+    /// Fails if it can't be created.
     pub(super) async fn create(folder: &Path, name: &str) -> io::Result<Self> {
         let (folder, path) = (folder.to_owned(), folder.join(name));
         let made = spawn_blocking(move || {
@@ -77,10 +77,10 @@ impl PartFile {
         written.await.map_err(io::Error::other)?
     }
 
-    /// Returns the file, to read it from its start, and its length.
+    /// Returns the file, ready to be read from its start, and its length.
     ///
     /// # Errors
-    /// Fails if the end of it can't be written.
+    /// Fails if its last bytes can't be written.
     pub(super) async fn finish(mut self) -> io::Result<FinishedPart> {
         self.write_gathered().await?;
         Ok(FinishedPart {
@@ -90,7 +90,7 @@ impl PartFile {
     }
 }
 
-/// Part that is whole, and can be read any number of times.
+/// Complete part, which can be read any number of times.
 #[derive(Clone, Debug)]
 pub(super) struct FinishedPart {
     file: Arc<File>,
@@ -103,7 +103,7 @@ impl FinishedPart {
         self.length
     }
 
-    /// Reads up to a number of bytes from an offset on; blocks.
+    /// Reads at most a number of bytes from an offset; blocks.
     ///
     /// # Errors
     /// Fails if they can't be read.

@@ -1,4 +1,4 @@
-//! The bucket, on a real server of its protocol.
+//! The bucket, tested on a real S3 server.
 use super::*;
 use crate::adapters::blob_conformance::conforms;
 use crate::adapters::system_clock::{SystemEntropy, WallClock};
@@ -12,7 +12,7 @@ mod bucket_server;
 #[path = "../../../tests/support/clients.rs"]
 mod clients;
 
-/// Bytes of the parts in these tests, the least that servers take.
+/// Size of the parts in these tests, the minimum that servers accept.
 const PART: u64 = 5 << 20;
 
 struct Folder(PathBuf);
@@ -65,14 +65,14 @@ async fn a_bucket_conforms() {
     let unsent = std::fs::read_dir(folder.0.join(FOLDER)).unwrap();
     assert_eq!(unsent.count(), 0);
 
-    // The key is the path that the file would have in the folder of attachments.
+    // The key is the path that the file would have in the attachment folder.
     let file = Gid::new(0x14d).unwrap();
     let mut writer = own.create(file).await.unwrap();
     writer.write(Bytes::from_static(b"x")).await.unwrap();
     writer.finish().await.unwrap();
     assert_eq!(server.contents(), [vec!["4d/333".to_owned()], Vec::new()]);
 
-    // Another key signs nothing that counts.
+    // A signature with another key is not accepted.
     let mut wrong = server.settings();
     wrong.last_mut().unwrap().1 = "wrong".to_owned();
     let stranger = bucket(&folder, &wrong).unwrap();
@@ -88,7 +88,7 @@ async fn a_bucket_conforms() {
     assert!(stranger.list(0x4d).await.is_err());
 }
 
-/// S907. Until the bucket tells whose it is, nothing is stored or listed; what was stored can be read.
+/// S907. Until the bucket reports its owner, nothing is stored or listed; stored files can be read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bucket_has_one_owner() {
     let folders = ["first", "second"].map(Folder::new);
@@ -114,11 +114,11 @@ async fn a_bucket_has_one_owner() {
     assert!(second.remove(file).await.is_err());
     assert!(second.create(file).await.is_err());
     assert_eq!(server.contents(), [vec!["4d/333".to_owned()], Vec::new()]);
-    // The same folder owns the bucket when its server starts again.
+    // The same folder still owns the bucket when its server restarts.
     let again = bucket(&folders[0], &server.settings()).unwrap();
     again.check().await.unwrap();
 
-    // The operator gives the bucket to the second one, and the first removes nothing of it any more.
+    // The operator gives the bucket to the second one, and the first no longer removes files from it.
     second
         .client
         .delete(&second.client.own_key("workgraph-owner"))
@@ -130,7 +130,7 @@ async fn a_bucket_has_one_owner() {
     assert!(first.list(0x4d).await.is_err());
 }
 
-/// S284. A server that is gone is an error after a few tries, and no file.
+/// S284. A server that does not answer leads to an error after a few attempts, and to no file.
 #[tokio::test]
 async fn a_bucket_that_does_not_answer_is_an_error() {
     let folder = Folder::new("gone");

@@ -1,4 +1,4 @@
-//! Writers of files in a bucket: in one piece if they are small, else as parts, of which each is sent while the next arrives.
+//! Writers of files in a bucket: small files in one piece, others as parts, each of which is sent while the next arrives.
 use super::bucket_error::failed;
 use super::client::{BucketClient, SentPart};
 use super::connection::Content;
@@ -22,17 +22,17 @@ pub(super) struct BucketWriter {
     part: Option<PartFile>,
     /// Id of the upload, if the file has more than one part.
     upload: Option<String>,
-    /// Part on its way.
+    /// Part that is being sent.
     sending: Option<JoinHandle<Result<SentPart>>>,
     sent: Vec<SentPart>,
-    /// Bytes of the parts that were finished.
+    /// Bytes of the finished parts.
     size: u64,
-    /// True if something may be in the bucket that is not a whole file.
+    /// True if the bucket may contain an incomplete file.
     is_begun: bool,
 }
 
 impl BucketWriter {
-    /// Returns a writer whose parts have a size in bytes, and lie in a folder until they are sent.
+    /// Returns a writer whose parts have a size in bytes, and are in a folder until they are sent.
     pub(super) fn new(
         client: Arc<BucketClient>,
         file: Gid,
@@ -58,7 +58,7 @@ impl BucketWriter {
             let mut part = self.take_part().await?;
             let room = self.part_size.saturating_sub(part.length());
             if room == 0 {
-                // More follows, so this part is not the last.
+                // More data follows, so this part is not the last.
                 self.send(part.finish().await?).await?;
                 continue;
             }
@@ -78,7 +78,7 @@ impl BucketWriter {
         made.with_context(|| format!("{}: a part can't be kept", self.folder.display()))
     }
 
-    /// Begins to send a part, once the one before was sent.
+    /// Starts to send a part, once the previous one was sent.
     async fn send(&mut self, part: FinishedPart) -> Result<()> {
         self.is_begun = true;
         let key = self.client.key(self.file);
@@ -149,7 +149,7 @@ impl Drop for BucketWriter {
         }
         let (client, file) = (Arc::clone(&self.client), self.file);
         let upload = self.upload.take();
-        // What is left if this fails, or the process ends, is removed by a sweep.
+        // If this fails, or the process ends, a sweep removes the rest.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };

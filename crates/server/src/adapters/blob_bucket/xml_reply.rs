@@ -1,4 +1,4 @@
-//! The XML of a bucket's replies, which is two levels deep below its root.
+//! The XML of a bucket's replies, which has two levels below its root.
 use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::Event;
@@ -29,7 +29,7 @@ impl XmlElement {
 }
 
 impl XmlReply {
-    /// Reads a reply; `None` if it is not XML to its end.
+    /// Parses a reply; `None` if it is not complete XML.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut reader = Reader::from_str(text);
         reader.config_mut().expand_empty_elements = true;
@@ -83,7 +83,7 @@ impl XmlReply {
         named.next().map(|element| element.text.as_str())
     }
 
-    /// Returns the elements of a name.
+    /// Returns the elements with a name.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &XmlElement> {
         self.elements
             .iter()

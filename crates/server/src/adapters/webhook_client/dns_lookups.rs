@@ -1,20 +1,20 @@
-//! Names of targets, looked up a few at a time.
+//! Names of targets, resolved a few at a time.
 //!
-//! A lookup occupies a thread for as long as its name server keeps silent, even if its caller has given up. So the
-//! thread holds the permits: names of one domain have few, all names together not many, and the other threads are there
-//! for everything else.
+//! A look-up occupies a thread until its name server answers, even if its caller has given up. So the thread holds the
+//! permits: there are few per domain and not many in total, and the other threads stay free for
+//! everything else.
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Weak};
 use tokio::sync::Semaphore;
 
-/// Names that are looked up at the same time.
+/// Maximum number of concurrent look-ups.
 const AT_ONCE: usize = 32;
-/// Names of one domain that are looked up at the same time.
+/// Maximum number of concurrent look-ups per domain.
 const OF_DOMAIN: usize = 4;
 
-/// Lookups under way.
+/// Look-ups in progress.
 #[derive(Debug)]
 pub(crate) struct DnsLookups {
     all: Arc<Semaphore>,
@@ -30,7 +30,7 @@ impl Default for DnsLookups {
     }
 }
 
-/// Returns the last two labels of a name, which names of one name server mostly have in common.
+/// Returns the last two labels of a name, which usually identify the name server.
 fn domain(name: &str) -> &str {
     let name = name.trim_end_matches('.');
     let mut dots = name.rmatch_indices('.').map(|(at, _)| at + 1);
@@ -51,10 +51,10 @@ impl DnsLookups {
         semaphore
     }
 
-    /// Looks a name up on a thread that may wait. A caller that gives up waiting leaves the lookup to its end.
+    /// Resolves a name on a thread that may block. If the caller stops waiting, the look-up still runs to its end.
     ///
     /// # Errors
-    /// Those of the lookup.
+    /// Fails as the look-up does.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         name: &str,
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// Begins lookups that end when their sender is dropped, and gives up waiting for them at once.
+    /// Starts look-ups that end when their sender is dropped, and stops waiting for them immediately.
     async fn hang(lookups: &DnsLookups, names: impl Iterator<Item = String>) -> Vec<Sender<()>> {
         let mut open = Vec::new();
         for name in names {
@@ -118,8 +118,8 @@ mod tests {
         asked.await.is_ok()
     }
 
-    /// S121. Threads that wait for silent name servers are few, even after all callers gave up, and those of one domain
-    /// leave room for others.
+    /// S121. Few threads wait for silent name servers, even after all callers gave up, and those of one domain leave
+    /// room for others.
     #[tokio::test]
     async fn silent_name_servers_hold_up_few_threads() {
         let lookups = DnsLookups::default();
@@ -140,7 +140,7 @@ mod tests {
         let other = tokio::task::spawn_blocking(|| 7);
         assert_eq!(other.await.ok(), Some(7), "other work has threads");
         drop(open);
-        // Every thread has given its permits back.
+        // Every thread has released its permits.
         drop(
             lookups
                 .all

@@ -1,8 +1,8 @@
-//! Sends deliveries, over connections to addresses that were checked, and follows no redirects.
+//! Sends deliveries over connections to checked addresses, without following redirects.
 //!
-//! A name is resolved here, once for each connection, and all of its addresses are checked before any
-//! is called; the connection goes to one of those very addresses. So a name that leads somewhere
-//! else a moment later gains nothing. A connection serves deliveries to the same name for a few seconds.
+//! A name is resolved here, once for each connection, and all of its addresses are checked before any is called; the
+//! connection goes to exactly one of them. So changing the addresses of a name afterwards has
+//! no effect. A connection serves deliveries to the same name for a few seconds.
 mod dns_lookups;
 mod target_connection;
 
@@ -22,9 +22,9 @@ use workgraph_webhooks::{
     DeliveryError, DeliveryRequest, Host, Target, TargetPolicy, TargetReply, WebhookClient,
 };
 
-/// Longest time to connect to one address.
+/// Maximum time to connect to one address.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Port to the network, as far as deliveries need it.
+/// Port to the network, reduced to the needs of deliveries.
 #[async_trait]
 pub(crate) trait NetworkAccess: Send + Sync {
     /// Returns the addresses of a name.
@@ -52,7 +52,7 @@ impl NetworkAccess for SystemNetwork {
     }
     async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
         let stream = TcpStream::connect(to).await?;
-        // A connection without it is slower, not wrong.
+        // A connection without it is slower, but works.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }
@@ -62,13 +62,13 @@ impl NetworkAccess for SystemNetwork {
 pub(crate) struct WebhookSender<N> {
     net: N,
     policy: TargetPolicy,
-    /// The sender is in `self`, so there is always a value to wait for.
+    /// Connector for TLS, created when it is first needed.
     tls: OnceLock<TlsConnector>,
     idle: IdleConnections,
 }
 
 impl<N: NetworkAccess> WebhookSender<N> {
-    /// Returns a sender that calls the targets that the policy allows; certificates are checked against those the
+    /// Returns a sender that calls the targets that the policy allows; certificates are checked against those that the
     /// machine trusts.
     pub(crate) fn new(net: N, policy: TargetPolicy) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl<N: NetworkAccess> WebhookSender<N> {
                     }
                     return Ok(reply);
                 }
-                // The other end closed an idle connection: that says nothing of this attempt.
+                // The other end closed an idle connection, which does not count as a failure of this attempt.
                 SendOutcome::Interrupted(_) if again => {
                     again = false;
                     line = self.open(&attempt.target).await?;

@@ -1,4 +1,4 @@
-//! Connections to targets, and those that are kept for the next delivery to the same one.
+//! Connections to targets, some of which are kept for the next delivery to the same target.
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -16,14 +16,14 @@ use workgraph_webhooks::signature::SECRET_HEADER;
 use workgraph_webhooks::webhook_record::TIMEOUT;
 use workgraph_webhooks::{DeliveryError, DeliveryRequest, Target, TargetReply};
 
-/// Time for which a connection is used. Then the name is resolved, and its addresses checked, anew. Below the time
-/// after which servers close idle connections.
+/// Time for which a connection is used; then the name is resolved and its addresses are checked again. It is shorter than
+/// the time after which servers close idle connections.
 const LIFE: Duration = Duration::from_secs(4);
-/// Most idle connections that are kept.
+/// Maximum number of idle connections.
 const IDLE_CONNECTIONS_MAX: usize = 64;
-/// Bytes of an answer that are read.
+/// Maximum number of bytes read from an answer.
 const READ_MAX: usize = 64 << 10;
-/// Bytes of an answer that are kept.
+/// Maximum number of bytes kept of an answer.
 const KEPT: usize = 1 << 10;
 
 /// Returns the error of a connection that broke.
@@ -31,7 +31,7 @@ pub(super) fn broken(error: impl std::fmt::Display) -> DeliveryError {
     DeliveryError::Broken(error.to_string())
 }
 
-/// Connection to a target. It is closed when this value is dropped, so that no request goes on over it without a
+/// Connection to a target. It is closed when this value is dropped, so that no request continues without a
 /// caller.
 pub(super) struct TargetConnection {
     requests: SendRequest<Full<Bytes>>,
@@ -47,7 +47,7 @@ impl Drop for TargetConnection {
 
 /// Outcome of a request.
 pub(super) enum SendOutcome {
-    /// An answer, and the connection, if it is good for another request.
+    /// An answer, and the connection, if it can take another request.
     Answered(TargetReply, Option<TargetConnection>),
     /// The connection broke before an answer began.
     Interrupted(DeliveryError),
@@ -59,13 +59,13 @@ impl TargetConnection {
     /// Opens a connection over a stream.
     ///
     /// # Errors
-    /// Fails if the connection breaks at once.
+    /// Fails if the connection breaks immediately.
     pub(super) async fn new<S>(stream: S) -> Result<Self, DeliveryError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (requests, connection) = handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        // The sender gets the errors of the connection. No attempt that begins in time goes on for longer.
+        // The sender gets the errors of the connection. No attempt that starts in time takes longer.
         let driver = tokio::spawn(async move {
             let _ = timeout(LIFE + TIMEOUT, connection).await;
         });
@@ -116,7 +116,7 @@ fn request(attempt: &DeliveryRequest) -> Result<Request<Full<Bytes>>, DeliveryEr
     request.map_err(broken)
 }
 
-/// Reads the answer. Returns it with the start of its body, and true if all of it was read.
+/// Reads the answer. Returns it with the start of its body, and true if it was read completely.
 async fn read(reply: Response<Incoming>) -> Result<(TargetReply, bool), DeliveryError> {
     let header = |name: &str| {
         let value = reply.headers().get(name)?;
@@ -149,19 +149,19 @@ async fn read(reply: Response<Incoming>) -> Result<(TargetReply, bool), Delivery
     Ok((replied, whole))
 }
 
-/// Identity of a connection's target: true for TLS, and name and port as they are written.
+/// Identity of a connection's target: true for TLS, and name and port as written.
 type TargetKey = (bool, String);
 
 fn party(target: &Target) -> TargetKey {
     (target.https, target.authority())
 }
 
-/// Connections over which nothing is sent at the moment.
+/// Connections that are currently unused.
 #[derive(Default)]
 pub(super) struct IdleConnections(Mutex<HashMap<TargetKey, Vec<TargetConnection>>>);
 
 impl IdleConnections {
-    /// Takes a connection to a target that is good for a request.
+    /// Takes a connection to a target that can take a request.
     pub(super) fn take(&self, target: &Target) -> Option<TargetConnection> {
         let mut all = self.0.lock();
         let lines = all.get_mut(&party(target))?;

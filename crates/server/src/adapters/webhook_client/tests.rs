@@ -9,13 +9,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use workgraph_webhooks::signature::SECRET_HEADER;
 
-/// Network whose names lead to addresses that the test sets, and which counts connections.
+/// Network whose names resolve to addresses that the test sets, and which counts connections.
 #[derive(Default)]
 struct Staged {
     answers: Mutex<VecDeque<Vec<SocketAddr>>>,
     resolved: AtomicUsize,
     dialled: Mutex<Vec<SocketAddr>>,
-    /// Address to which connections really go.
+    /// Address to which connections actually go.
     to: Option<SocketAddr>,
 }
 
@@ -72,7 +72,7 @@ fn no_address_that_is_not_public_is_ever_called() {
     let public: SocketAddr = "93.184.216.34:443".parse().unwrap();
     let mut connects = 0;
     for at in closed {
-        // The address alone, behind a public one, before one; and as an address in the URL.
+        // The address alone, after a public one, before one; and as an address in the URL.
         for answer in [vec![at], vec![public, at], vec![at, public]] {
             let net = Arc::new(Staged {
                 answers: Mutex::new(VecDeque::from([answer])),
@@ -129,8 +129,8 @@ async fn here() -> (TcpListener, SocketAddr, WebhookSender<SystemNetwork>) {
     )
 }
 
-/// Sends a request to a receiver that answers with this text. Returns the result, and the bytes that the receiver was
-/// sent.
+/// Sends a request to a receiver that answers with this text. Returns the result, and the bytes that the receiver
+/// got.
 fn answered(with: &'static [u8]) -> (Result<TargetReply, DeliveryError>, String) {
     run(async {
         let (listener, at, sender) = here().await;
@@ -141,7 +141,7 @@ fn answered(with: &'static [u8]) -> (Result<TargetReply, DeliveryError>, String)
             while !request[..len].ends_with(b"{\"events\":[]}") {
                 len += stream.read(&mut request[len..]).await.unwrap();
             }
-            // A sender that has read enough may be gone.
+            // The sender may have closed the connection after reading enough.
             let _ = stream.write_all(with).await;
             drop(stream);
             String::from_utf8_lossy(&request[..len]).into_owned()
@@ -208,7 +208,7 @@ fn broken_and_endless_answers_are_failures() {
     });
 }
 
-/// Runs a receiver that answers the given number of requests over each connection and then closes it; counts both.
+/// Runs a receiver that answers the given number of requests per connection and then closes it; counts both.
 async fn patient(listener: TcpListener, requests: usize, count: &Mutex<(usize, usize)>) {
     loop {
         let (mut stream, _) = listener.accept().await.unwrap();
@@ -230,8 +230,8 @@ async fn patient(listener: TcpListener, requests: usize, count: &Mutex<(usize, u
     }
 }
 
-/// Makes five attempts one after the other, to a receiver that takes the given number over one connection. Returns the
-/// number of connections, and of requests.
+/// Makes five consecutive attempts to a receiver that accepts the given number per connection. Returns the number of
+/// connections, and of requests.
 fn five(requests: usize, between: Duration) -> (usize, usize) {
     run(async {
         let (listener, at, sender) = here().await;
@@ -256,7 +256,7 @@ fn five(requests: usize, between: Duration) -> (usize, usize) {
 #[test]
 fn a_connection_serves_several_deliveries_for_a_few_seconds() {
     assert_eq!(five(9, Duration::ZERO), (1, 5));
-    // Four seconds after it was made a connection is not used any more.
+    // Four seconds after it was opened a connection is no longer used.
     assert_eq!(five(9, Duration::from_secs(2)), (3, 5));
 }
 

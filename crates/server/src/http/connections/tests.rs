@@ -1,4 +1,4 @@
-//! The tracker of connections and of clients behind proxies, one by one.
+//! Tests of the connection tracker, and of clients behind proxies.
 use super::*;
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
 use hyper::body::Body;
@@ -37,7 +37,7 @@ fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {
     assert!(!connection.is_timed_out(800, 40, 300) && connection.is_timed_out(801, 40, 300));
 }
 
-/// S123. Each client has many addresses of IPv6, so those of a network count together.
+/// S123. Each client has many IPv6 addresses, so those of a network count together.
 #[test]
 fn connections_of_one_network_count_together() {
     let mut http = crate::config::Config::default().http;
@@ -51,8 +51,8 @@ fn connections_of_one_network_count_together() {
     assert!(enter("1.1.1.1").is_none() && enter("1.1.1.2").is_some());
 }
 
-/// S123. A proxy has as many connections as there are; its clients have as many requests as they
-/// would have connections.
+/// S123. A proxy may use all connections; its clients may have as many requests as they could have
+/// connections.
 #[test]
 fn a_proxy_is_not_limited_and_its_clients_are() {
     let mut http = crate::config::Config::default().http;
@@ -85,7 +85,7 @@ fn a_proxy_is_not_limited_and_its_clients_are() {
 
 const KEY: [u8; 16] = [1; 16];
 
-/// Limiter of two requests at the same time.
+/// Limiter of two concurrent requests.
 struct Slots(Limiter<[u8; 16]>);
 
 impl Slots {
@@ -141,10 +141,10 @@ fn a_reply_that_is_not_read_holds_its_permit_no_longer_than_its_time() {
     assert_eq!(running(), 1);
     assert!(!connection.release(4, 10));
     assert_eq!(running(), 0);
-    // Its connection may go on for a while, as one that does nothing may.
+    // Its connection may stay open for a while, as an idle one may.
     assert!(!connection.release(14, 10) && connection.release(15, 10));
     drop(second);
-    // The connection is gone, and its permit with it.
+    // The connection is closed, which frees its permit.
     let third = connection.begin_response(permit(), time);
     drop(connection);
     assert_eq!(running(), 1);

@@ -20,7 +20,7 @@ impl Clock for TestClock {
     }
 }
 
-/// Data folder with its audit signer, and a user who exports things there.
+/// Data folder with its audit signer, and a user who starts exports there.
 struct SignerFixture {
     folder: PathBuf,
     settings: AuditConfig,
@@ -95,7 +95,7 @@ impl SignerFixture {
             .len()
     }
 
-    /// Returns the output of `workgraph check --audit`: rows, the last one, the last signed one, findings.
+    /// Returns the output of `workgraph check --audit`: number of rows, last row, last signed row, findings.
     async fn check(&self) -> (u64, u64, u64, Vec<String>) {
         let mut config = Config {
             audit: self.settings.clone(),
@@ -120,7 +120,7 @@ impl SignerFixture {
 
 impl Drop for SignerFixture {
     fn drop(&mut self) {
-        // The folder of a failing test stays, for a look at it.
+        // The folder of a failing test is kept for inspection.
         if !std::thread::panicking() {
             std::fs::remove_dir_all(&self.folder).unwrap();
         }
@@ -173,7 +173,7 @@ async fn old_rows_are_dropped_and_the_rest_can_be_checked() {
         (fixture.rows().await, fixture.check().await),
         (4, (4, 9, 9, vec![]))
     );
-    // The last row stays, however old, so that the numbers go on.
+    // The last row stays regardless of its age, so that the numbers continue.
     fixture.pass(365 * DAY);
     fixture.signer.run_once(true).await;
     assert_eq!(
@@ -203,7 +203,7 @@ async fn what_was_signed_and_not_anchored_is_anchored_later() {
         (fixture.check().await, fixture.anchored()),
         ((1, 1, 1, vec![]), 1)
     );
-    // A line that was broken off is not made longer.
+    // A broken line is not continued.
     let mut text = std::fs::read_to_string(&anchors).unwrap();
     text.pop();
     std::fs::write(&anchors, &text).unwrap();

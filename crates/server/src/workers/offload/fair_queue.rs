@@ -2,8 +2,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// Items of several keys. Those of one key come out in the order they went in, and the keys take turns, so
-/// that an item waits for no more than one of each other key before it, and for those of its own.
+/// Items of several keys. Items of one key are returned in the order in which they were added, and the keys take turns, so
+/// an item waits for at most one item of each other key before each item of its own key.
 #[derive(Debug)]
 pub(super) struct FairQueue<K, T> {
     queues: HashMap<K, VecDeque<T>>,
@@ -33,7 +33,7 @@ impl<K: Copy + Eq + Hash, T> FairQueue<K, T> {
         self.queues.get(&key).map_or(0, VecDeque::len)
     }
 
-    /// Adds an item behind those of its key.
+    /// Adds an item after the others of its key.
     pub(super) fn push(&mut self, key: K, item: T) {
         let queue = self.queues.entry(key).or_default();
         if queue.is_empty() {
@@ -57,7 +57,7 @@ impl<K: Copy + Eq + Hash, T> FairQueue<K, T> {
         Some(item)
     }
 
-    /// Removes the first item of a key for which the predicate is true.
+    /// Removes the first item of a key that matches a predicate.
     pub(super) fn remove(&mut self, key: K, is_meant: impl FnMut(&T) -> bool) -> Option<T> {
         let queue = self.queues.get_mut(&key)?;
         let item = queue.remove(queue.iter().position(is_meant)?)?;
@@ -70,8 +70,8 @@ impl<K: Copy + Eq + Hash, T> FairQueue<K, T> {
     }
 }
 
-/// Items of owners, each with several keys: the owners take turns, and in the turns of an owner its keys do. So an item
-/// waits for no more than one of each other owner before it, however many keys that has.
+/// Items of owners with several keys each: the owners take turns, and so do an owner's keys within its turns. So an item
+/// waits for at most one of each other owner before its own turn, regardless of how many keys that owner has.
 #[derive(Debug)]
 pub(super) struct OwnerQueue<O, K, T> {
     owners: HashMap<O, FairQueue<K, T>>,
@@ -107,7 +107,7 @@ impl<O: Copy + Eq + Hash, K: Copy + Eq + Hash, T> OwnerQueue<O, K, T> {
         keys.map_or(0, |keys| keys.len_of(key))
     }
 
-    /// Adds an item behind those of its owner and key.
+    /// Adds an item after the others of its owner and key.
     pub(super) fn push(&mut self, owner: O, key: K, item: T) {
         let keys = self.owners.entry(owner).or_default();
         if keys.len() == 0 {
@@ -131,7 +131,7 @@ impl<O: Copy + Eq + Hash, K: Copy + Eq + Hash, T> OwnerQueue<O, K, T> {
         Some(item)
     }
 
-    /// Removes the first item of an owner's key for which the predicate is true.
+    /// Removes the first item of an owner's key that matches a predicate.
     pub(super) fn remove(
         &mut self,
         owner: O,
@@ -153,7 +153,7 @@ impl<O: Copy + Eq + Hash, K: Copy + Eq + Hash, T> OwnerQueue<O, K, T> {
 mod tests {
     use super::*;
 
-    /// Interface that the queues have in common.
+    /// Interface shared by the queues.
     trait Queue {
         fn put(&mut self, key: u64, item: u32);
         fn take(&mut self) -> Option<(u64, u32)>;
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// A queue with a flaw: first in, first out, without regard to the key.
+    /// Flawed queue: first in, first out, regardless of the key.
     #[derive(Default)]
     struct Unfair(VecDeque<(u64, u32)>);
 
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// A queue with a flaw: last in, first out, so that some items wait for ever.
+    /// Flawed queue: last in, first out, so that some items wait forever.
     #[derive(Default)]
     struct Stack(Vec<(u64, u32)>);
 
@@ -196,8 +196,8 @@ mod tests {
 
     const KEYS: u64 = 4;
 
-    /// Puts and takes at random. Checks that between two turns of a key that has items, every other key has one turn at
-    /// most, that the items of a key keep their order, and that none is lost.
+    /// Adds and removes items at random. Checks that between two turns of a key with items, every other key has at most one
+    /// turn, that the items of a key keep their order, and that none is lost.
     fn is_fair(queue: &mut dyn Queue, seed: u64) -> Result<(), String> {
         let mut random = seed.wrapping_mul(2).wrapping_add(1);
         let mut roll = |sides: u64| {
@@ -207,7 +207,7 @@ mod tests {
             (random >> 11) % sides
         };
         let mut waiting: HashMap<u64, VecDeque<u32>> = HashMap::new();
-        // The turns that each key has had while another one waited.
+        // The number of turns of each key while another one waited.
         let mut passed: HashMap<(u64, u64), u32> = HashMap::new();
         let mut taken = |queue: &mut dyn Queue, waiting: &mut HashMap<u64, VecDeque<u32>>| {
             let all: usize = waiting.values().map(VecDeque::len).sum();
@@ -236,7 +236,7 @@ mod tests {
             Ok(true)
         };
         for item in 0..200 {
-            // One key has far more than the others.
+            // One key has far more items than the others.
             let key = roll(KEYS * 3).min(KEYS - 1);
             queue.put(key, item);
             waiting.entry(key).or_default().push_back(item);
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Keys of an owner who spreads items over many.
+    /// Queue whose owners each spread their items over many keys.
     struct ByOwner(OwnerQueue<u64, u64, (u64, u32)>);
 
     impl Queue for ByOwner {
@@ -293,7 +293,7 @@ mod tests {
         let order: Vec<(i32, i32)> = std::iter::from_fn(|| queue.pop()).collect();
         let first = [(0, 1), (100, 1), (101, 1), (1, 1), (100, 2), (2, 1)];
         assert_eq!(order[..6], first);
-        // The keys of one owner have turns, too.
+        // The keys of one owner take turns as well.
         assert_eq!((order[52], order[53]), ((49, 1), (0, 2)));
     }
 

@@ -1,11 +1,11 @@
 //! Flows of the fair queue for long work, and their owners.
 
-/// Owner of long work: owners take turns, and in the turns of an owner its flows do.
+/// Owner of long work: owners take turns, and so do an owner's flows within its turns.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum FlowOwner {
-    /// User for whom the work is done, by their gid, whatever tokens, jobs and webhooks they have.
+    /// User for whom the work is done, by gid, regardless of the token, job or webhook.
     User(u64),
-    /// Flow whose user is not known.
+    /// Flow whose user is unknown.
     Unknown(OffloadFlow),
 }
 

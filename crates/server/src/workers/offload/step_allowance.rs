@@ -1,20 +1,20 @@
-//! The steps that work may take where it begins, by its owner.
+//! The number of steps that work may take where it begins, by its owner.
 //!
-//! Work that uses its allowance up is begun again elsewhere, so the allowance was spent in vain and held a thread that
-//! serves connections. An owner with much long work therefore begins with less each time, with whatever tokens, and gets
-//! more again as that work turns out to be short.
+//! Work that uses up its allowance is restarted elsewhere, so its steps were in vain and occupied a thread that serves
+//! connections. Therefore, the allowance of an owner with much long work shrinks each time, regardless of the token, and
+//! grows again when that owner's work turns out to be short.
 use super::flow::{FlowOwner, OffloadFlow};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Steps of an owner that sent nothing long lately, half a millisecond of them. A page of a hundred records with nested
-/// fields takes half as many.
+/// Allowance of an owner without recent long work, about half a millisecond. A page of a hundred records with nested
+/// fields takes half as many steps.
 pub(super) const ALLOWANCE_MAX: u32 = 4_096;
-/// Steps of an owner that sends nothing but long work, some fifty microseconds: a single record takes fewer.
+/// Allowance of an owner with nothing but long work, about fifty microseconds: a single record takes fewer steps.
 pub(super) const ALLOWANCE_MIN: u32 = 512;
 /// Steps that each short piece of work gives back.
 const GIVEN_BACK: u32 = 128;
-/// Number of allowances. Owners that share one share its changes, and nothing else.
+/// Number of allowances. Owners that share one are only affected by each other's changes to it.
 const SLOTS: usize = 1_024;
 
 /// Allowances of all owners.
@@ -36,23 +36,23 @@ impl StepAllowances {
         self.0.get(mixed as usize % SLOTS)
     }
 
-    /// Returns the steps that work of an owner may take where it begins.
+    /// Returns the number of steps that work of an owner may take where it begins.
     pub(super) fn of(&self, owner: FlowOwner) -> u32 {
         self.slot(owner)
             .map_or(ALLOWANCE_MAX, |slot| slot.load(Relaxed))
     }
 
-    /// Notes that work of an owner used its allowance up.
+    /// Records that work of an owner used up its allowance.
     pub(super) fn used_up(&self, owner: FlowOwner) {
         if let Some(slot) = self.slot(owner) {
             slot.store((slot.load(Relaxed) / 4).max(ALLOWANCE_MIN), Relaxed);
         }
     }
 
-    /// Notes that work of an owner was done where it began.
+    /// Records that work of an owner completed where it began.
     pub(super) fn sufficed(&self, owner: FlowOwner) {
         let slot = self.slot(owner);
-        // Nearly always the allowance is unchanged; a write would make threads wait for each other.
+        // The allowance is nearly always unchanged, and a write would make threads wait for each other.
         if let Some((slot, steps)) = slot.map(|slot| (slot, slot.load(Relaxed)))
             && steps < ALLOWANCE_MAX
         {

@@ -25,7 +25,7 @@ async fn allowed(watch: &WorkInterrupt) {
     std::future::poll_fn(|_| watch.poll_allowed()).await;
 }
 
-/// Waits until it is polled once more, and wakes itself for that.
+/// Waits until it is polled once more, which it requests itself.
 async fn wait_once() {
     let mut waited = false;
     std::future::poll_fn(|cx| {
@@ -52,7 +52,7 @@ async fn short_work_stays_where_it_is_and_long_work_goes_on_elsewhere_and_comes_
             assert_eq!(endless(&watch), InterruptReason::AllowanceSpent);
             allowed(&watch).await;
             let second = name();
-            // The wait itself does not take place there.
+            // The wait itself does not happen there.
             wait_once().await;
             (first, second, name())
         })
@@ -132,7 +132,7 @@ async fn dropped_work_stops_at_its_next_check_and_what_waits_is_dropped_at_once(
     assert_eq!(end.recv(), Ok(InterruptReason::Abandoned));
 }
 
-/// S102. A token with much long work leaves the other tokens their turns.
+/// S102. A token with much long work does not take the turns of other tokens.
 #[tokio::test]
 async fn a_token_with_much_long_work_leaves_others_their_turns() {
     let offload = Offload::start(1, LONG).unwrap();
@@ -172,7 +172,7 @@ async fn a_token_with_much_long_work_leaves_others_their_turns() {
     assert!(at(2) <= 3 && at(3) <= 3, "{order:?}");
 }
 
-/// S102. A user with many tokens has as many turns as one with a single token.
+/// S102. A user with many tokens has as many turns as a user with one token.
 #[tokio::test]
 async fn users_have_the_same_turns_however_many_tokens_they_have() {
     const TOKENS: u64 = 50;
@@ -195,7 +195,7 @@ async fn users_have_the_same_turns_however_many_tokens_they_have() {
         });
         all.push(work);
     };
-    // The first one has the only thread until the others wait.
+    // The first one occupies the only thread until the others wait.
     add(1, 0, true);
     for token in 0..TOKENS {
         add(1, token, false);
@@ -219,7 +219,7 @@ async fn users_have_the_same_turns_however_many_tokens_they_have() {
     assert!(last_of(2) <= 9 && last_of(3) <= 9, "{order:?}");
 }
 
-/// Returns work that has the only thread and goes on until it is dropped.
+/// Returns work that occupies the only thread until it is dropped.
 async fn occupied(offload: &Arc<Offload>, flow: OffloadFlow) -> Offloaded<&'static str> {
     let (began, begun) = oneshot::channel();
     let mut running = offload.offloaded(flow, None, |watch| {
@@ -318,7 +318,7 @@ async fn abandoned_work_does_not_count_as_waiting() {
             "done"
         })
     };
-    // The only thread has the first one, so the others wait.
+    // The first one occupies the only thread, so the others wait.
     let mut running = offload.offloaded(OffloadFlow::Token(1), None, work);
     assert!(once(&mut running).await.is_pending());
     for _ in 0..3 * FLOW_MAX {

@@ -1,4 +1,4 @@
-//! The interrupt of one piece of work: the steps that it may take where it began, and its deadline.
+//! The interrupt of one piece of work: the number of steps that it may take where it began, and its deadline.
 use super::flow::{FlowOwner, OffloadFlow};
 use super::step_allowance::StepAllowances;
 use parking_lot::Mutex;
@@ -10,32 +10,32 @@ use std::time::Duration;
 use tokio::time::Instant;
 use workgraph_core::{Interrupt, InterruptReason};
 
-/// Steps after which work elsewhere offers its processor to others, some fifty microseconds of them. A scheduler lets a
-/// thread that computes keep it for several milliseconds, for which each short read would wait, too.
+/// Number of steps, about fifty microseconds, after which moved work yields its processor. A scheduler lets a
+/// computing thread keep the processor for several milliseconds, for which each short read would have to wait.
 const STRETCH: u32 = 512;
 
 /// Interrupt of one piece of work.
 #[derive(Debug)]
 pub(crate) struct WorkInterrupt {
     flow: OffloadFlow,
-    /// Gid of the user for whom the work is done; 0 until that is known.
+    /// Gid of the user for whom the work is done; 0 until it is known.
     user: AtomicU64,
     allowances: Arc<StepAllowances>,
-    /// Steps that are left to the work where it began.
+    /// Steps left where the work began.
     steps: AtomicU32,
-    /// True if those are used up, and the work asks to be taken elsewhere.
+    /// True if the steps are used up, and the work asks to be moved.
     wants_offload: AtomicBool,
-    /// Instant at which the work must end, while it is elsewhere.
+    /// Time at which the work must end, once it was moved.
     deadline: Mutex<Option<Instant>>,
-    /// Steps that the work took elsewhere.
+    /// Steps taken after the work was moved.
     taken: AtomicU32,
-    /// True if the work waits for its turn elsewhere, or has it.
+    /// True if the moved work waits for its turn, or runs.
     is_queued: AtomicBool,
     abandoned: AtomicBool,
 }
 
 impl WorkInterrupt {
-    /// Returns the interrupt of work of a flow. It may take the allowance of its owner where it begins.
+    /// Returns the interrupt for work of a flow, which starts with the allowance of its owner.
     pub(super) fn new(flow: OffloadFlow, allowances: &Arc<StepAllowances>) -> Self {
         Self {
             flow,
@@ -58,17 +58,17 @@ impl WorkInterrupt {
         }
     }
 
-    /// Notes that the work used its allowance up.
+    /// Records that the work used up its allowance.
     pub(super) fn used_up(&self) {
         self.allowances.used_up(self.owner());
     }
 
-    /// Notes that the allowance was enough.
+    /// Records that the allowance was enough.
     pub(super) fn sufficed(&self) {
         self.allowances.sufficed(self.owner());
     }
 
-    /// Notes that the work has no caller any more: it ends at its next check.
+    /// Records that the caller is gone: the work ends at its next check.
     pub(crate) fn abandon(&self) {
         self.abandoned.store(true, Relaxed);
     }
@@ -77,7 +77,7 @@ impl WorkInterrupt {
         self.abandoned.load(Relaxed)
     }
 
-    /// Returns true if the work is not where it began: to drop it is then to stop it.
+    /// Returns true if the work was moved: dropping it then stops it.
     pub(crate) fn is_away(&self) -> bool {
         self.is_queued.load(Relaxed)
     }
@@ -86,18 +86,18 @@ impl WorkInterrupt {
         self.is_queued.store(away, Relaxed);
     }
 
-    /// Returns true if the work asks to be taken elsewhere.
+    /// Returns true if the work asks to be moved.
     pub(super) fn wants_offload(&self) -> bool {
         self.wants_offload.load(Relaxed)
     }
 
-    /// Notes that the work goes on elsewhere, for this time at most.
+    /// Records that the work continues elsewhere, for at most this time.
     pub(super) fn leave(&self, timeout: Duration) {
         self.set(Some(Instant::now() + timeout));
         self.wants_offload.store(false, Relaxed);
     }
 
-    /// Notes that the work is back where it began.
+    /// Records that the work is back where it began.
     pub(super) fn come_back(&self) {
         self.set(None);
     }

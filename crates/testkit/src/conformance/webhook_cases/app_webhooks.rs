@@ -1,4 +1,4 @@
-//! Webhooks of apps: they last as long as the app has access to its user. The end of all access of a user ends all
+//! Webhooks of apps: they last as long as the app has access to its user. Ending all access of a user ends all
 //! webhooks of that user.
 use super::*;
 use workgraph_auth::{App, Login, PasswordChange, RedemptionOutcome, Secret};
@@ -7,7 +7,7 @@ use workgraph_webhooks::DeliveryPermission;
 /// Ways in which an app loses its last access to a user.
 const ENDS: [&str; 3] = ["deauthorized", "revoked", "replayed"];
 
-/// Changes of a user's password and access; the first leaves the access as it is.
+/// Changes of a user's password and access; the first leaves the access unchanged.
 const REVOKED: [&str; 4] = ["kept", "password", "all", "off"];
 
 /// Checks an empty store of webhooks and apps: a webhook lasts as long as its app has access to its user.
@@ -93,7 +93,7 @@ pub async fn webhooks_of_apps(
     revoked(oauth, store).await
 }
 
-/// Checks that a state which can be undone ends no webhook.
+/// Checks that a reversible state ends no webhook.
 async fn suspended(
     oauth: &dyn OAuthStore,
     store: &dyn WebhookStore,

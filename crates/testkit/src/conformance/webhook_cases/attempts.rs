@@ -1,4 +1,4 @@
-//! Results of attempts that others overtook, as those of a node that lost its lease without noticing.
+//! Results of attempts that were overtaken, such as those of a node that lost its lease without noticing.
 use super::{at, ensure, hook, same};
 use crate::conformance::GraphStoreFailure;
 use workgraph_webhooks::{
@@ -6,7 +6,7 @@ use workgraph_webhooks::{
     JournalPosition, WebhookLimits, WebhookStore,
 };
 
-/// Checks that a result is stored only over the state that its attempt began with.
+/// Checks that a result is only stored over the state with which its attempt began.
 pub(super) async fn late_results(store: &dyn WebhookStore) -> Result<(), GraphStoreFailure> {
     let InsertOutcome::Done(webhook) = store
         .insert(hook(20, 70, None, 700), WebhookLimits::default())
