@@ -1,4 +1,4 @@
-//! The bare hyper server: the same runtime and settings as the product, a fixed JSON body, nothing else.
+//! The bare hyper server: the same runtime and settings as the product, with only a fixed JSON body.
 
 use anyhow::Result;
 use std::convert::Infallible;
@@ -40,14 +40,14 @@ async fn accept(listener: TcpListener, body: Bytes, uploads: Option<Arc<Path>>) 
         let Ok((stream, _)) = listener.accept().await else {
             continue;
         };
-        // A connection without it still works, only slower.
+        // A connection without it is slower, but works.
         let _ = stream.set_nodelay(true);
         let (body, uploads) = (body.clone(), uploads.clone());
         tokio::spawn(async move {
             let service = hyper::service::service_fn(move |request| {
                 answer(request, body.clone(), uploads.clone())
             });
-            // A client that goes away is no event here.
+            // A disconnecting client is ignored here.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
@@ -67,7 +67,7 @@ async fn answer(
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         }
     } else if request.method() != Method::GET {
-        // The product reads what it is sent; a failed read shows as a broken connection anyway.
+        // The product also reads request bodies; a failed read shows as a broken connection anyway.
         let _ = request.into_body().collect().await;
     }
     response.headers_mut().insert(

@@ -1,6 +1,6 @@
-//! The bare SQLite file: its settings, tables and inserts, and the relations and gids in it.
+//! The bare SQLite file: its settings, tables, inserts, relations and gids.
 
-/// Settings with which the store opens its connections; checkpoints are not the writer's work there, so they are off
+/// Settings with which the store opens its connections; there the writer does not run checkpoints, so they are off
 /// here.
 pub(crate) const PRAGMAS: &str = "
     PRAGMA journal_mode = WAL;

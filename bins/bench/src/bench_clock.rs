@@ -1,4 +1,4 @@
-//! The wall clock, read in this one place.
+//! The wall clock, which is only read here.
 
 use std::time::{Duration, Instant};
 

@@ -2,18 +2,18 @@
 
 use crate::measure::{Figure, median};
 
-/// Figure that the ratio of a row compares.
+/// Figure compared by the ratio of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
     /// Requests per second, ours over the ceiling's.
     Rate,
-    /// Processor time for each, ours over the ceiling's.
+    /// Processor time per request, ours over the ceiling's.
     Cpu,
-    /// Time for each, ours over the ceiling's.
+    /// Time per request, ours over the ceiling's.
     Time,
-    /// Our processor time for each, in microseconds; the ceiling's is shown.
+    /// Our processor time per request, in microseconds; the ceiling's is shown.
     Own,
-    /// Both figures are shown, and not compared.
+    /// Both figures are shown, but not compared.
     Beside,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Bound {
     AtLeast(f64, f64),
     /// Less is better: limit and aim.
     AtMost(f64, f64),
-    /// Shown without a promise.
+    /// Shown without a bound.
     None,
 }
 
@@ -32,11 +32,11 @@ pub(crate) enum Bound {
 pub(crate) struct BenchRow {
     /// Name for `--only`.
     pub(crate) name: &'static str,
-    /// Description of what is measured, for the table.
+    /// Description of the measurement, for the table.
     pub(crate) description: &'static str,
-    /// Name of the ceiling that it is compared with.
+    /// Name of the ceiling for comparison.
     pub(crate) ceiling: &'static str,
-    /// Figure that the ratio compares.
+    /// Figure compared by the ratio.
     pub(crate) basis: Basis,
     /// Bound of the ratio.
     pub(crate) bound: Bound,
@@ -58,7 +58,7 @@ const fn row(
     }
 }
 
-/// Every row with a ratio. Start-up and idle memory are absolute and are measured in `bench_run.rs`.
+/// Rows with a ratio. Start-up and idle memory are absolute and are measured in `bench_run.rs`.
 pub(crate) const ROWS: &[BenchRow] = &[
     row(
         "task-random",
@@ -262,7 +262,7 @@ impl Basis {
         }
     }
 
-    /// Returns the number that is compared with the bounds.
+    /// Returns the number to compare with the bounds.
     fn ratio(self, ours: &Figure, ceiling: &Figure) -> Option<f64> {
         let (over, under) = match self {
             Basis::Rate => (ours.rate, ceiling.rate),
@@ -296,12 +296,12 @@ impl BenchResult {
         Figure::median(&all)
     }
 
-    /// Returns the median of the rounds' ratios by the row's own basis.
+    /// Returns the median of the rounds' ratios for the row's own basis.
     pub(crate) fn ratio(&self) -> Option<f64> {
         self.ratio_by(self.row.basis)
     }
 
-    /// Returns the median of the rounds' ratios by a basis.
+    /// Returns the median of the rounds' ratios for a basis.
     pub(crate) fn ratio_by(&self, basis: Basis) -> Option<f64> {
         let ratios: Vec<f64> = self
             .rounds
@@ -311,7 +311,7 @@ impl BenchResult {
         median(&ratios)
     }
 
-    /// Returns the median share that the rounds keep of the ratios that the same rounds had elsewhere: 1 is as good,
+    /// Returns the median share that the rounds keep of the ratios that the same rounds had elsewhere: 1 is equal,
     /// less is worse.
     pub(crate) fn scaling_share(&self, elsewhere: &Self) -> Option<f64> {
         let rounds = self.rounds.iter().zip(&elsewhere.rounds);
@@ -338,7 +338,7 @@ impl BenchResult {
         (!messages.is_empty()).then(|| format!("errors: {}", messages.join(", ")))
     }
 
-    /// Returns the verdict of the table on the share of the ratio that is kept.
+    /// Returns the table's verdict on the share of the ratio that is kept.
     pub(crate) fn verdict_of_kept(&self, elsewhere: &Self, bound: Bound) -> String {
         let failed = self.failed().or_else(|| elsewhere.failed());
         failed.unwrap_or_else(|| match self.scaling_share(elsewhere) {
@@ -347,7 +347,7 @@ impl BenchResult {
         })
     }
 
-    /// Returns the verdict of the table on the row.
+    /// Returns the table's verdict on the row.
     pub(crate) fn verdict(&self) -> String {
         if let Some(failed) = self.failed() {
             return failed;
@@ -360,7 +360,7 @@ impl BenchResult {
     }
 }
 
-/// Returns the relation of a number to its bound in words.
+/// Returns a description of a number relative to its bound.
 pub(crate) fn judge(number: f64, bound: Bound) -> &'static str {
     let (floor, aim) = match bound {
         Bound::AtLeast(floor, aim) => (number >= floor, number >= aim),
@@ -420,7 +420,7 @@ mod tests {
             row: ROWS.iter().find(|row| row.name == name).unwrap(),
             rounds: ours.map(|ours| (figure(ours), figure(100.0))).into(),
         };
-        // Compared round by round: a slow moment that affects both sides does not change the share.
+        // Compared round by round, so that a slow moment of both sides does not change the share.
         for (name, here, kept) in [
             ("users-me", [20.0, 10.0, 40.0], 0.5),
             ("page-nested", [80.0, 40.0, 50.0], 0.5),

@@ -1,4 +1,4 @@
-//! The measuring of a running server, row by row beside the ceilings.
+//! Measurements of a running server, row by row next to the ceilings.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -23,8 +23,8 @@ use crate::report::ReportLine;
 use crate::server_process::ServerProcess;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
 
-/// Limits far above any load, so that the limiter works on every request and refuses none; and permission for a
-/// receiver of webhooks on this machine.
+/// Limits far above any load, so that the limiter checks every request but refuses none; and permission for a
+/// webhook receiver on this machine.
 const SERVER_ENV: [(&str, &str); 7] = [
     ("WORKGRAPH_WEBHOOKS_ALLOW_LOOPBACK", "true"),
     ("WORKGRAPH_LIMITS_SEARCH", "1000000000"),
@@ -34,14 +34,14 @@ const SERVER_ENV: [(&str, &str); 7] = [
     ("WORKGRAPH_LIMITS_CONCURRENT_WRITES", "10000"),
     ("WORKGRAPH_OAUTH_TOKEN_INFO_PER_MINUTE", "off"),
 ];
-/// Beginnings of the names of rows that write.
+/// Prefixes of the names of rows that write.
 const WRITES: [&str; 4] = ["create", "refresh", "copy", "delivery"];
 /// Time for which an idle server is observed.
 const IDLE: Duration = Duration::from_secs(5);
 /// Number of starts of the server that are timed.
 const STARTS: usize = 5;
 
-/// Started server with the graph in it.
+/// Running server with the graph in it.
 pub(crate) struct Bench<'a> {
     pub(crate) args: &'a RunArgs,
     pub(crate) folder: &'a Path,
@@ -134,9 +134,9 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Measures all rows that were asked for.
+    /// Measures the selected rows.
     pub(crate) fn measure(mut self) -> Result<(Vec<ReportLine>, Vec<String>)> {
-        // Creates come last: reads then all see a graph of one size.
+        // Creates come last, so that all reads see a graph of the same size.
         let (writes, reads): (Vec<&'static BenchRow>, Vec<_>) = ROWS
             .iter()
             .filter(|row| self.wanted(row.name))
@@ -144,7 +144,7 @@ impl<'a> Bench<'a> {
         let mut measured = Vec::new();
         for group in [reads, writes] {
             for row in group {
-                // Made just before it is used, and gone after it, so that the objects of one row do not affect another.
+                // Created just before it is used, and dropped afterwards, so that the objects of one row do not affect another.
                 let job = self.job(row)?;
                 self.fetch()?;
                 let mut rounds = Vec::new();
@@ -169,13 +169,13 @@ impl<'a> Bench<'a> {
         Ok((lines, notes))
     }
 
-    /// Stops the server in good order.
+    /// Stops the server gracefully.
     pub(crate) fn stop(self) -> Result<()> {
         self.server.stop()
     }
 
-    /// Has the server write all pending data, and reads the database file, so that the server is measured and not the
-    /// disk it may have to wait for first.
+    /// Makes the server write all pending data, and reads the database file, so that the server is measured instead of a
+    /// disk that it may have to wait for.
     pub(crate) fn fetch(&self) -> Result<()> {
         Command::new("sync").status()?;
         let mut file = fs::File::open(self.data.join("workgraph.db"))?;
@@ -183,7 +183,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Returns true if a row of this name was asked for.
+    /// Returns true if a row with this name was selected.
     pub(crate) fn wanted(&self, name: &str) -> bool {
         wanted(self.args, name)
     }
@@ -198,7 +198,7 @@ fn wanted(args: &RunArgs, name: &str) -> bool {
     args.only.as_deref().is_none_or(|only| name.contains(only))
 }
 
-/// Measures start-up and idle memory: the server alone, on the graph as it was built and on a fresh demo.
+/// Measures start-up and idle memory: the server alone, on the initial graph and on a fresh demo.
 fn absolutes(
     args: &RunArgs,
     folder: &Path,
@@ -286,7 +286,7 @@ fn idle(server: ServerProcess) -> Result<f64> {
     procfs::resident_mib(server.pid())
 }
 
-/// Returns the number of times a second that the threads of an idle server are woken.
+/// Returns how often per second the threads of an idle server wake up.
 fn wake_ups(server: &ServerProcess) -> Result<f64> {
     bench_clock::pause(Duration::from_secs(2));
     let before = procfs::wake_ups(server.pid())?;
@@ -295,7 +295,7 @@ fn wake_ups(server: &ServerProcess) -> Result<f64> {
     Ok(after.saturating_sub(before) as f64 / IDLE.as_secs_f64())
 }
 
-/// Returns the followers of a task on a nested page, on average.
+/// Returns the average number of followers of a task on a nested page.
 fn followers(page: &[u8]) -> Result<u64> {
     let page: Value = serde_json::from_slice(page)?;
     let tasks = graph_builder::list(&page, "data")?;

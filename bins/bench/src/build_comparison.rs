@@ -1,7 +1,7 @@
-//! Two builds of the server beside each other: the same requests to both, in short turns, on copies of one graph.
+//! Comparison of two builds of the server: the same requests to both, in short turns, on copies of one graph.
 //!
-//! A figure of one run differs from that of the next by more than a change of the code does. Turns of a fraction of a
-//! second meet the same moments of the machine, so their ratios tell what a change costs.
+//! Figures of different runs differ by more than the effect of a code change. Turns of a fraction of a
+//! second share the same conditions of the machine, so their ratios show the cost of a change.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -15,7 +15,7 @@ use crate::measurements::LoadRequests;
 use crate::procfs;
 use crate::run::{ScratchDir, binary};
 
-/// Compares all rows that were asked for, and prints the ratios of processor time: 1 is as good, less is slower.
+/// Compares the selected rows, and prints the ratios of processor time: 1 is equal, less is slower.
 pub(crate) fn run(args: &CompareArgs) -> Result<()> {
     println!("{}", procfs::machine());
     let scratch = ScratchDir::make(&args.data)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
         for folder in &folders {
             fs::create_dir_all(folder)?;
         }
-        // The older one builds the graph: it could not open a folder of the newer one.
+        // The older build creates the graph, since it could not open a folder of the newer one.
         let mut before = Bench::start(&common, &folders[0], &before)?;
         let mut now = Bench::start(&common, &folders[1], &now)?;
         for (row, pairs) in rows.iter().zip(&mut pairs) {
@@ -71,14 +71,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
     Ok(())
 }
 
-/// Figures of one row, of all starts.
+/// Figures of one row from all starts.
 #[derive(Default)]
 struct Pairs {
     before: Vec<f64>,
     now: Vec<f64>,
     /// Ratios of the pairs, by starts.
     ratios: Vec<Vec<f64>>,
-    /// Reason for which the row can't be compared.
+    /// Reason why the row can't be compared.
     refused: Option<String>,
 }
 
@@ -117,7 +117,7 @@ impl Pairs {
                 }
                 figure.cpu.context("no request was answered")
             };
-            // Sides take turns in going first.
+            // The two sides alternate in going first.
             let (old, new) = if round.is_multiple_of(2) {
                 let old = turn(before, &old)?;
                 (old, turn(now, &new)?)

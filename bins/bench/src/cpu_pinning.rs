@@ -1,5 +1,5 @@
-//! Client and server on processors of their own, for rows with one connection: else such a row measures where the
-//! scheduler happens to put the two, not what a request takes.
+//! Separate processors for client and server, for rows with one connection: otherwise such a row measures where the
+//! scheduler puts the two, not the cost of a request.
 
 use anyhow::{Context, Result, bail};
 use std::fs::{read_link, read_to_string};
@@ -7,18 +7,18 @@ use std::process::{Command, Stdio};
 
 use crate::server_process::ServerProcess;
 
-/// Guard that keeps the calling thread and a server each on one processor until it is dropped.
+/// Guard that keeps the calling thread and a server on one processor each until it is dropped.
 pub(crate) struct CpuPinning {
     /// Threads and processes with the processors they could use before.
     before: Vec<(String, String)>,
 }
 
 impl CpuPinning {
-    /// Keeps the calling thread on the first processor that it can use, and all threads of a server on the last.
-    /// With one processor both share it.
+    /// Keeps the calling thread on the first processor available to it, and all threads of a server on the last.
+    /// If there is only one processor, both share it.
     ///
     /// # Errors
-    /// Fails if `taskset` is not there or refuses.
+    /// Fails if `taskset` is missing or refuses.
     pub(crate) fn new(server: &ServerProcess) -> Result<Self> {
         let (thread, process) = (own_thread()?, server.pid().to_string());
         let usable = usable("/proc/thread-self/status")?;
@@ -39,7 +39,7 @@ impl CpuPinning {
 impl Drop for CpuPinning {
     fn drop(&mut self) {
         for (thread, processors) in &self.before {
-            // A server that has ended needs no processor; the thread's own set can only be widened again.
+            // A server that has ended needs no processor; the thread's own set can only grow back.
             if let Err(error) = pin(thread, processors) {
                 eprintln!("not unpinned: {error:#}");
             }
@@ -74,9 +74,9 @@ fn processors(list: &str) -> Vec<u32> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// Puts a process with all its threads, or one thread, on processors.
+/// Restricts a process with all its threads, or one thread, to some processors.
 fn pin(id: &str, processors: &str) -> Result<()> {
-    // The standard library can't do this; util-linux, which every Linux has, can.
+    // The standard library can't do this, but util-linux can, which every Linux has.
     let mut command = Command::new("taskset");
     if std::path::Path::new(&format!("/proc/self/task/{id}")).exists() {
         command.arg("-cp");

@@ -1,4 +1,4 @@
-//! The graph of the run: built through the API, as any client would.
+//! The graph of the run, built through the API as by any client.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -21,12 +21,12 @@ pub(crate) const WRITERS: usize = 64;
 pub(crate) const NESTED: &str =
     "name,completed,due_on,assignee.name,assignee.email,followers.name,memberships.section.name";
 
-/// File with the credentials of the first start: the server takes the password out of its own file once it is used.
+/// File with the credentials of the first start: the server removes the password from its own file once it is used.
 const CREDENTIALS: &str = "benchmark-bootstrap.json";
 /// File with the gids of a graph that is kept.
 const KEPT: &str = "benchmark.json";
 
-/// Graph that was built, with what the measurements need of it.
+/// Existing graph, with the data needed by the measurements.
 pub(crate) struct Graph {
     /// Gid of the project with all the tasks.
     pub(crate) project: String,
@@ -34,7 +34,7 @@ pub(crate) struct Graph {
     pub(crate) tasks: Arc<Vec<String>>,
     /// Workspace, team and users in which projects are made.
     workspace: BuildTarget,
-    /// Maker of requests that create tasks in a second project, so that the first keeps its size.
+    /// Maker of requests that create tasks in a second project, so that the size of the first does not change.
     pub(crate) create: Arc<RequestMaker>,
     /// Number of users.
     pub(crate) users: usize,
@@ -61,12 +61,12 @@ pub(crate) fn other_token(data: &Path) -> Result<String> {
     Ok(member(&bootstrap(data)?, "rate_token")?.to_owned())
 }
 
-/// Returns true if there is a whole graph in this data folder.
+/// Returns true if a complete graph is in this data folder.
 pub(crate) fn is_built(data: &Path) -> bool {
     data.join(KEPT).exists()
 }
 
-/// Copies the credentials of the first start to a file of their own, if that is not done.
+/// Copies the credentials of the first start to a separate file, unless that was done before.
 pub(crate) fn keep_credentials(data: &Path) -> Result<()> {
     let kept = data.join(CREDENTIALS);
     if !kept.exists() {
@@ -75,7 +75,7 @@ pub(crate) fn keep_credentials(data: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds a project with the given number of tasks, and writes down the gids of the graph. Returns the result of the
+/// Builds a project with the given number of tasks, and stores the gids of the graph. Returns the result of the
 /// load.
 pub(crate) fn build(client: &BenchClient, data: &Path, tasks: u64) -> Result<LoadResult> {
     let workspace = BuildTarget::of(client, data)?;
@@ -149,7 +149,7 @@ impl BuildTarget {
         })
     }
 
-    /// Makes a project with sections. Returns its gid, and the maker of requests that create tasks in it.
+    /// Creates a project with sections. Returns its gid, and the maker of requests that create tasks in it.
     fn project(&self, client: &BenchClient, name: &str) -> Result<(String, Arc<RequestMaker>)> {
         let body = json!({"data": {"name": name, "workspace": self.workspace, "team": self.team}});
         let gid = gid_of(&client.post("/api/1.0/projects", &body)?)?;
@@ -168,9 +168,9 @@ impl BuildTarget {
     }
 }
 
-/// Properties of a task, derived from its number, so that tables elsewhere can have the same.
+/// Properties of a task, derived from its number, so that other tables can have the same.
 pub(crate) struct TaskTraits {
-    /// Index of the assignee among the users; the two followers are the next.
+    /// Index of the assignee among the users; the next two are the followers.
     pub(crate) user: usize,
     /// Index of the section.
     section: usize,
@@ -182,7 +182,7 @@ impl TaskTraits {
     /// Returns the properties of the task with this number.
     pub(crate) fn of(index: u64, users: usize) -> Self {
         let mut rng = Rng::new(index + 1);
-        // The first numbers of neighbouring seeds are alike.
+        // The first numbers of neighbouring seeds are similar.
         rng.below(1);
         Self {
             user: rng.below(users),
@@ -217,7 +217,7 @@ fn task(index: u64, project: &str, sections: &[String], users: &[String]) -> Str
 }
 
 impl Graph {
-    /// Reads the graph that was built in this data folder.
+    /// Reads an existing graph in this data folder.
     pub(crate) fn open(client: &BenchClient, data: &Path) -> Result<Self> {
         let kept: Value = serde_json::from_slice(&fs::read(data.join(KEPT))?)?;
         let tasks = list(&kept, "tasks")?.iter();
@@ -238,7 +238,7 @@ impl Graph {
         (&self.workspace.workspace, &self.workspace.team)
     }
 
-    /// Makes another project. Returns its gid, and the maker of requests that create tasks in it.
+    /// Creates another project. Returns its gid, and the maker of requests that create tasks in it.
     pub(crate) fn project(
         &self,
         client: &BenchClient,
@@ -269,7 +269,7 @@ impl Graph {
         path
     }
 
-    /// Walks the pages to a depth. Returns the last offset with a page behind it, and the depth of that.
+    /// Follows the pages to a depth. Returns the last offset that has a next page, and its depth.
     pub(crate) fn walk(&self, client: &BenchClient, depth: usize) -> Result<(String, usize)> {
         let mut at = (String::new(), 0);
         while at.1 < depth {
@@ -288,7 +288,7 @@ impl Graph {
         if at.1 == 0 {
             bail!("the project has one page only");
         }
-        // The page behind the last offset must be a real one, or its cost would mean nothing.
+        // The page at the last offset must be a real one, or its cost would be meaningless.
         let path = self.page(Some("name"), Some(&at.0));
         match client.get(&path) {
             Ok(_) => Ok(at),
@@ -309,7 +309,7 @@ pub(crate) fn bootstrap(data: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// Returns the gid of the record in a response, if there is one.
+/// Returns the gid of the record in a response, if any.
 pub(crate) fn created(body: &[u8]) -> Option<String> {
     gid_of(&serde_json::from_slice(body).ok()?).ok()
 }
@@ -326,7 +326,7 @@ pub(crate) fn member<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
         .with_context(|| format!("no text named {name}"))
 }
 
-/// Returns the list of this name.
+/// Returns the list with this name.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value]> {
     value
         .get(name)

@@ -1,4 +1,4 @@
-//! The bare group commit: durable inserts, a fixed number to a commit, nothing around them.
+//! The bare group commit: durable inserts, with a fixed number per commit, and nothing else.
 
 use anyhow::Result;
 use std::path::Path;
@@ -13,19 +13,19 @@ use crate::sqlite_baseline::GraphShape;
 
 const INSERT_EVENT: &str = "INSERT INTO event VALUES (NULL, ?1, ?2, ?3)";
 
-/// Creates that one commit of the writer carries under load.
+/// Number of creates that one commit of the writer contains under load.
 pub(crate) const GROUP: i64 = 64;
 
 /// Rows that one create writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitContent {
-    /// One node row, nothing else.
+    /// One node row only.
     Row,
     /// All the rows of a task: its node, its edges, its event.
     Task,
 }
 
-/// Commits creates into a new file for a time; the rate counts creates, not commits.
+/// Commits creates to a new file for a time; the rate counts creates, not commits.
 pub(crate) fn run(
     folder: &Path,
     time: Duration,

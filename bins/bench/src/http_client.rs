@@ -1,4 +1,4 @@
-//! The little HTTP/1.1 a closed-loop client needs: a response head, and a blocking client for the set-up.
+//! The minimal HTTP/1.1 for a closed-loop client: a response head, and a blocking client for the setup.
 
 use anyhow::{Context, Result, bail};
 use std::io::{ErrorKind, Read, Write};
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Parts of a response head that the client needs.
+/// Parts of a response head used by the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseHead {
     /// Status code.
     pub(crate) status: u16,
-    /// Length of the head with its empty line.
+    /// Length of the head including its empty line.
     pub(crate) length: usize,
     /// Length of the body.
     pub(crate) body: usize,
@@ -27,7 +27,7 @@ impl ResponseHead {
     }
 }
 
-/// Reads a response head; `None` while it is incomplete.
+/// Parses a response head; `None` while it is incomplete.
 pub(crate) fn parse_head(bytes: &[u8]) -> Result<Option<ResponseHead>> {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Ok(None);
@@ -96,13 +96,13 @@ pub(crate) fn write_post(out: &mut Vec<u8>, path: &str, token: &str, body: &str)
     }
 }
 
-/// Sends one request on a connection of its own. Returns the status and the body of the response.
+/// Sends one request on a new connection. Returns the status and the body of the response.
 pub(crate) fn exchange(addr: SocketAddr, request: &[u8]) -> Result<(u16, Vec<u8>)> {
     let (head, mut bytes) = answer(addr, request)?;
     Ok((head.status, bytes.split_off(head.length)))
 }
 
-/// Sends one request on a connection of its own, whose response must be below 400. Returns its head as text, and its
+/// Sends one request on a new connection; its status must be below 400. Returns the head of the response as text, and its
 /// body.
 pub(crate) fn whole(addr: SocketAddr, request: &[u8]) -> Result<(String, Vec<u8>)> {
     let (head, mut bytes) = answer(addr, request)?;

@@ -14,9 +14,9 @@ use tokio::net::TcpStream;
 use crate::bench_clock;
 use crate::http_client::{ResponseHead, parse_head};
 
-/// Function that writes request number `index` into the buffer.
+/// Function that writes the request number `index` into the buffer.
 pub(crate) type RequestMaker = dyn Fn(&mut Rng, u64, &mut Vec<u8>) + Send + Sync;
-/// Function that is given the body of every 2xx response.
+/// Function that gets the body of every 2xx response.
 pub(crate) type ResponseObserver = dyn Fn(&[u8]) + Send + Sync;
 
 /// Condition that ends a load.
@@ -28,7 +28,7 @@ pub(crate) enum LoadEnd {
     Count(u64),
 }
 
-/// One load: the requests, the server they go to, and the end of it.
+/// One load: the requests, their server, and the end.
 pub(crate) struct LoadSpec {
     /// Address of the server.
     pub(crate) addr: SocketAddr,
@@ -36,11 +36,11 @@ pub(crate) struct LoadSpec {
     pub(crate) connections: usize,
     /// Condition that ends the load.
     pub(crate) stop: LoadEnd,
-    /// Most requests a second; without it the next request is sent as soon as one is answered.
+    /// Maximum number of requests per second; without it the next request is sent as soon as one is answered.
     pub(crate) pace: Option<u32>,
     /// Maker of the requests.
     pub(crate) make: Arc<RequestMaker>,
-    /// Observer of the responses, if there is one.
+    /// Observer of the responses, if any.
     pub(crate) seen: Option<Arc<ResponseObserver>>,
 }
 
@@ -49,9 +49,9 @@ pub(crate) struct LoadSpec {
 pub(crate) struct LoadResult {
     /// Number of requests answered with 2xx.
     pub(crate) requests: u64,
-    /// All other outcomes, by status or by the error of the connection, with their counts.
+    /// Other outcomes, by status or connection error, with their counts.
     pub(crate) errors: BTreeMap<String, u64>,
-    /// First response that was not 2xx, to show the cause.
+    /// First response that was not 2xx, which shows the cause.
     pub(crate) sample: Option<String>,
     /// Duration in seconds.
     pub(crate) seconds: f64,
@@ -73,9 +73,9 @@ impl LoadResult {
     }
 }
 
-/// Runs a load to its end on a runtime of its own.
+/// Runs a load to its end on a separate runtime.
 pub(crate) fn run(load: LoadSpec) -> Result<LoadResult> {
-    // Half of the cores at the most: cores that the load takes beyond that are missing to the server that it measures.
+    // At most half of the cores: further cores of the load would be missing to the measured server.
     let cores = std::thread::available_parallelism()?.get();
     let threads = load.connections.min(cores / 2);
     let mut builder = if threads > 1 {
@@ -164,7 +164,7 @@ struct LoadCounts {
     requests: u64,
     errors: BTreeMap<String, u64>,
     sample: Option<String>,
-    /// Latencies in nanoseconds; four seconds and more are all the same.
+    /// Latencies in nanoseconds, capped at four seconds.
     latencies: Vec<u32>,
 }
 
@@ -267,14 +267,14 @@ async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Res
             Some(head) if back.len() > head.total() => {
                 bail!("more bytes than the answer has");
             }
-            // One byte more than is missing: then a short read shows that nothing else is there.
+            // One byte more than missing, so that a short read shows that nothing else follows.
             Some(head) => back.reserve(head.total() - back.len() + 1),
             None => back.reserve(4096),
         }
     }
 }
 
-/// A small fast generator (xorshift64*).
+/// A small, fast generator (xorshift64*).
 #[derive(Debug)]
 pub(crate) struct Rng(u64);
 
@@ -284,7 +284,7 @@ impl Rng {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// Starts from a seed that no other generator has: every connection of every round asks for something else.
+    /// Returns a generator with a unique seed, so that every connection of every round sends different requests.
     pub(crate) fn fresh() -> Self {
         Self::new(RandomState::new().hash_one(()))
     }

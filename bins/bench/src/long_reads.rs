@@ -1,5 +1,5 @@
-//! The effect of long reads on short ones: the latency of light reads alone, and beside connections that repeat the
-//! longest reads there are.
+//! The effect of long reads on short ones: the latency of light reads alone, and in parallel with connections that repeat
+//! the longest possible reads.
 
 use anyhow::{Context, Result, bail};
 use std::net::SocketAddr;
@@ -19,10 +19,10 @@ use crate::report::ReportLine;
 const NAME: &str = "long-reads";
 /// Connections that repeat long reads.
 const LONG: usize = 8;
-/// Time that the long reads run before the light reads begin, and the least time for which they last.
+/// Time for which the long reads run before the light reads begin, and their minimum duration.
 const LEAD: Duration = Duration::from_millis(500);
 
-/// Measures the rows: the 99th percentile of a light read as a multiple of that alone, and that of the liveness check.
+/// Measures the rows: the 99th percentile of a light read relative to that without long reads, and that of the liveness check.
 pub(crate) fn measure(bench: &Bench<'_>) -> Result<Vec<ReportLine>> {
     if !bench.wanted(NAME) {
         return Ok(Vec::new());
@@ -80,7 +80,7 @@ pub(crate) fn measure(bench: &Bench<'_>) -> Result<Vec<ReportLine>> {
     ])
 }
 
-/// Returns the paths of long reads: counts of a project, searches that many tasks match, and pages with all records
+/// Returns the paths of long reads: counts of a project, searches that match many tasks, and pages with all records
 /// that their rows link to.
 fn paths(bench: &Bench<'_>) -> Result<Vec<String>> {
     let project = &bench.graph.project;
@@ -102,7 +102,7 @@ fn paths(bench: &Bench<'_>) -> Result<Vec<String>> {
              custom_fields,memberships.project.members.workspaces.name,notes,stories"
         ),
     ];
-    // A project with too many tasks is not counted.
+    // Projects with too many tasks are not counted.
     if bench.graph.tasks.len() < 50_000 {
         paths.push(format!(
             "/api/1.0/projects/{project}/task_counts?opt_fields={counts}"

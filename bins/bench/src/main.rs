@@ -1,4 +1,4 @@
-//! The benchmark of Workgraph: a load generator, the bare ceilings beside it, and the table of ratios.
+//! The benchmark of Workgraph: a load generator, the bare ceilings, and the table of ratios.
 
 mod baseline;
 mod baseline_schema;
@@ -37,7 +37,7 @@ use bench_cli::BenchCommand;
 use clap::Parser;
 use mimalloc::MiMalloc;
 
-/// Allocator of the server, so that it makes no difference to the ceilings.
+/// The server's allocator, so that it does not influence the comparison with the ceilings.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -1,4 +1,4 @@
-//! One measurement: a load against a server, with the processor time it took there.
+//! One measurement: a load on a server, and the processor time that it takes there.
 
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ const WARM_UP: Duration = Duration::from_millis(300);
 /// Figures of one measurement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figure {
-    /// Requests, or other units of work, a second.
+    /// Requests, or other units of work, per second.
     pub(crate) rate: f64,
-    /// Microseconds of the server's (or the loop's) processor time for each.
+    /// Microseconds of processor time of the server (or the loop) per unit.
     pub(crate) cpu: Option<f64>,
     /// Median and 99th percentile of the latency in microseconds.
     pub(crate) latency: Option<(f64, f64)>,
@@ -26,7 +26,7 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    /// Returns the same work counted in parts, of which each unit has the given number.
+    /// Returns the same work counted in parts, given the number of parts per unit.
     pub(crate) fn times(mut self, parts: f64) -> Self {
         self.rate *= parts;
         self.cpu = self.cpu.map(|cpu| cpu / parts);
@@ -72,7 +72,7 @@ pub(crate) fn median(numbers: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// Puts a load on a server: first a little to warm up, then for a time that counts.
+/// Puts a load on a server: first a short warm-up, then for the measured time.
 pub(crate) fn load(
     server: &ServerProcess,
     connections: usize,
@@ -89,7 +89,7 @@ pub(crate) fn load(
             seen: None,
         })
     };
-    // With one request at a time, the places of client and server would decide the figure.
+    // With one request at a time, the processors of client and server would determine the figure.
     let _pinned = (connections == 1)
         .then(|| CpuPinning::new(server))
         .transpose()?;

@@ -21,16 +21,16 @@ use crate::server_process::ServerProcess;
 use crate::webhook_receiver::WebhookReceiver;
 use crate::{graph_builder, group_commit as commits, http_client, search_baseline};
 
-/// Tasks before the deep page.
+/// Number of tasks before the deep page.
 const DEPTH: usize = 50_000;
-/// Tasks that are read repeatedly.
+/// Number of tasks that are read repeatedly.
 const WORKING_SET: usize = 50_000;
-/// Reads in a batch.
+/// Number of reads in a batch.
 const BATCH: usize = 10;
-/// Creates a second, each of which is one event for a webhook.
+/// Creates per second, each of which is one event for a webhook.
 const PACE: u32 = 1_000;
 
-/// Returns a maker of GETs of random paths among these.
+/// Returns a maker of GETs of random paths from these.
 pub(crate) fn gets(token: &str, paths: Arc<Vec<String>>) -> Arc<RequestMaker> {
     let token = token.to_owned();
     Arc::new(move |rng: &mut Rng, _, out: &mut Vec<u8>| {
@@ -43,23 +43,23 @@ pub(crate) fn gets(token: &str, paths: Arc<Vec<String>>) -> Arc<RequestMaker> {
 
 /// Kind of measurement of a row, with its inputs.
 pub(crate) enum Measurement {
-    /// Requests over the given number of connections, beside bare hyper.
+    /// Requests over the given number of connections, compared with bare hyper.
     Hyper(usize, Arc<RequestMaker>, ServerProcess),
-    /// The nested page beside that of bare SQLite.
+    /// The nested page compared with that of bare SQLite.
     SqlitePage(Arc<RequestMaker>),
-    /// Requests over one connection, beside other requests to the same server: the given number of them for each.
+    /// Requests over one connection, compared with other requests to the same server: the given number of them for each.
     Other(Arc<RequestMaker>, Arc<RequestMaker>, usize),
-    /// Creates beside a group commit.
+    /// Creates compared with a group commit.
     Create(Arc<RequestMaker>, CommitContent),
-    /// Creates beside a group commit of the rows that one of them wrote.
+    /// Creates compared with a group commit of the rows that one of them wrote.
     Copies(Arc<RequestMaker>, RecordedCreate),
-    /// A search beside its bare query.
+    /// A search compared with its bare query.
     Find(Arc<RequestMaker>, SearchKind, SearchTables),
-    /// A copy of a project beside a group commit.
+    /// A copy of a project compared with a group commit.
     Copy(CopySource),
-    /// Creates with the given number of webhooks beside creates with none.
+    /// Creates with the given number of webhooks compared with creates without webhooks.
     Hooked(WebhookReceiver, String, Arc<RequestMaker>, usize),
-    /// Delay until a webhook delivers an event, beside bare hyper.
+    /// Delay until a webhook delivers an event, compared with bare hyper.
     Lag(WebhookReceiver, String, Arc<RequestMaker>, ServerProcess),
 }
 
@@ -90,7 +90,7 @@ impl Bench<'_> {
         Ok(Some(LoadRequests { connections, make }))
     }
 
-    /// Returns the measurement of a row; makes the objects it needs, if they are not there yet.
+    /// Returns the measurement of a row; creates the required objects if they do not exist yet.
     pub(crate) fn job(&mut self, row: &BenchRow) -> Result<Measurement> {
         let tasks = |limit: usize| -> Vec<String> {
             let gids = self.graph.tasks.iter().take(limit);
@@ -103,7 +103,7 @@ impl Bench<'_> {
         let (connections, paths) = match row.name {
             "task-random" => (16, tasks(usize::MAX)),
             "task-working-set" => {
-                // Drawn once, from all over the graph; asked for repeatedly.
+                // Drawn once from the whole graph; requested repeatedly.
                 let (all, mut rng) = (&self.graph.tasks, Rng::fresh());
                 let draw = |_| all.get(rng.below(all.len())).map_or("", String::as_str);
                 let drawn = (0..WORKING_SET).map(draw);
@@ -149,7 +149,7 @@ impl Bench<'_> {
             "typeahead" => return self.find(SearchKind::Typeahead),
             "create-one-row" => return Ok(Measurement::Create(create(), CommitContent::Row)),
             "create" => {
-                // One create now, so that the newest task is as the others will be.
+                // One create now, so that the newest task is like the later ones.
                 measure::load(&self.server, 1, Duration::from_millis(1), &create())?;
                 return Ok(Measurement::Copies(
                     create(),
@@ -192,7 +192,7 @@ impl Bench<'_> {
         Ok(Measurement::Hyper(connections, get(paths), bare))
     }
 
-    /// Returns the measurement of POSTs, beside bare hyper with responses of their size.
+    /// Returns the measurement of POSTs, compared with bare hyper with responses of their size.
     fn posts(
         &self,
         row: &BenchRow,
@@ -227,7 +227,7 @@ impl Bench<'_> {
         ))
     }
 
-    /// Measures one round of a row: ours and the ceiling's. The sides take turns in going first.
+    /// Measures one round of a row: ours and the ceiling's. The sides alternate in going first.
     pub(crate) fn step(&self, job: &Measurement, round: u32) -> Result<(Figure, Figure)> {
         let time = self.time();
         let load = |server: &ServerProcess, connections, make: &Arc<RequestMaker>| {
@@ -269,7 +269,7 @@ impl Bench<'_> {
                 || {
                     let made = receiver.watch(&self.client, project, *hooks, &json!([]))?;
                     let with = load(ours, graph_builder::WRITERS, make)?;
-                    // Events that wait for these webhooks are not to be delivered while the next row is measured.
+                    // Pending events of these webhooks must not be delivered while the next row is measured.
                     for hook in made {
                         self.client.delete(&format!("/api/1.0/webhooks/{hook}"))?;
                     }
@@ -285,7 +285,7 @@ impl Bench<'_> {
     }
 }
 
-/// Order of the two sides of a round. They take turns in going first, so that a slow moment or a warm cache affects
+/// Order of the two sides of a round. They alternate in going first, so that a slow moment or a warm cache affects
 /// both.
 struct RunOrder {
     ours_first: bool,

@@ -1,4 +1,4 @@
-//! An app with a refresh token: the requests of a person and of an app's server that lead to one, made once.
+//! An app with a refresh token: the requests of a user and of an app's server that lead to one, made once.
 
 use anyhow::{Context, Result};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::loadgen::{RequestMaker, Rng};
 
 const AUTHORIZE: &str = "/-/oauth_authorize";
 
-/// Requests of the loads of the authorization server, as forms ready to be sent.
+/// Requests for loads on the authorization server, as forms ready to send.
 pub(crate) struct OAuthFixture {
     refresh: String,
     introspect: String,
@@ -23,7 +23,7 @@ pub(crate) struct OAuthFixture {
 /// A form: names and values.
 type Fields<'a> = [(&'a str, &'a str)];
 
-/// Characters that are encoded in forms: all but the unreserved ones.
+/// Characters that are encoded in forms: all except the unreserved ones.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -73,7 +73,7 @@ fn cookie(head: &str, name: &str) -> Result<String> {
 }
 
 impl OAuthFixture {
-    /// Has the demo's first user authorize the demo's first app.
+    /// Makes the demo's first user authorize the demo's first app.
     pub(crate) fn get(client: &BenchClient, data: &Path) -> Result<Self> {
         let demo = bootstrap(data)?;
         let (users, apps) = (list(&demo, "users")?, list(&demo, "apps")?);

@@ -1,14 +1,14 @@
-//! The bare nested page: rows straight to JSON by hand-written code, the least work a server could do.
+//! The bare nested page: rows converted to JSON by hand-written code, the minimum work of a server.
 
 use anyhow::Result;
 use rusqlite::Statement;
 
 use crate::baseline_schema::{ASSIGNEE, FOLLOWER, PROJECT, PROJECT_GID};
 
-/// Tasks on a page.
+/// Number of tasks on a page.
 const LIMIT: usize = 100;
 
-/// Writes the first page with name, completed, due_on, assignee, followers and sections of its tasks.
+/// Writes the first page, with name, completed, due_on, assignee, followers and sections of its tasks.
 pub(crate) fn write_page(
     page: &mut Statement<'_>,
     relatives: &mut Statement<'_>,
@@ -133,7 +133,7 @@ fn text(out: &mut Vec<u8>, value: &str) {
     out.push(b'"');
 }
 
-/// Encodes a body: fields one after the other, each behind its length in two bytes.
+/// Encodes a body: consecutive fields, each preceded by its length in two bytes.
 pub(crate) fn fields(values: &[&[u8]]) -> Vec<u8> {
     let mut body = Vec::new();
     for value in values {
@@ -144,7 +144,7 @@ pub(crate) fn fields(values: &[&[u8]]) -> Vec<u8> {
     body
 }
 
-/// Takes the next field off a body.
+/// Removes the next field from a body.
 fn field<'a>(body: &mut &'a [u8]) -> &'a [u8] {
     let Some((length, rest)) = body.split_first_chunk::<2>() else {
         return &[];

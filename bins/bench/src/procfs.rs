@@ -1,13 +1,13 @@
-//! Figures of the kernel from /proc: processor time, memory, and the machine's description.
+//! Kernel figures from /proc: processor time, memory, and a description of the machine.
 
 use anyhow::{Context, Error, Result};
 use std::fs::read_to_string;
 use std::time::Duration;
 
-/// Ticks a second in which the kernel counts for user space, on every architecture that Linux runs on today.
+/// Kernel ticks per second for user space, on every architecture that Linux runs on today.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// Returns the processor time a process has used so far, all threads, user and system.
+/// Returns the processor time that a process has used so far, over all threads, in user and system mode.
 pub(crate) fn process_cpu(pid: u32) -> Result<Duration> {
     stat_cpu(&read_to_string(format!("/proc/{pid}/stat"))?)
 }
@@ -24,7 +24,7 @@ pub(crate) fn thread_cpu() -> Result<Duration> {
 }
 
 fn stat_cpu(stat: &str) -> Result<Duration> {
-    // The second field is the command in brackets and may hold spaces; count from behind it.
+    // The second field is the command in brackets, which may contain spaces; count from its end.
     let fields = stat
         .rsplit_once(')')
         .map(|(_, rest)| rest.split_whitespace())
@@ -43,12 +43,12 @@ pub(crate) fn resident_mib(pid: u32) -> Result<f64> {
     memory_mib(pid, "VmRSS:")
 }
 
-/// Returns the most resident memory that a process had since [`reset_peak`], in MiB.
+/// Returns the maximum resident memory of a process since [`reset_peak`], in MiB.
 pub(crate) fn peak_mib(pid: u32) -> Result<f64> {
     memory_mib(pid, "VmHWM:")
 }
 
-/// Has the kernel look for the most resident memory of a process anew.
+/// Resets the kernel's maximum of a process's resident memory.
 pub(crate) fn reset_peak(pid: u32) -> Result<()> {
     Ok(std::fs::write(format!("/proc/{pid}/clear_refs"), "5")?)
 }
@@ -63,7 +63,7 @@ fn memory_mib(pid: u32, name: &str) -> Result<f64> {
     Ok(kib / 1024.0)
 }
 
-/// Returns the number of times that the threads of a process have gone to sleep and been woken, since they began.
+/// Returns how often the threads of a process have gone to sleep and been woken since they started.
 pub(crate) fn wake_ups(pid: u32) -> Result<u64> {
     let mut all = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -77,7 +77,7 @@ pub(crate) fn wake_ups(pid: u32) -> Result<u64> {
     Ok(all)
 }
 
-/// Returns the machine in one line: processors, memory, kernel, load before the run.
+/// Returns a description of the machine in one line: processors, memory, kernel, load before the run.
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let text = |path: &str| read_to_string(path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Copying a project: the speed of a job.
+//! Copying a project, which measures the speed of a job.
 
 use anyhow::{Result, bail};
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::http_client::BenchClient;
 use crate::measure::Figure;
 use crate::server_process::ServerProcess;
 
-/// Tasks of the project.
+/// Number of tasks in the project.
 const TASKS: u64 = 10_000;
-/// Objects that a job makes in one commit.
+/// Number of objects that a job creates in one commit.
 pub(crate) const STEP: i64 = 100;
-/// Longest time that a copy may take.
+/// Timeout of a copy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Project to be copied.
+/// Project to copy.
 pub(crate) struct CopySource {
     project: String,
     tasks: u64,
 }
 
 impl CopySource {
-    /// Makes the project; it is no larger than the graph.
+    /// Creates the project, which is at most as large as the graph.
     pub(crate) fn make(client: &BenchClient, graph: &Graph) -> Result<Self> {
         let tasks = TASKS.min(graph.tasks.len() as u64);
         let (project, make) = graph.project(client, "Benchmark original")?;
@@ -34,7 +34,7 @@ impl CopySource {
         Ok(Self { project, tasks })
     }
 
-    /// Copies the project with all that its tasks have. The rate is tasks a second.
+    /// Copies the project with all data of its tasks. The rate is in tasks per second.
     pub(crate) fn copy(&self, server: &ServerProcess, client: &BenchClient) -> Result<Figure> {
         let include = "task_assignee,task_dates,task_followers,task_notes";
         let body = json!({"data": {"name": "Benchmark copy", "include": include}});

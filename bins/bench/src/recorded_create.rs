@@ -1,4 +1,4 @@
-//! The rows of one create, as the server wrote them, and a group commit of copies of just these.
+//! The rows of one create, as the server wrote them, and a group commit of copies of these rows.
 
 use anyhow::Result;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::measure::Figure;
 use crate::sqlite_baseline;
 
-/// Tables a create writes to, each with the condition that finds its rows there by the commit sequence number.
+/// Tables that a create writes to, each with the condition that finds its rows by the commit sequence number.
 const TABLES: [(&str, &str); 4] = [
     ("node", "seq = ?1"),
     ("edge", "seq = ?1"),
@@ -19,26 +19,26 @@ const TABLES: [(&str, &str); 4] = [
     ("card", "gid IN (SELECT gid FROM node WHERE seq = ?1)"),
 ];
 
-/// Statements that made the tables, with their indexes.
+/// Statements that create the tables, with their indexes.
 const SCHEMA: &str = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL
     AND tbl_name IN ('node', 'edge', 'journal', 'card', 'words') ORDER BY rowid";
 
-/// Commit of the newest node of the type with the most index entries, which are tasks.
+/// Commit of the newest node of the type with the most index entries, which is the task.
 const NEWEST: &str = "SELECT seq FROM node WHERE gid = (SELECT max(gid) FROM card
     WHERE kind = (SELECT kind FROM card GROUP BY kind ORDER BY count(*) DESC LIMIT 1))";
 
-/// Least distance between the gids of two creates: those of one create follow each other.
+/// Minimum distance between the gids of two creates: those of one create are consecutive.
 const APART: i64 = 1 << 13;
 
 /// Value of a row.
 enum CopiedValue {
     /// The same in every copy.
     Same(Value),
-    /// Value that goes up by this much from copy to copy: a gid of the copy, a commit sequence number, a rank.
+    /// Value that increases by this amount with each copy: a gid of the copy, a commit sequence number, a rank.
     Next(i64, i64),
 }
 
-/// Rows that one create wrote, with the schema of their tables.
+/// Rows written by one create, with the schema of their tables.
 pub(crate) struct RecordedCreate {
     schema: Vec<String>,
     rows: Vec<(String, Vec<CopiedValue>)>,
@@ -81,7 +81,7 @@ impl RecordedCreate {
                 rows.push((insert.clone(), cells?));
             }
         }
-        // The words of an index entry can't be read back: these are as many and as long as those of a name.
+        // The words of an index entry can't be read back, so these have the same number and length as those of a name.
         let card = "SELECT gid, home || 'x' || kind FROM card WHERE gid IN (SELECT gid FROM node WHERE seq = ?1)";
         let mut cards = file.prepare(card)?;
         for card in cards.query_map([seq], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))? {
@@ -101,7 +101,7 @@ impl RecordedCreate {
         })
     }
 
-    /// Commits copies into a new file for a time, the given number to a commit; the rate counts creates.
+    /// Commits copies to a new file for a time, with the given number per commit; the rate counts creates.
     pub(crate) fn run(&self, folder: &Path, time: Duration, group: i64) -> Result<Figure> {
         let path = folder.join("bare-creates.sqlite");
         let mut connection = sqlite_baseline::open_existing(&path)?;

@@ -47,7 +47,7 @@ impl ReportLine {
         ])
     }
 
-    /// Returns the line of a row that was measured on a smaller graph too: the share of its ratio there that it keeps.
+    /// Returns the line of a row that was also measured on a smaller graph: the share of its ratio there that it keeps.
     pub(crate) fn kept(here: &BenchResult, there: &BenchResult, tasks: u64) -> Self {
         let bound = Bound::AtLeast(SCALING_FLOOR, 1.0);
         let kept = here.scaling_share(there);
@@ -101,7 +101,7 @@ impl ReportLine {
         Self(cells)
     }
 
-    /// Returns the line of a ceiling that stands alone.
+    /// Returns the line of a ceiling without a row.
     pub(crate) fn ceiling(what: &str, figure: &Figure) -> Self {
         let mut cells = [const { String::new() }; COLUMNS].map(|_| "-".to_owned());
         let errors = figure.errors.values().sum::<u64>();
@@ -134,7 +134,7 @@ fn ratio(number: Option<f64>) -> String {
     number.map_or("-".into(), |number| format!("{number:.2}"))
 }
 
-/// Returns the cells of floor and aim; the floor names the figure that it bounds.
+/// Returns the cells for floor and aim; the floor names the figure that it bounds.
 fn bounds(bound: Bound, basis: &str, unit: &str) -> (String, String) {
     let (before, after) = (
         if basis.is_empty() { "" } else { " " },
@@ -161,7 +161,7 @@ fn latency(figure: &Figure) -> String {
         .map_or("-".into(), |(p50, p99)| format!("{p50:.0} / {p99:.0}"))
 }
 
-/// Formats a number as people read it: `65,432`, or one decimal where it is small.
+/// Formats a number for readers: `65,432`, or with one decimal if it is small.
 fn number(value: f64) -> String {
     if value < 1000.0 {
         return format!("{value:.1}");

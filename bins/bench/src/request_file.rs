@@ -1,4 +1,4 @@
-//! The load of a file with requests, for campaigns that start servers and ceilings themselves.
+//! The load given by a file of requests, for campaigns that start servers and ceilings themselves.
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::fs;

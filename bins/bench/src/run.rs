@@ -1,4 +1,4 @@
-//! The run: finds the server, measures it beside the ceilings or the ceilings alone, and prints the results.
+//! The run: finds the server, measures it next to the ceilings, or only the ceilings, and prints the results.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -15,7 +15,7 @@ use crate::server_process::ServerProcess;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
 use crate::{group_commit, long_reads, measurements, procfs, scaling};
 
-/// Measures the rows that were asked for, prints the table and writes the report.
+/// Measures the selected rows, prints the table and writes the report.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let machine = procfs::machine();
     println!("{machine}");
@@ -67,12 +67,12 @@ impl ScratchDir {
 
 impl Drop for ScratchDir {
     fn drop(&mut self) {
-        // A folder that can't be removed is only scratch under the target folder.
+        // If the folder can't be removed, it is only scratch data in the target folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Returns the server that is named, or the one beside this program, if there is one.
+/// Returns the given server, or the one next to this program, if it exists.
 pub(crate) fn binary(named: Option<&Path>) -> Result<Option<PathBuf>> {
     if let Some(path) = named {
         let found = path.canonicalize();

@@ -1,5 +1,5 @@
-//! The share of their ratios that rows keep as the graph grows: two servers, a large graph and a small one, in the same
-//! rounds.
+//! The share of their ratios that rows keep as the graph grows: two servers, with a large graph and a small one, in the
+//! same rounds.
 
 use anyhow::Result;
 use std::fs;
@@ -11,10 +11,10 @@ use crate::bench_rows::ROWS;
 use crate::bench_run::Bench;
 use crate::report::ReportLine;
 
-/// Names of the rows that have to keep their ratios.
+/// Names of the rows that must keep their ratios.
 const ROWS_KEPT: [&str; 2] = ["task-random", "page-nested"];
 
-/// Measures those rows on the graph of a run and on one with the given number of tasks, which is built for it.
+/// Measures those rows on the graph of a run and on a new graph with the given number of tasks.
 pub(crate) fn measure(
     large: &mut Bench<'_>,
     folder: &Path,
@@ -42,7 +42,7 @@ pub(crate) fn measure(
         large.fetch()?;
         small.fetch()?;
         let (mut here, mut there) = (Vec::new(), Vec::new());
-        // Not counted: it takes a while until as much of a large file as of a small one is mapped.
+        // Not counted: mapping as much of a large file as of a small one takes a while.
         large.step(&jobs.0, 0)?;
         small.step(&jobs.1, 0)?;
         for round in 1..=large.args.rounds {

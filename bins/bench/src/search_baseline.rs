@@ -1,4 +1,4 @@
-//! Searches: the requests to the server, and the bare SQLite queries beside them.
+//! Searches: the requests to the server, and the corresponding bare SQLite queries.
 
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -24,7 +24,7 @@ const PATHS: usize = 2_000;
 /// Kind of search.
 #[derive(Clone, Copy)]
 pub(crate) enum SearchKind {
-    /// A word that one task has.
+    /// A word in a single task.
     Text,
     /// An assignee's open tasks due within two weeks.
     Assigned,
@@ -34,7 +34,7 @@ pub(crate) enum SearchKind {
     Typeahead,
 }
 
-/// Returns the paths of a search; makes the objects that it finds, if they are not there yet.
+/// Returns the paths of a search; creates the objects to find, if they do not exist yet.
 pub(crate) fn paths(
     client: &BenchClient,
     graph: &Graph,
@@ -85,7 +85,7 @@ pub(crate) fn paths(
     Ok(Arc::new((0..PATHS).map(path).collect()))
 }
 
-/// Makes a number field and gives it values.
+/// Creates a number field and sets its values.
 fn field(client: &BenchClient, graph: &Graph, workspace: &str) -> Result<String> {
     let body = json!({"data": {"workspace": workspace, "name": "Benchmark number",
         "resource_subtype": "number", "precision": 0}});
@@ -120,7 +120,7 @@ fn text(value: &Value, pointer: &str) -> Result<String> {
     Ok(found.with_context(|| format!("no {pointer}"))?.to_owned())
 }
 
-/// Tables with nothing but the columns that the searches need.
+/// Tables with only the columns that the searches need.
 pub(crate) struct SearchTables {
     connection: Connection,
     shape: GraphShape,
@@ -146,7 +146,7 @@ impl SearchTables {
                  CREATE TABLE value (key REAL, gid INTEGER, PRIMARY KEY (key, gid)) WITHOUT ROWID;",
             )?;
             for n in 0..i64::try_from(shape.tasks)? {
-                // The tasks have the same properties as those of the graph.
+                // The tasks have the same properties as those in the graph.
                 let index = n.unsigned_abs();
                 let traits = TaskTraits::of(index, usize::try_from(shape.users)?);
                 let (name, responsible, due) = (
@@ -170,7 +170,7 @@ impl SearchTables {
         Ok(Self { connection, shape })
     }
 
-    /// Runs one query after the other for a time.
+    /// Runs queries one after the other for a time.
     pub(crate) fn run(&self, find: SearchKind, time: Duration) -> Result<Figure> {
         const WORDS: &str = "SELECT f.gid, f.name FROM words CROSS JOIN found f ON f.gid = words.rowid \
             WHERE words MATCH ?1 ORDER BY f.modified DESC LIMIT 20";

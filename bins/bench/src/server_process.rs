@@ -11,7 +11,7 @@ use crate::bench_clock;
 use crate::http_client;
 use crate::procfs;
 
-/// Running server; the process ends when this value is dropped.
+/// Running server; dropping this value ends the process.
 pub(crate) struct ServerProcess {
     child: Child,
     /// Address at which the server listens.
@@ -119,9 +119,9 @@ impl ServerProcess {
         procfs::process_cpu(self.pid())
     }
 
-    /// Asks the server to stop in good order, and waits until it has.
+    /// Asks the server to stop gracefully, and waits until it has.
     pub(crate) fn stop(mut self) -> Result<()> {
-        // The standard library can only kill; a shell knows the polite signal.
+        // The standard library can only kill; a shell can send the polite signal.
         let asked = Command::new("sh")
             .args(["-c", &format!("kill -TERM {}", self.pid())])
             .status()?;
@@ -139,13 +139,13 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // It may have ended already; either way nothing is left to do.
+        // It may have ended already; in either case nothing is left to do.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reads a port file: `PORT` or `ADDRESS:PORT`. Returns `None` for an unfinished one.
+/// Parses a port file: `PORT` or `ADDRESS:PORT`. Returns `None` for an unfinished one.
 fn address(text: &str) -> Option<SocketAddr> {
     let text = text.trim();
     let addr = match text.parse::<u16>() {

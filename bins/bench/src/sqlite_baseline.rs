@@ -1,4 +1,4 @@
-//! The bare SQLite ceilings: the same tables and settings as the store, loops and nothing around them.
+//! The bare SQLite ceilings: the same tables and settings as the store, with loops and nothing else.
 
 use anyhow::Result;
 use std::path::Path;
@@ -23,7 +23,7 @@ const PAGE: &str = "
     WHERE e.dst = ?1 AND e.rel = 3 AND (e.rank, e.src) > (?2, 0) AND t.deleted_at IS NULL
     ORDER BY e.rank, e.src LIMIT 101";
 
-/// All a task's linked records that the nested page shows: assignee, followers, the sections of its memberships.
+/// All linked records of a task that the nested page shows: assignee, followers, the sections of its memberships.
 const RELATIVES: &str = "
     SELECT e.rel, n.gid, n.head, n.body FROM edge e
     CROSS JOIN node n ON n.gid = CASE e.rel WHEN 3 THEN e.aux ELSE e.dst END
@@ -34,7 +34,7 @@ const RELATIVES: &str = "
 pub(crate) struct GraphShape {
     /// Tasks, all in one project.
     pub(crate) tasks: u64,
-    /// Users to draw assignees and followers from.
+    /// Number of users from whom assignees and followers are drawn.
     pub(crate) users: u64,
     /// Followers of each task.
     pub(crate) followers: u64,
@@ -54,7 +54,7 @@ pub(crate) struct BaselineGraph {
 pub(crate) fn open_existing(path: &Path) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.execute_batch(PRAGMAS)?;
-    // Without it SQLite prepares many statements again at each use, because statistics are compiled in.
+    // Without it SQLite often prepares statements again at each use, because statistics are compiled in.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // Room for the statements of all rows of a create, and the rest.
     connection.set_prepared_statement_cache_capacity(64);
@@ -73,7 +73,7 @@ pub(crate) fn discard(path: &Path) {
     for end in ["", "-wal", "-shm"] {
         let mut side = path.as_os_str().to_owned();
         side.push(end);
-        // The side files go with the last connection; what is left goes with the scratch folder.
+        // The side files are removed with the last connection; leftovers are removed with the scratch folder.
         let _ = std::fs::remove_file(side);
     }
 }
@@ -130,7 +130,7 @@ impl BaselineGraph {
     }
 }
 
-/// Repeats a step for a time. Returns its rate, and the processor time of each by this thread.
+/// Repeats a step for a time. Returns its rate, and this thread's processor time per step.
 pub(crate) fn timed(time: Duration, mut step: impl FnMut() -> Result<usize>) -> Result<Figure> {
     step()?;
     let (began, cpu) = (bench_clock::now(), procfs::thread_cpu()?);

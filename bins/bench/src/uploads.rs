@@ -1,4 +1,4 @@
-//! Uploads of files: their rate beside a bare hyper server that writes the same bytes to disk, and the memory they take.
+//! Uploads of files: their rate compared with a bare hyper server that writes the same bytes to disk, and their memory use.
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -26,13 +26,13 @@ const SERVER_ENV: [(&str, &str); 4] = [
     ("WORKGRAPH_LIMITS_CONCURRENT_WRITES", "10000"),
     ("WORKGRAPH_UPLOAD_MAX", "1000000000"),
 ];
-/// Least share of the rate of bare hyper.
+/// Minimum share of bare hyper's rate.
 const RATE_FLOOR: f64 = 0.7;
-/// Most memory above that of the idle server, in MiB.
+/// Maximum memory above that of the idle server, in MiB.
 const MEMORY_LIMIT: f64 = 64.0;
 const BOUNDARY: &str = "workgraph-bench-boundary";
 
-/// Measures in rounds, prints the figures, and fails if one is out of its bound.
+/// Measures in rounds, prints the figures, and fails if one is out of bounds.
 pub(crate) fn run(args: &UploadArgs) -> Result<()> {
     println!("{}", procfs::machine());
     let folder = ScratchDir::make(&args.data)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &UploadArgs) -> Result<()> {
     let mut ratios = Vec::new();
     for round in 0..args.rounds {
         let mut both = [0.0, 0.0];
-        // Sides take turns in going first.
+        // The two sides alternate in going first.
         for side in [round as usize % 2, 1 - round as usize % 2] {
             let (addr, files) = if side == 0 {
                 (server.addr, data.join("attachments"))
@@ -127,14 +127,14 @@ fn upload(task: &str, token: &str, size: usize) -> Vec<u8> {
          Content-Type: multipart/form-data; boundary={BOUNDARY}\r\nContent-Length: {length}\r\n\r\n{before}"
     )
     .into_bytes();
-    // Not one byte again and again: a parser looks for line ends and dashes.
+    // Not a repeated byte: a parser looks for line ends and dashes.
     let line = b"--0123456789 abcdefghijklmnopqrstuvwxyz\r\n";
     request.extend(line.iter().cycle().take(size));
     request.extend_from_slice(after.as_bytes());
     request
 }
 
-/// Sends a request so many times over so many connections. Returns the number a second.
+/// Sends a request this many times over this many connections. Returns the number per second.
 fn rate(addr: SocketAddr, request: &[u8], uploads: usize, connections: usize) -> Result<f64> {
     let (begun, failure) = (AtomicUsize::new(0), Mutex::new(None));
     let start = bench_clock::now();
@@ -180,7 +180,7 @@ fn send_all(addr: SocketAddr, request: &[u8], uploads: usize, begun: &AtomicUsiz
     Ok(())
 }
 
-/// Removes the files in a folder and its folders, so that a run does not fill the disk. Returns their number.
+/// Removes the files in a folder and its subfolders, so that a run does not fill the disk. Returns their number.
 fn empty(folder: &Path) -> Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir(folder)? {

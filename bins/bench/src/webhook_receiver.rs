@@ -26,13 +26,13 @@ use crate::measure::Figure;
 use crate::server_process::ServerProcess;
 
 const SECRET: &str = "x-hook-secret";
-/// Longest wait for the last deliveries.
+/// Maximum wait for the last deliveries.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Instant of the first event of each resource, by gid.
 type FirstSeenTimes = HashMap<String, Instant>;
 
-/// Receiver of webhooks; it ends when this value is dropped.
+/// Webhook receiver; dropping this value ends it.
 pub(crate) struct WebhookReceiver {
     addr: SocketAddr,
     /// Instant of the first event of each resource, while a measurement needs them.
@@ -57,7 +57,7 @@ impl WebhookReceiver {
         })
     }
 
-    /// Makes webhooks on a project. Returns their gids.
+    /// Creates webhooks on a project. Returns their gids.
     pub(crate) fn watch(
         &self,
         client: &BenchClient,
@@ -73,8 +73,8 @@ impl WebhookReceiver {
         (0..count).map(make).collect()
     }
 
-    /// Creates tasks in a project at a pace, and compares the instant of each acknowledgement with that of the first
-    /// event at the receiver. The rate is events a second, the latency is the lag.
+    /// Creates tasks in a project at a pace, and compares the time of each acknowledgement with that of the first
+    /// event at the receiver. The rate is in events per second, the latency is the lag.
     pub(crate) fn lag(
         &self,
         server: &ServerProcess,
@@ -130,7 +130,7 @@ impl WebhookReceiver {
         })
     }
 
-    /// Returns true if the receiver got an event of every resource that was written.
+    /// Returns true if the receiver got an event for every resource that was written.
     fn received_all(&self, done: &FirstSeenTimes) -> bool {
         let seen = self.first_seen.lock();
         let seen = seen.as_ref();
@@ -148,7 +148,7 @@ async fn accept(listener: TcpListener, first_seen: Arc<Mutex<Option<FirstSeenTim
         tokio::spawn(async move {
             let service =
                 hyper::service::service_fn(|request| receive(request, Arc::clone(&first_seen)));
-            // A sender that goes away is no event here.
+            // A disconnecting sender is ignored here.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
@@ -156,7 +156,7 @@ async fn accept(listener: TcpListener, first_seen: Arc<Mutex<Option<FirstSeenTim
     }
 }
 
-/// Answers the handshake of a webhook, or notes the events of a delivery.
+/// Answers the handshake of a webhook, or records the events of a delivery.
 async fn receive(
     request: Request<Incoming>,
     first_seen: Arc<Mutex<Option<FirstSeenTimes>>>,

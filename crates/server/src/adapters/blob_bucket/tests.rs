@@ -1,4 +1,4 @@
-//! The bucket, tested on a real S3 server.
+//! The bucket, tested on a real server of its protocol.
 use super::*;
 use crate::adapters::blob_conformance::conforms;
 use crate::adapters::system_clock::{SystemEntropy, WallClock};
