@@ -10,10 +10,10 @@
 //!
 //! 1. the code that is spent;
 //! 2. the account of the user. Every transaction that ends something of a user, or adds something that must end with it, locks
-//! the account first. So a new token, authorization, session or webhook is either seen by the transaction that ends them all, or
-//! refused;
+//!    the account first. So a new token, authorization, session or webhook is either seen by the transaction that ends them all, or
+//!    refused;
 //! 3. the ticket that is spent, apps, authorizations, tokens, logins and sessions; several of one table in the order of their
-//! keys;
+//!    keys;
 //! 4. webhooks;
 //! 5. the row of `store_state`, which holds the end of the audit log and the revision of the webhooks.
 //!
