@@ -11,7 +11,7 @@ use workgraph_operations::all;
 use workgraph_operations::operation::Operation;
 
 /// Programs of a usual run; `WORKGRAPH_CASES` multiplies it.
-const PROGRAMS: u64 = 24;
+const PROGRAMS: u64 = 16;
 const OPERATIONS: usize = 40;
 /// Calls of admins that make a graph, before anything is checked.
 const GROWTH: usize = 25;

@@ -31,7 +31,7 @@ fn write(requests: &RandomRequests, row: &Operation, numbers: &mut Numbers) -> W
 #[derive(PartialEq, Eq)]
 struct Outcome {
     statuses: [u16; 2],
-    lines: Vec<String>,
+    pieces: Vec<String>,
 }
 
 fn one_after_the_other(world: &World, first: &Write, then: &Write) -> [u16; 2] {
@@ -50,7 +50,7 @@ fn outcomes(base: &World, kind: Kind, a: &Write, b: &Write, ignored: Ignored) ->
     let copy = || base.copy_of_kind(kind);
     let outcome = |world: &World, statuses| Outcome {
         statuses,
-        lines: world.graph_lines(),
+        pieces: world.graph_pieces(),
     };
     let (first, second, raced) = (copy(), copy(), copy());
     let ab = one_after_the_other(&first, a, b);
@@ -64,10 +64,10 @@ fn outcomes(base: &World, kind: Kind, a: &Write, b: &Write, ignored: Ignored) ->
     ]
 }
 
-/// Returns the lines that one outcome has and another has not, for a message.
+/// Returns the pieces that only one of two outcomes has, for a message.
 fn differences(one: &Outcome, other: &Outcome) -> String {
     let (left, right): (BTreeSet<_>, BTreeSet<_>) =
-        (one.lines.iter().collect(), other.lines.iter().collect());
+        (one.pieces.iter().collect(), other.pieces.iter().collect());
     let more: Vec<_> = left.difference(&right).take(12).collect();
     let less: Vec<_> = right.difference(&left).take(12).collect();
     format!(

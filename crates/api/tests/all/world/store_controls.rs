@@ -42,21 +42,20 @@ impl World {
         self.hesitant.read.load(Ordering::Relaxed)
     }
 
-    /// Returns all that the store in memory has, line by line in an order of their own. What was made since the world was
-    /// built has a gid that depends on who came first, so it has none here; nor have times their milliseconds, since each attempt
-    /// to commit has one of its own.
-    pub(crate) fn graph_lines(&self) -> Vec<String> {
+    /// Returns everything in the memory store, in sorted pieces. The gid of a new node depends on the order of requests, so it
+    /// is left out; so are milliseconds, because each attempt to commit has a time of its own.
+    pub(crate) fn graph_pieces(&self) -> Vec<String> {
         let store = self.memory.as_ref().expect("the store is in memory");
-        let text = format!("{store:#?}");
-        let plain = |line: &str| {
-            let words = line.split_inclusive(|c: char| !c.is_ascii_digit());
+        let text = format!("{store:?}");
+        let plain = |piece: &str| {
+            let words = piece.split_inclusive(|c: char| !c.is_ascii_digit());
             let is_millisecond = |word: &str| word.len() == 4 && word.ends_with('Z');
             let kept = words.filter(|word| word.len() < 10 && !is_millisecond(word));
             kept.collect()
         };
-        let mut lines: Vec<String> = text.lines().map(plain).collect();
-        lines.sort_unstable();
-        lines
+        let mut pieces: Vec<String> = text.split(", ").map(plain).collect();
+        pieces.sort_unstable();
+        pieces
     }
 
     /// Returns the problems that the check of the store finds. Only the SQLite store has a check.
