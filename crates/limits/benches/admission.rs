@@ -56,7 +56,7 @@ fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-/// What a request counts for: once in the first of two windows, and a slot of the first of two classes.
+/// Charges of a request: one in the first of two windows. Its slots: one of the first of two classes.
 const WINDOWS: [WindowCharge; 2] = [WindowCharge::of(1).with_quota(1_500), WindowCharge::of(0)];
 const SLOTS: [SlotRequest; 2] = [SlotRequest::of(1), SlotRequest::of(0)];
 

@@ -20,7 +20,7 @@ use workgraph_wire::{KeyRing, Page, PageParams, PageTokens};
 
 use sign_in::Users;
 
-/// What the handlers share.
+/// State that the handlers share.
 #[derive(Clone)]
 pub struct Invoices {
     pages: PageTokens,

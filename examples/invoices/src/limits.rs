@@ -1,4 +1,4 @@
-//! What a client may do: so many requests with a token, so many guesses from an address.
+//! Limits of clients: requests with each token, wrong guesses from each address.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, SystemTime};

@@ -23,7 +23,7 @@ const SECRET_WORDS: [&str; 11] = [
     "apikey",
     "cookie",
 ];
-/// Names of secret parameters in addresses, in addition to those that contain such a word.
+/// Names of further secret parameters in addresses: they contain none of the words above.
 const SECRET_PARAMETERS: [&str; 5] = ["sig", "view", "key", "code", "policy"];
 /// Maximum number of times that a part of an address is decoded in search of a secret.
 const DECODINGS_MAX: usize = 4;

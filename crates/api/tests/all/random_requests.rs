@@ -75,7 +75,7 @@ impl RandomRequests {
         }
     }
 
-    /// Returns a random value of a field that a client may write, if such a value can be made.
+    /// Returns a random value for a field; `None` for a type that has no generator here.
     fn value(&self, field: &FieldDef, numbers: &mut Numbers) -> Option<Value> {
         Some(match field.value_type {
             ValueType::One(types) => json!(self.any(types, numbers)?),

@@ -1,7 +1,7 @@
 //! Cleanup of ended jobs: their leftovers in the graph are removed soon, and the jobs themselves later.
 //!
-//! Such a job has an edge to the queue, whose rank is the time of its next cleanup step. Each section of a deleted template or
-//! project has one, too, until its tasks are removed.
+//! The job has an edge to the queue; the rank of the edge is the time of the next cleanup step. Each section of a deleted template or
+//! project also has an edge to the queue, until its tasks are removed.
 use super::tree_export::cached;
 use super::{DEADLINE_MS, JobKind, JobRecord, STEP_OBJECTS, queue, queue_node};
 use crate::model::edge::Edge;

@@ -56,7 +56,7 @@ impl Gid {
         (self.get() >> 13) + EPOCH_MS
     }
 
-    /// Returns the gid of a node that is computed and never stored. No generator returns such a gid.
+    /// Returns the gid of a node that is computed and never stored. Generators never return these gids.
     #[must_use]
     pub(crate) const fn computed(series: u64, number: u8) -> Option<Self> {
         if series >= COMPUTED_END {

@@ -27,7 +27,7 @@ fn write(requests: &RandomRequests, row: &Operation, numbers: &mut Numbers) -> W
     (by, row.method.name(), request.target(row), data)
 }
 
-/// What is in the store after two writes, and how they were answered.
+/// Content of the store after two writes, and the statuses of their replies.
 #[derive(PartialEq, Eq)]
 struct Outcome {
     statuses: [u16; 2],
