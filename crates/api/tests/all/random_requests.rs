@@ -7,7 +7,6 @@ use workgraph_api::request::Method;
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{FieldDef, Type, ValueType, Writability};
 use workgraph_core::model::resources;
-use workgraph_core::storage::{ReadQuery, ReadView, ViewerKey};
 use workgraph_operations::all;
 use workgraph_operations::operation::Operation;
 
@@ -39,7 +38,7 @@ impl RandomRequests {
     pub(crate) fn new(world: &World) -> Self {
         let named = world.names.iter().filter(|(name, _)| is_orchid(name));
         let gids: Vec<Gid> = named.map(|(_, gid)| *gid).collect();
-        let view = load(world, "ada", gids.iter().copied());
+        let view = world.view("ada", gids.iter().copied());
         let typed = |gid: Gid| Some((gid, view.node(gid)?.ty));
         let samples = all().map(|row| (row.id, sample(world, &ORCHID, row)));
         Self {
@@ -121,14 +120,4 @@ impl RandomRequests {
             self.objects.insert(gid, ty);
         }
     }
-}
-
-/// Returns the nodes as a user sees them.
-pub(crate) fn load(world: &World, user: &str, gids: impl Iterator<Item = Gid>) -> ReadView {
-    let viewer = ViewerKey {
-        user: world.gid(user),
-        service: None,
-    };
-    let query = gids.fold(ReadQuery::of(viewer), ReadQuery::node);
-    world.run(world.graph.load(&query)).unwrap()
 }

@@ -69,11 +69,11 @@ pub enum RedemptionOutcome {
 /// makes a decision makes it in the transaction that writes the result, so that of any number of concurrent calls only
 /// one wins.
 ///
-/// [`TokenStore::find_token`] and [`TokenStore::list`] of such a store return the effective records of the tokens that it
-/// issued. With each such token it stores the id of the refresh token on which it depends: for an access token the one
-/// with which, or for which, it was issued, for a refresh token its own; no id marks an independent token
-/// that was inserted. It reads an issued token with its authorization, its app and that refresh
-/// token, and passes all to [`effective_record`](crate::authorization::user_authorization::effective_record).
+/// [`TokenStore::find_token`] and [`TokenStore::list`] of an OAuth store return the effective records of issued tokens. The store
+/// keeps with each issued token the id of the refresh token on which it depends: an access token depends on the one with which,
+/// or for which, it was issued, a refresh token on itself. A token that was inserted has no such id. The store reads an issued
+/// token with its authorization, its app and that refresh token, and passes all to
+/// [`effective_record`](crate::authorization::user_authorization::effective_record).
 /// [`TokenStore::revoke`] of a refresh token is therefore one write to one row. Every method that changes an app, an
 /// authorization or a token must remove the affected tokens from any token cache.
 ///
@@ -129,8 +129,8 @@ pub trait OAuthStore: TokenStore {
     /// Spends a code, and stores the tokens for which it is redeemed, if any. Of any number of calls for one code,
     /// one spends it; each of the others is a replay, and revokes the refresh token for which the code was redeemed.
     /// Only pass tokens for a request that [`check_redemption`](AuthorizationCode::check_redemption) has accepted: if
-    /// the code has a challenge, such a request contained its verifier. A second such request, while the code [may be
-    /// repeated](AuthorizationCode::may_be_repeated), is a retry by the client that spent the code; it gets nothing
+    /// the code has a challenge, the request contained the verifier. If the request comes again while the code [may be
+    /// repeated](AuthorizationCode::may_be_repeated), it is a retry by the client that spent the code; it gets nothing
     /// and revokes nothing. `Conflict` if an id or digest is taken: then nothing is changed.
     async fn redeem(
         &self,

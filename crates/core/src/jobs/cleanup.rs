@@ -1,6 +1,6 @@
 //! Cleanup of ended jobs: their leftovers in the graph are removed soon, and the jobs themselves later.
 //!
-//! The job has an edge to the queue; the rank of the edge is the time of the next cleanup step. Each section of a deleted template or
+//! An ended job has an edge to the queue; the rank of the edge is the time of the next cleanup step. Each section of a deleted template or
 //! project also has an edge to the queue, until its tasks are removed.
 use super::tree_export::cached;
 use super::{DEADLINE_MS, JobKind, JobRecord, STEP_OBJECTS, queue, queue_node};

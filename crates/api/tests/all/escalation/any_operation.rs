@@ -1,7 +1,7 @@
 //! Random programs of all operations over random graphs: whichever is called, by anybody, with whichever objects of the tenant,
 //! nobody has more access to an object after it than before, or than who called it had.
 use super::programs::{CALLERS, ROOT, USERS};
-use crate::random_requests::{Numbers, RandomRequests, load};
+use crate::random_requests::{Numbers, RandomRequests};
 use crate::world::{Kind, World};
 use std::collections::{BTreeMap, BTreeSet};
 use workgraph_core::Gid;
@@ -51,7 +51,7 @@ impl Scene {
     fn levels(&self) -> Levels {
         let mut levels = Levels::new();
         for user in USERS {
-            let view = load(&self.world, user, self.requests.objects.keys().copied());
+            let view = self.world.view(user, self.requests.objects.keys().copied());
             for (gid, ty) in &self.requests.objects {
                 // Who may change one of these may do whatever can be done with it.
                 let has_admins = matches!(

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::storage::{ReadQuery, ViewerKey};
 
 /// Programs of a usual run; `WORKGRAPH_CASES` multiplies it.
 const PROGRAMS: u64 = 12;
@@ -104,16 +103,9 @@ impl Scene {
     fn levels(&self) -> Levels {
         let mut levels = Levels::new();
         for user in USERS {
-            let key = ViewerKey {
-                user: self.world.gid(user),
-                service: None,
-            };
             let objects = self.objects();
-            let mut query = ReadQuery::of(key);
-            for object in &objects {
-                query = query.node(Gid::parse(object).unwrap());
-            }
-            let view = self.world.run(self.world.graph.load(&query)).unwrap();
+            let gids = objects.iter().map(|object| Gid::parse(object).unwrap());
+            let view = self.world.view(user, gids);
             for object in objects {
                 let level = view.level(Gid::parse(&object).unwrap());
                 levels.insert((user, object), level);

@@ -10,7 +10,6 @@ use workgraph_api::ApiSettings;
 use workgraph_api::request::Method;
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{ValueType, Writability};
-use workgraph_core::storage::{ReadQuery, ViewerKey};
 use workgraph_operations::all;
 use workgraph_operations::operation::Operation;
 
@@ -232,14 +231,7 @@ impl Walls {
         let all = self.foreign();
         let choice = PlaceChoice::of(row, place);
         let viewer = if self.own_is_orchid { "bob" } else { "ada" };
-        let mut query = ReadQuery::of(ViewerKey {
-            user: world.gid(viewer),
-            service: None,
-        });
-        for name in &all {
-            query = query.node(world.gid(name));
-        }
-        let view = world.run(world.graph.load(&query)).unwrap();
+        let view = world.view(viewer, all.iter().map(|name| world.gid(name)));
         let is_tried = |at, name: &str| {
             let node = view.node(world.gid(name));
             choice.takes(at, node.map(|node| node.ty))

@@ -42,6 +42,16 @@ impl World {
         self.hesitant.read.load(Ordering::Relaxed)
     }
 
+    /// Returns nodes as a user sees them.
+    pub(crate) fn view(&self, user: &str, gids: impl Iterator<Item = Gid>) -> ReadView {
+        let viewer = ViewerKey {
+            user: self.gid(user),
+            service: None,
+        };
+        let query = gids.fold(ReadQuery::of(viewer), ReadQuery::node);
+        self.run(self.graph.load(&query)).unwrap()
+    }
+
     /// Returns everything in the memory store, in sorted pieces. The gid of a new node depends on the order of requests, so it
     /// is left out; so are milliseconds, because each attempt to commit has a time of its own.
     pub(crate) fn graph_pieces(&self) -> Vec<String> {
