@@ -64,8 +64,12 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         folder: cli.flags.data.is_some(),
         database: cli.flags.store.is_some(),
     };
-    let is_demo = matches!(&command, Command::Serve(options) if options.start.demo);
-    let load = move || load_config(is_demo, &cli.flags);
+    let defaults = match &command {
+        Command::Serve(options) if options.start.stand_in => Config::of_a_stand_in(),
+        Command::Serve(options) if options.start.demo => Config::of_a_demo(),
+        _ => Config::default(),
+    };
+    let load = move || load_config(defaults.clone(), &cli.flags);
     // These need no settings. The file that the laws are given describes a subject, and holds none.
     match &command {
         Command::Laws(arguments) => return laws(arguments),
@@ -118,14 +122,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 }
 
 /// Returns the settings that file, environment and flags lead to.
-fn load_config(is_demo: bool, flags: &Flags) -> Result<Config> {
+fn load_config(defaults: Config, flags: &Flags) -> Result<Config> {
     // Names and values that are not UTF-8 can't be settings.
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let defaults = match is_demo {
-        true => Config::of_a_demo(),
-        false => Config::default(),
-    };
     workgraph_server::load_config(defaults, flags, environment)
 }
 

@@ -47,6 +47,15 @@ pub enum ApiError {
     Storage(StorageError),
     /// The server failed; the text is only for the log.
     Server(String),
+    /// A tester asked for this reply.
+    Requested {
+        /// Status code of the reply.
+        status: u16,
+        /// Headers of the reply.
+        headers: Vec<(&'static str, String)>,
+        /// Body of the reply.
+        body: Vec<u8>,
+    },
 }
 
 impl<E> From<E> for ApiError
@@ -84,6 +93,7 @@ impl ApiError {
             Self::Body(BodyReadError::Broken) => RequestRefusal::BodyBroken,
             Self::Body(BodyReadError::NoRoom) => RequestRefusal::NoRoom,
             Self::Resync(_) => RequestRefusal::SyncTokenOld,
+            Self::Requested { .. } => RequestRefusal::FaultRequested,
             Self::Domain(fault) => match fault.kind {
                 DomainErrorKind::Invalid => RequestRefusal::InputInvalid,
                 DomainErrorKind::TooLarge => RequestRefusal::ResultTooLarge,
@@ -226,6 +236,15 @@ fn response_to(failure: &ApiError, entropy: &dyn Entropy, help: &str) -> ApiResp
             let phrase = log_error(&failure.to_log(), entropy);
             let error = ErrorObject::with_phrase(messages::NOT_AVAILABLE, phrase);
             ApiResponse::json(503, error_envelope::errors(&[error], help)).with("Retry-After", "5")
+        }
+        ApiError::Requested {
+            status,
+            headers,
+            body,
+        } => {
+            let mut reply = ApiResponse::json(*status, body.clone());
+            reply.headers.clone_from(headers);
+            reply
         }
         ApiError::Storage(_) | ApiError::Server(_) => {
             let phrase = log_error(&failure.to_log(), entropy);

@@ -11,6 +11,7 @@ pub mod error;
 mod execute;
 mod external_ids;
 mod fast_path;
+pub mod fault_source;
 pub mod features;
 mod gate;
 #[cfg(feature = "tower")]

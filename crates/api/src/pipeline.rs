@@ -2,6 +2,7 @@
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
+use crate::fault_source::AdmittedRequest;
 use crate::features::attachments::{ReceivedUpload, is_multipart};
 use crate::gate::{AdmissionState, Authentication, authorize};
 use crate::input::OperationInput;
@@ -134,6 +135,16 @@ impl Api {
                 Box::pin(both).await?
             }
         };
+        if let Some(source) = self.fault_source.get() {
+            let admitted = AdmittedRequest {
+                operation: found.operation.id,
+                method: found.operation.method.name(),
+                path: &request.path,
+                authorization: &request.authorization,
+                app: authorized.grant().app,
+            };
+            source.fault_of(&admitted).await.map_or(Ok(()), Err)?;
+        }
         // A response that memory has no room for is not computed.
         let user = authorized.grant().user;
         if origin.memory.is_some_and(|memory| !memory.has_room(user)) {

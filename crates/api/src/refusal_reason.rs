@@ -38,6 +38,7 @@ refusal_reasons! {
         Busy, "busy", "Too much work of this kind waits already.";
         ReadQueueFull, "read_queue_full", "Too many long reads wait already.";
         DeadlineExceeded, "deadline_exceeded", "The request took too long.";
+        FaultRequested, "fault_requested", "A tester asked for this reply.";
         Abandoned, "abandoned", "The client does not wait for the result any more.";
         StoreUnavailable, "store_unavailable", "The database can't be reached.";
         Failed, "failed", "The server failed; another line of the log says why.";

@@ -2,6 +2,7 @@
 use crate::cache::ApiCaches;
 use crate::ended_jobs::EndedJobs;
 use crate::error::ApiError;
+use crate::fault_source::FaultSource;
 use crate::features::attachments::{PendingUploads, UploadReservations};
 use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
@@ -20,7 +21,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStore;
 use workgraph_core::{Gid, GidGenerator, GidLeaseEnded};
 use workgraph_limits::{DigestLimiter, LimiterSettings, OwnerTotals, SharedLimiter, UniformState};
-use workgraph_operations::ApiSettings;
+use workgraph_operations::{ApiSettings, Method};
 use workgraph_wire::KeyRing;
 
 /// The API: all layers between a transport and the stores.
@@ -50,6 +51,8 @@ pub struct Api {
     pub(crate) webhooks: OnceLock<WebhookService>,
     pub(crate) export_files: OnceLock<Arc<dyn ExportFiles>>,
     pub(crate) blob_store: OnceLock<Arc<dyn BlobStore>>,
+    /// Source of faults, in tests of clients.
+    pub(crate) fault_source: OnceLock<Arc<dyn FaultSource>>,
     pub(crate) pending_uploads: PendingUploads,
     pub(crate) upload_reservations: UploadReservations,
     pub(crate) router: Router,
@@ -133,6 +136,7 @@ impl Api {
             webhooks: OnceLock::new(),
             export_files: OnceLock::new(),
             blob_store: OnceLock::new(),
+            fault_source: OnceLock::new(),
             pending_uploads: PendingUploads::default(),
             upload_reservations: UploadReservations::default(),
         }
@@ -160,6 +164,18 @@ impl Api {
     #[must_use]
     pub fn limiter(&self) -> &DigestLimiter {
         &self.limiter
+    }
+
+    /// Returns the name of the operation with a method and a path below the API base, if one has them.
+    #[must_use]
+    pub fn operation_name(&self, method: &str, path: &str) -> Option<&'static str> {
+        let found = self.router.match_route(Method::parse(method), path).ok()?;
+        Some(found.operation.id)
+    }
+
+    /// Sets the source of faults; the first call counts. Replies from the response cache then go through the whole pipeline, too.
+    pub fn set_fault_source(&self, source: Arc<dyn FaultSource>) {
+        let _second = self.fault_source.set(source);
     }
 
     /// Returns a new gid that may be stored.

@@ -1,4 +1,5 @@
 //! Commands on a store that need no running server. Each returns its output instead of printing it.
+use crate::adapters::system_clock::WallClock;
 use crate::adapters::{backup as backups, postgres_node, stores};
 use crate::admin::admin_commands::AdminCommand;
 use crate::admin::{command_text, commands as admin_commands, socket};
@@ -12,6 +13,7 @@ use crate::http::openapi;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
 use crate::workers::{audit_signer, webhook_worker};
+use crate::world_sources::WorldSources;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -65,7 +67,8 @@ async fn admin_without_server(config: &Config, what: AdminCommand) -> Result<Val
             config.server.data
         );
     }
-    let resources = ServerResources::open(config, Opening::default()).await?;
+    let sources = WorldSources::of_the_machine(&Arc::new(WallClock::start()));
+    let resources = ServerResources::open(config, Opening::default(), sources).await?;
     let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
     let api = resources.api(config, config.limits);
     webhook_worker::set_up(&api, &resources.storage, &config.webhooks, Vec::new()).await?;

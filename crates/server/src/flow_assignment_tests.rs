@@ -1,7 +1,7 @@
 //! Flows of requests, jobs and deliveries: each uses the flow of its token, its job or its webhook.
 use crate::adapters::system_clock::SystemEntropy;
 use crate::adapters::system_clock::WallClock;
-use crate::http::app_state::flow_of;
+use crate::http::connection_context::flow_of;
 use crate::metrics::Metrics;
 use crate::workers::job_workers;
 use crate::workers::offload::{Offload, OffloadFlow};

@@ -1,5 +1,4 @@
-//! Resources that live as long as the process: the store, the clock, the source of random bytes, and objects built from
-//! them.
+//! Resources that live as long as a world: the store, the clock, the source of random bytes, and objects built from them.
 use crate::adapters::blob_bucket::owner_id;
 use crate::adapters::data_dir;
 use crate::adapters::export_folder::ExportFolder;
@@ -9,7 +8,7 @@ use crate::adapters::private_values::PrivateValues;
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::signing_key_store::SigningKeyStore;
 use crate::adapters::stores::Storage;
-use crate::adapters::system_clock::{SystemEntropy, WallClock, hex, pause, random};
+use crate::adapters::system_clock::{hex, pause, random};
 use crate::adapters::user_directory::GraphUserDirectory;
 use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap;
@@ -19,12 +18,13 @@ use crate::data_commands::archive_restore::archive_options;
 use crate::runtime_limits::RuntimeLimits;
 use crate::workers::password_pool::PasswordPool;
 use crate::workers::work_lease_renewal::WorkLeaseRenewal;
+use crate::world_sources::WorldSources;
 use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
-use workgraph_api::{Api, ApiDependencies, Entropy};
+use workgraph_api::{Api, ApiDependencies, Clock, Entropy};
 use workgraph_core::storage::SharedWork;
 use workgraph_portal::Portal;
 use workgraph_wire::KeyRing;
@@ -50,7 +50,7 @@ pub(crate) struct Opening {
     pub(crate) accepted: AcceptedLosses,
 }
 
-/// Resources that live as long as the process.
+/// Resources that live as long as a world.
 pub(crate) struct ServerResources {
     pub(crate) storage: Arc<Storage>,
     /// Private values: keys and settings.
@@ -58,8 +58,8 @@ pub(crate) struct ServerResources {
     pub(crate) keys: KeyRing,
     /// This process as a node of a database, if the store is one.
     node: Option<Arc<PostgresNode>>,
-    pub(crate) clock: Arc<WallClock>,
-    pub(crate) entropy: Arc<SystemEntropy>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
     first_passwords: Arc<FirstPasswords>,
     accepted: AcceptedLosses,
 }
@@ -70,11 +70,14 @@ impl ServerResources {
     ///
     /// # Errors
     /// Fails if the store can't be used, or the folder was in use and has lost its database or its keys.
-    pub(crate) async fn open(config: &Config, opening: Opening) -> Result<Self> {
+    pub(crate) async fn open(
+        config: &Config,
+        opening: Opening,
+        sources: WorldSources,
+    ) -> Result<Self> {
         let is_server = opening.is_server;
         data_dir::create_data_dir(config.folder())?;
-        let entropy = Arc::new(SystemEntropy::new());
-        let clock = Arc::new(WallClock::start());
+        let WorldSources { clock, entropy } = sources;
         let (storage, values, keys, node) = if config.database.url.is_empty() {
             folder_use::check(config.folder(), opening.accepted)?;
             let keys = data_dir::keys(config.folder(), &*entropy)?;
@@ -90,8 +93,7 @@ impl ServerResources {
             let values = PrivateValues::Folder(config.folder().to_owned());
             (storage, values, keys, None)
         } else {
-            let of_node = entropy.clone() as Arc<dyn Entropy>;
-            let shared = postgres_node::open(config, &of_node, &clock, is_server).await;
+            let shared = postgres_node::open(config, &entropy, &*clock, is_server).await;
             let shared = shared.context("the store is a database that can't be used")?;
             let node = Arc::new(shared.node);
             let renewing = Arc::clone(&node);

@@ -47,6 +47,7 @@ mod record_pages;
 mod round_robin;
 mod sdk;
 mod shared_limits;
+mod stand_in;
 mod tap;
 mod topologies;
 mod upgrade;

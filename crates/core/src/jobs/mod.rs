@@ -147,6 +147,12 @@ impl JobKind {
         }
     }
 
+    /// Returns the name of the kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        Self::NAMES.get(self.index()).copied().unwrap_or_default()
+    }
+
     /// Returns the node of the file that the job writes, with the end of the file, if it writes one.
     fn file(&self) -> Option<(Gid, FileEnd)> {
         match self {

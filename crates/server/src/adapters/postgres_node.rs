@@ -3,7 +3,7 @@ use crate::adapters::data_dir;
 use crate::adapters::private_values::{PrivateValues, SharedValues};
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::stores::Storage;
-use crate::adapters::system_clock::{SystemEntropy, WallClock, random};
+use crate::adapters::system_clock::{SystemEntropy, random};
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -128,7 +128,7 @@ pub(crate) async fn migrate(config: &Config, only_plan: bool) -> Result<Migratio
 pub(crate) async fn open(
     config: &Config,
     entropy: &Arc<dyn Entropy>,
-    clock: &WallClock,
+    clock: &dyn Clock,
     is_server: bool,
 ) -> Result<SharedStore> {
     let store = PostgresStore::open(options(config), Handle::current()).await?;
@@ -230,7 +230,7 @@ fn parts(least: u32, nodes: usize) -> u32 {
 }
 
 /// Refuses a machine whose clock differs from that of the database.
-async fn check_clock(database: &Database, clock: &WallClock) -> Result<()> {
+async fn check_clock(database: &Database, clock: &dyn Clock) -> Result<()> {
     let before = clock.now();
     let database_time = server_time(database).await?;
     let difference = clock_difference((before, clock.now()), database_time);

@@ -17,7 +17,7 @@ use workgraph_portal::SigningKeys;
 const BITS: usize = 2048;
 
 /// Name of the value with the keys.
-const NAME: &str = "signing-keys";
+pub(crate) const NAME: &str = "signing-keys";
 /// Attempts to write the keys while other nodes do so, too.
 const ATTEMPTS: usize = 5;
 

@@ -97,6 +97,15 @@ impl Config {
         config
     }
 
+    /// Returns the values of a stand-in where nothing else is set: those of a demo, a folder of its own, and a key for id_tokens
+    /// that never changes.
+    pub fn of_a_stand_in() -> Self {
+        let mut config = Self::of_a_demo();
+        config.server.data = "./workgraph-stand-in".to_owned();
+        config.oauth.key_lifetime = seconds(36_500 * DAY);
+        config
+    }
+
     /// Returns the folder of the files of exports, and of attachments without a bucket.
     pub(crate) fn files_folder(&self) -> &Path {
         if self.database.url.is_empty() {

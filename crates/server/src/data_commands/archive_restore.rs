@@ -90,7 +90,7 @@ fn archive_folder(
 pub(crate) fn archive_options(
     config: &Config,
     entropy: &dyn Entropy,
-    clock: &Arc<WallClock>,
+    clock: &Arc<dyn Clock>,
 ) -> Result<Option<ArchiveOptions>> {
     let owner = || owner_id(config.folder(), entropy).map(Some);
     let Some(folder) = archive_folder(config, owner, clock.clone())? else {
@@ -148,7 +148,7 @@ pub(crate) fn restore(arguments: &RestoreArgs, config: &Config) -> Result<Value>
             Arc::new(ArchiveDirectory::new(from))
         }
         None => {
-            let clock = Arc::new(WallClock::start());
+            let clock: Arc<dyn Clock> = Arc::new(WallClock::start());
             let found = archive_folder(config, || Ok(None), clock)?;
             found.context(
                 "--from is not given, and the settings name no archive either: archive.folder or archive.bucket",

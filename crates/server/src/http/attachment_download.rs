@@ -1,12 +1,10 @@
 //! Downloads of attachment files, complete or in part (RFC 9110, section 14).
-use crate::http::app_state::AppState;
-use crate::http::connections::ClientConnection;
+use crate::http::connection_context::ConnectionContext;
 use crate::http::download::Download;
 use crate::http::routed_response::RoutedResponse;
 use hyper::Method;
 use hyper::header;
 use hyper::http::request::Parts;
-use std::sync::Arc;
 use workgraph_api::features::attachments::AttachmentDownload;
 use workgraph_api::{ApiResponse, RequestRefusal};
 use workgraph_wire::messages;
@@ -27,24 +25,20 @@ enum FilePart {
 }
 
 /// Returns the file, if the address of the request contains a valid ticket.
-pub(crate) async fn respond(
-    edge: &AppState,
-    connection: &Arc<ClientConnection>,
-    head: &Parts,
-) -> RoutedResponse {
+pub(crate) async fn respond(peer: &ConnectionContext, head: &Parts) -> RoutedResponse {
     let is_head = head.method == Method::HEAD;
     if head.method != Method::GET && !is_head {
         return RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE);
     }
     let path = head.uri.path().strip_prefix(PATH).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
-    let admitted = match edge.api.admit_attachment_download(path, query) {
+    let admitted = match peer.world.api.admit_attachment_download(path, query) {
         Ok(admitted) => admitted,
         Err(reason) => return refuse(RequestRefusal::TicketInvalid, 403, &reason.to_string()),
     };
     // Addresses are valid for minutes: a file that was deleted since, or is no longer shared, is not sent.
-    match edge.api.can_still_see(&admitted).await {
-        Ok(true) => send(edge, connection, head, &admitted).await,
+    match peer.world.api.can_still_see(&admitted).await {
+        Ok(true) => send(peer, head, &admitted).await,
         Ok(false) => refuse(RequestRefusal::FileGone, 404, "The file is no longer there"),
         Err(reason) => unreadable(&admitted, &reason.to_string()),
     }
@@ -66,17 +60,16 @@ pub(crate) fn busy() -> RoutedResponse {
 }
 
 async fn send(
-    edge: &AppState,
-    connection: &Arc<ClientConnection>,
+    peer: &ConnectionContext,
     head: &Parts,
     download: &AttachmentDownload,
 ) -> RoutedResponse {
-    let network = edge.client_network(connection, head);
-    let Some(slot) = edge.downloads.take(network, download.viewer.user) else {
+    let network = peer.client_network(head);
+    let Some(slot) = peer.process.downloads.take(network, download.viewer.user) else {
         return busy();
     };
     let tag = format!("\"{}\"", download.file);
-    let store = match edge.api.blob_store() {
+    let store = match peer.world.api.blob_store() {
         Ok(store) => store,
         Err(reason) => return unreadable(download, &reason.to_string()),
     };
@@ -122,9 +115,16 @@ async fn send(
     if is_head {
         reply = reply.with("Content-Length", length.to_string());
     }
-    let patience = edge.http.request_timeout;
-    let sent =
-        (!is_head).then(|| Box::new(Download::new(file, length, slot, connection, patience)));
+    let patience = peer.process.http.request_timeout;
+    let sent = (!is_head).then(|| {
+        Box::new(Download::new(
+            file,
+            length,
+            slot,
+            &peer.connection,
+            patience,
+        ))
+    });
     RoutedResponse {
         media_type: download.media_type,
         file: sent,

@@ -1,10 +1,12 @@
 //! Listening: accepts connections, ends idle ones, and drains them at shutdown.
 use crate::http::accept::accept_all;
-use crate::http::app_state::{AppState, ConnectionContext};
+use crate::http::connection_context::ConnectionContext;
 use crate::http::connections::{ClientConnection, TICK_MILLIS};
 use crate::http::instrumented_socket::InstrumentedSocket;
-use crate::http::request_service;
+use crate::http::process::Process;
+use crate::http::request_service::{self, RequestHandler};
 use crate::http::stop_signal::StopSignal;
+use crate::http::world::World;
 use anyhow::Result;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -34,15 +36,19 @@ const SCRAPE: Duration = Duration::from_secs(60);
 /// # Errors
 /// Fails if it can't continue.
 pub(crate) async fn serve(
-    edge: Arc<AppState>,
+    (process, world): (Arc<Process>, Arc<World>),
+    handler: Arc<dyn RequestHandler>,
     (listener, metrics): (TcpListener, Option<TcpListener>),
     stop: Arc<StopSignal>,
     replaced: impl Future<Output = ()>,
 ) -> Result<()> {
-    let door = Arc::clone(&edge.connections);
-    let builder = Arc::new(builder(&edge));
+    let door = Arc::clone(&process.connections);
+    let builder = Arc::new(builder(&process));
     if let Some(listener) = metrics {
-        tokio::spawn(serve_metrics(Arc::clone(&edge), listener));
+        tokio::spawn(serve_metrics(
+            (Arc::clone(&process), Arc::clone(&world)),
+            listener,
+        ));
     }
     let (mut asked, mut replaced) = (pin!(stop.requested(1)), pin!(replaced));
     let mut ticks = interval(Duration::from_millis(TICK_MILLIS));
@@ -51,7 +57,7 @@ pub(crate) async fn serve(
     loop {
         tokio::select! {
             accepted = listener.accept(), if !paused => match accepted {
-                Ok((stream, _)) => connect(&edge, &builder, stream),
+                Ok((stream, _)) => connect((&process, &world), &handler, &builder, stream),
                 // Most likely out of descriptors: the next tick may end idle connections, which frees some.
                 Err(e) => {
                     tracing::warn!(reason = e.to_string(), "a connection was not accepted");
@@ -63,11 +69,11 @@ pub(crate) async fn serve(
                 door.tick();
                 count = count.wrapping_add(1);
                 if count.is_multiple_of(120) {
-                    tokio::spawn(write_uses(Arc::clone(&edge)));
+                    tokio::spawn(write_uses(Arc::clone(&world)));
                 }
                 if count.is_multiple_of(240) {
-                    edge.clock.catch_up();
-                    edge.api.sweep_limits();
+                    process.clock.catch_up();
+                    world.api.sweep_limits();
                 }
             }
             () = &mut asked => break,
@@ -75,22 +81,22 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    edge.draining.store(true, Relaxed);
+    process.draining.store(true, Relaxed);
     tracing::info!(connections = door.open_connections(), "draining");
-    let drained = tokio::time::timeout(edge.http.drain_timeout, door.drain());
+    let drained = tokio::time::timeout(process.http.drain_timeout, door.drain());
     tokio::select! {
         outcome = drained => if outcome.is_err() {
             tracing::warn!(connections = door.open_connections(), "connections were cut off");
         },
         () = stop.requested(2) => {}
     }
-    write_uses(edge).await;
+    write_uses(world).await;
     Ok(())
 }
 
 /// Writes buffered last-used times of tokens to the store.
-async fn write_uses(edge: Arc<AppState>) {
-    if let Err(error) = edge.api.flush_token_usage().await {
+async fn write_uses(world: Arc<World>) {
+    if let Err(error) = world.api.flush_token_usage().await {
         let reason = error.to_string();
         tracing::warn!(
             reason,
@@ -99,7 +105,7 @@ async fn write_uses(edge: Arc<AppState>) {
     }
 }
 
-fn builder(edge: &AppState) -> Builder<TokioExecutor> {
+fn builder(process: &Process) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -113,7 +119,7 @@ fn builder(edge: &AppState) -> Builder<TokioExecutor> {
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(edge.http.streams)
+        .max_concurrent_streams(process.http.streams)
         // Bytes that arrive before their request is authorized wait in these windows, outside of all budgets.
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
@@ -122,19 +128,25 @@ fn builder(edge: &AppState) -> Builder<TokioExecutor> {
     builder
 }
 
-fn connect(edge: &Arc<AppState>, builder: &Arc<Builder<TokioExecutor>>, stream: TcpStream) {
+fn connect(
+    (process, world): (&Arc<Process>, &Arc<World>),
+    handler: &Arc<dyn RequestHandler>,
+    builder: &Arc<Builder<TokioExecutor>>,
+    stream: TcpStream,
+) {
     let Some((client, inside)) = stream
         .peer_addr()
         .ok()
-        .and_then(|peer| edge.connections.register(peer.ip()))
+        .and_then(|peer| process.connections.register(peer.ip()))
     else {
         return;
     };
     // A socket without it is slower, but works.
     let _ = stream.set_nodelay(true);
-    let (edge, builder) = (Arc::clone(edge), Arc::clone(builder));
+    let (handler, builder) = (Arc::clone(handler), Arc::clone(builder));
     let peer = Arc::new(ConnectionContext {
-        edge,
+        process: Arc::clone(process),
+        world: Arc::clone(world),
         connection: Arc::clone(&client),
         token_cache: ConnectionTokenCache::default(),
     });
@@ -143,7 +155,7 @@ fn connect(edge: &Arc<AppState>, builder: &Arc<Builder<TokioExecutor>>, stream: 
         let client = Arc::clone(&peer.connection);
         let io = TokioIo::new(InstrumentedSocket::new(stream, Arc::clone(&client)));
         let service =
-            service_fn(move |request| request_service::handle_request(Arc::clone(&peer), request));
+            service_fn(move |request| Arc::clone(&handler).handle(Arc::clone(&peer), request));
         let connection = builder.serve_connection(io, service).into_owned();
         if let Err(e) = until_closed(connection, &client).await {
             tracing::debug!(reason = e.to_string(), "a connection broke");
@@ -175,7 +187,7 @@ async fn until_closed<C: GracefulConnection>(
 }
 
 /// Runs a listener for metrics and health only, which may be on another network.
-async fn serve_metrics(edge: Arc<AppState>, listener: TcpListener) {
+async fn serve_metrics(served: (Arc<Process>, Arc<World>), listener: TcpListener) {
     let mut plain = Builder::new(TokioExecutor::new());
     plain
         .http1()
@@ -183,11 +195,10 @@ async fn serve_metrics(edge: Arc<AppState>, listener: TcpListener) {
         .header_read_timeout(Duration::from_secs(10));
     let plain = Arc::new(plain);
     let serve = move |stream| {
-        let (edge, plain) = (Arc::clone(&edge), Arc::clone(&plain));
+        let (served, plain) = (served.clone(), Arc::clone(&plain));
         async move {
-            let service = service_fn(move |request| {
-                request_service::serve_metrics(Arc::clone(&edge), request)
-            });
+            let service =
+                service_fn(move |request| request_service::serve_metrics(served.clone(), request));
             let connection = plain.serve_connection(TokioIo::new(stream), service);
             // A scraper that closes its connection is no error.
             let _ = tokio::time::timeout(SCRAPE, connection).await;

@@ -14,6 +14,8 @@ const HOST_MAX: usize = 253 + ":65535".len();
 pub(crate) struct OwnAddress {
     /// Scheme, host and port: `public_url`, or those of the listener.
     root: String,
+    /// Path of the world below the root; empty for a server with one world.
+    path: String,
     /// True if it is `public_url`, which no request changes.
     is_fixed: bool,
 }
@@ -24,7 +26,20 @@ pub(crate) struct InvalidHost;
 
 impl OwnAddress {
     pub(crate) const fn new(root: String, is_fixed: bool) -> Self {
-        Self { root, is_fixed }
+        let path = String::new();
+        Self {
+            root,
+            path,
+            is_fixed,
+        }
+    }
+
+    /// Returns the address of a world below this one.
+    pub(crate) fn below(self, path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            ..self
+        }
     }
 
     /// Returns the root for documents that are the same for all clients: empty if it differs between them.
@@ -65,7 +80,7 @@ impl OwnAddress {
             return Ok(None);
         }
         match is_host(host) {
-            true => Ok(Some(format!("{scheme}://{host}{BASE}"))),
+            true => Ok(Some(format!("{scheme}://{host}{}{BASE}", self.path))),
             false => Err(InvalidHost),
         }
     }
@@ -143,6 +158,10 @@ mod tests {
             assert_eq!(of(&open, &[("host", host)], false), base, "{host}");
         }
         assert_eq!(of(&open, &[], false), "own");
+        let world = OwnAddress::new("http://127.0.0.1:8080".to_owned(), false).below("/w/7");
+        let base = of(&world, &[("host", "tasks.lan")], false);
+        assert_eq!(base, "http://tasks.lan/w/7/api/1.0");
+        assert_eq!(of(&world, &[("host", "127.0.0.1:8080")], false), "own");
         let named = OwnAddress::new("https://work.example".to_owned(), true);
         assert_eq!(of(&named, &[("host", "tasks.lan")], false), "own");
         assert_eq!(of(&named, &[("host", "a b")], false), "own");

@@ -1,9 +1,11 @@
 //! The service that hyper calls for every request, and the responses that it returns.
-use crate::http::app_state::{AppState, ConnectionContext};
+use crate::http::connection_context::ConnectionContext;
 use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
+use crate::http::process::Process;
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
 use crate::http::routed_response::{JSON, RoutedResponse};
 use crate::http::routes::{fast_path_response, health, route};
+use crate::http::world::World;
 use crate::log::request_id::{REQUEST_ID, RequestId};
 use crate::log::request_scope::{RequestScope, in_request};
 use crate::workers::offload::BoxFuture;
@@ -41,20 +43,36 @@ static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
     headers.into_iter().collect()
 });
 
+/// Service that answers the requests of connections: [`Direct`], or one that decides first what a request meets.
+pub(crate) trait RequestHandler: Send + Sync {
+    /// Answers a request.
+    fn handle(
+        self: Arc<Self>,
+        peer: Arc<ConnectionContext>,
+        request: Request<Incoming>,
+    ) -> ResponseFuture;
+}
+
+/// Handler that passes each request on.
+pub(crate) struct Direct;
+
+impl RequestHandler for Direct {
+    fn handle(
+        self: Arc<Self>,
+        peer: Arc<ConnectionContext>,
+        request: Request<Incoming>,
+    ) -> ResponseFuture {
+        handle_request(peer, request)
+    }
+}
+
 /// Answers a request: immediately, if that only needs data in memory.
 pub(crate) fn handle_request(
     peer: Arc<ConnectionContext>,
     request: Request<Incoming>,
 ) -> ResponseFuture {
     let (mut head, body) = request.into_parts();
-    let client = client(&peer, &head);
-    let is_proxied = peer.connection.is_proxied();
-    let address = peer.edge.own_address.base_url_of(&head, is_proxied);
-    let refusal = check(&head)
-        .or_else(|| client.is_err().then(crowded))
-        .or_else(|| address.is_err().then(no_host));
-    let base_url = address.unwrap_or_default();
-    let begun = RequestMeta::new(&peer, &head, client.unwrap_or_default(), base_url);
+    let (begun, refusal) = begin(&peer, &head);
     let _scope = RequestScope::enter(Some(begun.id));
     if refusal.is_none()
         && body.is_end_stream()
@@ -70,6 +88,38 @@ pub(crate) fn handle_request(
         };
         begun.finish(&peer, answer)
     })))
+}
+
+/// Answers a request with what `answer` returns for its head and its body, unless its head is invalid.
+pub(crate) async fn handle_request_with<F: Future<Output = RoutedResponse>>(
+    peer: &ConnectionContext,
+    request: Request<Incoming>,
+    answer: impl FnOnce(Parts, Incoming) -> F,
+) -> Response<ResponseBody> {
+    let (head, body) = request.into_parts();
+    let (begun, refusal) = begin(peer, &head);
+    let (id, span) = (Some(begun.id), begun.span.clone());
+    in_request(id, span, async move {
+        let answer = match refusal {
+            Some(refusal) => refusal,
+            None => answer(head, body).await,
+        };
+        begun.finish(peer, answer)
+    })
+    .await
+}
+
+/// Begins a request. Returns the refusal of an invalid head, too.
+fn begin(peer: &ConnectionContext, head: &Parts) -> (RequestMeta, Option<RoutedResponse>) {
+    let client = client(peer, head);
+    let is_proxied = peer.connection.is_proxied();
+    let address = peer.world.own_address.base_url_of(head, is_proxied);
+    let refusal = check(head)
+        .or_else(|| client.is_err().then(crowded))
+        .or_else(|| address.is_err().then(no_host));
+    let base_url = address.unwrap_or_default();
+    let begun = RequestMeta::new(peer, head, client.unwrap_or_default(), base_url);
+    (begun, refusal)
 }
 
 /// Response to a request, or the work on it.
@@ -123,7 +173,9 @@ impl RequestMeta {
         base_url: Option<String>,
     ) -> Self {
         let ConnectionContext {
-            edge, connection, ..
+            process,
+            connection,
+            ..
         } = peer;
         let old = head.version <= Version::HTTP_11;
         // After a chunked HTTP/1 body, or a head with bare line feeds, nothing more is read from the connection, in case a proxy
@@ -143,11 +195,11 @@ impl RequestMeta {
         );
         Self {
             guard: connection.begin_request(client),
-            started_at: edge.clock.uptime(),
+            started_at: process.clock.uptime(),
             id,
             span,
             method: head.method.clone(),
-            cross_origin: (edge.http.cors && head.headers.contains_key(header::ORIGIN)).then(
+            cross_origin: (process.http.cors && head.headers.contains_key(header::ORIGIN)).then(
                 || {
                     let asked = head.headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
                     asked.cloned().unwrap_or(HeaderValue::from_static("*"))
@@ -163,7 +215,10 @@ impl RequestMeta {
     /// Counts and logs the request, and returns hyper's response.
     fn finish(self, peer: &ConnectionContext, answer: RoutedResponse) -> Response<ResponseBody> {
         let ConnectionContext {
-            edge, connection, ..
+            process,
+            world,
+            connection,
+            ..
         } = peer;
         let RoutedResponse {
             mut reply,
@@ -172,37 +227,41 @@ impl RequestMeta {
             file,
         } = answer;
         let base_url = self.base_url.as_deref();
-        reply.complete(edge.api.settings(), base_url);
+        reply.complete(world.api.settings(), base_url);
         if reply.status >= 400 && reply.refusal.is_none() {
             reply.refusal = Some(RequestRefusal::Other.into());
         }
-        let took = edge.clock.uptime().saturating_sub(self.started_at);
+        let took = process.clock.uptime().saturating_sub(self.started_at);
         let read = self.method == hyper::Method::GET || self.method == hyper::Method::HEAD;
         let number = connection.number();
-        edge.metrics
+        process
+            .metrics
             .count(number, reply.operation, read, reply.status, took);
         let reason = reply.refusal.map(|refusal| refusal.reason);
-        edge.metrics.count_outcome(reply.operation, reason);
+        process.metrics.count_outcome(reply.operation, reason);
         if let Some(refusal) = reply.refusal {
             self.log_refusal(&reply, refusal);
         }
         // A request that failed inside has other log lines, which this one puts in context.
         let failed = matches!(reply.status, 500 | 504);
-        if edge.log_requests || failed || !self.span.is_disabled() {
+        if process.log_requests || failed || !self.span.is_disabled() {
             let bytes = file
                 .as_ref()
                 .map_or(reply.body.len() as u64, |file| file.left());
-            self.log_outcome(&reply, took, bytes, edge.log_requests || failed);
+            self.log_outcome(&reply, took, bytes, process.log_requests || failed);
         }
         if reply.room.is_none() {
             reply = peer.with_room(reply, read, self.network, base_url);
         }
         let room = reply.room.take();
         if let Some(record) = reply.record.take() {
-            edge.api.inspector().push(*record, &self.id.to_text(), took);
+            world
+                .api
+                .inspector()
+                .push(*record, &self.id.to_text(), took);
         }
         let bytes = std::mem::take(&mut reply.body);
-        let left = edge.http.request_timeout.saturating_sub(took);
+        let left = process.http.request_timeout.saturating_sub(took);
         let slot = connection.begin_response(reply.permit.take(), left);
         let body = BodyBytes::new(bytes, Some(slot), room, self.is_http1);
         let empty = reply.status == 204;
@@ -300,10 +359,10 @@ fn fill(headers: &mut HeaderMap, kind: &'static str, reply: &ApiResponse) {
 
 /// Answers on the metrics listener, which has no routes of the API.
 pub(crate) async fn serve_metrics(
-    edge: Arc<AppState>,
+    (process, world): (Arc<Process>, Arc<World>),
     request: Request<Incoming>,
 ) -> Result<Response<ResponseBody>, Infallible> {
-    let answer = health(&edge, &request.into_parts().0, true).await;
+    let answer = health(&process, &world, &request.into_parts().0, true).await;
     let RoutedResponse {
         mut reply,
         media_type: kind,
@@ -311,7 +370,7 @@ pub(crate) async fn serve_metrics(
     } = answer.unwrap_or_else(|| {
         RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE)
     });
-    reply.complete(edge.api.settings(), None);
+    reply.complete(world.api.settings(), None);
     let bytes = std::mem::take(&mut reply.body);
     let content = BodyContent::Bytes(BodyBytes::new(bytes, None, None, true));
     let mut response = Response::new(ResponseBody::new(content, None));
@@ -330,16 +389,19 @@ fn client(
     head: &Parts,
 ) -> Result<Option<ProxiedRequestGuard>, TooManyClientRequests> {
     let ConnectionContext {
-        edge, connection, ..
+        process,
+        connection,
+        ..
     } = peer;
     if !connection.is_proxied() {
         return Ok(None);
     }
-    let address = edge
+    let address = process
         .http
         .trusted_proxies
         .client_ip(connection.ip(), &head.headers);
-    edge.connections
+    process
+        .connections
         .admit_proxied_request(address)
         .map(Some)
         .ok_or(TooManyClientRequests)

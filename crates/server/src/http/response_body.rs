@@ -20,6 +20,15 @@ impl ResponseBody {
     pub(crate) fn new(content: BodyContent, busy: Option<RequestGuard>) -> Self {
         Self { content, busy }
     }
+
+    /// Returns a body that breaks off after half of its bytes. Files are left whole.
+    pub(crate) fn broken_off(mut self) -> Self {
+        if let BodyContent::Bytes(body) = &self.content {
+            let whole = body.bytes.len();
+            self.content = BodyContent::Broken(body.bytes.slice(..whole / 2), whole as u64);
+        }
+        self
+    }
 }
 
 /// Content of a body.
@@ -33,6 +42,8 @@ pub(crate) enum BodyContent {
     Empty,
     /// A file.
     File(Box<Download>),
+    /// The bytes before a body breaks off, with the number of bytes that it should have had. A tester asked for it.
+    Broken(Bytes, u64),
 }
 
 /// Size of the pieces that hyper gets for an HTTP/2 stream. It takes the next one when the client has room for it, which
@@ -101,13 +112,22 @@ impl Body for ResponseBody {
         }
         let mut rest = match &mut self.content {
             BodyContent::File(file) => return file.poll_frame(cx),
+            BodyContent::Broken(half, _) if half.is_empty() => {
+                let reason = io::ErrorKind::ConnectionAborted;
+                return Poll::Ready(Some(Err(reason.into())));
+            }
+            BodyContent::Broken(half, _) => {
+                return Poll::Ready(Some(Ok(Frame::data(std::mem::take(half)))));
+            }
             content => match std::mem::replace(content, BodyContent::Empty) {
                 BodyContent::Bytes(bytes) if bytes.is_http1 => {
                     return Poll::Ready(Some(Ok(Frame::data(bytes.hand_over()))));
                 }
                 BodyContent::Bytes(bytes) => bytes.hand_over(),
                 BodyContent::Rest(rest) => rest,
-                BodyContent::Empty | BodyContent::File(_) => return Poll::Ready(None),
+                BodyContent::Empty | BodyContent::File(_) | BodyContent::Broken(..) => {
+                    return Poll::Ready(None);
+                }
             },
         };
         let piece = rest.split_to(rest.len().min(PIECE));
@@ -118,7 +138,7 @@ impl Body for ResponseBody {
     }
     fn is_end_stream(&self) -> bool {
         match &self.content {
-            BodyContent::Bytes(_) | BodyContent::Rest(_) => false,
+            BodyContent::Bytes(_) | BodyContent::Rest(_) | BodyContent::Broken(..) => false,
             BodyContent::Empty => true,
             BodyContent::File(file) => file.left() == 0,
         }
@@ -129,6 +149,7 @@ impl Body for ResponseBody {
             BodyContent::Rest(rest) => rest.len() as u64,
             BodyContent::Empty => 0,
             BodyContent::File(file) => file.left(),
+            BodyContent::Broken(_, whole) => *whole,
         })
     }
 }

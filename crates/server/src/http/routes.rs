@@ -1,15 +1,16 @@
 //! The routes of requests: to the API, to the authorization server, and to the server's own pages.
 use crate::adapters::blob_folder::FileReader;
 use crate::config::schema::HttpConfig;
-use crate::http::app_state::{AppState, CallOutcome, ConnectionContext, RequestClient};
 use crate::http::attachment_download;
 use crate::http::byte_budgets::ByteHolder;
 use crate::http::byte_budgets::NO_ROOM;
-use crate::http::connections::ClientConnection;
+use crate::http::connection_context::{CallOutcome, ConnectionContext, RequestClient};
 use crate::http::download::Download;
 use crate::http::own_address::BASE;
+use crate::http::process::Process;
 use crate::http::request_body::{BodyPace, CollectError, StreamedBody};
 use crate::http::routed_response::RoutedResponse;
+use crate::http::world::World;
 use crate::log::request_id::RequestId;
 use crate::log::request_scope::{current_request, in_current_request};
 use bytes::Bytes;
@@ -62,9 +63,7 @@ pub(crate) async fn route(
     body: Incoming,
     base_url: Option<&str>,
 ) -> RoutedResponse {
-    let ConnectionContext {
-        edge, connection, ..
-    } = &**peer;
+    let ConnectionContext { process, world, .. } = &**peer;
     let path = head.uri.path();
     let below = path
         .strip_prefix(BASE)
@@ -75,20 +74,20 @@ pub(crate) async fn route(
     // An address without a ticket leads to a page of the portal.
     if below.is_none() && path.starts_with(attachment_download::PATH) && head.uri.query().is_some()
     {
-        return Box::pin(attachment_download::respond(edge, connection, head)).await;
+        return Box::pin(attachment_download::respond(peer, head)).await;
     }
-    if ours && let Some(route) = edge.portal.route(head.method.as_str(), path) {
+    if ours && let Some(route) = world.portal.route(head.method.as_str(), path) {
         return Box::pin(portal(peer, (route, base_url), head, body)).await;
     }
     if let Some(below) = below {
-        if head.method == hyper::Method::OPTIONS && edge.http.cors {
+        if head.method == hyper::Method::OPTIONS && process.http.cors {
             return RoutedResponse::of(ApiResponse::json(204, Vec::new()));
         }
         if below == "/openapi.json" && head.method == hyper::Method::GET {
             return described(
-                edge,
+                peer,
                 base_url,
-                Box::pin(edge.description.document(head)).await,
+                Box::pin(world.description.document(head)).await,
             );
         }
         let start = path.len() - below.len();
@@ -98,46 +97,46 @@ pub(crate) async fn route(
     if let Some(name) = path.strip_prefix("/-/exports/")
         && head.method == hyper::Method::GET
     {
-        return download(edge, connection, name, head);
+        return download(peer, name, head);
     }
     if ReferenceSite::is_below(path) && head.method == hyper::Method::GET {
         return described(
-            edge,
+            peer,
             base_url,
-            Box::pin(edge.description.reference(head)).await,
+            Box::pin(world.description.reference(head)).await,
         );
     }
     if path == "/-/limits" && head.method == hyper::Method::GET {
-        return Box::pin(limits(edge, head, base_url)).await;
+        return Box::pin(limits(peer, head, base_url)).await;
     }
-    let metrics = edge.metrics_public || has_metrics_token(edge, head);
-    let own = Box::pin(health(edge, head, metrics)).await;
+    let metrics = process.metrics_public || has_metrics_token(process, head);
+    let own = Box::pin(health(process, world, head, metrics)).await;
     own.unwrap_or_else(|| RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE))
 }
 
 /// Returns the response of the API's description, or the failure to generate it.
 fn described(
-    edge: &AppState,
+    peer: &ConnectionContext,
     base_url: Option<&str>,
     made: Result<ApiResponse, JoinError>,
 ) -> RoutedResponse {
     let mut reply = made.unwrap_or_else(|panicked| {
-        let help = edge.api.settings().error_help(base_url);
+        let help = peer.world.api.settings().error_help(base_url);
         error_response(
             &ApiError::Server(panicked.to_string()),
-            &*edge.entropy,
+            &*peer.world.entropy,
             &help,
         )
     });
-    let security = edge.transport_security.clone();
+    let security = peer.process.transport_security.clone();
     let header = security.map(|value| ("Strict-Transport-Security", value));
     reply.headers.extend(header);
     RoutedResponse::of(reply)
 }
 
 /// Returns true if a request has the metrics token.
-fn has_metrics_token(edge: &AppState, head: &Parts) -> bool {
-    let Some(token) = edge.metrics_token else {
+fn has_metrics_token(process: &Process, head: &Parts) -> bool {
+    let Some(token) = process.metrics_token else {
         return false;
     };
     let mut shown = head.headers.get_all(header::AUTHORIZATION).iter();
@@ -153,13 +152,19 @@ fn has_metrics_token(edge: &AppState, head: &Parts) -> bool {
 }
 
 /// Returns the counts of the limits for a token.
-async fn limits(edge: &AppState, head: &Parts, base_url: Option<&str>) -> RoutedResponse {
+async fn limits(peer: &ConnectionContext, head: &Parts, base_url: Option<&str>) -> RoutedResponse {
     let token = texts(&head.headers, header::AUTHORIZATION);
-    let (api, own_url) = (Arc::clone(&edge.api), base_url.map(str::to_owned));
+    let (api, own_url) = (Arc::clone(&peer.world.api), base_url.map(str::to_owned));
     let limits = async move { api.limits_response(&token, own_url.as_deref()).await };
     let limits = Box::pin(in_current_request(limits));
-    match edge
-        .guard(true, edge.http.request_timeout, None, base_url, limits)
+    match peer
+        .guard(
+            true,
+            peer.process.http.request_timeout,
+            None,
+            base_url,
+            limits,
+        )
         .await
     {
         CallOutcome::Replied(reply) => RoutedResponse::of(reply),
@@ -172,48 +177,53 @@ async fn limits(edge: &AppState, head: &Parts, base_url: Option<&str>) -> Routed
 }
 
 /// Returns the server's own pages for operators: health and metrics.
-pub(crate) async fn health(edge: &AppState, head: &Parts, metrics: bool) -> Option<RoutedResponse> {
+pub(crate) async fn health(
+    process: &Process,
+    world: &World,
+    head: &Parts,
+    metrics: bool,
+) -> Option<RoutedResponse> {
     if head.method != hyper::Method::GET {
         return None;
     }
     match head.uri.path() {
         "/-/livez" => Some(RoutedResponse::text(200, "ok\n".to_owned())),
         "/-/readyz" => {
-            let (status, text) = edge.ready().await;
+            let (status, text) = match process.draining.load(Relaxed) {
+                true => (503, "draining\n".to_owned()),
+                false => world.ready().await,
+            };
             let mut answer = RoutedResponse::text(status, text);
             if status >= 400 {
                 answer.reply = answer.reply.refused_for(RequestRefusal::NotReady);
             }
             Some(answer)
         }
-        "/-/metrics" if metrics => Some(RoutedResponse::text(200, edge.metrics_text().await)),
+        "/-/metrics" if metrics => {
+            Some(RoutedResponse::text(200, process.metrics_text(world).await))
+        }
         _ => None,
     }
 }
 
 /// Returns the file of an export, if the address of the request contains a valid ticket.
-fn download(
-    edge: &AppState,
-    connection: &Arc<ClientConnection>,
-    name: &str,
-    head: &Parts,
-) -> RoutedResponse {
+fn download(peer: &ConnectionContext, name: &str, head: &Parts) -> RoutedResponse {
     let query = head.uri.query().unwrap_or_default();
     let refuse = |reason: RequestRefusal, status, text: &str| {
         RoutedResponse::of(ApiResponse::refusal(reason, status, text))
     };
     let ticket = query.strip_prefix("ticket=").unwrap_or_default();
-    let file = match edge.api.admit_download(name, ticket) {
+    let file = match peer.world.api.admit_download(name, ticket) {
         Ok(file) => file,
         Err(reason) => return refuse(RequestRefusal::TicketInvalid, 403, &reason.to_string()),
     };
-    let network = edge.client_network(connection, head);
-    let Some(slot) = edge.downloads.take(network, file) else {
+    let network = peer.client_network(head);
+    let Some(slot) = peer.process.downloads.take(network, file) else {
         return attachment_download::busy();
     };
-    match edge.exports.open(file) {
+    match peer.world.exports.open(file) {
         Ok(Some((file, length))) => {
-            let patience = edge.http.request_timeout;
+            let patience = peer.process.http.request_timeout;
             let file = FileReader::boxed(file);
             let mut reply = ApiResponse::json(200, Vec::new());
             let shown = format!("attachment; filename=\"{name}\"");
@@ -221,7 +231,11 @@ fn download(
             RoutedResponse {
                 media_type: "application/gzip",
                 file: Some(Box::new(Download::new(
-                    file, length, slot, connection, patience,
+                    file,
+                    length,
+                    slot,
+                    &peer.connection,
+                    patience,
                 ))),
                 ..RoutedResponse::of(reply)
             }
@@ -252,7 +266,7 @@ fn streamed(
     }
     let lease = is_kept.then(|| {
         let holder = ByteHolder::Network(peer.client_network(head));
-        peer.edge.byte_budgets.lease(&peer.connection, holder)
+        peer.process.byte_budgets.lease(&peer.connection, holder)
     });
     let awaits = head.headers.contains_key(header::EXPECT);
     Some(StreamedBody::new(body, pace, lease, awaits))
@@ -292,13 +306,16 @@ async fn portal(
     body: Incoming,
 ) -> RoutedResponse {
     let ConnectionContext {
-        edge, connection, ..
+        process,
+        world,
+        connection,
+        ..
     } = peer;
     let refuse = |reason, status, text| RoutedResponse {
         close_connection: true,
-        ..RoutedResponse::of(edge.portal.refused(route, reason, status, text))
+        ..RoutedResponse::of(world.portal.refused(route, reason, status, text))
     };
-    let pace = kept_pace(&edge.http);
+    let pace = kept_pace(&process.http);
     let mut bytes = Vec::new();
     let mut form = match route.takes_form {
         true => streamed(peer, head, body, pace, true),
@@ -342,7 +359,7 @@ async fn portal(
         referer: text(headers, header::REFERER),
         fetch_site: text(headers, HeaderName::from_static("sec-fetch-site")),
         fetch_dest: text(headers, HeaderName::from_static("sec-fetch-dest")),
-        address: edge
+        address: process
             .http
             .trusted_proxies
             .client_ip(connection.ip(), headers),
@@ -351,9 +368,9 @@ async fn portal(
         request_id: current_request().map(RequestId::to_text),
         body: bytes.into(),
     };
-    match edge.run_portal(route, request).await {
+    match peer.run_portal(route, request).await {
         CallOutcome::Replied(mut reply) => {
-            let security = edge.transport_security.clone();
+            let security = process.transport_security.clone();
             let header = security.map(|value| ("Strict-Transport-Security", value));
             reply.headers.extend(header);
             RoutedResponse::of(reply)
@@ -374,7 +391,10 @@ async fn api(
     (start, base_url): (usize, Option<&str>),
 ) -> RoutedResponse {
     let ConnectionContext {
-        edge, connection, ..
+        process,
+        world,
+        connection,
+        ..
     } = &**peer;
     let content_type = text(&head.headers, header::CONTENT_TYPE);
     let request = workgraph_api::ApiRequest {
@@ -390,23 +410,23 @@ async fn api(
             .any(|v| v.as_bytes() == explain::EXPLAIN_LIMITS.as_bytes()),
         body: Bytes::new(),
     };
-    let is_upload = edge.api.is_upload(&request);
+    let is_upload = world.api.is_upload(&request);
     let pace = match is_upload {
         true => BodyPace {
-            pause_max: edge.http.body_timeout,
-            time_max: edge.http.upload_timeout,
+            pause_max: process.http.body_timeout,
+            time_max: process.http.upload_timeout,
         },
-        false => kept_pace(&edge.http),
+        false => kept_pace(&process.http),
     };
     let streamed = streamed(peer, head, body, pace, !is_upload);
     let has_ended = streamed.as_ref().map(StreamedBody::has_ended);
     let streamed = streamed.map(|body| (body, pace.time_max));
-    let address = edge
+    let address = process
         .http
         .trusted_proxies
         .client_ip(connection.ip(), &head.headers);
     let agent = head.headers.remove(header::USER_AGENT);
-    let is_recorded = edge.api.inspector().is_on();
+    let is_recorded = world.api.inspector().is_on();
     let pending = is_recorded.then(|| Arc::new(PendingRecord::default()));
     let client = RequestClient {
         address,

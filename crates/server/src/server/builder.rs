@@ -1,8 +1,8 @@
 //! Builder of a server inside another program, such as an integration test.
 use crate::config::{self, Config};
 use crate::server::running_server::Server;
-use crate::server::start_options::StartOptions;
 use crate::server::surroundings::{Surroundings, TemporaryFolder};
+use crate::start_options::StartOptions;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use tokio::runtime::Builder;
@@ -24,6 +24,16 @@ impl ServerBuilder {
     #[must_use]
     pub const fn demo(mut self) -> Self {
         self.options.demo = true;
+        self
+    }
+
+    /// Stands in for the service in tests: the clock stands at `now` until a test moves it, and the random bytes follow from the
+    /// seed.
+    #[must_use]
+    pub fn stand_in(mut self, seed: u64, now: impl Into<String>) -> Self {
+        self.options.stand_in = true;
+        self.options.seed = Some(seed);
+        self.options.now = Some(now.into());
         self
     }
 
@@ -66,9 +76,10 @@ impl ServerBuilder {
 
     /// Returns the settings, including those of the builder.
     fn config(&self, temporary: Option<&TemporaryFolder>) -> Result<Config> {
-        let mut config = match self.options.demo {
-            true => Config::of_a_demo(),
-            false => Config::default(),
+        let mut config = match (self.options.stand_in, self.options.demo) {
+            (true, _) => Config::of_a_stand_in(),
+            (false, true) => Config::of_a_demo(),
+            (false, false) => Config::default(),
         };
         config::set(&mut config, "listen", "127.0.0.1:0")?;
         let folder = self.data.as_deref();

@@ -25,7 +25,7 @@ pub struct Server {
     pub(crate) bootstrap: Option<Bootstrap>,
     pub(crate) banner: String,
     pub(crate) folder: PathBuf,
-    pub(crate) resources: ServerResources,
+    pub(crate) resources: Arc<ServerResources>,
     pub(crate) limits: Arc<RuntimeLimits>,
     pub(crate) api: Arc<Api>,
     pub(crate) work: BackgroundWork,

@@ -4,39 +4,41 @@ use crate::adapters::data_dir;
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::shared_limits;
 use crate::adapters::signing_key_store::SigningKeyStore;
-use crate::adapters::system_clock::random;
-use crate::admin::admin_service::AdminService;
-use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile};
-use crate::admin::{demo, socket};
+use crate::adapters::system_clock::WallClock;
+use crate::admin::bootstrap_file::Bootstrap;
+use crate::admin::socket;
 use crate::config::{Config, exposure};
-use crate::http::app_state::AppState;
 use crate::http::byte_budgets::ByteBudgets;
 use crate::http::connections::ConnectionTracker;
 use crate::http::listener;
-use crate::http::openapi::ApiDescription;
-use crate::http::own_address::{BASE, OwnAddress};
+use crate::http::own_address::BASE;
+use crate::http::process::Process;
+use crate::http::request_service::{Direct, RequestHandler};
 use crate::http::stop_signal::StopSignal;
-use crate::log::request_id::RequestIdSeed;
+use crate::http::world::World;
 use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server::addresses::{bind, reachable};
-use crate::server::attachment_files::{blob_store, check_shared_files};
 use crate::server::background_work::BackgroundWork;
-use crate::server::maintenance::run_maintenance;
 use crate::server::running_server::{Server, StopOnDrop};
-use crate::server::start_options::StartOptions;
 use crate::server_resources::{Opening, ServerResources};
+use crate::stand_in::{self, StandIn, TestSources, TestWorld, TestWorlds, WorldOrigin};
+use crate::start_options::{ClockMode, StartOptions};
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::job_workers;
 use crate::workers::offload::Offload;
 use crate::workers::webhook_worker;
 use crate::workers::work_lease_renewal::WorkLeaseRenewal;
+use crate::world_sources::WorldSources;
+use crate::world_start::attachment_files::check_shared_files;
+use crate::world_start::first_start::first_start;
+use crate::world_start::maintenance::run_maintenance;
+use crate::world_start::prepared_world::WorldParts;
 use anyhow::{Context, Result};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tokio::net::TcpListener;
-use workgraph_api::{Clock, Entropy};
 use workgraph_core::storage::SharedWork;
 
 /// First step: the listeners. Nothing is created yet, so an address that is in use leaves no trace.
@@ -88,9 +90,19 @@ impl BoundServer {
             is_server: true,
             accepted,
         };
-        let resources = ServerResources::open(&config, opening).await?;
+        let wall_clock = Arc::new(WallClock::start());
+        stand_in::prepare_folder(config.folder(), self.options.stand_in)?;
+        let test_sources = match self.options.stand_in {
+            true => Some(stand_in::sources(&self.options, &wall_clock)?),
+            false => None,
+        };
+        let sources = match &test_sources {
+            Some(test_sources) => test_sources.sources(),
+            None => WorldSources::of_the_machine(&wall_clock),
+        };
+        let resources = ServerResources::open(&config, opening, sources).await?;
         #[cfg(debug_assertions)]
-        crate::adapters::fault_injection::drive_test_clock(&resources.clock)?;
+        crate::adapters::fault_injection::drive_test_clock(&wall_clock)?;
         let root = match config.server.public_url.0.as_str() {
             "" => format!("http://{}", reachable(self.address)),
             public => public.to_owned(),
@@ -102,7 +114,9 @@ impl BoundServer {
         config.api.base_url = format!("{root}{BASE}");
         Ok(OpenedServer {
             bound: Self { config, ..self },
-            resources,
+            wall_clock,
+            test_sources,
+            resources: Arc::new(resources),
             accepted,
             root,
             shared_limiter,
@@ -131,7 +145,10 @@ fn warn_of_exposure(config: &Config, address: SocketAddr, root: &str) {
 /// Second step: the store is open.
 pub(crate) struct OpenedServer {
     bound: BoundServer,
-    resources: ServerResources,
+    wall_clock: Arc<WallClock>,
+    /// Time and random bytes of the world at the root of a stand-in.
+    test_sources: Option<TestSources>,
+    resources: Arc<ServerResources>,
     accepted: AcceptedLosses,
     root: String,
     shared_limiter: Option<Arc<workgraph_limits_redis::RedisLimiter>>,
@@ -145,6 +162,8 @@ impl OpenedServer {
     pub(crate) async fn prepare(self) -> Result<PreparedServer> {
         let Self {
             bound,
+            wall_clock,
+            test_sources,
             resources,
             accepted,
             root,
@@ -152,81 +171,15 @@ impl OpenedServer {
         } = self;
         let (config, options, address) = (&bound.config, &bound.options, bound.address);
         let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
-        let (bootstrap, banner) = first_start(&resources, config, options, &limits, &root).await?;
-
-        let api = resources.api(config, config.limits);
-        limits.apply(&api)?;
-        if let Some(shared) = shared_limiter {
-            let now = Clock::now(&*resources.clock);
-            shared_limits::follow_nodes(&shared, resources.node(), &resources.values, now).await?;
-            api.set_shared_limiter(shared);
-        }
-        let service = Arc::new(resources.service(config, Arc::clone(&api), &limits));
-        if let Err(e) = socket::listen(config.folder(), Arc::clone(&service)) {
-            tracing::warn!(
-                reason = e.to_string(),
-                "there is no admin socket, so `workgraph admin` works only while the server does not run"
-            );
-        }
+        let is_demo = options.demo || options.stand_in;
+        let (bootstrap, banner) = first_start(&resources, config, is_demo, &limits, &root).await?;
         let metrics = Arc::new(Metrics::new());
-        let clock: Arc<dyn Clock> = resources.clock.clone();
-        let exports = Arc::new(resources.export_folder(config));
-        api.set_export_files(exports.clone());
-        api.set_blob_store(blob_store(config, Arc::clone(&clock), &resources).await?);
-        let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
-        let is_shared = resources.storage.is_shared;
-        let mut own = vec![address];
-        let of_metrics = bound.metrics_listener.as_ref();
-        own.extend(of_metrics.and_then(|listener| listener.local_addr().ok()));
-        let delivery_worker = webhook_worker::DeliveryWorker {
-            api: Arc::clone(&api),
-            clock: Arc::clone(&clock),
-            offload: Arc::clone(&offload),
-            lease: WorkLeaseRenewal::new(&resources.storage.leases, SharedWork::Webhooks),
-        };
-        webhook_worker::set_up(
-            &delivery_worker.api,
-            &resources.storage,
-            &config.webhooks,
-            own,
-        )
-        .await?;
-        let deliveries = webhook_worker::start(delivery_worker, &config.delivery, is_shared);
-        let keys = SigningKeyStore::new(
-            resources.values.clone(),
-            config.oauth.key_lifetime,
-            resources.clock.clone(),
-        );
-        let audit_signer = AuditSigner::open(
-            (config.folder(), &resources.values),
-            (&config.audit, accepted),
-            config.api.audit_retention,
-            &resources.storage,
-            resources.clock.clone(),
-            &*resources.entropy,
-        )
-        .await?;
-        let portal = resources.portal(config, &root, &api, &service, &keys)?;
-        // Nothing can prevent the server from starting any more, so a claimed job is also continued.
-        let job_workers = if config.server.run_jobs && !options.no_jobs {
-            Some(job_workers::start(&api, &clock, &metrics, &offload, is_shared).await?)
-        } else {
-            tracing::warn!("this server runs no jobs: they wait until one does");
-            None
-        };
-        let own_address = OwnAddress::new(root.clone(), !config.server.public_url.0.is_empty());
-        let app_state = Arc::new(AppState {
+        let process = Arc::new(Process {
+            clock: wall_clock,
             connections: ConnectionTracker::new(&config.http, Arc::clone(&metrics)),
             byte_budgets: ByteBudgets::new(&config.http),
-            description: ApiDescription::new(own_address.shared_root()),
-            own_address,
-            api,
-            portal,
-            storage: Arc::clone(&resources.storage),
-            clock: Arc::clone(&resources.clock),
-            entropy: resources.entropy.clone() as Arc<dyn Entropy>,
             metrics,
-            offload,
+            offload: Offload::start(config.offload.long_reads, config.store.read_timeout)?,
             http: config.http.clone(),
             log_requests: config.log.requests,
             metrics_public: bound.metrics_listener.is_none()
@@ -234,10 +187,55 @@ impl OpenedServer {
             metrics_token: exposure::token(&config.server.metrics_token),
             transport_security: exposure::transport_security(&root, config.http.hsts),
             draining: AtomicBool::new(false),
-            exports,
             downloads: Arc::default(),
-            request_id_seed: RequestIdSeed(random(&*resources.entropy)?),
         });
+        let mut own_addresses = vec![address];
+        let of_metrics = bound.metrics_listener.as_ref();
+        own_addresses.extend(of_metrics.and_then(|listener| listener.local_addr().ok()));
+        if options.stand_in {
+            // The inbox of a world is a target of its webhooks.
+            own_addresses.clear();
+        }
+        let prepared = WorldParts {
+            config,
+            accepted,
+            resources: &resources,
+            limits: &limits,
+            root: &root,
+            path: "",
+            is_test: options.stand_in,
+            own_addresses,
+            shared_limiter,
+        }
+        .prepare()
+        .await?;
+        let service = Arc::clone(&prepared.service);
+        if let Err(e) = socket::listen(config.folder(), service) {
+            tracing::warn!(
+                reason = e.to_string(),
+                "there is no admin socket, so `workgraph admin` works only while the server does not run"
+            );
+        }
+        let (world, keys) = (Arc::clone(&prepared.world), Arc::clone(&prepared.keys));
+        let (work, handler): (_, Arc<dyn RequestHandler>) = match test_sources {
+            None => {
+                let signer = Arc::clone(&prepared.audit_signer);
+                let work = start_work(&bound, &resources, &process, &world, signer).await?;
+                (work, Arc::new(Direct))
+            }
+            Some(sources) => {
+                let work = BackgroundWork::of(Arc::clone(&prepared.audit_signer));
+                let origin = WorldOrigin::of_the_root(&root, config.folder());
+                let opened = (Arc::clone(&resources), bootstrap.clone());
+                let begun = TestWorld::begin(origin, config, &sources, opened, prepared).await?;
+                begun
+                    .timeline
+                    .set_running(options.clock == ClockMode::Running);
+                let config = config.clone();
+                let worlds = TestWorlds::new(Arc::clone(&process), config, Arc::new(begun));
+                (work, Arc::new(StandIn(worlds)))
+            }
+        };
         Ok(PreparedServer {
             bound,
             root,
@@ -246,53 +244,45 @@ impl OpenedServer {
             resources,
             limits,
             keys,
-            app_state,
-            work: BackgroundWork {
-                audit_signer: Arc::new(audit_signer),
-                job_workers,
-                deliveries,
-                loops: Vec::new(),
-            },
+            process,
+            world,
+            handler,
+            work,
         })
     }
 }
 
-/// Creates the first users and workspaces of an empty store. Returns the content of `bootstrap.json`, if it still exists,
-/// and the text that describes what the server provides.
-async fn first_start(
+/// Starts the workers of a world: deliveries of webhooks, and jobs.
+async fn start_work(
+    bound: &BoundServer,
     resources: &ServerResources,
-    config: &Config,
-    options: &StartOptions,
-    limits: &Arc<RuntimeLimits>,
-    root: &str,
-) -> Result<(Option<Bootstrap>, String)> {
-    // The first start calls the API often; those calls have no client and count against no limit.
-    let api = resources.api(config, bootstrap_limits(config));
-    let service: AdminService = resources.service(config, api, limits);
-    let bootstrap = resources
-        .first_start(&service, config, options.demo, root)
-        .await?;
-    let base_url = &config.api.base_url;
-    let banner = match &bootstrap {
-        Some(bootstrap) if options.demo => demo::banner(bootstrap, &service).await,
-        Some(_) => format!(
-            "Workgraph serves {base_url}\nReference: {root}/-/docs\nSign in: {root}/-/console\nFirst address, password and token: {}",
-            BootstrapFile::of(config).path().display()
-        ),
-        None => format!("Workgraph serves {base_url}"),
+    process: &Process,
+    world: &World,
+    audit_signer: Arc<AuditSigner>,
+) -> Result<BackgroundWork> {
+    let (config, is_shared) = (&bound.config, resources.storage.is_shared);
+    let delivery_worker = webhook_worker::DeliveryWorker {
+        api: Arc::clone(&world.api),
+        clock: Arc::clone(&world.clock),
+        offload: Arc::clone(&process.offload),
+        lease: WorkLeaseRenewal::new(&resources.storage.leases, SharedWork::Webhooks),
     };
-    Ok((bootstrap, banner))
-}
-
-/// Returns limits that the start itself never reaches.
-fn bootstrap_limits(config: &Config) -> workgraph_api::TokenLimits {
-    let mut limits = config.limits;
-    limits.standard.free = 1_000_000;
-    limits.standard.paid = 1_000_000;
-    limits.concurrent_reads = 1_000;
-    limits.concurrent_writes = 1_000;
-    limits.cost_per_minute = None;
-    limits
+    let deliveries = webhook_worker::start(delivery_worker, &config.delivery, is_shared);
+    // Nothing can prevent the server from starting any more, so a claimed job is also continued.
+    let job_workers = if config.server.run_jobs && !bound.options.no_jobs {
+        let (metrics, offload) = (&process.metrics, &process.offload);
+        let started =
+            job_workers::start(&world.api, &world.clock, metrics, offload, is_shared).await?;
+        Some(started)
+    } else {
+        tracing::warn!("this server runs no jobs: they wait until one does");
+        None
+    };
+    Ok(BackgroundWork {
+        job_workers,
+        deliveries: Some(deliveries),
+        ..BackgroundWork::of(audit_signer)
+    })
 }
 
 /// Third step: a server that has created or opened everything it needs, but serves nothing yet. Requests wait at its listener.
@@ -301,10 +291,12 @@ pub struct PreparedServer {
     root: String,
     bootstrap: Option<Bootstrap>,
     banner: String,
-    resources: ServerResources,
+    resources: Arc<ServerResources>,
     limits: Arc<RuntimeLimits>,
     keys: Arc<SigningKeyStore>,
-    app_state: Arc<AppState>,
+    process: Arc<Process>,
+    world: Arc<World>,
+    handler: Arc<dyn RequestHandler>,
     work: BackgroundWork,
 }
 
@@ -321,21 +313,19 @@ impl PreparedServer {
             demo = self.bound.options.demo,
             "serving"
         );
-        let follower =
-            self.resources
-                .follow_other_nodes(&self.limits, &self.app_state.api, &self.keys);
-        let maintenance = tokio::spawn(run_maintenance(
-            Arc::clone(&self.app_state),
-            self.keys,
-            Arc::clone(&self.resources.storage),
-            config.oauth.remember,
-        ));
-        let signer = Arc::clone(&work.audit_signer);
-        let signing = tokio::spawn(async move { signer.run().await });
-        work.loops = vec![follower, maintenance, signing];
+        if !self.bound.options.stand_in {
+            let (resources, world) = (&self.resources, &self.world);
+            let follower = resources.follow_other_nodes(&self.limits, &world.api, &self.keys);
+            let remember = config.oauth.remember;
+            let maintenance = run_maintenance(Arc::clone(world), self.keys, remember);
+            let signer = Arc::clone(&work.audit_signer);
+            let signing = tokio::spawn(async move { signer.run().await });
+            work.loops = vec![follower, tokio::spawn(maintenance), signing];
+        }
         let stop = Arc::new(StopSignal::default());
         let listening = tokio::spawn(listener::serve(
-            Arc::clone(&self.app_state),
+            (self.process, Arc::clone(&self.world)),
+            self.handler,
             (self.bound.listener, self.bound.metrics_listener),
             Arc::clone(&stop),
             self.resources.replaced(),
@@ -349,7 +339,7 @@ impl PreparedServer {
             folder: config.folder().to_owned(),
             resources: self.resources,
             limits: self.limits,
-            api: Arc::clone(&self.app_state.api),
+            api: Arc::clone(&self.world.api),
             work,
             stop: StopOnDrop(stop),
             listening,

@@ -177,6 +177,20 @@ impl AuditSigner {
         }
     }
 
+    /// Returns true if the log has rows after the last checkpoint.
+    ///
+    /// # Errors
+    /// Fails if the log or its last checkpoint can't be read.
+    pub(crate) async fn has_unsigned_rows(&self) -> Result<bool> {
+        let tail = self.storage.audit_log.progress().await;
+        let tail = tail.context("the end of the audit log can't be read")?;
+        let signed = match &tail.checkpoint {
+            Some(line) => read_checkpoint(line, &self.key.public())?.head.seq,
+            None => 0,
+        };
+        Ok(tail.head.seq > signed)
+    }
+
     /// Creates one checkpoint, if this node signs the log. Returns true if there may be more to do.
     async fn step(&self, all: bool) -> Result<bool> {
         if self.lease.lock().await.renew_if_due().await.is_none() {

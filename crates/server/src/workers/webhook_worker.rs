@@ -76,15 +76,20 @@ async fn prune_journal_loop(api: Arc<Api>) {
         if !api.holds_deliveries() {
             continue;
         }
-        let pruned = async { api.prune_journal(api.maintain_webhooks().await?).await };
-        match pruned.await {
-            Ok(0) => {}
-            Ok(commits) => tracing::debug!(commits, "old events were removed from the journal"),
-            Err(error) => tracing::warn!(
-                reason = error.to_string(),
-                "the journal could not be pruned"
-            ),
-        }
+        prune_journal(&api).await;
+    }
+}
+
+/// Removes events from the journal that are old and that no webhook needs, and old entries of the delivery log.
+pub(crate) async fn prune_journal(api: &Api) {
+    let pruned = async { api.prune_journal(api.maintain_webhooks().await?).await };
+    match pruned.await {
+        Ok(0) => {}
+        Ok(commits) => tracing::debug!(commits, "old events were removed from the journal"),
+        Err(error) => tracing::warn!(
+            reason = error.to_string(),
+            "the journal could not be pruned"
+        ),
     }
 }
 

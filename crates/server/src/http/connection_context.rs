@@ -1,23 +1,13 @@
-//! State shared by all connections: the API, and the guards around calls to it.
-use crate::adapters::export_folder::ExportFolder;
-use crate::adapters::process_figures;
-use crate::adapters::shared_limits;
-use crate::adapters::stores::Storage;
-use crate::adapters::system_clock::WallClock;
-use crate::config::schema::HttpConfig;
-use crate::http::byte_budgets::NO_ROOM;
-use crate::http::byte_budgets::{ByteBudgets, ByteHolder};
-use crate::http::connections::{ClientConnection, ConnectionTracker, network};
+//! A connection as its requests see it: the world and the process that they use, and the guards around calls to them.
+use crate::http::byte_budgets::{ByteHolder, NO_ROOM};
+use crate::http::connections::{ClientConnection, network};
 use crate::http::detach_on_drop::DetachOnDrop;
-use crate::http::download_slots::DownloadSlots;
-use crate::http::openapi::ApiDescription;
-use crate::http::own_address::OwnAddress;
+use crate::http::process::Process;
 use crate::http::request_body::StreamedBody;
-use crate::log::request_id::REQUEST_ID;
-use crate::log::request_id::{RequestId, RequestIdSeed};
+use crate::http::world::World;
+use crate::log::request_id::{REQUEST_ID, RequestId};
 use crate::log::request_scope::in_current_request;
-use crate::metrics::{Metrics, OtherFigures};
-use crate::workers::offload::{BoxFuture, Offload, OffloadFlow, WorkInterrupt};
+use crate::workers::offload::{BoxFuture, OffloadFlow, WorkInterrupt};
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use rustc_hash::FxHasher;
@@ -26,7 +16,6 @@ use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::Duration;
@@ -34,56 +23,17 @@ use workgraph_api::error::ApiError;
 use workgraph_api::request::Method;
 use workgraph_api::request_inspector::PendingRecord;
 use workgraph_api::{
-    Api, ApiRequest, ApiResponse, Caller, Clock, ConnectionTokenCache, Entropy, FastPathRequest,
-    RequestOrigin, RequestRefusal, error,
+    ApiRequest, ApiResponse, Caller, ConnectionTokenCache, FastPathRequest, RequestOrigin,
+    RequestRefusal, error,
 };
-use workgraph_auth::SecretDigest;
 use workgraph_core::Interrupt;
-use workgraph_portal::{Portal, Route};
+use workgraph_portal::Route;
 
-/// Maximum time that the store may take to answer a readiness check. Callers of the check usually wait only a few
-/// seconds.
-const READY: Duration = Duration::from_secs(2);
-
-/// State shared by all connections.
-pub(crate) struct AppState {
-    pub(crate) api: Arc<Api>,
-    pub(crate) portal: Arc<Portal>,
-    pub(crate) storage: Arc<Storage>,
-    pub(crate) clock: Arc<WallClock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) metrics: Arc<Metrics>,
-    /// Threads for long requests.
-    pub(crate) offload: Arc<Offload>,
-    pub(crate) http: HttpConfig,
-    pub(crate) log_requests: bool,
-    /// True if metrics are shown on the main listener to all clients, because only this machine can reach it.
-    pub(crate) metrics_public: bool,
-    /// Digest of the bearer token with which the main listener shows metrics, if there is one.
-    pub(crate) metrics_token: Option<SecretDigest>,
-    /// Value of `Strict-Transport-Security` for pages, if they have that header.
-    pub(crate) transport_security: Option<String>,
-    pub(crate) draining: AtomicBool,
-    /// Files of exports.
-    pub(crate) exports: Arc<ExportFolder>,
-    /// Slots for concurrent file downloads.
-    pub(crate) downloads: Arc<DownloadSlots>,
-    /// Random part of the request ids of this process.
-    pub(crate) request_id_seed: RequestIdSeed,
-    /// The OpenAPI document and the reference pages.
-    pub(crate) description: ApiDescription,
-    /// Address with which links begin.
-    pub(crate) own_address: OwnAddress,
-    /// Open connections.
-    pub(crate) connections: Arc<ConnectionTracker>,
-    /// Bytes held for clients.
-    pub(crate) byte_budgets: Arc<ByteBudgets>,
-}
-
-/// Connection as its requests see it. They hold this instead of the app state, so that they change the counts of their
-/// own connection.
+/// Connection as its requests see it. They hold this instead of the tracker of connections, so that they change the counts of
+/// their own connection.
 pub(crate) struct ConnectionContext {
-    pub(crate) edge: Arc<AppState>,
+    pub(crate) process: Arc<Process>,
+    pub(crate) world: Arc<World>,
     pub(crate) connection: Arc<ClientConnection>,
     pub(crate) token_cache: ConnectionTokenCache,
 }
@@ -153,9 +103,11 @@ impl ConnectionContext {
             false => None,
         };
         given.and_then(RequestId::given).unwrap_or_else(|| {
-            let now = workgraph_api::Clock::now(&*self.edge.clock);
-            let seed = self.edge.request_id_seed;
-            seed.id(now, connection.number(), number)
+            let (now, seed) = (self.world.clock.now(), self.world.request_id_seed);
+            match &self.world.request_count {
+                Some(count) => seed.id(now, 0, count.fetch_add(1, Relaxed)),
+                None => seed.id(now, connection.number(), number),
+            }
         })
     }
 
@@ -168,13 +120,13 @@ impl ConnectionContext {
         network: IpAddr,
         base_url: Option<&str>,
     ) -> ApiResponse {
-        reply.complete(self.edge.api.settings(), base_url);
+        reply.complete(self.world.api.settings(), base_url);
         if reply.body.is_empty() {
             return reply;
         }
         let user = reply.user.map(ByteHolder::User);
         let holder = user.unwrap_or(ByteHolder::Network(network));
-        let mut lease = self.edge.byte_budgets.lease(&self.connection, holder);
+        let mut lease = self.process.byte_budgets.lease(&self.connection, holder);
         // A document that replies share takes no room.
         let body = match reply.is_body_shared {
             true => 0,
@@ -183,7 +135,7 @@ impl ConnectionContext {
         if !lease.grow(body + REPLY_OVERHEAD) {
             if is_read && reply.status < 400 {
                 reply = no_room(reply);
-                reply.complete(self.edge.api.settings(), base_url);
+                reply.complete(self.world.api.settings(), base_url);
             }
             lease.grow_regardless(reply.body.len() + REPLY_OVERHEAD);
         }
@@ -193,13 +145,13 @@ impl ConnectionContext {
 
     /// Returns the network of the client that sent a request.
     pub(crate) fn client_network(&self, head: &Parts) -> IpAddr {
-        self.edge.client_network(&self.connection, head)
+        self.process.client_network(&self.connection, head)
     }
 
     /// Answers a read, if that only needs data in memory. A panic becomes a 500.
     pub(crate) fn try_fast_path(&self, glance: &FastPathRequest<'_>) -> Option<ApiResponse> {
-        let answer = AssertUnwindSafe(|| self.edge.api.try_fast_path(glance, &self.token_cache));
-        catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked(glance.base_url)))
+        let answer = AssertUnwindSafe(|| self.world.api.try_fast_path(glance, &self.token_cache));
+        catch_unwind(answer).unwrap_or_else(|_| Some(self.panicked(glance.base_url)))
     }
 
     /// Runs a request of the API for its client. Its body and its time limit are passed separately. If requests are recorded
@@ -213,7 +165,7 @@ impl ConnectionContext {
     ) -> CallOutcome {
         let read = request.method == Some(Method::Get);
         let (peer, network) = (Arc::clone(self), network(client.address.to_canonical()));
-        let request_timeout = self.edge.http.request_timeout;
+        let request_timeout = self.process.http.request_timeout;
         let timeout = match &body {
             Some((_, time)) => request_timeout.saturating_add(*time),
             None => request_timeout,
@@ -222,7 +174,7 @@ impl ConnectionContext {
         // A completed change must not be answered with a refusal.
         let refused = read.then_some(read_queue_full as fn() -> ApiResponse);
         let call = self
-            .edge
+            .process
             .offload
             .offloaded(flow_of(&request), refused, |watch| {
                 Box::pin(in_current_request(async move {
@@ -236,10 +188,10 @@ impl ConnectionContext {
                     let origin = RequestOrigin {
                         caller,
                         token_cache: Some(&peer.token_cache),
-                        memory: Some(&*peer.edge.byte_budgets),
+                        memory: Some(&*peer.process.byte_budgets),
                         pending_record: pending_record.as_deref(),
                     };
-                    let api = &peer.edge.api;
+                    let api = &peer.world.api;
                     let Some((mut body, _)) = body else {
                         // The reply is counted from here on: it may wait for the thread of its connection.
                         let reply = api.handle_from(&request, origin).await;
@@ -253,24 +205,8 @@ impl ConnectionContext {
             });
         let watch = read.then(|| call.watch());
         let base_url = base_url.as_deref();
-        let guarded = self
-            .edge
-            .guard(read, timeout, watch, base_url, Box::pin(call));
+        let guarded = self.guard(read, timeout, watch, base_url, Box::pin(call));
         guarded.await
-    }
-}
-
-impl AppState {
-    /// Returns the network of the client that sent a request over a connection.
-    pub(crate) fn client_network(&self, connection: &ClientConnection, head: &Parts) -> IpAddr {
-        let ip = connection.ip();
-        network(match connection.is_proxied() {
-            true => {
-                let proxies = &self.http.trusted_proxies;
-                proxies.client_ip(ip, &head.headers).to_canonical()
-            }
-            false => ip,
-        })
     }
 
     /// Runs a request of the portal.
@@ -279,11 +215,11 @@ impl AppState {
         route: Route,
         request: workgraph_portal::PortalRequest,
     ) -> CallOutcome {
-        let portal = Arc::clone(&self.portal);
+        let portal = Arc::clone(&self.world.portal);
         let base_url = request.base_url.clone();
         let call = async move { portal.answer(route, &request).await };
         let call = Box::pin(in_current_request(call));
-        let timeout = self.http.request_timeout;
+        let timeout = self.process.http.request_timeout;
         let (read, base_url) = (route.is_read_only, base_url.as_deref());
         self.guard(read, timeout, None, base_url, call).await
     }
@@ -317,7 +253,7 @@ impl AppState {
         match outcome {
             Ok(reply) => CallOutcome::Replied(reply),
             Err(_) => {
-                self.metrics.faults.fetch_add(1, Relaxed);
+                self.process.metrics.faults.fetch_add(1, Relaxed);
                 CallOutcome::TimedOut
             }
         }
@@ -325,54 +261,10 @@ impl AppState {
 
     /// Returns the response to a request whose handler panicked, for a client that reached the API at `base_url`.
     fn panicked(&self, base_url: Option<&str>) -> ApiResponse {
-        self.metrics.faults.fetch_add(1, Relaxed);
+        self.process.metrics.faults.fetch_add(1, Relaxed);
         let reason = "a handler panicked".to_owned();
-        let help = self.api.settings().error_help(base_url);
-        error::error_response(&ApiError::Server(reason), &*self.entropy, &help)
-    }
-
-    /// Returns 200 or 503 for the readiness check, with a short text.
-    pub(crate) async fn ready(&self) -> (u16, String) {
-        if self.draining.load(Relaxed) {
-            return (503, "draining\n".to_owned());
-        }
-        let asked = self
-            .storage
-            .graph
-            .journal_entries(i64::MAX.cast_unsigned(), 1);
-        let reason = match tokio::time::timeout(READY, asked).await {
-            Ok(Ok(_)) => {
-                let limiter = self.api.shared_limiter();
-                let limits =
-                    limiter.map_or_else(String::new, |shared| shared_limits::readiness(&**shared));
-                return (200, format!("ok\n{limits}"));
-            }
-            Ok(Err(e)) => e.to_string(),
-            Err(late) => late.to_string(),
-        };
-        let store = self.storage.name;
-        tracing::warn!(reason, "the {store} does not answer");
-        (503, format!("the {store} does not answer\n"))
-    }
-
-    /// Returns the metrics as Prometheus text.
-    pub(crate) async fn metrics_text(&self) -> String {
-        let mut text = self.metrics.text(&OtherFigures {
-            buffered: self.byte_budgets.kept(),
-            unbuffered: self.byte_budgets.refusals(),
-            busy: self.connections.active_requests(),
-            limiter: self.api.limiter(),
-            deliveries: self.api.delivery_counts(),
-            jobs: self.api.ended_jobs().collect(),
-            store: self.storage.stats().await,
-        });
-        if let Some(shared) = self.api.shared_limiter() {
-            shared_limits::metrics(&**shared, &mut text);
-        }
-        let now = Clock::now(&*self.clock);
-        let started = now.checked_sub(self.clock.uptime()).unwrap_or(now);
-        process_figures::write(&mut text, started);
-        text
+        let help = self.world.api.settings().error_help(base_url);
+        error::error_response(&ApiError::Server(reason), &*self.world.entropy, &help)
     }
 }
 

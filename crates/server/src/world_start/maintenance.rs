@@ -1,11 +1,9 @@
 //! Maintenance: rotates keys, and removes codes, sessions, files and jobs that ended long ago.
 use crate::adapters::signing_key_store::SigningKeyStore;
-use crate::adapters::stores::Storage;
-use crate::http::app_state::AppState;
+use crate::http::world::World;
 use crate::workers::work_lease_renewal::WorkLeaseRenewal;
 use std::sync::Arc;
 use std::time::Duration;
-use workgraph_api::Clock;
 use workgraph_api::features::attachments::SweepCounts;
 use workgraph_core::storage::SharedWork;
 
@@ -19,55 +17,64 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Runs the maintenance at startup and every hour, in the background: creates and rotates signing keys, deletes codes,
 /// sessions and tokens that ended long ago, and removes old files and jobs.
 pub(crate) async fn run_maintenance(
-    app_state: Arc<AppState>,
+    world: Arc<World>,
     keys: Arc<SigningKeyStore>,
-    storage: Arc<Storage>,
     remember: Duration,
 ) {
-    let mut lease = WorkLeaseRenewal::new(&storage.leases, SharedWork::Maintenance);
+    let mut lease = WorkLeaseRenewal::new(&world.storage.leases, SharedWork::Maintenance);
     let mut hours = tokio::time::interval(HOUR);
     hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for hour in 0u64.. {
         hours.tick().await;
         keys.refresh();
-        app_state.portal.sweep();
-        sweep_files(&app_state).await;
+        world.portal.sweep();
+        sweep_files(&world).await;
         if lease.renew_if_due().await.is_none() {
             // Another node does the rest.
             continue;
         }
         if hour % 24 == 0 {
-            sweep_attachments(&app_state).await;
+            sweep_attachments(&world).await;
         }
-        match app_state.api.cleanup_jobs(CLEANUP_STEPS_MAX).await {
-            Ok(0) => {}
-            Ok(steps) => tracing::debug!(steps, "old jobs were removed"),
-            Err(error) => {
-                tracing::warn!(reason = error.to_string(), "old jobs could not be removed")
-            }
+        remove_ended(&world, remember).await;
+    }
+}
+
+/// Removes everything in a world that ended long ago, and that only the passing of time removes.
+pub(crate) async fn clean_up(world: &World, remember: Duration) {
+    world.portal.sweep();
+    sweep_files(world).await;
+    sweep_attachments(world).await;
+    remove_ended(world, remember).await;
+}
+
+/// Removes jobs past their retention, and codes, sessions and tokens that ended before `remember`.
+async fn remove_ended(world: &World, remember: Duration) {
+    match world.api.cleanup_jobs(CLEANUP_STEPS_MAX).await {
+        Ok(0) => {}
+        Ok(steps) => tracing::debug!(steps, "old jobs were removed"),
+        Err(error) => {
+            tracing::warn!(reason = error.to_string(), "old jobs could not be removed")
         }
-        let before = Clock::now(&*app_state.clock).checked_sub(remember);
-        let swept = match before {
-            Some(before) => storage.oauth.delete_expired(before).await,
-            None => Ok(0),
-        };
-        match swept {
-            Ok(0) => {}
-            Ok(rows) => tracing::debug!(rows, "expired records were removed"),
-            Err(e) => tracing::warn!(
-                reason = e.to_string(),
-                "expired records could not be removed"
-            ),
-        }
+    }
+    let before = world.clock.now().checked_sub(remember);
+    let swept = match before {
+        Some(before) => world.storage.oauth.delete_expired(before).await,
+        None => Ok(0),
+    };
+    match swept {
+        Ok(0) => {}
+        Ok(rows) => tracing::debug!(rows, "expired records were removed"),
+        Err(e) => tracing::warn!(
+            reason = e.to_string(),
+            "expired records could not be removed"
+        ),
     }
 }
 
 /// Removes expired export files.
-async fn sweep_files(app_state: &AppState) {
-    let (exports, now) = (
-        Arc::clone(&app_state.exports),
-        Clock::now(&*app_state.clock),
-    );
+async fn sweep_files(world: &World) {
+    let (exports, now) = (Arc::clone(&world.exports), world.clock.now());
     match tokio::task::spawn_blocking(move || exports.sweep(now)).await {
         Ok(Ok(0)) => {}
         Ok(Ok(files)) => tracing::debug!(files, "removed files of exports"),
@@ -83,13 +90,13 @@ async fn sweep_files(app_state: &AppState) {
 }
 
 /// Removes attachment files that nothing owns: left over from a crash, or from deleted attachments.
-async fn sweep_attachments(app_state: &AppState) {
-    let min_age = if app_state.storage.is_shared {
+async fn sweep_attachments(world: &World) {
+    let min_age = if world.storage.is_shared {
         FOREIGN_UPLOAD_MAX
     } else {
         Duration::ZERO
     };
-    match app_state.api.sweep_attachment_files(min_age).await {
+    match world.api.sweep_attachment_files(min_age).await {
         Ok(SweepCounts {
             removed: 0,
             failed: 0,

@@ -1,0 +1,13 @@
+//! The stand-in over sockets: time, worlds, faults, and who may control it.
+#[path = "stand_in/client.rs"]
+mod client;
+#[path = "stand_in/control.rs"]
+mod control;
+#[path = "stand_in/faults.rs"]
+mod faults;
+#[path = "stand_in/repetition.rs"]
+mod repetition;
+#[path = "stand_in/time.rs"]
+mod time;
+#[path = "stand_in/worlds.rs"]
+mod worlds;

@@ -1,0 +1,86 @@
+//! Who may control a stand-in, and what exists without one.
+use super::client::StandIn;
+use crate::common::{Folder, Server, binary, command};
+use serde_json::{Value, json};
+
+#[test]
+fn pages_of_other_origins_other_hosts_and_forms_move_nothing() {
+    let stand_in = StandIn::start("stand-in-safety");
+    let body = r#"{"advance":"1h"}"#;
+    let json = ("Content-Type", "application/json");
+    for headers in [
+        &[("Host", "evil.example"), json][..],
+        &[json, ("Origin", "http://evil.example")],
+        &[json, ("Origin", "null")],
+        &[("Content-Type", "text/plain")],
+        &[("Content-Type", "application/x-www-form-urlencoded")],
+    ] {
+        for path in [
+            "/-/clock",
+            "/-/worlds",
+            "/-/faults",
+            "/-/limits",
+            "/-/requests/verify",
+        ] {
+            let reply = stand_in.send("POST", path, headers, body);
+            assert_eq!(reply.status, 403, "{path} {headers:?}");
+        }
+    }
+    let clock = stand_in.control("GET", "/-/clock", Value::Null);
+    assert_eq!(clock["now"], super::client::BEGIN);
+    let worlds = stand_in.control("GET", "/-/worlds", Value::Null);
+    assert_eq!(worlds.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn without_a_stand_in_none_of_its_routes_exists_and_folders_are_not_mixed_up() {
+    let folder = Folder::new("no-stand-in");
+    let mut server = Server::start(&folder, &[]);
+    let json = [("Content-Type", "application/json")];
+    for path in [
+        "/-/clock",
+        "/-/worlds",
+        "/-/faults",
+        "/-/requests",
+        "/-/inbox/a",
+        "/w/1/api/1.0/users/me",
+    ] {
+        for method in ["GET", "POST", "PUT", "DELETE"] {
+            let mut text =
+                format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n");
+            for (name, value) in json {
+                text += &format!("{name}: {value}\r\n");
+            }
+            let reply = server
+                .raw_connection()
+                .ask(format!("{text}\r\n{{}}").as_bytes());
+            assert_eq!(reply.unwrap().status, 404, "{method} {path}");
+        }
+    }
+    server.stop();
+    let refused = |arguments: &[&str]| {
+        let mut command = command(&binary());
+        command
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments);
+        let output = command.arg("--data").arg(folder.data()).output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let text = refused(&["--stand-in"]);
+    assert!(text.contains("not that of a stand-in"), "{text}");
+    std::fs::write(folder.data().join("stand-in"), "").unwrap();
+    let text = refused(&[]);
+    assert!(text.contains("that of a stand-in"), "{text}");
+    let unknown = StandIn::start("stand-in-unknown");
+    let reply = unknown.send(
+        "POST",
+        "/-/worlds",
+        &json,
+        &json!({"from": "nowhere"}).to_string(),
+    );
+    assert_eq!(
+        (reply.status, reply.message().starts_with("from:")),
+        (400, true)
+    );
+}

@@ -1,0 +1,82 @@
+//! Worlds see nothing of each other.
+use super::client::StandIn;
+use serde_json::{Value, json};
+
+#[test]
+fn a_world_has_its_own_data_tokens_and_addresses() {
+    let stand_in = StandIn::start("stand-in-worlds");
+    let (one, other) = (stand_in.world(json!({})), stand_in.world(json!({})));
+    let task = one.task("Mine");
+    assert_eq!(
+        other
+            .ask("GET", &format!("/tasks/{task}"), Value::Null)
+            .status,
+        404
+    );
+    // A token belongs to one world.
+    let bearer = format!("Bearer {}", one.token);
+    let headers = [("Authorization", bearer.as_str())];
+    for (path, status) in [(&*one.path, 200), (&*other.path, 401), ("", 401)] {
+        let reply = stand_in.send("GET", &format!("{path}/api/1.0/users/me"), &headers, "");
+        assert_eq!(reply.status, status, "{path}");
+    }
+    // Links lead into the world.
+    for n in 0..3 {
+        one.data(
+            "POST",
+            "/tasks",
+            json!({"name": format!("{n}"), "workspace": one.workspace(), "assignee": "me"}),
+        );
+    }
+    let list = format!("/tasks?assignee=me&workspace={}&limit=2", one.workspace());
+    let page = one.ask("GET", &list, Value::Null).json();
+    let next = page["next_page"]["uri"].as_str().unwrap();
+    assert!(
+        next.contains(&format!("{}/api/1.0/tasks", one.path)),
+        "{next}"
+    );
+    assert_eq!(
+        stand_in
+            .send("GET", "/w/99/api/1.0/users/me", &headers, "")
+            .status,
+        404
+    );
+}
+
+#[test]
+fn a_copy_begins_with_everything_and_then_goes_its_own_way() {
+    let stand_in = StandIn::start("stand-in-copies");
+    let first = stand_in.world(json!({}));
+    let task = first.task("Shared");
+    first.advance("3h");
+    let copy = stand_in.world(json!({"from": first.made["id"]}));
+    let path = format!("/tasks/{task}");
+    assert_eq!(copy.data("GET", &path, Value::Null)["name"], "Shared");
+    assert_eq!(
+        copy.control("GET", "/-/clock", Value::Null)["now"],
+        first.control("GET", "/-/clock", Value::Null)["now"]
+    );
+    copy.data("PUT", &path, json!({"name": "Copied"}));
+    copy.task("New");
+    assert_eq!(first.data("GET", &path, Value::Null)["name"], "Shared");
+    let id = copy.made["id"].as_str().unwrap();
+    stand_in.control("DELETE", &format!("/-/worlds/{id}"), Value::Null);
+    assert_eq!(copy.ask("GET", &path, Value::Null).status, 404);
+    assert_eq!(first.data("GET", &path, Value::Null)["name"], "Shared");
+}
+
+#[test]
+fn settings_of_a_world_are_its_own() {
+    let stand_in = StandIn::start("stand-in-settings");
+    let narrow = stand_in.world(json!({"settings": {"limits.standard_paid": 3}}));
+    let wide = stand_in.world(json!({}));
+    let statuses = |world: &super::client::World<'_>| {
+        (0..5)
+            .map(|_| world.ask("GET", "/users/me", Value::Null).status)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(statuses(&narrow), [200, 200, 200, 429, 429]);
+    assert_eq!(statuses(&wide), [200; 5]);
+    let empty = stand_in.world(json!({"from": "empty"}));
+    assert_eq!(empty.made["users"].as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,247 @@
+//! The control routes of a stand-in.
+use crate::http::routed_response::RoutedResponse;
+use crate::stand_in::control_access;
+use crate::stand_in::request_log::RequestPattern;
+use crate::stand_in::test_world::TestWorld;
+use crate::stand_in::test_worlds::TestWorlds;
+use crate::stand_in::timeline::{Happened, NextDue, time_text};
+use crate::stand_in::world_options::{WorldOptions, parse_period, parse_time};
+use anyhow::{Context, Result, anyhow, bail};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use hyper::http::request::Parts;
+use hyper::{Method, Request};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use workgraph_api::limits::exhaustion::EXHAUSTIBLE;
+use workgraph_api::{ApiResponse, Clock, RequestRefusal};
+use workgraph_webhooks::signature::{SECRET_HEADER, SIGNATURE_HEADER};
+use workgraph_wire::messages;
+
+/// First segments of the paths of control routes, after `/-/`.
+const ROUTES: [&str; 6] = ["worlds", "clock", "faults", "limits", "requests", "inbox"];
+/// Maximum size of the body of a control request in bytes.
+const BODY_MAX: usize = 4 << 20;
+/// Time after which a request that moves a clock is answered although things still happen.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// Returns true if a request is one to a control route. The counts of limits are shown by a route of every server.
+pub(crate) fn is_control(request: &Request<Incoming>) -> bool {
+    let first = |rest: &str| {
+        rest.split('/')
+            .next()
+            .is_some_and(|first| ROUTES.contains(&first))
+    };
+    let path = request.uri().path();
+    path.strip_prefix("/-/").is_some_and(first)
+        && !(path == "/-/limits" && request.method() == Method::GET)
+}
+
+/// Reply of a control route.
+type Reply = (u16, Value);
+
+/// Answers a request to a control route.
+pub(crate) async fn respond(
+    worlds: &TestWorlds,
+    test_world: &Arc<TestWorld>,
+    head: &Parts,
+    body: Incoming,
+) -> RoutedResponse {
+    let path = head.uri.path().trim_start_matches("/-/");
+    let body = match Limited::new(body, BODY_MAX).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => {
+            let reason = RequestRefusal::BodyBroken;
+            return RoutedResponse::refuse(reason, 400, "The request body is broken or too large");
+        }
+    };
+    if let (&Method::POST, Some(name)) = (&head.method, path.strip_prefix("inbox/")) {
+        // A delivery, which any program may send.
+        let text = |name: &str| head.headers.get(name)?.to_str().ok();
+        let (secret, signature) = (text(SECRET_HEADER), text(SIGNATURE_HEADER));
+        let now = test_world.clock.now();
+        let answer = test_world
+            .inboxes
+            .receive(name, secret, signature, &body, now);
+        return RoutedResponse::of(answer);
+    }
+    if let Err(refusal) = control_access::check(head) {
+        return RoutedResponse::refuse(RequestRefusal::Forbidden, 403, refusal.message());
+    }
+    let segments: Vec<&str> = path.split('/').collect();
+    let routed = control(worlds, test_world, head, (&segments, &body)).await;
+    let (status, shown) = routed.unwrap_or_else(|error| (400, error_body(&format!("{error:#}"))));
+    RoutedResponse::of(ApiResponse::json(status, shown.to_string().into_bytes()))
+}
+
+/// Carries out a control request.
+///
+/// # Errors
+/// Says what is wrong with the request.
+async fn control(
+    worlds: &TestWorlds,
+    test_world: &Arc<TestWorld>,
+    head: &Parts,
+    (segments, body): (&[&str], &[u8]),
+) -> Result<Reply> {
+    let query = head.uri.query().unwrap_or_default();
+    let done = |is_found: bool, what: &str| match is_found {
+        true => shown(json!({})),
+        false => missing(what),
+    };
+    Ok(match (head.method.as_str(), segments) {
+        ("GET", ["clock"]) => show_clock(test_world).await?,
+        ("POST", ["clock"]) => change_clock(test_world, body).await?,
+        ("GET", ["worlds"]) => {
+            let all = worlds.all();
+            shown(all.iter().map(|world| world.json()).collect())
+        }
+        ("POST", ["worlds"]) => {
+            let made = worlds.create(WorldOptions::parse(body)?).await?;
+            (201, json!({ "data": made.json() }))
+        }
+        ("GET", ["worlds", id]) => match worlds.find(id) {
+            Some(world) => shown(world.json()),
+            None => missing("world"),
+        },
+        ("DELETE", ["worlds", id]) => done(worlds.delete(id)?, "world that can be deleted"),
+        ("GET", ["faults"]) => shown(test_world.faults.json()),
+        ("POST", ["faults"]) => (201, json!({ "data": test_world.faults.add(body)? })),
+        ("DELETE", ["faults"]) => done(test_world.faults.delete(None), "fault"),
+        ("DELETE", ["faults", id]) => done(test_world.faults.delete(Some(id.parse()?)), "fault"),
+        ("POST", ["faults", id, "release"]) => {
+            done(test_world.faults.release(id.parse()?), "fault")
+        }
+        ("POST", ["limits"]) => shown(exhaust(test_world, body).await?),
+        ("GET", ["requests"]) => shown(test_world.requests.json(&RequestPattern::of_query(query)?)),
+        ("DELETE", ["requests"]) => {
+            test_world.requests.clear();
+            shown(json!({}))
+        }
+        ("POST", ["requests", "verify"]) => {
+            shown(test_world.requests.verify(&serde_json::from_slice(body)?))
+        }
+        ("GET", ["inbox", name]) => shown(test_world.inboxes.json(name)),
+        ("PUT", ["inbox", name]) => {
+            test_world.inboxes.set_answer(name, body)?;
+            shown(json!({}))
+        }
+        _ => (404, error_body(messages::NO_ROUTE)),
+    })
+}
+
+fn shown(data: Value) -> Reply {
+    (200, json!({ "data": data }))
+}
+
+fn missing(what: &str) -> Reply {
+    (404, error_body(&format!("There is no {what} with this id")))
+}
+
+/// Limit that a test uses up.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentExhaustion {
+    token: String,
+    exhaust: String,
+}
+
+async fn exhaust(test_world: &TestWorld, body: &[u8]) -> Result<Value> {
+    let sent: SentExhaustion = serde_json::from_slice(body)?;
+    let limit = EXHAUSTIBLE
+        .into_iter()
+        .find(|limit| limit.name() == sent.exhaust);
+    let limit = limit.with_context(|| {
+        let names = EXHAUSTIBLE.map(|limit| limit.name()).join(", ");
+        format!(
+            "exhaust: `{}` is none of {names}; `hold` keeps requests under way",
+            sent.exhaust
+        )
+    })?;
+    let authorization = [format!("Bearer {}", sent.token)];
+    let exhausted = test_world
+        .world
+        .api
+        .exhaust_limit(&authorization, limit)
+        .await;
+    exhausted.map_err(|_| anyhow!("token: it is not valid in this world"))
+}
+
+fn error_body(message: &str) -> Value {
+    json!({ "errors": [{ "message": message }] })
+}
+
+/// Change of a clock: one of the three.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClockChange {
+    advance: Option<Value>,
+    set: Option<String>,
+    mode: Option<String>,
+}
+
+async fn show_clock(test_world: &TestWorld) -> Result<Reply> {
+    if !test_world.timeline.is_settled() {
+        return Ok((200, clock_json(test_world, None)));
+    }
+    let settled = test_world.timeline.settle().await?;
+    Ok((200, clock_json(test_world, Some(settled))))
+}
+
+async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<Reply> {
+    let change: ClockChange = serde_json::from_slice(body)?;
+    let now = test_world.clock.now();
+    let target = match (change.advance, change.set, change.mode.as_deref()) {
+        (Some(period), None, None) => {
+            let target = now.checked_add(parse_period("advance", &period)?);
+            target.context("advance: the time would be too late")?
+        }
+        (None, Some(time), None) => {
+            let target = parse_time("set", &time)?;
+            if target < now {
+                bail!(
+                    "set: the clock shows {}, and time does not go back; a new world can begin earlier (`now`)",
+                    time_text(now)
+                );
+            }
+            target
+        }
+        (None, None, Some(mode)) => {
+            test_world.timeline.set_running(match mode {
+                "running" => true,
+                "frozen" => false,
+                _ => bail!("mode: `{mode}` is neither frozen nor running"),
+            });
+            now
+        }
+        _ => bail!("one of advance, set and mode is needed"),
+    };
+    let timeline = Arc::clone(&test_world.timeline);
+    // What has begun goes on, even if nobody waits for it.
+    let moving = tokio::spawn(async move { timeline.advance_to(target).await });
+    match tokio::time::timeout(WAIT_MAX, moving).await {
+        Ok(moved) => {
+            let moved = moved.context("moving the clock broke off")??;
+            Ok((200, clock_json(test_world, Some(moved))))
+        }
+        Err(_) => Ok((202, clock_json(test_world, None))),
+    }
+}
+
+/// Returns the state of a clock with what happened, if that is known.
+fn clock_json(test_world: &TestWorld, settled: Option<(Vec<Happened>, Option<NextDue>)>) -> Value {
+    let mut shown = json!({
+        "now": time_text(test_world.clock.now()),
+        "mode": if test_world.clock.is_running() { "running" } else { "frozen" },
+        "settled": settled.is_some(),
+    });
+    if let (Some(shown), Some((happened, next))) = (shown.as_object_mut(), settled) {
+        let happened: Vec<Value> = happened.iter().map(Happened::json).collect();
+        let next = next.map(|next| json!({ "at": time_text(next.at), "what": next.what }));
+        shown.insert("next_due".to_owned(), next.unwrap_or_default());
+        shown.insert("happened".to_owned(), happened.into());
+    }
+    json!({ "data": shown })
+}

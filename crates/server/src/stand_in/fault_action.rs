@@ -1,0 +1,200 @@
+//! What a fault does to a request.
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+use tokio::sync::futures::OwnedNotified;
+use workgraph_api::error::ApiError;
+use workgraph_auth::AuthRefusal;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::storage::GraphStoreError;
+use workgraph_wire::{error_envelope, messages};
+
+/// Maximum delay of a request.
+const DELAY_MAX: Duration = Duration::from_secs(60);
+/// Errors that a test may ask for by name.
+const ERRORS: [&str; 6] = [
+    "internal",
+    "unavailable",
+    "payment_required",
+    "legal",
+    "offset_expired",
+    "token_expired",
+];
+
+/// Where the connection of a request is cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cut {
+    /// Before anything is done, and without a reply.
+    Before,
+    /// In the middle of the body of the reply.
+    Half,
+    /// After the request was carried out, and without a reply: the client can't know whether it was.
+    AfterCommit,
+}
+
+/// What a fault does to a request that it meets.
+#[derive(Clone, Debug)]
+pub(crate) enum FaultAction {
+    /// The request ends with an error of the contract.
+    Error(&'static str),
+    /// The request ends with this reply.
+    Respond {
+        status: u16,
+        retry_after: Option<String>,
+        body: Value,
+    },
+    /// The request waits, by the clock of the machine, and holds its permits.
+    Delay(Duration),
+    /// The request waits until the test releases it, and holds its permits.
+    Hold,
+    /// The connection of the request is cut.
+    Cut(Cut),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentReply {
+    status: u16,
+    retry_after: Option<u64>,
+    #[serde(default)]
+    body: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentAction {
+    error: Option<String>,
+    respond: Option<SentReply>,
+    delay_ms: Option<u64>,
+    hold: Option<bool>,
+    cut: Option<String>,
+}
+
+impl FaultAction {
+    /// Reads an action as a test sends it.
+    ///
+    /// # Errors
+    /// Names what is wrong.
+    pub(crate) fn parse(sent: &Value) -> Result<Self> {
+        let sent = SentAction::deserialize(sent).context("do")?;
+        match sent {
+            SentAction {
+                error: Some(name),
+                respond: None,
+                delay_ms: None,
+                hold: None,
+                cut: None,
+            } => {
+                let known = ERRORS.into_iter().find(|known| *known == name);
+                let known = known.with_context(|| {
+                    format!("do.error: `{name}` is none of {}", ERRORS.join(", "))
+                })?;
+                Ok(Self::Error(known))
+            }
+            SentAction {
+                error: None,
+                respond: Some(reply),
+                delay_ms: None,
+                hold: None,
+                cut: None,
+            } => {
+                if !(200..=599).contains(&reply.status) {
+                    bail!("do.respond.status: must be from 200 to 599");
+                }
+                Ok(Self::Respond {
+                    status: reply.status,
+                    retry_after: reply.retry_after.map(|seconds| seconds.to_string()),
+                    body: reply.body,
+                })
+            }
+            SentAction {
+                error: None,
+                respond: None,
+                delay_ms: Some(delay),
+                hold: None,
+                cut: None,
+            } => {
+                let delay = Duration::from_millis(delay);
+                if delay > DELAY_MAX {
+                    bail!("do.delay_ms: at most {}", DELAY_MAX.as_millis());
+                }
+                Ok(Self::Delay(delay))
+            }
+            SentAction {
+                error: None,
+                respond: None,
+                delay_ms: None,
+                hold: Some(true),
+                cut: None,
+            } => Ok(Self::Hold),
+            SentAction {
+                error: None,
+                respond: None,
+                delay_ms: None,
+                hold: None,
+                cut: Some(place),
+            } => Ok(Self::Cut(match place.as_str() {
+                "before" => Cut::Before,
+                "half" => Cut::Half,
+                "after_commit" => Cut::AfterCommit,
+                _ => bail!("do.cut: `{place}` is none of before, half and after_commit"),
+            })),
+            _ => bail!("do: one of error, respond, delay_ms, hold (true) and cut is needed"),
+        }
+    }
+
+    /// Performs the action. Returns the error with which the request ends; `None` if it goes on.
+    pub(crate) async fn perform(self, released: OwnedNotified) -> Option<ApiError> {
+        match self {
+            Self::Error(name) => Some(named_error(name)),
+            Self::Respond {
+                status,
+                retry_after,
+                body,
+            } => Some(ApiError::Requested {
+                status,
+                headers: retry_after
+                    .map(|wait| ("Retry-After", wait))
+                    .into_iter()
+                    .collect(),
+                body: match body {
+                    Value::Null => error_envelope::error("A tester asked for this reply", ""),
+                    body => body.to_string().into_bytes(),
+                },
+            }),
+            Self::Delay(delay) => {
+                crate::adapters::system_clock::pause(delay).await;
+                None
+            }
+            Self::Hold => {
+                released.await;
+                None
+            }
+            // The reply is never sent.
+            Self::Cut(Cut::Before) => Some(named_error("internal")),
+            Self::Cut(Cut::Half | Cut::AfterCommit) => None,
+        }
+    }
+}
+
+fn named_error(name: &str) -> ApiError {
+    let asked = || "a tester asked for this error".to_owned();
+    match name {
+        "unavailable" => ApiError::Storage(GraphStoreError::Unavailable(asked()).into()),
+        "payment_required" => {
+            DomainError::paid_only("This feature is for paid workspaces only").into()
+        }
+        "legal" => ApiError::Requested {
+            status: 451,
+            headers: Vec::new(),
+            body: error_envelope::error("Unavailable for legal reasons", ""),
+        },
+        "offset_expired" => DomainError::invalid(messages::OFFSET_EXPIRED).into(),
+        "token_expired" => {
+            let text = messages::EXPIRED_BEARER;
+            ApiError::Unauthorized(AuthRefusal::TokenExpired, text, Some("invalid_token"))
+        }
+        _ => ApiError::Server(asked()),
+    }
+}

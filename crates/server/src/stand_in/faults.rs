@@ -1,0 +1,327 @@
+//! The faults that a test asks for: which requests they meet, and how often they did.
+use crate::adapters::system_clock::random;
+use crate::log::request_scope::current_request;
+use crate::stand_in::fault_action::{Cut, FaultAction};
+use anyhow::{Result, bail};
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use tokio::sync::Notify;
+use workgraph_api::Entropy;
+use workgraph_api::error::ApiError;
+use workgraph_api::fault_source::{AdmittedRequest, FaultSource};
+
+/// Maximum number of faults of a world at the same time.
+const FAULTS_MAX: usize = 1_000;
+
+/// Which requests a fault meets. A field that is left out allows every request.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FaultMatch {
+    /// Name of the operation, such as `createTask`.
+    operation: Option<String>,
+    method: Option<String>,
+    /// Path below the API base; `*` stands for one segment.
+    path: Option<String>,
+    /// Client id.
+    app: Option<String>,
+    /// Text of the token.
+    token: Option<String>,
+    /// Only the request with this number among those that match, from 1.
+    nth: Option<u64>,
+    /// Only each request whose number among those that match is a multiple of this.
+    every: Option<u64>,
+    /// Share of the requests that match, from 0 to 1.
+    probability: Option<f64>,
+    /// Number of requests after which the fault is over.
+    times: Option<u64>,
+}
+
+/// Fault as a test sends it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentFault {
+    #[serde(default, rename = "match")]
+    matches: FaultMatch,
+    #[serde(rename = "do")]
+    action: Value,
+}
+
+struct Fault {
+    matches: FaultMatch,
+    action: FaultAction,
+    /// The action as it was sent.
+    shown: Value,
+    /// Number of requests that matched, and that met the fault.
+    matched: u64,
+    fired: u64,
+    /// Notified when the requests that the fault holds may go on.
+    released: Arc<Notify>,
+    is_released: bool,
+}
+
+impl FaultMatch {
+    fn allows(&self, request: &AdmittedRequest<'_>) -> bool {
+        let is = |wanted: &Option<String>, found: &str| {
+            wanted.as_ref().is_none_or(|wanted| wanted == found)
+        };
+        let app = request.app.map(|app| app.to_string()).unwrap_or_default();
+        let token = request.authorization.first();
+        let token = token.and_then(|header| header.trim_end().rsplit(' ').next());
+        is(&self.operation, request.operation)
+            && is(&self.method, request.method)
+            && is(&self.app, &app)
+            && is(&self.token, token.unwrap_or_default())
+            && self
+                .path
+                .as_ref()
+                .is_none_or(|path| is_path(path, request.path))
+    }
+}
+
+/// Returns true if a path has the form of a pattern, in which `*` stands for one segment.
+fn is_path(pattern: &str, path: &str) -> bool {
+    let (mut wanted, mut found) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (wanted.next(), found.next()) {
+            (None, None) => return true,
+            (Some(wanted), Some(found)) if wanted == "*" || wanted == found => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Faults of one world.
+pub(crate) struct Faults {
+    entropy: Arc<dyn Entropy>,
+    state: Mutex<FaultState>,
+}
+
+#[derive(Default)]
+struct FaultState {
+    last: u64,
+    faults: BTreeMap<u64, Fault>,
+    /// Connections to cut after the reply to a request, by the id of the request.
+    cuts: HashMap<String, Cut>,
+}
+
+impl Faults {
+    pub(crate) fn new(entropy: Arc<dyn Entropy>) -> Self {
+        Self {
+            entropy,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Adds the fault in the body of a request, and returns it.
+    ///
+    /// # Errors
+    /// Names the field that is wrong.
+    pub(crate) fn add(&self, body: &[u8]) -> Result<Value> {
+        let sent: SentFault = serde_json::from_slice(body)?;
+        let action = FaultAction::parse(&sent.action)?;
+        let matches = sent.matches;
+        if matches
+            .probability
+            .is_some_and(|p| !(0.0..=1.0).contains(&p))
+        {
+            bail!("match.probability: must be from 0 to 1");
+        }
+        if [matches.nth, matches.every, matches.times].contains(&Some(0)) {
+            bail!("match: nth, every and times begin at 1");
+        }
+        if let Some(operation) = &matches.operation
+            && !workgraph_operations::all().any(|known| known.id == operation)
+        {
+            bail!("match.operation: no operation has the name `{operation}`");
+        }
+        let mut state = self.state.lock();
+        if state.faults.len() >= FAULTS_MAX {
+            bail!("there are {FAULTS_MAX} faults already: delete some");
+        }
+        state.last += 1;
+        let id = state.last;
+        let fault = Fault {
+            matches,
+            action,
+            shown: sent.action,
+            matched: 0,
+            fired: 0,
+            released: Arc::default(),
+            is_released: false,
+        };
+        let shown = fault.json(id);
+        state.faults.insert(id, fault);
+        Ok(shown)
+    }
+
+    /// Returns all faults, with the numbers of requests that matched and that met them.
+    pub(crate) fn json(&self) -> Value {
+        let state = self.state.lock();
+        state
+            .faults
+            .iter()
+            .map(|(id, fault)| fault.json(*id))
+            .collect()
+    }
+
+    /// Deletes a fault, or all if no id is given. Requests that it holds go on. Returns false if no fault has this id.
+    pub(crate) fn delete(&self, id: Option<u64>) -> bool {
+        let mut state = self.state.lock();
+        let gone = match id {
+            Some(id) => state.faults.remove(&id).into_iter().collect(),
+            None => std::mem::take(&mut state.faults)
+                .into_values()
+                .collect::<Vec<_>>(),
+        };
+        for fault in &gone {
+            fault.released.notify_waiters();
+        }
+        id.is_none() || !gone.is_empty()
+    }
+
+    /// Lets the requests go on that a fault holds, and all later ones. Returns false if no fault has this id.
+    pub(crate) fn release(&self, id: u64) -> bool {
+        let mut state = self.state.lock();
+        let Some(fault) = state.faults.get_mut(&id) else {
+            return false;
+        };
+        fault.is_released = true;
+        fault.released.notify_waiters();
+        true
+    }
+
+    /// Returns how the reply to a request is cut, if a fault asked for that.
+    pub(crate) fn take_cut(&self, request_id: &str) -> Option<Cut> {
+        self.state.lock().cuts.remove(request_id)
+    }
+
+    /// Returns the action that a request meets: that of the first fault that fires. A request counts for every fault that
+    /// matches it.
+    fn meet(&self, request: &AdmittedRequest<'_>) -> Option<(FaultAction, Arc<Notify>)> {
+        // A draw for each request, not for each match, so that one fault more changes nothing for the others.
+        let drawn = u32::from_be_bytes(random(&*self.entropy).ok()?);
+        let share = f64::from(drawn) / f64::from(u32::MAX);
+        let mut state = self.state.lock();
+        let mut met = None;
+        for fault in state.faults.values_mut() {
+            if fault.is_over() || !fault.matches.allows(request) {
+                continue;
+            }
+            fault.matched += 1;
+            let fires = met.is_none()
+                && fault.matches.nth.is_none_or(|nth| fault.matched == nth)
+                && fault
+                    .matches
+                    .every
+                    .is_none_or(|every| fault.matched.is_multiple_of(every))
+                && fault.matches.probability.is_none_or(|p| share < p);
+            if fires {
+                fault.fired += 1;
+                let is_open = fault.is_released && matches!(fault.action, FaultAction::Hold);
+                met = (!is_open).then(|| (fault.action.clone(), Arc::clone(&fault.released)));
+            }
+        }
+        if let Some((FaultAction::Cut(cut), _)) = &met
+            && let Some(id) = current_request()
+        {
+            state.cuts.insert(id.to_text(), *cut);
+        }
+        met
+    }
+}
+
+impl Fault {
+    fn is_over(&self) -> bool {
+        self.matches.times.is_some_and(|times| self.fired >= times)
+    }
+
+    fn json(&self, id: u64) -> Value {
+        json!({
+            "id": id.to_string(),
+            "do": self.shown,
+            "matched": self.matched,
+            "fired": self.fired,
+            "over": self.is_over(),
+        })
+    }
+}
+
+#[async_trait]
+impl FaultSource for Faults {
+    async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<ApiError> {
+        let (action, released) = {
+            let met = self.meet(request)?;
+            (met.0, met.1.notified_owned())
+        };
+        action.perform(released).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stand_in::seeded_entropy::SeededEntropy;
+
+    fn faults() -> Faults {
+        Faults::new(Arc::new(SeededEntropy::new(1)))
+    }
+
+    fn request<'r>(operation: &'static str, path: &'r str) -> AdmittedRequest<'r> {
+        AdmittedRequest {
+            operation,
+            method: "GET",
+            path,
+            authorization: &[],
+            app: None,
+        }
+    }
+
+    #[test]
+    fn a_fault_meets_the_requests_that_it_names() {
+        let faults = faults();
+        let added =
+            faults.add(br#"{"match":{"path":"/tasks/*","nth":2},"do":{"error":"internal"}}"#);
+        assert_eq!(added.unwrap()["id"], "1");
+        let met = |path| faults.meet(&request("getTask", path)).is_some();
+        assert!(!met("/tasks/1") && !met("/tasks") && !met("/tasks/1/subtasks"));
+        assert!(met("/tasks/2") && !met("/tasks/3"));
+        assert_eq!(
+            (&faults.json()[0]["matched"], &faults.json()[0]["fired"]),
+            (&3.into(), &1.into())
+        );
+    }
+
+    #[test]
+    fn times_every_and_probability_bound_a_fault() {
+        let faults = faults();
+        let add = |matches: Value| {
+            let fault = json!({"match": matches, "do": {"error": "internal"}});
+            faults.add(fault.to_string().as_bytes()).unwrap();
+            let met = (0..1_000).filter(|_| faults.meet(&request("getTask", "/tasks/1")).is_some());
+            let met = met.count();
+            faults.delete(None);
+            met
+        };
+        assert_eq!(add(json!({"times": 3})), 3);
+        assert_eq!(add(json!({"every": 10})), 100);
+        assert!((150..250).contains(&add(json!({"probability": 0.2}))));
+        assert_eq!(add(json!({"operation": "getUser"})), 0);
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_fault_is_named() {
+        let refused = |body: &str| format!("{:#}", faults().add(body.as_bytes()).unwrap_err());
+        assert!(
+            refused(r#"{"match":{"operation":"getTusk"},"do":{"error":"internal"}}"#)
+                .contains("getTusk")
+        );
+        assert!(refused(r#"{"match":{"nth":0},"do":{"error":"internal"}}"#).contains("nth"));
+        assert!(refused(r#"{"do":{"error":"strange"}}"#).contains("strange"));
+        assert!(refused(r#"{"do":{}}"#).starts_with("do:"));
+        assert!(refused(r#"{"mach":{},"do":{"error":"internal"}}"#).contains("mach"));
+    }
+}

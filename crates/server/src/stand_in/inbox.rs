@@ -1,0 +1,156 @@
+//! The inboxes of a world: receivers of webhooks, for tests that have none of their own.
+use crate::stand_in::timeline::time_text;
+use anyhow::{Result, bail};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::SystemTime;
+use workgraph_api::ApiResponse;
+use workgraph_webhooks::signature::{SECRET_HEADER, signature};
+
+/// Maximum number of inboxes of a world, and of deliveries that one keeps.
+const INBOXES_MAX: usize = 1_000;
+const KEPT: usize = 1_000;
+
+/// What an inbox answers to its next deliveries.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InboxAnswer {
+    /// Status of the answer.
+    answer: u16,
+    /// Number of deliveries that get it; all, if left out.
+    times: Option<u64>,
+}
+
+#[derive(Default)]
+struct Inbox {
+    secret: Option<String>,
+    answer: Option<InboxAnswer>,
+    deliveries: VecDeque<Value>,
+    /// Number of deliveries that were dropped because newer ones needed their room.
+    dropped: u64,
+}
+
+/// The inboxes of one world, by name.
+#[derive(Default)]
+pub(crate) struct Inboxes(Mutex<BTreeMap<String, Inbox>>);
+
+impl Inboxes {
+    /// Receives a handshake or a delivery, and returns the answer.
+    pub(crate) fn receive(
+        &self,
+        name: &str,
+        secret: Option<&str>,
+        sent_signature: Option<&str>,
+        body: &[u8],
+        now: SystemTime,
+    ) -> ApiResponse {
+        let mut inboxes = self.0.lock();
+        if !inboxes.contains_key(name) && inboxes.len() >= INBOXES_MAX {
+            return ApiResponse::json(507, Vec::new());
+        }
+        let inbox = inboxes.entry(name.to_owned()).or_default();
+        if let Some(secret) = secret {
+            inbox.secret = Some(secret.to_owned());
+            return ApiResponse::json(200, b"{}".to_vec()).with(SECRET_HEADER, secret.to_owned());
+        }
+        let status = inbox.next_status();
+        let expected = inbox.secret.as_ref().map(|secret| signature(secret, body));
+        let is_signed = expected.is_some() && expected.as_deref() == sent_signature;
+        let sent: Value = serde_json::from_slice(body).unwrap_or_default();
+        if inbox.deliveries.len() == KEPT {
+            inbox.deliveries.pop_front();
+            inbox.dropped += 1;
+        }
+        inbox.deliveries.push_back(json!({
+            "at": time_text(now),
+            "is_signed": is_signed,
+            "answered": status,
+            "events": sent.get("events").cloned().unwrap_or_default(),
+        }));
+        ApiResponse::json(status, b"{}".to_vec())
+    }
+
+    /// Sets what an inbox answers to its next deliveries.
+    ///
+    /// # Errors
+    /// Names the field that is wrong.
+    pub(crate) fn set_answer(&self, name: &str, body: &[u8]) -> Result<()> {
+        let answer: InboxAnswer = serde_json::from_slice(body)?;
+        if !(200..=599).contains(&answer.answer) {
+            bail!("answer: must be a status from 200 to 599");
+        }
+        let mut inboxes = self.0.lock();
+        if !inboxes.contains_key(name) && inboxes.len() >= INBOXES_MAX {
+            bail!("there are {INBOXES_MAX} inboxes already");
+        }
+        inboxes.entry(name.to_owned()).or_default().answer = Some(answer);
+        Ok(())
+    }
+
+    /// Returns what an inbox received.
+    pub(crate) fn json(&self, name: &str) -> Value {
+        let inboxes = self.0.lock();
+        match inboxes.get(name) {
+            None => json!({ "has_secret": false, "deliveries": [], "dropped": 0 }),
+            Some(inbox) => json!({
+                "has_secret": inbox.secret.is_some(),
+                "deliveries": inbox.deliveries,
+                "dropped": inbox.dropped,
+            }),
+        }
+    }
+}
+
+impl Inbox {
+    fn next_status(&mut self) -> u16 {
+        match &mut self.answer {
+            None => 200,
+            Some(InboxAnswer { times: Some(0), .. }) => {
+                self.answer = None;
+                200
+            }
+            Some(answer) => {
+                answer.times = answer.times.map(|times| times - 1);
+                answer.answer
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inbox_confirms_its_handshake_checks_signatures_and_answers_as_asked() {
+        let inboxes = Inboxes::default();
+        let now = SystemTime::UNIX_EPOCH;
+        let confirmed = inboxes.receive("orders", Some("s3cret"), None, b"", now);
+        assert!(
+            confirmed
+                .headers
+                .contains(&(SECRET_HEADER, "s3cret".to_owned()))
+        );
+        inboxes
+            .set_answer("orders", br#"{"answer": 500, "times": 2}"#)
+            .unwrap();
+        let body = br#"{"events": [{"action": "added"}]}"#;
+        let right = signature("s3cret", body);
+        let statuses: Vec<u16> = [Some(right.as_str()), Some("wrong"), None]
+            .into_iter()
+            .map(|sent| inboxes.receive("orders", None, sent, body, now).status)
+            .collect();
+        assert_eq!(statuses, [500, 500, 200]);
+        let shown = inboxes.json("orders");
+        let signed = |at: usize| shown["deliveries"][at]["is_signed"].as_bool();
+        assert_eq!(
+            (signed(0), signed(1), signed(2)),
+            (Some(true), Some(false), Some(false))
+        );
+        assert_eq!(shown["deliveries"][0]["events"][0]["action"], "added");
+        assert_eq!(inboxes.json("other")["deliveries"], json!([]));
+        assert!(inboxes.set_answer("orders", br#"{"answer": 99}"#).is_err());
+    }
+}

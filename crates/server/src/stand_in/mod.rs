@@ -1,0 +1,24 @@
+//! The stand-in: a server for tests of integrations. Its time moves when a test says so, and it has as many worlds as its tests
+//! make. The code that answers requests is that of every server; only time, randomness and what a test asks for differ.
+mod control;
+mod control_access;
+mod fault_action;
+mod faults;
+mod inbox;
+mod published_key;
+mod request_log;
+mod seeded_entropy;
+mod stand_in_folder;
+mod stand_in_server;
+mod test_world;
+mod test_worlds;
+mod timeline;
+mod virtual_clock;
+mod world_copy;
+mod world_options;
+
+pub(crate) use self::stand_in_folder::{prepare_folder, sources};
+pub(crate) use self::stand_in_server::StandIn;
+pub(crate) use self::test_world::{TestSources, TestWorld, WorldOrigin};
+pub(crate) use self::test_worlds::TestWorlds;
+pub(crate) use self::timeline::time_text;

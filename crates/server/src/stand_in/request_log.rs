@@ -1,0 +1,232 @@
+//! The requests that a world received, so that a test can check what its client sent.
+use crate::stand_in::timeline::time_text;
+use anyhow::{Result, bail};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+/// Number of the last requests that are kept.
+const KEPT: usize = 10_000;
+/// Maximum number of near misses in an answer.
+const NEAR_MAX: usize = 20;
+
+/// Request with its outcome.
+#[derive(Clone, Debug)]
+pub(crate) struct LoggedRequest {
+    /// Number among all requests to the world, from 1.
+    number: u64,
+    /// Time at which it began.
+    pub(crate) at: SystemTime,
+    pub(crate) method: String,
+    /// Path and query, below the world.
+    pub(crate) path: String,
+    /// Name of the operation; empty if it is none.
+    pub(crate) operation: &'static str,
+    pub(crate) status: u16,
+    pub(crate) retry_after: Option<String>,
+    pub(crate) user_agent: Option<String>,
+}
+
+impl LoggedRequest {
+    pub(crate) const fn new(at: SystemTime, method: String, path: String) -> Self {
+        Self {
+            number: 0,
+            at,
+            method,
+            path,
+            operation: "",
+            status: 0,
+            retry_after: None,
+            user_agent: None,
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "number": self.number,
+            "at": time_text(self.at),
+            "method": self.method,
+            "path": self.path,
+            "operation": self.operation,
+            "status": self.status,
+            "retry_after": self.retry_after,
+            "user_agent": self.user_agent,
+        })
+    }
+}
+
+/// Fields that requests must have; one that is left out allows every value.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RequestPattern {
+    operation: Option<String>,
+    method: Option<String>,
+    /// Path without the query.
+    path: Option<String>,
+    status: Option<u16>,
+    /// Number of requests that must match, exactly, at least, or at most.
+    count: Option<usize>,
+    at_least: Option<usize>,
+    at_most: Option<usize>,
+}
+
+impl RequestPattern {
+    /// Reads a pattern from the query of a request.
+    ///
+    /// # Errors
+    /// Names the parameter that is unknown or wrong.
+    pub(crate) fn of_query(query: &str) -> Result<Self> {
+        let mut pattern = Self::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match name {
+                "operation" => pattern.operation = Some(value.to_owned()),
+                "method" => pattern.method = Some(value.to_owned()),
+                "path" => pattern.path = Some(value.replace("%2F", "/")),
+                "status" => match value.parse() {
+                    Ok(status) => pattern.status = Some(status),
+                    Err(_) => bail!("status: must be a number such as 429, not `{value}`"),
+                },
+                _ => bail!("{name}: the parameters are operation, method, path and status"),
+            }
+        }
+        Ok(pattern)
+    }
+
+    /// Returns the number of fields that a request does not have.
+    fn misses(&self, request: &LoggedRequest) -> usize {
+        let path = request.path.split('?').next().unwrap_or_default();
+        let differ = |wanted: &Option<String>, found: &str| {
+            wanted.as_ref().is_some_and(|wanted| wanted != found)
+        };
+        [
+            differ(&self.operation, request.operation),
+            differ(&self.method, &request.method),
+            differ(&self.path, path),
+            self.status.is_some_and(|status| status != request.status),
+        ]
+        .into_iter()
+        .filter(|missed| *missed)
+        .count()
+    }
+
+    fn holds_for(&self, count: usize) -> bool {
+        let any = [self.count, self.at_least, self.at_most];
+        let least = if any == [None; 3] {
+            Some(1)
+        } else {
+            self.at_least
+        };
+        self.count.is_none_or(|wanted| wanted == count)
+            && least.is_none_or(|least| count >= least)
+            && self.at_most.is_none_or(|most| count <= most)
+    }
+}
+
+/// The last requests of one world.
+#[derive(Default)]
+pub(crate) struct RequestLog(Mutex<Log>);
+
+#[derive(Default)]
+struct Log {
+    last: u64,
+    requests: VecDeque<LoggedRequest>,
+}
+
+impl RequestLog {
+    pub(crate) fn push(&self, mut request: LoggedRequest) {
+        let mut log = self.0.lock();
+        log.last += 1;
+        request.number = log.last;
+        if log.requests.len() == KEPT {
+            log.requests.pop_front();
+        }
+        log.requests.push_back(request);
+    }
+
+    /// Returns the requests that match, the first one first.
+    pub(crate) fn json(&self, pattern: &RequestPattern) -> Value {
+        let log = self.0.lock();
+        let matching = log.requests.iter().filter(|one| pattern.misses(one) == 0);
+        matching.map(LoggedRequest::json).collect()
+    }
+
+    /// Returns whether as many requests match as a pattern says; if not, with the requests that differ in one field.
+    pub(crate) fn verify(&self, pattern: &RequestPattern) -> Value {
+        let log = self.0.lock();
+        let with = |misses| {
+            log.requests
+                .iter()
+                .filter(move |one| pattern.misses(one) == misses)
+        };
+        let count = with(0).count();
+        if pattern.holds_for(count) {
+            return json!({ "holds": true, "count": count });
+        }
+        let near: Vec<Value> = with(1)
+            .rev()
+            .take(NEAR_MAX)
+            .map(LoggedRequest::json)
+            .collect();
+        json!({ "holds": false, "count": count, "near_misses": near })
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.lock().requests.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log() -> RequestLog {
+        let log = RequestLog::default();
+        for (operation, status) in [("createTask", 429), ("createTask", 201), ("getTask", 200)] {
+            let path = "/api/1.0/tasks?opt_fields=name".to_owned();
+            let request = LoggedRequest::new(SystemTime::UNIX_EPOCH, "POST".to_owned(), path);
+            log.push(LoggedRequest {
+                operation,
+                status,
+                ..request
+            });
+        }
+        log
+    }
+
+    #[test]
+    fn a_count_is_exact_at_least_or_at_most() {
+        let holds = |pattern: Value| {
+            let pattern: RequestPattern = serde_json::from_value(pattern).unwrap();
+            log().verify(&pattern)["holds"].as_bool().unwrap()
+        };
+        assert!(holds(json!({"operation": "createTask"})));
+        assert!(holds(json!({"operation": "createTask", "count": 2})));
+        assert!(holds(
+            json!({"operation": "createTask", "at_least": 1, "at_most": 2})
+        ));
+        assert!(holds(json!({"path": "/api/1.0/tasks", "count": 3})));
+        assert!(!holds(
+            json!({"operation": "createTask", "status": 201, "count": 2})
+        ));
+        assert!(!holds(json!({"operation": "deleteTask"})));
+        assert!(holds(json!({"operation": "deleteTask", "at_most": 0})));
+    }
+
+    #[test]
+    fn what_nearly_matched_is_shown() {
+        let pattern = RequestPattern::of_query("operation=createTask&status=500").unwrap();
+        let near = log().verify(&pattern)["near_misses"].clone();
+        let statuses: Vec<_> = near
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| &one["status"])
+            .collect();
+        assert_eq!(statuses, [201, 429]);
+        assert!(RequestPattern::of_query("state=500").is_err());
+        assert!(RequestPattern::of_query("status=many").is_err());
+    }
+}

@@ -1,0 +1,169 @@
+//! The handler of the requests of a stand-in: finds the world of each one, and what a test asked to happen to it.
+use crate::http::connection_context::ConnectionContext;
+use crate::http::own_address::BASE;
+use crate::http::request_service::{
+    RequestHandler, ResponseFuture, handle_request, handle_request_with,
+};
+use crate::http::response_body::ResponseBody;
+use crate::http::routed_response::RoutedResponse;
+use crate::stand_in::control;
+use crate::stand_in::fault_action::Cut;
+use crate::stand_in::request_log::LoggedRequest;
+use crate::stand_in::test_world::TestWorld;
+use crate::stand_in::test_worlds::{TestWorlds, WORLDS};
+use hyper::body::Incoming;
+use hyper::header::{DATE, HeaderValue};
+use hyper::http::uri::PathAndQuery;
+use hyper::{Request, Response, Uri};
+use std::sync::Arc;
+use workgraph_api::{Clock, ConnectionTokenCache, RequestRefusal};
+use workgraph_wire::messages;
+
+/// Handler of the requests of a stand-in.
+pub(crate) struct StandIn(pub(crate) TestWorlds);
+
+impl StandIn {
+    async fn answer(
+        self: Arc<Self>,
+        peer: Arc<ConnectionContext>,
+        mut request: Request<Incoming>,
+    ) -> Response<ResponseBody> {
+        let (test_world, peer) = match self.enter(&peer, &mut request) {
+            Ok(entered) => entered,
+            Err(NoWorld) => {
+                return handle_request_with(&peer, request, async |_, _| {
+                    RoutedResponse::refuse(RequestRefusal::NoRoute, 404, messages::NO_ROUTE)
+                })
+                .await;
+            }
+        };
+        if control::is_control(&request) {
+            let stand_in = Arc::clone(&self);
+            return handle_request_with(&peer, request, async move |head, body| {
+                control::respond(&stand_in.0, &test_world, &head, body).await
+            })
+            .await;
+        }
+        if let Err(error) = test_world.timeline.finish_jobs().await {
+            tracing::error!(reason = format!("{error:#}"), "the jobs of a world failed");
+        }
+        let mut logged = logged_request(&test_world, &request);
+        let connection = Arc::clone(&peer.connection);
+        let now = test_world.clock.now();
+        let Ok(mut response) = handle_request(peer, request).await;
+        if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(now)) {
+            response.headers_mut().insert(DATE, date);
+        }
+        let text = |name: &str| {
+            response
+                .headers()
+                .get(name)?
+                .to_str()
+                .ok()
+                .map(str::to_owned)
+        };
+        logged.status = response.status().as_u16();
+        logged.retry_after = text("retry-after");
+        test_world.requests.push(logged);
+        let request_id = text("x-request-id").unwrap_or_default();
+        match test_world.faults.take_cut(&request_id) {
+            None => response,
+            Some(Cut::Half) => response.map(ResponseBody::broken_off),
+            Some(Cut::Before | Cut::AfterCommit) => {
+                drop(response);
+                connection.abort();
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// Returns the world of a request, and the connection as a request to that world sees it. Removes the path of the world from
+    /// that of the request.
+    fn enter(
+        &self,
+        peer: &Arc<ConnectionContext>,
+        request: &mut Request<Incoming>,
+    ) -> Result<(Arc<TestWorld>, Arc<ConnectionContext>), NoWorld> {
+        let Some((id, rest)) = split_path(request.uri()) else {
+            return Ok((Arc::clone(&self.0.root_world), Arc::clone(peer)));
+        };
+        let test_world = self.0.find(&id).ok_or(NoWorld)?;
+        let mut parts = request.uri().clone().into_parts();
+        parts.path_and_query = Some(rest);
+        *request.uri_mut() = Uri::from_parts(parts).map_err(|_| NoWorld)?;
+        let inside = ConnectionContext {
+            process: Arc::clone(&self.0.process),
+            world: Arc::clone(&test_world.world),
+            connection: Arc::clone(&peer.connection),
+            token_cache: ConnectionTokenCache::default(),
+        };
+        Ok((test_world, Arc::new(inside)))
+    }
+}
+
+/// Returns a request as the log of its world has it, without its outcome.
+fn logged_request(test_world: &TestWorld, request: &Request<Incoming>) -> LoggedRequest {
+    let (method, path) = (request.method().as_str(), request.uri().path());
+    let sent = request
+        .uri()
+        .path_and_query()
+        .map_or(path, PathAndQuery::as_str);
+    let now = test_world.clock.now();
+    let mut logged = LoggedRequest::new(now, method.to_owned(), sent.to_owned());
+    let api = &test_world.world.api;
+    let below = path.strip_prefix(BASE);
+    logged.operation = below
+        .and_then(|below| api.operation_name(method, below))
+        .unwrap_or_default();
+    let agent = request.headers().get(hyper::header::USER_AGENT);
+    logged.user_agent = agent.and_then(|agent| Some(agent.to_str().ok()?.to_owned()));
+    logged
+}
+
+/// Absence of the world that a path names.
+struct NoWorld;
+
+/// Returns the number of the world in a path, and the path in that world with the query.
+fn split_path(uri: &Uri) -> Option<(String, PathAndQuery)> {
+    let rest = uri.path_and_query()?.as_str().strip_prefix(WORLDS)?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (number, inside) = rest.split_at(end);
+    let inside = match inside {
+        "" => "/".to_owned(),
+        query if query.starts_with('?') => format!("/{query}"),
+        inside => inside.to_owned(),
+    };
+    Some((number.to_owned(), inside.parse().ok()?))
+}
+
+impl RequestHandler for StandIn {
+    fn handle(
+        self: Arc<Self>,
+        peer: Arc<ConnectionContext>,
+        request: Request<Incoming>,
+    ) -> ResponseFuture {
+        ResponseFuture::Pending(Box::pin(self.answer(peer, request)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_world_is_removed_and_the_query_stays() {
+        let split = |path: &str| {
+            let (id, inside) = split_path(&path.parse().unwrap())?;
+            Some((id, inside.to_string()))
+        };
+        let some = |id: &str, inside: &str| Some((id.to_owned(), inside.to_owned()));
+        assert_eq!(split("/api/1.0/tasks"), None);
+        assert_eq!(
+            split("/w/7/api/1.0/tasks?limit=2"),
+            some("7", "/api/1.0/tasks?limit=2")
+        );
+        assert_eq!(split("/w/7"), some("7", "/"));
+        assert_eq!(split("/w/7?a=b"), some("7", "/?a=b"));
+        assert_eq!(split("/w/"), some("", "/"));
+    }
+}

@@ -1,0 +1,172 @@
+//! A world of a stand-in: its store and its time belong to one test.
+use crate::adapters::system_clock::WallClock;
+use crate::admin::bootstrap_file::Bootstrap;
+use crate::config::Config;
+use crate::http::world::World;
+use crate::server_resources::ServerResources;
+use crate::stand_in::faults::Faults;
+use crate::stand_in::inbox::Inboxes;
+use crate::stand_in::published_key;
+use crate::stand_in::request_log::RequestLog;
+use crate::stand_in::seeded_entropy::SeededEntropy;
+use crate::stand_in::timeline::{Timeline, time_text};
+use crate::stand_in::virtual_clock::VirtualClock;
+use crate::world_sources::WorldSources;
+use crate::world_start::prepared_world::PreparedWorld;
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+use tokio::task::JoinHandle;
+use workgraph_api::Clock;
+
+/// Id of the world at the root of the server.
+pub(crate) const ROOT_WORLD: &str = "w0";
+
+/// Time and random bytes of a test world.
+#[derive(Clone)]
+pub(crate) struct TestSources {
+    pub(crate) seed: u64,
+    pub(crate) clock: Arc<VirtualClock>,
+    entropy: Arc<SeededEntropy>,
+}
+
+impl TestSources {
+    /// Returns the sources of a world: a clock that stands at a time, and the random bytes of a seed.
+    pub(crate) fn new(machine: &Arc<WallClock>, seed: u64, now: SystemTime) -> Self {
+        Self {
+            seed,
+            clock: Arc::new(VirtualClock::new(Arc::clone(machine), now)),
+            entropy: Arc::new(SeededEntropy::new(seed)),
+        }
+    }
+
+    /// Returns the sources as a world uses them.
+    pub(crate) fn sources(&self) -> WorldSources {
+        WorldSources {
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+        }
+    }
+}
+
+/// Where a world comes from: what it is called, and what a reset restores.
+pub(crate) struct WorldOrigin {
+    /// Short name in addresses, such as `w7`.
+    pub(crate) id: String,
+    /// Name that the test gave it.
+    pub(crate) name: Option<String>,
+    /// Address with which its links begin: that of the server, and the path of the world.
+    pub(crate) root: String,
+    /// Path of the world; empty at the root.
+    pub(crate) path: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl WorldOrigin {
+    /// Returns the origin of the world at the root of a server.
+    pub(crate) fn of_the_root(root: &str, folder: &Path) -> Self {
+        Self {
+            id: ROOT_WORLD.to_owned(),
+            name: None,
+            root: root.to_owned(),
+            path: String::new(),
+            folder: folder.to_owned(),
+        }
+    }
+}
+
+/// World of a stand-in, with what a test may do to it.
+pub(crate) struct TestWorld {
+    pub(crate) origin: WorldOrigin,
+    pub(crate) seed: u64,
+    began_at: SystemTime,
+    pub(crate) world: Arc<World>,
+    pub(crate) clock: Arc<VirtualClock>,
+    pub(crate) timeline: Arc<Timeline>,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) requests: RequestLog,
+    pub(crate) inboxes: Inboxes,
+    bootstrap: Option<Bootstrap>,
+    /// The store and what depends on it, which live as long as the world.
+    _resources: Arc<ServerResources>,
+    /// Task that lets things happen in the world.
+    following: JoinHandle<()>,
+}
+
+impl TestWorld {
+    /// Begins the life of a world that is prepared: from now on things happen in it when they are due.
+    ///
+    /// # Errors
+    /// Fails if the store or the key that signs id_tokens can't be used.
+    pub(crate) async fn begin(
+        origin: WorldOrigin,
+        config: &Config,
+        sources: &TestSources,
+        (resources, bootstrap): (Arc<ServerResources>, Option<Bootstrap>),
+        prepared: PreparedWorld,
+    ) -> Result<Self> {
+        let began_at = sources.clock.now();
+        let (name, text) = published_key::stored_value(began_at);
+        resources.values.replace(name, None, &text).await?;
+        prepared.keys.refresh();
+        let faults = Arc::new(Faults::new(sources.entropy.clone()));
+        prepared.world.api.set_fault_source(faults.clone());
+        let timeline = Timeline::new(
+            Arc::clone(&prepared.world),
+            Arc::clone(&sources.clock),
+            Arc::clone(&prepared.audit_signer),
+            config.oauth.remember,
+        );
+        let timeline = Arc::new(timeline.await?);
+        Ok(Self {
+            origin,
+            seed: sources.seed,
+            began_at,
+            world: prepared.world,
+            clock: Arc::clone(&sources.clock),
+            following: tokio::spawn(Arc::clone(&timeline).follow()),
+            timeline,
+            faults,
+            requests: RequestLog::default(),
+            inboxes: Inboxes::default(),
+            bootstrap,
+            _resources: resources,
+        })
+    }
+
+    /// Returns what a test needs to use the world.
+    pub(crate) fn json(&self) -> Value {
+        let mut shown = json!({
+            "id": self.origin.id,
+            "name": self.origin.name,
+            "seed": self.seed,
+            "began_at": time_text(self.began_at),
+            "now": time_text(self.clock.now()),
+            "clock": if self.clock.is_running() { "running" } else { "frozen" },
+            "base_url": self.world.api.settings().base_url,
+            "auth_url": self.origin.root,
+        });
+        let Some(boot) = &self.bootstrap else {
+            return shown;
+        };
+        let rows = json!({
+            "personal_access_token": boot.personal_access_token,
+            "users": boot.users,
+            "workspaces": boot.workspaces,
+            "teams": boot.teams,
+            "apps": boot.apps,
+        });
+        if let (Some(shown), Value::Object(rows)) = (shown.as_object_mut(), rows) {
+            shown.extend(rows);
+        }
+        shown
+    }
+}
+
+impl Drop for TestWorld {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}

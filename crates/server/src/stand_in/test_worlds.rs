@@ -1,0 +1,176 @@
+//! The worlds of a stand-in: the one at the root, and those that tests make.
+use crate::admin::bootstrap_file::Bootstrap;
+use crate::config::{self, Config};
+use crate::http::own_address::BASE;
+use crate::http::process::Process;
+use crate::runtime_limits::RuntimeLimits;
+use crate::server_resources::{Opening, ServerResources};
+use crate::stand_in::test_world::{ROOT_WORLD, TestSources, TestWorld, WorldOrigin};
+use crate::stand_in::world_copy::copy_world;
+use crate::stand_in::world_options::{WorldContent, WorldOptions};
+use crate::world_start::first_start::first_start;
+use crate::world_start::prepared_world::WorldParts;
+use anyhow::{Context, Result, bail};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use workgraph_api::Clock;
+use workgraph_core::Gid;
+
+/// Path below which each world has its addresses.
+pub(crate) const WORLDS: &str = "/w/";
+/// Maximum number of worlds at the same time. Each open store takes some hundred kilobytes and a few threads.
+const WORLDS_MAX: usize = 1_000;
+
+/// Worlds of a stand-in.
+pub(crate) struct TestWorlds {
+    pub(crate) process: Arc<Process>,
+    /// Settings of the server, from which those of each world are made.
+    config: Config,
+    /// Folder with a folder for each world.
+    folder: PathBuf,
+    pub(crate) root_world: Arc<TestWorld>,
+    worlds: Mutex<BTreeMap<u64, Arc<TestWorld>>>,
+    last: AtomicU64,
+}
+
+impl TestWorlds {
+    /// Returns the worlds of a server whose root is a world.
+    pub(crate) fn new(process: Arc<Process>, config: Config, root_world: Arc<TestWorld>) -> Self {
+        Self {
+            process,
+            folder: config.folder().join("worlds"),
+            config,
+            root_world,
+            worlds: Mutex::default(),
+            last: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the world with an id, if it exists.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<TestWorld>> {
+        if id == ROOT_WORLD {
+            return Some(Arc::clone(&self.root_world));
+        }
+        let number: u64 = id.strip_prefix('w').unwrap_or(id).parse().ok()?;
+        self.worlds.lock().get(&number).cloned()
+    }
+
+    /// Returns all worlds, the root first.
+    pub(crate) fn all(&self) -> Vec<Arc<TestWorld>> {
+        let worlds = self.worlds.lock();
+        let root = std::iter::once(&self.root_world);
+        root.chain(worlds.values()).cloned().collect()
+    }
+
+    /// Creates a world.
+    ///
+    /// # Errors
+    /// Fails if there are too many, a setting is wrong, or the world to copy does not exist.
+    pub(crate) async fn create(&self, options: WorldOptions) -> Result<Arc<TestWorld>> {
+        if self.worlds.lock().len() >= WORLDS_MAX {
+            bail!("there are {WORLDS_MAX} worlds already: delete some");
+        }
+        let number = self.last.fetch_add(1, Relaxed) + 1;
+        let id = format!("w{number}");
+        let path = format!("{WORLDS}{number}");
+        let origin = WorldOrigin {
+            folder: self.folder.join(&id),
+            id,
+            name: options.name.clone(),
+            root: format!("{}{path}", self.root_world.origin.root),
+            path,
+        };
+        let mut config = self.config.clone();
+        options.apply(&mut config)?;
+        let folder = origin.folder.to_str();
+        let folder = folder.context("the name of the data folder is not UTF-8")?;
+        config::set(&mut config, "data", folder)?;
+        config.api.base_url = format!("{}{BASE}", origin.root);
+        let source = match &options.content {
+            WorldContent::CopyOf(id) => {
+                let found = self.find(id);
+                Some(found.with_context(|| format!("from: there is no world `{id}`"))?)
+            }
+            WorldContent::Demo | WorldContent::Empty => None,
+        };
+        let now = match (options.now, &source) {
+            (Some(now), _) => now,
+            (None, Some(source)) => source.clock.now(),
+            (None, None) => self.root_world.clock.now(),
+        };
+        if let Some(source) = &source {
+            // Nothing is half done in the copy.
+            source.timeline.settle().await?;
+            let (from, to) = (source.origin.folder.clone(), origin.folder.clone());
+            let copied = tokio::task::spawn_blocking(move || copy_world(&from, &to)).await;
+            copied.context("the copy broke off")??;
+        }
+        let seed = options
+            .seed
+            .unwrap_or_else(|| self.root_world.seed.wrapping_add(number));
+        let sources = TestSources::new(&self.process.clock, seed, now);
+        let is_demo = options.content == WorldContent::Demo;
+        let made = self.open(origin, &config, &sources, is_demo).await?;
+        let made = Arc::new(made);
+        self.worlds.lock().insert(number, Arc::clone(&made));
+        Ok(made)
+    }
+
+    async fn open(
+        &self,
+        origin: WorldOrigin,
+        config: &Config,
+        sources: &TestSources,
+        is_demo: bool,
+    ) -> Result<TestWorld> {
+        let opening = Opening {
+            demo: is_demo,
+            ..Opening::default()
+        };
+        let resources = ServerResources::open(config, opening, sources.sources()).await?;
+        let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
+        let (mut bootstrap, _) =
+            first_start(&resources, config, is_demo, &limits, &origin.root).await?;
+        let prepared = WorldParts {
+            config,
+            accepted: opening.accepted,
+            resources: &resources,
+            limits: &limits,
+            root: &self.root_world.origin.root,
+            path: &origin.path,
+            is_test: true,
+            // The inbox of a world is a target of its webhooks.
+            own_addresses: Vec::new(),
+            shared_limiter: None,
+        }
+        .prepare()
+        .await?;
+        if let Some(boot) = &mut bootstrap {
+            let user = boot.users.first().and_then(|user| Gid::parse(&user.gid));
+            let user = user.context("the world has no user")?;
+            let token = boot.token(&prepared.service, user, "Test").await?;
+            boot.personal_access_token = token;
+        }
+        let opened: (_, Option<Bootstrap>) = (Arc::new(resources), bootstrap);
+        TestWorld::begin(origin, config, sources, opened, prepared).await
+    }
+
+    /// Deletes a world with everything in it. Returns false if there is none with this id.
+    ///
+    /// # Errors
+    /// Fails if its folder can't be removed.
+    pub(crate) fn delete(&self, id: &str) -> Result<bool> {
+        let number = id.strip_prefix('w').and_then(|number| number.parse().ok());
+        let removed = number.and_then(|number: u64| self.worlds.lock().remove(&number));
+        let Some(world) = removed else {
+            return Ok(false);
+        };
+        let folder = &world.origin.folder;
+        std::fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
+        Ok(true)
+    }
+}

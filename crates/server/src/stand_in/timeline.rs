@@ -1,0 +1,348 @@
+//! What happens in a test world when its clock moves: jobs, deliveries of webhooks, and the signing of the audit log.
+//!
+//! Nothing is polled: the next thing that is due follows from the state of the world. What is only evaluated when somebody
+//! asks, such as the end of a token or the count of a limit, does not happen and is no part of the timeline.
+use crate::http::world::World;
+use crate::stand_in::seeded_entropy::in_stream;
+use crate::stand_in::virtual_clock::VirtualClock;
+use crate::workers::audit_signer::AuditSigner;
+use crate::workers::webhook_worker::prune_journal;
+use crate::world_start::maintenance::clean_up;
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::{Mutex, Notify};
+use workgraph_api::Clock;
+use workgraph_api::job_runner::{JobProgress, NextJob};
+use workgraph_core::model::time::Time;
+
+/// Maximum number of acts at one instant: a receiver that answers every delivery with a change would never let a world settle.
+const ACTS_MAX: usize = 10_000;
+/// Interval between full hours, at which new rows of the audit log are signed.
+const HOUR: Duration = Duration::from_secs(3600);
+/// Maximum sleep while the clock runs: what is due may have changed without a commit.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Act that was due.
+pub(crate) struct Happened {
+    at: SystemTime,
+    act: Act,
+}
+
+enum Act {
+    /// A job ran to its end.
+    Job {
+        gid: u64,
+        kind: &'static str,
+        succeeded: bool,
+    },
+    /// An attempt to deliver events to a webhook.
+    Delivery {
+        webhook: u64,
+    },
+    AuditSigned,
+}
+
+impl Happened {
+    pub(crate) fn json(&self) -> Value {
+        let mut row = match &self.act {
+            Act::Job {
+                gid,
+                kind,
+                succeeded,
+            } => {
+                json!({"what": "job", "job": gid.to_string(), "kind": kind, "succeeded": succeeded})
+            }
+            Act::Delivery { webhook } => {
+                json!({"what": "delivery", "webhook": webhook.to_string()})
+            }
+            Act::AuditSigned => json!({"what": "audit_signed"}),
+        };
+        if let Some(row) = row.as_object_mut() {
+            row.insert("at".to_owned(), time_text(self.at).into());
+        }
+        row
+    }
+}
+
+/// Next act that is due.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct NextDue {
+    pub(crate) at: SystemTime,
+    pub(crate) what: &'static str,
+}
+
+/// Returns a time as replies show it.
+pub(crate) fn time_text(time: SystemTime) -> String {
+    Time::from_system(time).to_string()
+}
+
+/// Timeline of one world.
+pub(crate) struct Timeline {
+    world: Arc<World>,
+    clock: Arc<VirtualClock>,
+    audit_signer: Arc<AuditSigner>,
+    /// Time for which records of the authorization server are kept after their end.
+    remember: Duration,
+    /// Lock held while jobs run, with what is known about them. Requests wait for it.
+    jobs: Mutex<JobsSeen>,
+    /// Lock held while the clock moves, or what is due happens; with the time at which the audit log is signed next.
+    turn: Mutex<Option<SystemTime>>,
+    /// Notified when the clock was changed.
+    changed: Notify,
+}
+
+/// What a run of all jobs found.
+#[derive(Default)]
+struct JobsSeen {
+    /// Version of the store before the run.
+    version: Option<u64>,
+    /// Time from which the next job may run.
+    next: Option<SystemTime>,
+}
+
+impl Timeline {
+    /// Returns the timeline of a world whose clock this is. Nothing else may run jobs or deliver events of this world.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub(crate) async fn new(
+        world: Arc<World>,
+        clock: Arc<VirtualClock>,
+        audit_signer: Arc<AuditSigner>,
+        remember: Duration,
+    ) -> Result<Self> {
+        world.api.release_dead_leases().await?;
+        Ok(Self {
+            world,
+            clock,
+            audit_signer,
+            remember,
+            jobs: Mutex::default(),
+            turn: Mutex::default(),
+            changed: Notify::new(),
+        })
+    }
+
+    /// Lets everything happen as it becomes due, until the task is aborted.
+    pub(crate) async fn follow(self: Arc<Self>) {
+        loop {
+            let version = self.world.api.version();
+            let next = match self.settle().await {
+                Ok((_, next)) => next,
+                Err(error) => {
+                    tracing::error!(reason = format!("{error:#}"), "a world does not settle");
+                    None
+                }
+            };
+            let nap = match (self.clock.is_running(), next) {
+                (false, _) => Duration::MAX,
+                (true, None) => LOOK_EVERY,
+                (true, Some(next)) => {
+                    let left = next.at.duration_since(self.clock.now()).unwrap_or_default();
+                    left.clamp(Duration::from_millis(1), LOOK_EVERY)
+                }
+            };
+            let something = async {
+                tokio::select! {
+                    () = self.world.api.wait_for_commit(version) => {}
+                    () = self.changed.notified() => {}
+                }
+            };
+            // After each wake-up something may be due.
+            let _ = tokio::time::timeout(nap, something).await;
+        }
+    }
+
+    /// Starts or stops the clock.
+    pub(crate) fn set_running(&self, is_running: bool) {
+        self.clock.set_running(is_running);
+        self.changed.notify_one();
+    }
+
+    /// Runs the jobs that may run now. A request does not see the world before its jobs ended, so that the order of requests and
+    /// jobs is always the same.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub(crate) async fn finish_jobs(&self) -> Result<()> {
+        self.run_jobs(&mut Vec::new()).await.map(drop)
+    }
+
+    /// Lets everything happen that is due now. Returns what happened, and what is due next.
+    ///
+    /// # Errors
+    /// Fails if the store fails, or there is no end of what happens at this instant.
+    pub(crate) async fn settle(&self) -> Result<(Vec<Happened>, Option<NextDue>)> {
+        let mut turn = self.turn.lock().await;
+        let mut happened = Vec::new();
+        let next = self.run_due(&mut turn, &mut happened).await?;
+        Ok((happened, next))
+    }
+
+    /// Moves the clock to a time, from one due act to the next. Returns what happened, and what is due next.
+    ///
+    /// # Errors
+    /// Fails as [`settle`](Self::settle) does; the clock then stands where that happened.
+    pub(crate) async fn advance_to(
+        &self,
+        target: SystemTime,
+    ) -> Result<(Vec<Happened>, Option<NextDue>)> {
+        let mut turn = self.turn.lock().await;
+        let mut happened = Vec::new();
+        loop {
+            let next = self.run_due(&mut turn, &mut happened).await?;
+            match next {
+                Some(next) if next.at <= target && next.at > self.clock.now() => {
+                    self.clock.move_to(next.at);
+                }
+                _ if self.clock.now() >= target => {
+                    self.clean_up().await;
+                    return Ok((happened, next));
+                }
+                _ => self.clock.move_to(target),
+            }
+        }
+    }
+
+    /// Returns true if nothing that is due is happening now.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.turn.try_lock().is_ok()
+    }
+
+    /// Removes what only the passing of time removes.
+    async fn clean_up(&self) {
+        let api = &self.world.api;
+        if let Err(error) = api.flush_token_usage().await {
+            let reason = error.to_string();
+            tracing::warn!(
+                reason,
+                "the times of last use of tokens could not be written"
+            );
+        }
+        api.sweep_limits();
+        prune_journal(api).await;
+        clean_up(&self.world, self.remember).await;
+    }
+
+    /// Lets everything happen that is due now, jobs before deliveries; returns what is due next.
+    async fn run_due(
+        &self,
+        signing: &mut Option<SystemTime>,
+        happened: &mut Vec<Happened>,
+    ) -> Result<Option<NextDue>> {
+        let api = &self.world.api;
+        let first = happened.len();
+        let next_job = loop {
+            let next_job = self.run_jobs(happened).await?;
+            api.scan_commits().await?;
+            let Some(attempt) = api.take_delivery() else {
+                break next_job;
+            };
+            let at = self.clock.now();
+            let webhook = attempt.webhook();
+            let stream = format!("delivery {webhook} {}", time_text(at));
+            in_stream(stream, api.deliver(&attempt)).await?;
+            happened.push(Happened {
+                at,
+                act: Act::Delivery { webhook },
+            });
+            if happened.len() - first > ACTS_MAX {
+                bail!(
+                    "more than {ACTS_MAX} jobs and deliveries at one instant: each delivery seems to make a change that is delivered again"
+                );
+            }
+        };
+        self.sign(signing, happened).await?;
+        let due = |at: Option<SystemTime>, what| {
+            let at = whole_millisecond(at?);
+            Some(NextDue { at, what })
+        };
+        let all = [
+            due(next_job, "job"),
+            due(api.next_delivery(), "delivery"),
+            due(*signing, "audit_signed"),
+        ];
+        Ok(all.into_iter().flatten().min())
+    }
+
+    /// Signs the audit log if that is due, and notes when it is due next: at the next full hour after a new row.
+    async fn sign(
+        &self,
+        signing: &mut Option<SystemTime>,
+        happened: &mut Vec<Happened>,
+    ) -> Result<()> {
+        let now = self.clock.now();
+        if signing.is_some_and(|at| at <= now) {
+            self.audit_signer.run_once(true).await;
+            *signing = None;
+            happened.push(Happened {
+                at: now,
+                act: Act::AuditSigned,
+            });
+        }
+        if signing.is_none() && self.audit_signer.has_unsigned_rows().await? {
+            *signing = Some(next_full_hour(now));
+        }
+        Ok(())
+    }
+
+    /// Runs the jobs that may run now, one after the other. Returns the time from which the next one may run.
+    async fn run_jobs(&self, happened: &mut Vec<Happened>) -> Result<Option<SystemTime>> {
+        let api = &self.world.api;
+        let mut seen = self.jobs.lock().await;
+        let version = api.version();
+        let now = self.clock.now();
+        if version.is_some() && seen.version == version && seen.next.is_none_or(|at| at > now) {
+            return Ok(seen.next);
+        }
+        loop {
+            let version = api.version();
+            let mut leased_job = match api.lease_next_job().await? {
+                NextJob::Job(leased_job) => leased_job,
+                NextJob::Later(next) => {
+                    seen.version = version;
+                    seen.next = next.map(Time::to_system);
+                    return Ok(seen.next);
+                }
+            };
+            let (gid, kind) = (leased_job.gid().get(), leased_job.record.kind.name());
+            let succeeded = loop {
+                let stream = format!("job {gid}");
+                match in_stream(stream, api.run_job_step(&leased_job)).await? {
+                    JobProgress::Continues(next) => leased_job = next,
+                    JobProgress::Ended(succeeded) => break succeeded,
+                    JobProgress::LeaseLost => break false,
+                }
+            };
+            happened.push(Happened {
+                at: now,
+                act: Act::Job {
+                    gid,
+                    kind,
+                    succeeded,
+                },
+            });
+        }
+    }
+}
+
+/// Returns a time, rounded up to what replies show of it, so that a clock that is set to it reaches it.
+fn whole_millisecond(time: SystemTime) -> SystemTime {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let nanoseconds = since.subsec_nanos() % 1_000_000;
+    let missing = (1_000_000 - nanoseconds) % 1_000_000;
+    time.checked_add(Duration::from_nanos(missing.into()))
+        .unwrap_or(time)
+}
+
+/// Returns the next full hour after a time.
+fn next_full_hour(time: SystemTime) -> SystemTime {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let hours = since.as_secs() / HOUR.as_secs();
+    let next = hours.saturating_add(1).saturating_mul(HOUR.as_secs());
+    UNIX_EPOCH
+        .checked_add(Duration::from_secs(next))
+        .unwrap_or(time)
+}

@@ -1,0 +1,47 @@
+//! Options of a start that are no settings.
+use clap::{Args, ValueEnum};
+
+/// Options of a start that are no settings.
+#[derive(Clone, Debug, Default, Args)]
+pub struct StartOptions {
+    /// Start with data to try things on: two workspaces and a small graph.
+    #[arg(long)]
+    pub demo: bool,
+    /// Accept jobs without running them; they wait for a start without this flag.
+    #[arg(long)]
+    pub no_jobs: bool,
+    /// Begin with an empty database in a data folder that has lost its own; leftovers are moved aside.
+    #[arg(long)]
+    pub new: bool,
+    /// Start with new keys after the old ones were lost: deliveries of existing webhooks then fail.
+    #[arg(long)]
+    pub new_keys: bool,
+    /// Stand in for the service in tests: with the data of a demo, a clock that tests move, and as many worlds as they make. Each
+    /// start begins anew.
+    #[arg(long, conflicts_with_all = ["no_jobs", "new", "new_keys"])]
+    pub stand_in: bool,
+    /// Seed of the random bytes of a stand-in: equal seeds, times and requests give equal replies [default: a random one].
+    #[arg(long, value_name = "NUMBER", requires = "stand_in")]
+    pub seed: Option<u64>,
+    /// Time at which the clock of a stand-in begins, such as 2026-03-01T09:30:00Z [default: now].
+    #[arg(long, value_name = "TIME", requires = "stand_in")]
+    pub now: Option<String>,
+    /// Whether the clock of a stand-in stands still until a test moves it, or runs.
+    #[arg(
+        long,
+        value_name = "MODE",
+        requires = "stand_in",
+        default_value = "frozen"
+    )]
+    pub clock: ClockMode,
+}
+
+/// Mode of the clock of a stand-in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum ClockMode {
+    /// The clock stands still until a test moves it.
+    #[default]
+    Frozen,
+    /// The clock runs.
+    Running,
+}
