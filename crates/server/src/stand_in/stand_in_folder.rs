@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_api::Clock;
 
 /// File that marks a folder as that of a stand-in, whose content each start removes.
-const MARK: &str = "stand-in";
+pub(crate) const MARK: &str = "stand-in";
 
 /// Prepares a data folder: that of a stand-in is emptied and marked, and no other server uses it.
 ///

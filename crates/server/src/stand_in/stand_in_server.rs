@@ -54,6 +54,7 @@ impl StandIn {
         if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(now)) {
             response.headers_mut().insert(DATE, date);
         }
+        test_world.timeline.request_ended();
         let text = |name: &str| {
             response
                 .headers()

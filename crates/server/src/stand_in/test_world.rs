@@ -81,7 +81,7 @@ impl WorldOrigin {
 pub(crate) struct TestWorld {
     pub(crate) origin: WorldOrigin,
     pub(crate) seed: u64,
-    began_at: SystemTime,
+    pub(crate) began_at: SystemTime,
     pub(crate) world: Arc<World>,
     pub(crate) clock: Arc<VirtualClock>,
     pub(crate) timeline: Arc<Timeline>,

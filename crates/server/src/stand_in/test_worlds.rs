@@ -1,4 +1,5 @@
 //! The worlds of a stand-in: the one at the root, and those that tests make.
+use crate::adapters::folder_use::AcceptedLosses;
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::{self, Config};
 use crate::http::own_address::BASE;
@@ -6,6 +7,7 @@ use crate::http::process::Process;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
 use crate::stand_in::test_world::{ROOT_WORLD, TestSources, TestWorld, WorldOrigin};
+use crate::stand_in::time_text;
 use crate::stand_in::world_copy::copy_world;
 use crate::stand_in::world_options::{WorldContent, WorldOptions};
 use crate::world_start::first_start::first_start;
@@ -17,11 +19,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::SystemTime;
 use workgraph_api::Clock;
 use workgraph_core::Gid;
 
 /// Path below which each world has its addresses.
 pub(crate) const WORLDS: &str = "/w/";
+/// Seed of the worlds that others are copied from.
+const TEMPLATE_SEED: u64 = 0;
 /// Maximum number of worlds at the same time. Each open store takes some hundred kilobytes and a few threads.
 const WORLDS_MAX: usize = 1_000;
 
@@ -34,6 +39,8 @@ pub(crate) struct TestWorlds {
     folder: PathBuf,
     pub(crate) root_world: Arc<TestWorld>,
     worlds: Mutex<BTreeMap<u64, Arc<TestWorld>>>,
+    /// Folders of worlds that were only begun, which others are copied from, by content and time.
+    templates: tokio::sync::Mutex<BTreeMap<String, PathBuf>>,
     last: AtomicU64,
 }
 
@@ -46,6 +53,7 @@ impl TestWorlds {
             config,
             root_world,
             worlds: Mutex::default(),
+            templates: tokio::sync::Mutex::default(),
             last: AtomicU64::new(0),
         }
     }
@@ -90,34 +98,72 @@ impl TestWorlds {
         let folder = folder.context("the name of the data folder is not UTF-8")?;
         config::set(&mut config, "data", folder)?;
         config.api.base_url = format!("{}{BASE}", origin.root);
-        let source = match &options.content {
+        let (from, now, with_keys) = match &options.content {
             WorldContent::CopyOf(id) => {
-                let found = self.find(id);
-                Some(found.with_context(|| format!("from: there is no world `{id}`"))?)
+                let source = self.find(id);
+                let source = source.with_context(|| format!("from: there is no world `{id}`"))?;
+                // Nothing is half done in the copy.
+                source.timeline.settle().await?;
+                let now = options.now.unwrap_or_else(|| source.clock.now());
+                (source.origin.folder.clone(), now, true)
             }
-            WorldContent::Demo | WorldContent::Empty => None,
+            content => {
+                let now = options.now.unwrap_or(self.root_world.began_at);
+                (self.template(&config, content, now).await?, now, false)
+            }
         };
-        let now = match (options.now, &source) {
-            (Some(now), _) => now,
-            (None, Some(source)) => source.clock.now(),
-            (None, None) => self.root_world.clock.now(),
-        };
-        if let Some(source) = &source {
-            // Nothing is half done in the copy.
-            source.timeline.settle().await?;
-            let (from, to) = (source.origin.folder.clone(), origin.folder.clone());
-            let copied = tokio::task::spawn_blocking(move || copy_world(&from, &to)).await;
-            copied.context("the copy broke off")??;
-        }
+        let to = origin.folder.clone();
+        let copied = tokio::task::spawn_blocking(move || copy_world(&from, &to, with_keys)).await;
+        copied.context("the copy broke off")??;
         let seed = options
             .seed
             .unwrap_or_else(|| self.root_world.seed.wrapping_add(number));
         let sources = TestSources::new(&self.process.clock, seed, now);
-        let is_demo = options.content == WorldContent::Demo;
-        let made = self.open(origin, &config, &sources, is_demo).await?;
+        let opening = Opening {
+            demo: options.content == WorldContent::Demo,
+            is_server: false,
+            accepted: AcceptedLosses {
+                database: false,
+                keys: !with_keys,
+            },
+        };
+        let made = self.open(origin, &config, &sources, opening).await?;
         let made = Arc::new(made);
         self.worlds.lock().insert(number, Arc::clone(&made));
         Ok(made)
+    }
+
+    /// Returns the folder of a world of a content that begins at a time, which is made if none was. Its random bytes do not
+    /// depend on the seed of the server, so the demo is the same in all worlds that begin at the same time.
+    async fn template(
+        &self,
+        config: &Config,
+        content: &WorldContent,
+        now: SystemTime,
+    ) -> Result<PathBuf> {
+        let is_demo = *content == WorldContent::Demo;
+        let admin = config::section(&mut config.clone(), "admin");
+        let key = format!("{is_demo} {} {admin:?}", time_text(now));
+        let mut templates = self.templates.lock().await;
+        if let Some(folder) = templates.get(&key) {
+            return Ok(folder.clone());
+        }
+        let folder = self.folder.join(format!("template-{}", templates.len()));
+        let mut config = config.clone();
+        let named = folder.to_str();
+        let named = named.context("the name of the data folder is not UTF-8")?;
+        config::set(&mut config, "data", named)?;
+        let sources = TestSources::new(&self.process.clock, TEMPLATE_SEED, now);
+        let opening = Opening {
+            demo: is_demo,
+            ..Opening::default()
+        };
+        let resources = ServerResources::open(&config, opening, sources.sources()).await?;
+        let limits = Arc::new(RuntimeLimits::open(&config, resources.values.clone()).await?);
+        let root = &self.root_world.origin.root;
+        first_start(&resources, &config, is_demo, &limits, root).await?;
+        templates.insert(key, folder.clone());
+        Ok(folder)
     }
 
     async fn open(
@@ -125,16 +171,12 @@ impl TestWorlds {
         origin: WorldOrigin,
         config: &Config,
         sources: &TestSources,
-        is_demo: bool,
+        opening: Opening,
     ) -> Result<TestWorld> {
-        let opening = Opening {
-            demo: is_demo,
-            ..Opening::default()
-        };
         let resources = ServerResources::open(config, opening, sources.sources()).await?;
         let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
         let (mut bootstrap, _) =
-            first_start(&resources, config, is_demo, &limits, &origin.root).await?;
+            first_start(&resources, config, opening.demo, &limits, &origin.root).await?;
         let prepared = WorldParts {
             config,
             accepted: opening.accepted,

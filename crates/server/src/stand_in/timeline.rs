@@ -89,7 +89,7 @@ pub(crate) struct Timeline {
     jobs: Mutex<JobsSeen>,
     /// Lock held while the clock moves, or what is due happens; with the time at which the audit log is signed next.
     turn: Mutex<Option<SystemTime>>,
-    /// Notified when the clock was changed.
+    /// Notified when a request has ended, and when the clock was changed.
     changed: Notify,
 }
 
@@ -128,7 +128,6 @@ impl Timeline {
     /// Lets everything happen as it becomes due, until the task is aborted.
     pub(crate) async fn follow(self: Arc<Self>) {
         loop {
-            let version = self.world.api.version();
             let next = match self.settle().await {
                 Ok((_, next)) => next,
                 Err(error) => {
@@ -144,15 +143,14 @@ impl Timeline {
                     left.clamp(Duration::from_millis(1), LOOK_EVERY)
                 }
             };
-            let something = async {
-                tokio::select! {
-                    () = self.world.api.wait_for_commit(version) => {}
-                    () = self.changed.notified() => {}
-                }
-            };
             // After each wake-up something may be due.
-            let _ = tokio::time::timeout(nap, something).await;
+            let _ = tokio::time::timeout(nap, self.changed.notified()).await;
         }
+    }
+
+    /// Lets everything happen that a request brought about, now that its reply is made: a reply never shows what happens after it.
+    pub(crate) fn request_ended(&self) {
+        self.changed.notify_one();
     }
 
     /// Starts or stops the clock.

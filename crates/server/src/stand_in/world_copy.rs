@@ -1,6 +1,8 @@
 //! Copies of the folder of a world.
 use crate::adapters::data_dir::create_data_dir;
+use crate::adapters::folder_use::KEYS;
 use crate::adapters::stores::open_read_only;
+use crate::stand_in::stand_in_folder::MARK;
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,17 +10,21 @@ use std::path::Path;
 /// Begin of the names of the database and of the files that belong to it.
 const DATABASE: &str = "workgraph.db";
 
-/// Copies everything that a world has now into a new folder. The world may be in use.
+/// Copies everything that a world has now into a new folder, without the keys that seal page tokens if the copy is to have its
+/// own. The world may be in use.
 ///
 /// # Errors
 /// Fails if a file can't be read or written.
-pub(crate) fn copy_world(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_world(from: &Path, to: &Path, with_keys: bool) -> Result<()> {
     create_data_dir(to)?;
     let database = to.join(DATABASE);
     let copied = open_read_only(from)?.backup(&database);
     copied.with_context(|| format!("{}: the copy failed", database.display()))?;
     copy_files(from, to, &|name| {
-        !name.to_string_lossy().starts_with(DATABASE)
+        let is_of_database = name.to_string_lossy().starts_with(DATABASE);
+        // The worlds of a stand-in whose root this is are no part of it.
+        let is_left_out = name == "worlds" || name == MARK || (name == KEYS && !with_keys);
+        !is_of_database && !is_left_out
     })
 }
 

@@ -80,3 +80,15 @@ fn settings_of_a_world_are_its_own() {
     let empty = stand_in.world(json!({"from": "empty"}));
     assert_eq!(empty.made["users"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn page_tokens_of_one_world_are_none_in_another() {
+    let stand_in = StandIn::start("stand-in-page-tokens");
+    let (one, other) = (stand_in.world(json!({})), stand_in.world(json!({})));
+    let list = format!("/workspaces/{}/users?limit=1", one.workspace());
+    let page = one.ask("GET", &list, Value::Null).json();
+    let offset = page["next_page"]["offset"].as_str().unwrap();
+    let next = format!("{list}&offset={offset}");
+    assert_eq!(one.ask("GET", &next, Value::Null).status, 200);
+    assert_eq!(other.ask("GET", &next, Value::Null).status, 400);
+}

@@ -1,0 +1,50 @@
+"""The pytest plugin: the fixture ``workgraph`` is a world of its own for each test."""
+
+import os
+
+import pytest
+
+from .stand_in import StandIn
+
+_FAILED = pytest.StashKey()
+
+
+@pytest.fixture(scope="session")
+def workgraph_server():
+    """The stand-in of this process of pytest. The environment variable ``WORKGRAPH_STAND_IN_URL`` names one that runs already."""
+    url = os.environ.get("WORKGRAPH_STAND_IN_URL")
+    if url:
+        yield StandIn(url)
+        return
+    with StandIn.start() as server:
+        yield server
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed:
+        item.stash[_FAILED] = True
+    return report
+
+
+@pytest.fixture
+def workgraph(workgraph_server, request):
+    """A world with the data of a demo. The world of a failed test is kept until the stand-in ends, and its address printed.
+
+    ``@pytest.mark.workgraph(now="2026-03-01T09:30:00Z", seed=7)`` gives options of the world.
+    """
+    marker = request.node.get_closest_marker("workgraph")
+    options = dict(marker.kwargs) if marker else {}
+    world = workgraph_server.world(name=request.node.name, **options)
+    yield world
+    if request.node.stash.get(_FAILED, False):
+        print(f"\nthe world of this test is kept: {world.url}/-/requests (seed {world.seed})")
+    else:
+        world.delete()
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "workgraph(**options): options of the world of a test, such as now, seed, from_ and settings"
+    )
