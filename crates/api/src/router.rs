@@ -1,6 +1,7 @@
 //! The router: a trie over the operation table.
 use crate::error::ApiError;
 use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 use workgraph_operations::Method;
 use workgraph_operations::operation::{NumberedOperation, Operation};
 use workgraph_wire::percent;
@@ -36,7 +37,16 @@ impl RouteMatch {
     }
 }
 
+/// Router of the operations of the API. The table is the same for every API of a process.
+static OF_OPERATIONS: LazyLock<Router> =
+    LazyLock::new(|| Router::new(workgraph_operations::TABLES));
+
 impl Router {
+    /// Returns the router of the operations of the API.
+    pub(crate) fn of_operations() -> &'static Self {
+        &OF_OPERATIONS
+    }
+
     /// Builds a router from all tables.
     #[must_use]
     pub fn new(tables: &[&'static [Operation]]) -> Self {

@@ -55,7 +55,7 @@ pub struct Api {
     pub(crate) fault_source: OnceLock<Arc<dyn FaultSource>>,
     pub(crate) pending_uploads: PendingUploads,
     pub(crate) upload_reservations: UploadReservations,
-    pub(crate) router: Router,
+    pub(crate) router: &'static Router,
     pub(crate) caches: ApiCaches,
     pub(crate) inspector: RequestInspector,
 }
@@ -130,7 +130,7 @@ impl Api {
             keys: parts.keys,
             gid_generator: parts.gid_generator,
             token_usage: TokenUsage::default(),
-            router: Router::new(workgraph_operations::TABLES),
+            router: Router::of_operations(),
             job_notifier: OnceLock::new(),
             ended_jobs: EndedJobs::default(),
             webhooks: OnceLock::new(),

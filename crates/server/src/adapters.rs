@@ -15,6 +15,7 @@ pub(crate) mod key_files;
 pub(crate) mod postgres_node;
 pub(crate) mod private_values;
 pub(crate) mod process_figures;
+pub(crate) mod published_key;
 pub(crate) mod sealed_webhooks;
 pub(crate) mod shared_limits;
 pub(crate) mod signing_key_store;

@@ -109,6 +109,7 @@ impl Node {
         log.create(true).append(true);
         let log = log.open(self.folder.join("log")).unwrap();
         let mut program = command(&binary());
+        program.env("WORKGRAPH_TEST_QUICK_SECRETS", "1");
         program.env("WORKGRAPH_TEST_CLOCK", self.folder.join("clock"));
         program
             .args(["serve", "--demo", "--listen", "127.0.0.1:0", "--quiet"])

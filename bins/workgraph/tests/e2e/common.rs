@@ -114,6 +114,8 @@ pub(crate) fn command(program: &str) -> Command {
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("WORKGRAPH_")) {
         command.env_remove(name);
     }
+    // Passwords and keys would be half the work of a start.
+    command.env("WORKGRAPH_TEST_QUICK_SECRETS", "1");
     command.stdin(Stdio::null());
     command
 }

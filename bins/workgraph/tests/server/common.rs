@@ -14,6 +14,7 @@ fn command() -> Command {
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("WORKGRAPH_")) {
         command.env_remove(name);
     }
+    command.env("WORKGRAPH_TEST_QUICK_SECRETS", "1");
     command
 }
 

@@ -3,6 +3,7 @@
 //! - `WORKGRAPH_TEST_PANIC` names a node; each read of it panics.
 //! - `WORKGRAPH_TEST_ABORT` names a node, too; each read of it ends the process.
 //! - `WORKGRAPH_TEST_HOLD` names a file; while it exists, the store does not answer.
+//! - `WORKGRAPH_TEST_QUICK_SECRETS` makes passwords and keys in no time, and worth nothing: tests start many servers.
 //! - `WORKGRAPH_TEST_CLOCK` names a socket to create; each line sent to it is a number of milliseconds by which the clock
 //!   jumps ahead, and is answered with the same number.
 use crate::adapters::system_clock::WallClock;
@@ -34,6 +35,11 @@ pub(crate) fn with_fault_injection(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphS
         abort,
         hold,
     })
+}
+
+/// Returns true if the environment asks for passwords and keys that are made in no time.
+pub(crate) fn has_quick_secrets() -> bool {
+    std::env::var_os("WORKGRAPH_TEST_QUICK_SECRETS").is_some()
 }
 
 /// Lets a test control the clock, if the environment says so.

@@ -17,7 +17,7 @@ use workgraph_portal::SigningKeys;
 const BITS: usize = 2048;
 
 /// Name of the value with the keys.
-pub(crate) const NAME: &str = "signing-keys";
+const NAME: &str = "signing-keys";
 /// Attempts to write the keys while other nodes do so, too.
 const ATTEMPTS: usize = 5;
 
@@ -137,6 +137,28 @@ impl SigningKeyStore {
     }
 }
 
+/// Stores a known key as the only one, as if it had been created at a time.
+///
+/// # Errors
+/// Fails if the values can't be written.
+pub(crate) async fn store_key(
+    values: &PrivateValues,
+    pkcs8: &str,
+    created_at: SystemTime,
+) -> Result<()> {
+    let since = created_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let key = StoredSigningKey {
+        made_at: since.as_secs(),
+        pkcs8: pkcs8.to_owned(),
+    };
+    let file = SigningKeyFile { keys: vec![key] };
+    let version = values.read(NAME).await?.and_then(|value| value.version);
+    values
+        .replace(NAME, version, &serde_json::to_string_pretty(&file)?)
+        .await?;
+    Ok(())
+}
+
 type SigningKeyPair = (StoredSigningKey, Arc<dyn Signer>);
 
 fn made_at(kept: &StoredSigningKey) -> SystemTime {
@@ -145,16 +167,27 @@ fn made_at(kept: &StoredSigningKey) -> SystemTime {
         .unwrap_or(UNIX_EPOCH)
 }
 
-/// Creates a key from the operating system's random bytes. `ring` signs with it but cannot create one.
-fn make(now: SystemTime) -> Result<SigningKeyPair> {
+/// Returns a new private key in PKCS#8.
+fn new_key() -> Result<Vec<u8>> {
+    #[cfg(debug_assertions)]
+    if crate::adapters::fault_injection::has_quick_secrets() {
+        let known = STANDARD.decode(crate::adapters::published_key::PKCS8);
+        return known.context("the published key is not base64");
+    }
     let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, BITS)
         .context("no RSA key can be made")?;
     let der = key.to_pkcs8_der().context("a new key has no PKCS#8 form")?;
-    let signer = Rs256::from_pkcs8(der.as_bytes()).context("a new key can't sign")?;
+    Ok(der.as_bytes().to_vec())
+}
+
+/// Creates a key from the operating system's random bytes. `ring` signs with it but cannot create one.
+fn make(now: SystemTime) -> Result<SigningKeyPair> {
+    let der = new_key()?;
+    let signer = Rs256::from_pkcs8(&der).context("a new key can't sign")?;
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let kept = StoredSigningKey {
         made_at: since.as_secs(),
-        pkcs8: STANDARD.encode(der.as_bytes()),
+        pkcs8: STANDARD.encode(&der),
     };
     Ok((kept, Arc::new(signer)))
 }

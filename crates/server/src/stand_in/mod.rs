@@ -5,7 +5,6 @@ mod control_access;
 mod fault_action;
 mod faults;
 mod inbox;
-mod published_key;
 mod request_log;
 mod seeded_entropy;
 mod stand_in_folder;

@@ -1,12 +1,12 @@
 //! A world of a stand-in: its store and its time belong to one test.
 use crate::adapters::system_clock::WallClock;
+use crate::adapters::{published_key, signing_key_store};
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::Config;
 use crate::http::world::World;
 use crate::server_resources::ServerResources;
 use crate::stand_in::faults::Faults;
 use crate::stand_in::inbox::Inboxes;
-use crate::stand_in::published_key;
 use crate::stand_in::request_log::RequestLog;
 use crate::stand_in::seeded_entropy::SeededEntropy;
 use crate::stand_in::timeline::{Timeline, time_text};
@@ -108,8 +108,7 @@ impl TestWorld {
         prepared: PreparedWorld,
     ) -> Result<Self> {
         let began_at = sources.clock.now();
-        let (name, text) = published_key::stored_value(began_at);
-        resources.values.replace(name, None, &text).await?;
+        signing_key_store::store_key(&resources.values, published_key::PKCS8, began_at).await?;
         prepared.keys.refresh();
         let faults = Arc::new(Faults::new(sources.entropy.clone()));
         prepared.world.api.set_fault_source(faults.clone());

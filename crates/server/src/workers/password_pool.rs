@@ -25,18 +25,27 @@ const ROOM: usize = 33 << 10;
 pub(crate) fn hash(password: &str, salt: &[u8; 16]) -> Result<Secret> {
     check_password(password)?;
     let mut out = [0; Params::DEFAULT_OUTPUT_LEN];
-    derive(password, salt, &Params::default(), &mut out)?;
-    encode(&out, salt)
+    let params = params()?;
+    derive(password, salt, &params, &mut out)?;
+    encode(&out, salt, &params)
 }
 
-/// Returns the text form of a hash made with the usual parameters.
-fn encode(out: &[u8], salt: &[u8; 16]) -> Result<Secret> {
-    let params = Params::default();
+/// Returns the parameters of new hashes.
+fn params() -> Result<Params> {
+    #[cfg(debug_assertions)]
+    if crate::adapters::fault_injection::has_quick_secrets() {
+        return Ok(Params::new(Params::MIN_M_COST, 1, 1, None)?);
+    }
+    Ok(Params::default())
+}
+
+/// Returns the text form of a hash made with these parameters.
+fn encode(out: &[u8], salt: &[u8; 16], params: &Params) -> Result<Secret> {
     let salt = SaltString::encode_b64(salt)?;
     let text = PasswordHash {
         algorithm: Ident::new(ARGON2ID_IDENT.as_str())?,
         version: Some(Version::V0x13.into()),
-        params: ParamsString::try_from(&params)?,
+        params: ParamsString::try_from(params)?,
         salt: Some(salt.as_salt()),
         hash: Some(Output::new(out)?),
     };
@@ -107,7 +116,7 @@ impl PasswordPool {
         Ok(Self {
             queue,
             inside: Arc::default(),
-            dummy_hash: encode(output, salt)?,
+            dummy_hash: encode(output, salt, &params()?)?,
         })
     }
 

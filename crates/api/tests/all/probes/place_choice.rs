@@ -5,7 +5,7 @@ use workgraph_core::model::resources;
 use workgraph_operations::operation::Operation;
 
 /// Choice of the objects that a place of a request is tried with: all that have a type which the place takes, and of the
-/// others every fourth, beginning elsewhere for each place. With `WORKGRAPH_CASES` it is all of them.
+/// others every twelfth, beginning elsewhere for each place. With `WORKGRAPH_CASES` it is all of them.
 pub(super) struct PlaceChoice {
     types: BTreeSet<Type>,
     start: usize,
@@ -31,6 +31,6 @@ impl PlaceChoice {
 
     pub(super) fn takes(&self, at: usize, ty: Option<Type>) -> bool {
         let fits = ty.is_some_and(|ty| self.types.contains(&ty));
-        self.takes_all || fits || (at + self.start).is_multiple_of(4)
+        self.takes_all || fits || (at + self.start).is_multiple_of(12)
     }
 }

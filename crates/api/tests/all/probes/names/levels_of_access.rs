@@ -144,7 +144,7 @@ fn writes() -> impl Iterator<Item = &'static Operation> {
 /// Nobody ends with more than somebody who had it gave, whatever the operation. `WORKGRAPH_CASES` sends all requests.
 #[test]
 fn no_write_of_any_row_gives_more_access_than_its_caller_had() {
-    let every = std::env::var("WORKGRAPH_CASES").map_or(5, |_| 1);
+    let every = std::env::var("WORKGRAPH_CASES").map_or(13, |_| 1);
     assert_eq!(first_gain(writes(), every, |caller| caller), None);
 }
 

@@ -6,7 +6,7 @@ const STRIDE: &str = "WORKGRAPH_ORACLE_STRIDE";
 
 /// Stride of the usual run. It does not divide the number of cases of an input, so each reader and type is tried
 /// somewhere.
-const USUAL_STRIDE: usize = 17;
+const USUAL_STRIDE: usize = 41;
 
 /// An input of a row that may take a gid.
 enum Input {

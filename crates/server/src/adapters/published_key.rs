@@ -1,10 +1,7 @@
 //! The key that signs the id_tokens of every stand-in. It is published here, so that runs can be repeated, and proves nothing.
-use crate::adapters::signing_key_store;
-use serde_json::json;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Private key in PKCS#8, base64.
-const PKCS8: &str = "\
+pub(crate) const PKCS8: &str = "\
     MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCa1z9W6odpLPLm7tnz1uRgaIR92u3sWuiiG9dDWdPHT3z5i05v\
     cesowFroVKijSKGL79cV9AuuYXUdntWPW9dLm9uCgRbizUFgdrErLNhreoFamMIaKcN+nxpGzrsS/C55DaRPetElCmERzalSYhWf\
     PNdLqJsnpZ6NvfnDXzQwwOpDBX013lKiIHnxJZ7eiqJgX5PjL6qbFpcRNlV7vWvCPM8fGmyi2H8ROET/70FgHnwjIZBHCDzbOrlS\
@@ -22,10 +19,3 @@ const PKCS8: &str = "\
     7i1zPMziS0JDweA+LJx0uYbJIGMkKLYI0F7vHCeK1aE7Z+kCgYEAwaDwOLmbYJZ9uroFB6aKUT35X5t16kVp5TZoecL3bU0RBw6m\
     pnq8Xy/kPjuZwnQfy4iKw6a3O0V3oEY2y6PF2mf53eipb0kZbmesDN17mCwkKh0D9wSYiYt/xkb9UXiXcqHI8r3xP2fJd+g9IJLP\
     8XI/SThYwOZj10L3uIF1jCQ=";
-
-/// Returns the stored value with the key, as created at a time.
-pub(crate) fn stored_value(made_at: SystemTime) -> (&'static str, String) {
-    let since = made_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let file = json!({"keys": [{"made_at": since.as_secs(), "pkcs8": PKCS8}]});
-    (signing_key_store::NAME, file.to_string())
-}

@@ -1,0 +1,66 @@
+// The helper's own tests, which are also examples: the client under test is the official Node library.
+import Asana from 'asana'
+import { afterAll, expect } from 'vitest'
+import { Refused } from '../index.js'
+import { stop, test } from '../vitest.js'
+
+afterAll(stop)
+
+function client(world) {
+  const made = new Asana.ApiClient()
+  made.basePath = world.baseUrl
+  made.authentications.token.accessToken = world.token
+  return made
+}
+
+test('a world begins with a demo and is for one test', async ({ world }) => {
+  const users = new Asana.UsersApi(client(world))
+  const me = await users.getUser('me', {})
+  expect(me.data.name).toBe('Ann Admin')
+  await world.verify({ operation: 'getUser', status: 200, count: 1 })
+})
+
+test('time moves when the test says so', async ({ world }) => {
+  const before = await world.clock.now()
+  await world.clock.advance('25h')
+  expect((await world.clock.now()) - before).toBe(25 * 3600 * 1000)
+})
+
+test('a client that waits out a limit gets in, in no time', async ({ world }) => {
+  await world.limits.exhaust('standard')
+  const restore = world.bridgeTimers()
+  const get = async () => {
+    for (;;) {
+      const reply = await fetch(`${world.baseUrl}/users/me`, { headers: { authorization: `Bearer ${world.token}` } })
+      if (reply.status !== 429) return reply.status
+      const wait = Number(reply.headers.get('retry-after'))
+      await new Promise((resolve) => setTimeout(resolve, wait * 1000))
+    }
+  }
+  const started = Date.now()
+  try {
+    expect(await get()).toBe(200)
+  } finally {
+    restore()
+  }
+  expect(restore.slept.length).toBe(1)
+  expect(Date.now() - started).toBeLessThan(5_000)
+})
+
+test('an inbox receives what was refused at first', async ({ world }) => {
+  const inbox = await world.inbox('orders', { answer: 500, times: 2 })
+  const project = await world.api('POST', '/projects', { name: 'Orders', team: world.teams[0].gid })
+  await world.api('POST', '/webhooks', { resource: project.gid, target: inbox.url })
+  await world.api('POST', '/tasks', { name: 'Buy', projects: [project.gid] })
+  await world.clock.advance('1h')
+  const events = await inbox.events()
+  expect(events.some((event) => event.resource.resource_type === 'task')).toBe(true)
+})
+
+test('a fault meets the request that it names', async ({ world }) => {
+  await world.faults.add({ error: 'unavailable' }, { operation: 'createTask', times: 1 })
+  const task = { name: 'Buy', workspace: world.workspaces[0].gid }
+  await expect(world.api('POST', '/tasks', task)).rejects.toThrow(Refused)
+  await world.api('POST', '/tasks', task)
+  await expect(world.verify({ operation: 'createTask', status: 500 })).rejects.toThrow('createTask')
+})

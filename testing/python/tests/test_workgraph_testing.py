@@ -1,0 +1,91 @@
+"""The plugin's own tests, which are also examples: the client under test is the official Python library."""
+
+import asyncio
+import time
+
+import asana
+import pytest
+
+from workgraph_testing import Refused
+
+
+def client(workgraph):
+    configuration = asana.Configuration()
+    configuration.host = workgraph.base_url
+    configuration.access_token = workgraph.token
+    return asana.ApiClient(configuration)
+
+
+def make_project(workgraph):
+    workspace = workgraph.workspaces[0]["gid"]
+    team = workgraph.api("GET", f"/workspaces/{workspace}/teams")[0]["gid"]
+    return workgraph.api("POST", "/projects", {"name": "Orders", "team": team})["gid"]
+
+
+def test_the_library_waits_out_a_rate_limit_in_no_time(workgraph):
+    workgraph.limits.exhaust("standard")
+    started = time.monotonic()
+    with workgraph.bridged_sleep() as slept:
+        me = asana.UsersApi(client(workgraph)).get_user("me", {})
+    assert me["name"] == "Ann Admin"
+    assert 1 <= slept.seconds <= 61
+    assert time.monotonic() - started < 5
+    workgraph.verify(operation="getUser", status=429, at_least=1)
+    workgraph.verify(operation="getUser", status=200, count=1)
+
+
+@pytest.mark.workgraph(now="2026-03-01T09:30:00Z", seed=7)
+def test_a_world_begins_at_a_time(workgraph):
+    assert workgraph.clock.now.isoformat() == "2026-03-01T09:30:00+00:00"
+    workgraph.clock.advance("25h")
+    assert workgraph.clock.now.isoformat() == "2026-03-02T10:30:00+00:00"
+    with pytest.raises(Refused, match="does not go back"):
+        workgraph.clock.set("2026-03-01T09:30:00Z")
+
+
+def test_an_inbox_receives_what_was_refused_at_first(workgraph):
+    inbox = workgraph.inbox("orders", answer=500, times=2)
+    project = make_project(workgraph)
+    workgraph.api("POST", "/webhooks", {"resource": project, "target": inbox.url})
+    workgraph.api("POST", "/tasks", {"name": "Buy", "projects": [project]})
+    workgraph.clock.advance("1h")
+    assert any(event["resource"]["resource_type"] == "task" for event in inbox.events)
+    assert all(delivery["is_signed"] for delivery in inbox.deliveries)
+
+
+def test_a_fault_meets_the_request_that_it_names(workgraph):
+    fault = workgraph.faults.add({"error": "internal"}, operation="createTask", times=1)
+    task = {"name": "Buy", "workspace": workgraph.workspaces[0]["gid"]}
+    with pytest.raises(Refused, match="500"):
+        workgraph.api("POST", "/tasks", task)
+    workgraph.api("POST", "/tasks", task)
+    assert [one["fired"] for one in workgraph.faults.all() if one["id"] == fault["id"]] == [1]
+    with pytest.raises(AssertionError, match="createTask"):
+        workgraph.verify(operation="createTask", status=503)
+
+
+def test_asyncio_is_bridged_too(workgraph):
+    async def nap():
+        with workgraph.bridged_sleep() as slept:
+            await asyncio.sleep(3600)
+        return slept.seconds
+
+    before = workgraph.clock.now
+    assert asyncio.run(nap()) == 3600
+    assert (workgraph.clock.now - before).total_seconds() == 3600
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_each_test_has_a_world_of_its_own(workgraph, number):
+    workspace = workgraph.workspaces[0]["gid"]
+    workgraph.api("POST", "/tasks", {"name": f"Mine {number}", "workspace": workspace, "assignee": "me"})
+    tasks = workgraph.api("GET", f"/tasks?assignee=me&workspace={workspace}")
+    assert sum(task["name"].startswith("Mine") for task in tasks) == 1
+
+
+def test_a_copy_goes_its_own_way(workgraph):
+    copy = workgraph.copy()
+    copy.api("POST", "/tasks", {"name": "Only there", "workspace": copy.workspaces[0]["gid"]})
+    assert len(copy.requests(operation="createTask")) == 1
+    assert workgraph.requests(operation="createTask") == []
+    copy.delete()
