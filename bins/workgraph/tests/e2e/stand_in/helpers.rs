@@ -36,6 +36,7 @@ fn tests_of_pytest_have_worlds_of_their_own() {
         .args(["-p", "no:cacheprovider"])
         .arg(plugin.join("tests"))
         .env("PYTHONPATH", &plugin)
+        .env("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         .env("PYTHONDONTWRITEBYTECODE", "1");
     passed(&mut run, "passed");
 }
