@@ -7,6 +7,7 @@ pub(crate) mod connections;
 pub(crate) mod detach_on_drop;
 pub(crate) mod download;
 pub(crate) mod download_slots;
+pub(crate) mod head_checks;
 pub(crate) mod instrumented_socket;
 pub(crate) mod listener;
 pub(crate) mod openapi;

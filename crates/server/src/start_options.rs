@@ -26,6 +26,10 @@ pub struct StartOptions {
     /// Time at which the clock of a stand-in begins, such as 2026-03-01T09:30:00Z [default: now].
     #[arg(long, value_name = "TIME", requires = "stand_in")]
     pub now: Option<String>,
+    /// Token with which other machines may control a stand-in, in the header `Workgraph-Control`. Without it only programs of this
+    /// machine may.
+    #[arg(long, value_name = "TOKEN", requires = "stand_in")]
+    pub control_token: Option<String>,
     /// Whether the clock of a stand-in stands still until a test moves it, or runs.
     #[arg(
         long,

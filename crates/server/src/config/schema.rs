@@ -128,244 +128,243 @@ settings! {
         data: String = "./workgraph-data".to_owned();
         /// Address to listen on; port 0 takes a free one.
         listen: String = "127.0.0.1:8080".to_owned();
-        /// Address that people and programs use for this server, such as `https://work.example`. All links begin with it; without it,
-        /// with the host that a request names.
+        /// Address at which people and programs reach this server, such as `https://work.example`. All links begin with it;
+        /// without it, they begin with the host that a request names.
         public_url: WebUrl = WebUrl::default();
-        /// Address of a listener of its own for `/-/metrics`.
+        /// Address of a separate listener for `/-/metrics`.
         metrics_listen: String = String::new();
-        /// Bearer token that shows metrics on the main listener. With neither this nor a listener of their own they are
-        /// shown there if it is this machine's alone: a loopback address, no `public_url`, no proxy.
+        /// Bearer token for metrics on the main listener. Without this token and without a separate listener, the main listener
+        /// shows metrics only if no other machine reaches it: it has a loopback address, no `public_url` and no proxy.
         metrics_token: String = String::new(), is_secret = true;
-        /// Number of this node in gids; with a database that nodes share, each leases one instead.
+        /// Number of this node in gids. Nodes that share a database lease their numbers instead.
         node: u8 = 0, most = 30;
-        /// True if jobs are carried out; otherwise they wait, as with `serve --no-jobs`.
+        /// True if this server runs jobs; otherwise they wait, as with `serve --no-jobs`.
         run_jobs: bool = true;
     }
 
     /// Settings of the API.
     static API: "" {
-        /// Text of `help` in every error; empty, it leads to this server's page of errors, `/-/errors`.
+        /// Text of `help` in every error. If empty, it points to this server's error page, `/-/errors`.
         help => api.help;
-        /// Most objects of a list that is asked for without `limit`; a longer one is an error. 0 is no bound.
+        /// Maximum number of objects in a list requested without `limit`; a longer list is an error. 0 means no maximum.
         unpaginated_max => api.unpaginated_max;
-        /// Objects after which a walk over a computed list ends. 0 is no bound.
+        /// Number of objects after which paging through a computed list ends. 0 means no maximum.
         walk_cap => api.walk_cap;
-        /// Rows after which a walk over any list is an error. 0 is no bound.
+        /// Number of rows after which paging through any list is an error. 0 means no maximum.
         set_cap => api.set_cap;
         /// Lifetime of page tokens.
         offset_lifetime => api.offset_lifetime;
         /// Lifetime of sync tokens of events.
         sync_lifetime => api.sync_lifetime;
-        /// Time for which events are kept; those that a webhook still has to deliver are kept longer.
+        /// Time for which events are kept. Events that a webhook has yet to deliver are kept longer.
         journal_retention => api.journal_retention;
         /// Time for which the audit log is kept.
         audit_retention => api.audit_retention;
-        /// True if objects that exist and may not be seen are answered with 404 instead of 403.
+        /// True if requests for objects that the user may not see get 404 instead of 403.
         hide_forbidden => api.hide_forbidden;
-        /// Bytes of the largest JSON body.
+        /// Maximum size of a JSON body in bytes.
         body_max => api.body_max;
-        /// Bytes of the largest file of an attachment.
+        /// Maximum size of an attached file in bytes.
         upload_max => api.upload_max, least = 1;
-        /// Levels of the deepest nesting of a JSON body.
+        /// Maximum nesting depth of a JSON body.
         depth_max => api.depth_max;
-        /// Bytes of the records of the largest reply; those of a batch count together.
+        /// Maximum size of the records in a reply in bytes; the replies of a batch count together.
         reply_max => api.reply_max, least = 1 << 20;
-        /// True if the API caches tokens and replies. Off, it asks the store each time, with the same results; for
-        /// finding faults.
+        /// True if the API caches tokens and replies. Without the caches, every request goes to the store, with the same
+        /// results; this helps to find faults.
         api_caches => api.caches;
     }
 
     /// Room for the files of attachments.
     static ATTACHMENTS: "attachments." {
-        /// Bytes that the files of one user may have together; `off` for no quota. A copy of an attachment shares its file.
+        /// Maximum total size of a user's files in bytes; `off` for no quota. Copies of an attachment share one file.
         user_quota => api.attachments.user_quota;
-        /// Bytes that the files of one workspace may have together; `off` for no quota.
+        /// Maximum total size of a workspace's files in bytes; `off` for no quota.
         workspace_quota => api.attachments.workspace_quota;
-        /// Bytes of the disk of the files that stay free: uploads that would need them are 507, and everything else goes
-        /// on. 0 keeps none. Files in a bucket have no reserve.
+        /// Number of bytes that uploads leave free on the disk; an upload that would need them gets 507, and everything else
+        /// continues. 0 reserves nothing. There is no reserve for files in a bucket.
         disk_reserve => api.attachments.disk_reserve;
     }
 
-    /// Limits of clients, which may change while the server runs.
+    /// Limits of clients. They can change while the server runs.
     static LIMITS: "limits." {
-        /// Requests a minute of a token whose user has no paid workspace.
+        /// Requests per minute of a token whose user has no paid workspace.
         standard_free => limits.standard.free;
-        /// Requests a minute of a token whose user has a paid workspace.
+        /// Requests per minute of a token whose user has a paid workspace.
         standard_paid => limits.standard.paid;
-        /// Percentage of these quotas that a client still gets that never pauses.
+        /// Percentage of these quotas that a client still gets if it never pauses.
         standard_floor_percent => limits.standard.floor_percent, most = 100;
-        /// Searches a minute of a token.
+        /// Searches per minute of a token.
         search => limits.search_per_minute;
-        /// Reads of a token at the same time.
+        /// Concurrent reads of a token.
         concurrent_reads => limits.concurrent_reads;
-        /// Writes of a token at the same time.
+        /// Concurrent writes of a token.
         concurrent_writes => limits.concurrent_writes;
-        /// Limits that only count and refuse nothing: some of their names, with commas between.
+        /// Names of limits that count but refuse nothing, separated by commas.
         shadow => limits.shadow;
-        /// Unfinished jobs of a user.
+        /// Maximum number of unfinished jobs of a user.
         jobs => api.jobs_per_user_max, least = 1;
-        /// Limit of all tokens of a user together, as a multiple of that of one; `off` for none.
+        /// Combined limit of all tokens of a user, as a multiple of the limit of one token; `off` for none.
         user_multiple => api.user_multiple;
-        /// Credits that a token regains a minute, and the most it can have; `off` for no such limit.
+        /// Credits that a token regains per minute, which is also the maximum that it can have; `off` for no such limit.
         cost => limits.cost_per_minute;
-        /// Most credits that one request costs.
+        /// Maximum cost of one request in credits.
         cost_ceiling => limits.cost_ceiling;
     }
 
     /// Settings of the request inspector, `/-/console/requests`.
     static INSPECTOR: "inspector." {
-        /// Bytes of memory for the last requests, which the owners of their tokens can look at; 0 records none. A demo has
+        /// Memory for the last requests in bytes, which the owners of their tokens can look at; 0 records none. A demo has
         /// 16777216.
         bytes => api.inspector.bytes;
-        /// Bytes of it for one user, app or service account.
+        /// Part of this memory for one user, app or service account in bytes.
         owner_bytes => api.inspector.owner_bytes, least = 65_536;
     }
 
     /// Settings of the authorization server.
     static PORTAL: "oauth." {
-        /// True if apps may have `http` redirect URLs on the machines of their users. A demo allows it.
+        /// True if apps may have `http` redirect URLs on their users' machines. A demo allows them.
         loopback_redirects => portal.loopback;
-        /// Answers of the authorization page that name the issuer (`iss`): `openid`, those to requests for that scope;
-        /// `always`; `never`.
+        /// Authorization responses that name the issuer (`iss`): `openid` for those to requests with that scope, `always`, or
+        /// `never`.
         issuer_in_responses => portal.issuer_in_responses;
-        /// True if apps with an `https` URL besides may have codes shown on a page without PKCE. A demo allows it.
+        /// True if apps that also have an `https` URL may have codes shown on a page without PKCE. A demo allows it.
         oob_without_pkce => portal.oob_without_pkce;
-        /// Questions about tokens a minute of an address; `off` for no limit.
+        /// Token info requests per minute of an address; `off` for no limit.
         token_info_per_minute => portal.token_info_per_minute;
-        /// Failed sign-ins, and as many failed authentications of apps, a minute of an address; `off` for no limit.
+        /// Failed sign-ins per minute of an address, and separately as many failed authentications of apps; `off` for no limit.
         failures_per_minute => portal.failures_per_minute;
-        /// Failed sign-ins a minute to one account, from all addresses together; browsers that its owner has used before
-        /// do not count. `off` for no limit.
+        /// Failed sign-ins per minute to one account from all addresses; browsers that its owner has used before do not count.
+        /// `off` for no limit.
         account_failures_per_minute => portal.account_failures_per_minute;
     }
 
     /// Settings of the keys and records of the authorization server.
     struct OAuthConfig: "oauth.", config.oauth {
-        /// Age of a signing key at which another takes its place.
+        /// Age at which a signing key is replaced.
         key_lifetime: Duration = seconds(90 * DAY), least = DAY;
-        /// Time for which records that have ended are kept: spent codes, above all, whose replay must be noticed.
+        /// Time for which ended records are kept, such as used codes, whose replay must be noticed.
         remember: Duration = seconds(7 * DAY), least = DAY;
     }
 
     /// Bounds of HTTP connections, requests and responses.
     struct HttpConfig: "http.", config.http {
-        /// Time in which a client must have sent the head of a request.
+        /// Maximum time in which a client must send the head of a request.
         header_timeout: Duration = seconds(10), least = 1;
-        /// Time in which a client must have sent the body.
+        /// Maximum time in which a client must send the body.
         body_timeout: Duration = seconds(30), least = 1;
-        /// Time in which a client must have sent the file of an attachment. It must not pause for longer than
-        /// `body_timeout` in the meantime.
+        /// Maximum time in which a client must send an attached file. It must not pause for longer than `body_timeout`.
         upload_timeout: Duration = seconds(600), least = 1;
-        /// Time after which a connection without a request ends. A reply that is not read ends its connection after this
-        /// and the time of a request together.
+        /// Time after which a connection without a request is closed. A connection whose reply is not read is closed after this
+        /// time plus `request_timeout`.
         idle_timeout: Duration = seconds(75), least = 1;
-        /// Time in which a request must have been carried out.
+        /// Maximum time that a request may take.
         request_timeout: Duration = seconds(30), least = 1;
-        /// Time that requests under way have when the server stops.
+        /// Time that started requests get to finish when the server stops.
         drain_timeout: Duration = seconds(30);
-        /// Most connections.
+        /// Maximum number of connections.
         connections: usize = 10_000, least = 1;
-        /// Most connections of an address (of IPv6: of a /64).
+        /// Maximum number of connections of an address (for IPv6, of a /64).
         connections_per_ip: usize = 256, least = 1;
-        /// Most HTTP/2 streams of a connection.
+        /// Maximum number of HTTP/2 streams of a connection.
         streams: u32 = 32, least = 1;
-        /// Time after which a connection ends on which only replies are left to send, and the client reads none of them;
-        /// and the longest pause in a body that is not a file.
+        /// Time after which a connection is closed if the client does not read the replies that are left to send; also the
+        /// longest pause in a body that is not a file.
         stall_timeout: Duration = seconds(10), least = 1;
-        /// Most bytes in memory of bodies that arrive and replies that are not sent yet; beyond it requests are 503. A
-        /// quarter of them is for clients that keep little.
+        /// Maximum memory for arriving bodies and unsent replies in bytes; requests beyond it get 503. A quarter of it is for
+        /// clients that hold little.
         buffered_bytes: usize = 128 << 20, least = 1 << 20;
-        /// Most such bytes of a user, over all tokens; and of the network of a client without a token.
+        /// Maximum part of this memory for a user, over all tokens, or for the network of a client without a token.
         buffered_bytes_per_user: usize = 32 << 20, least = 1 << 16;
-        /// Most such bytes of a connection. That of a trusted proxy has no bound of its own.
+        /// Maximum part of this memory for a connection; connections of trusted proxies have no such maximum.
         buffered_bytes_per_connection: usize = 16 << 20, least = 1 << 16;
-        /// True if scripts of other sites' web pages may call the API with a token of their own (CORS). A demo allows it.
+        /// True if scripts on other sites' pages may call the API with their own tokens (CORS). A demo allows it.
         cors: bool = false;
-        /// Networks of the proxies whose `X-Forwarded-For` is believed, with spaces or commas between.
+        /// Networks of the proxies whose `X-Forwarded-For` is trusted, separated by spaces or commas.
         trusted_proxies: TrustedProxies = TrustedProxies::default();
-        /// Time for which pages under https tell browsers to come by https alone; `0s` does not.
+        /// Time for which pages under https tell browsers to use https only; `0s` for no such header.
         hsts: Duration = seconds(180 * DAY);
     }
 
     /// Settings of the store.
     static STORE: "store." {
-        /// Longest time that a read may work before it is stopped.
+        /// Maximum time that a read may take before it is stopped.
         read_timeout => store.read_timeout, least = 1;
-        /// True if the store caches what was read. Off, every read goes to the database, with the same results; for
-        /// finding faults.
+        /// True if the store caches what it reads. Without the caches, every read goes to the database, with the same results;
+        /// this helps to find faults.
         caches => store.caches;
     }
 
-    /// Settings of a store that many nodes share.
+    /// Settings of a store that several nodes share.
     struct DatabaseConfig: "store.", config.database {
-        /// Address of a PostgreSQL database, such as `postgres://user:password@host/name`, in place of the file in the
-        /// data folder. An address with a password belongs in the file of settings or in the environment: a flag is
-        /// shown in lists of processes.
+        /// Address of a PostgreSQL database, such as `postgres://user:password@host/name`, instead of the file in the data
+        /// folder. Put an address with a password into the settings file or the environment: flags are visible in process
+        /// lists.
         url: String = String::new(), is_secret = true;
-        /// Most connections of this node to the database; up to three of them write. All nodes together should have fewer than
-        /// `max_connections` of PostgreSQL: where it takes no more, a node shares those that it has.
+        /// Maximum number of connections of this node to the database; up to three of them write. All nodes together should
+        /// have fewer than PostgreSQL's `max_connections`: if it accepts no more, a node shares the ones it has.
         connections: usize = 16, least = 2;
-        /// Longest time that the database works on a statement.
+        /// Maximum time that a statement may take in the database.
         statement_timeout: Duration = seconds(10), least = 1;
-        /// Longest time that a statement waits for a lock.
+        /// Maximum time that a statement waits for a lock.
         lock_timeout: Duration = seconds(10), least = 1;
-        /// True to accept a database that can lose commits in a crash; for tests.
+        /// True if a database that can lose commits in a crash is accepted; for tests.
         allow_unsafe: bool = false;
-        /// Folder that all nodes of a database share, for files of exports, and for those of attachments if there is no
-        /// bucket.
+        /// Folder that all nodes of a database share, for export files, and for attached files if there is no bucket.
         shared_files: String = String::new();
     }
 
-    /// Settings of the work that is moved off the threads of requests.
+    /// Settings of long work, which has its own threads.
     struct OffloadConfig: "store.", config.offload {
-        /// Long reads at the same time; 0 is one less than there are cores, and one at least.
+        /// Number of long reads that run at the same time; 0 means one less than the number of cores, but at least one.
         long_reads: usize = 0;
     }
 
     /// Settings of the continuous archive, from which `workgraph restore` makes the database as of any commit.
     struct ArchiveConfig: "archive.", config.archive {
-        /// Folder of the archive, on another disk than the data folder; without a folder or bucket there is no archive. No two
-        /// servers may share one.
+        /// Folder of the archive, which should be on another disk than the data folder. Without a folder or a bucket there is
+        /// no archive. Two servers must not share one.
         folder: String = String::new();
-        /// Name of a bucket for the archive, in place of a folder. Its server, region and keys are those of the bucket of
-        /// attachments; it may be the same bucket.
+        /// Name of a bucket for the archive, instead of a folder. Its server, region and keys are those of the attachment
+        /// bucket, and it may be the same bucket.
         bucket: String = String::new();
-        /// Beginning of the keys of an archive in a bucket. Another server must have another.
+        /// Prefix of the keys of an archive in a bucket. Each server needs its own.
         prefix: String = "archive/".to_owned();
-        /// Time between two copies of new commits: the most that is lost with the disk of the data folder.
+        /// Interval between copies of new commits, which is the most that is lost if the disk of the data folder fails.
         interval: Duration = seconds(10), least = 1;
-        /// Time after which the whole database is copied again; it also is when the commits since are larger than it.
+        /// Interval after which the whole database is copied again. It is also copied when the commits since the last copy are
+        /// larger than the database.
         copy_interval: Duration = seconds(DAY), least = 60;
-        /// Time for which states of the past can be restored.
+        /// Time for which past states can be restored.
         retention: Duration = seconds(30 * DAY), least = 60;
     }
 
-    /// Settings of the bucket of attachments.
+    /// Settings of the attachment bucket.
     struct BucketConfig: "bucket.", config.bucket {
-        /// Address of a server with the protocol of S3, such as `https://s3.eu-central-1.amazonaws.com`. Files of
-        /// attachments are kept in a bucket there, instead of in the data folder.
+        /// Address of a server with the S3 protocol, such as `https://s3.eu-central-1.amazonaws.com`. Attached files are kept
+        /// in a bucket there instead of in the data folder.
         endpoint: WebUrl = WebUrl::default();
         /// Name of the bucket.
         name: String = String::new();
         /// Region of the bucket.
         region: String = "us-east-1".to_owned();
-        /// Beginning of the keys of all files, such as `workgraph/`. Another server must have another.
+        /// Prefix of the keys of all files, such as `workgraph/`. Each server needs its own.
         prefix: String = String::new();
         /// Id of the access key.
         access_key: String = String::new();
         /// Secret access key.
         secret_key: String = String::new(), is_secret = true;
-        /// True if the bucket is named in the path of addresses, false if in their host.
+        /// True if addresses name the bucket in their path, false if in their host.
         path_style: bool = true;
     }
 
     /// Settings of the log.
     struct LogConfig: "log.", config.log {
-        /// Form of the lines: `text`, `json`, or `auto`, which is text on a terminal and JSON elsewhere.
+        /// Format of the lines: `text`, `json`, or `auto`, which is text on a terminal and JSON elsewhere.
         format: LogFormat = LogFormat::Auto;
-        /// Least level that is logged, such as `info`.
+        /// Lowest level that is logged, such as `info`.
         level: String = "info".to_owned();
-        /// True if there is a line per request.
+        /// True if each request is logged.
         requests: bool = false;
     }
 
@@ -375,25 +374,25 @@ settings! {
         allow_loopback => webhooks.policy.loopback;
         /// True if targets with http are allowed.
         allow_http => webhooks.policy.plain_http;
-        /// Networks that are not public and may have targets, such as `10.1.0.0/16`, with spaces or commas between.
+        /// Private networks that may have targets, such as `10.1.0.0/16`, separated by spaces or commas.
         allow_networks => webhooks.policy.networks;
-        /// True if the stable ids of events are sent as a header.
+        /// True if deliveries have a header with the stable ids of their events.
         event_ids => webhooks.event_ids;
-        /// Time for which the log of deliveries is kept.
+        /// Time for which the delivery log is kept.
         log_retention => webhooks.log_retention;
     }
 
     /// Settings of the worker that makes deliveries.
     struct DeliveryConfig: "webhooks.", config.delivery {
-        /// Targets that are sent to at the same time.
+        /// Number of targets to which deliveries are sent at the same time.
         workers: u32 = 64;
     }
 
     /// Settings of the signing of the audit log.
     struct AuditConfig: "audit.", config.audit {
-        /// File that checkpoints are appended to; `audit-anchors` in the data folder if none is named.
+        /// File to which checkpoints are appended; `audit-anchors` in the data folder by default.
         anchor: String = String::new();
-        /// Rows after which a checkpoint is signed; one is signed every hour besides.
+        /// Number of rows after which a checkpoint is signed; one is also signed every hour.
         rows: u32 = 1_000;
     }
 
@@ -402,29 +401,29 @@ settings! {
         /// Address of a Redis or Valkey with the limits of all nodes: `redis://`, `rediss://` (TLS) or `redis+unix://`.
         /// Without one each node has limits of its own.
         url: String = String::new(), is_secret = true;
-        /// File with the certificates of the authorities that are trusted with `rediss://` (PEM), instead of those that
-        /// this machine trusts.
+        /// File with the certificates of the authorities to trust for `rediss://` (PEM), instead of those that this machine
+        /// trusts.
         root_certificates: String = String::new();
-        /// Beginning of the keys there. All nodes of a service have the same.
+        /// Prefix of the keys in it, the same for all nodes of a service.
         prefix: String = "workgraph".to_owned();
-        /// Milliseconds that a decision there may take; after that this node decides with its part of each limit.
+        /// Maximum time of a decision in it in milliseconds; after that, this node decides with its part of each limit.
         timeout_ms: u64 = 20, least = 1, most = 10_000;
-        /// Least number of parts into which limits are divided while Redis is away. Otherwise the nodes of the database that
-        /// are alive say it, so this is for servers that share a Redis and no database.
+        /// Minimum number of parts into which limits are divided while Redis is unavailable. Nodes that share a database know
+        /// how many of them are alive; servers that share only a Redis need this setting.
         nodes: u32 = 1, least = 1, most = 31;
     }
 
-    /// Admin that the first start makes, with the workspace; not with `--demo`.
+    /// Admin and workspace that the first start creates; not with `--demo`.
     struct AdminConfig: "admin.", config.admin {
         /// Name of the admin.
         name: String = "Admin".to_owned();
         /// E-mail address of the admin.
         email: String = "admin@example.com".to_owned();
-        /// Password of the admin; without one it is made up.
+        /// Password of the admin; a random one by default.
         password: String = String::new(), is_secret = true;
         /// Name of the workspace.
         workspace: String = "Workspace".to_owned();
-        /// E-mail domains tied to the workspace, with blanks or commas between them.
+        /// E-mail domains tied to the workspace, separated by spaces or commas.
         domains: String = String::new();
     }
 }

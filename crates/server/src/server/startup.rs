@@ -39,6 +39,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tokio::net::TcpListener;
+use workgraph_auth::SecretDigest;
 use workgraph_core::storage::SharedWork;
 
 /// First step: the listeners. Nothing is created yet, so an address that is in use leaves no trace.
@@ -232,7 +233,8 @@ impl OpenedServer {
                     .timeline
                     .set_running(options.clock == ClockMode::Running);
                 let config = config.clone();
-                let worlds = TestWorlds::new(Arc::clone(&process), config, Arc::new(begun));
+                let token = options.control_token.as_deref().map(SecretDigest::of);
+                let worlds = TestWorlds::new(Arc::clone(&process), config, token, Arc::new(begun));
                 (work, Arc::new(StandIn(worlds)))
             }
         };

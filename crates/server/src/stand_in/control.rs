@@ -1,6 +1,6 @@
 //! The control routes of a stand-in.
 use crate::http::routed_response::RoutedResponse;
-use crate::stand_in::control_access;
+use crate::stand_in::control_access::{self, ControlRefusal};
 use crate::stand_in::request_log::RequestPattern;
 use crate::stand_in::test_world::TestWorld;
 use crate::stand_in::test_worlds::TestWorlds;
@@ -13,6 +13,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use workgraph_api::limits::exhaustion::EXHAUSTIBLE;
@@ -23,7 +24,7 @@ use workgraph_wire::messages;
 /// First segments of the paths of control routes, after `/-/`.
 const ROUTES: [&str; 6] = ["worlds", "clock", "faults", "limits", "requests", "inbox"];
 /// Maximum size of the body of a control request in bytes.
-const BODY_MAX: usize = 4 << 20;
+const BODY_MAX: usize = 1 << 20;
 /// Time after which a request that moves a clock is answered although things still happen.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
@@ -46,9 +47,15 @@ type Reply = (u16, Value);
 pub(crate) async fn respond(
     worlds: &TestWorlds,
     test_world: &Arc<TestWorld>,
-    head: &Parts,
+    (client, head): (IpAddr, &Parts),
     body: Incoming,
 ) -> RoutedResponse {
+    let refuse = |refusal: ControlRefusal| {
+        RoutedResponse::refuse(RequestRefusal::Forbidden, 403, refusal.message())
+    };
+    if let Err(refusal) = control_access::check_client(head, client, worlds.control_token) {
+        return refuse(refusal);
+    }
     let path = head.uri.path().trim_start_matches("/-/");
     let body = match Limited::new(body, BODY_MAX).collect().await {
         Ok(body) => body.to_bytes(),
@@ -58,7 +65,7 @@ pub(crate) async fn respond(
         }
     };
     if let (&Method::POST, Some(name)) = (&head.method, path.strip_prefix("inbox/")) {
-        // A delivery, which any program may send.
+        // A delivery, in the form of any sender.
         let text = |name: &str| head.headers.get(name)?.to_str().ok();
         let (secret, signature) = (text(SECRET_HEADER), text(SIGNATURE_HEADER));
         let now = test_world.clock.now();
@@ -67,8 +74,8 @@ pub(crate) async fn respond(
             .receive(name, secret, signature, &body, now);
         return RoutedResponse::of(answer);
     }
-    if let Err(refusal) = control_access::check(head) {
-        return RoutedResponse::refuse(RequestRefusal::Forbidden, 403, refusal.message());
+    if let Err(refusal) = control_access::check_content(head) {
+        return refuse(refusal);
     }
     let segments: Vec<&str> = path.split('/').collect();
     let routed = control(worlds, test_world, head, (&segments, &body)).await;

@@ -3,12 +3,15 @@ use hyper::header;
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use std::net::IpAddr;
+use workgraph_auth::SecretDigest;
 
 /// Reason for which a control request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ControlRefusal {
-    /// The host is not this machine's: a name of another machine may lead here.
+    /// The request comes from another machine, or names a host that is not this one: a name of another machine may lead here.
     ForeignHost,
+    /// The control token is not the one of this stand-in.
+    WrongToken,
     /// A page of another origin sent the request.
     ForeignOrigin,
     /// The body is not JSON: a form of any page could send it.
@@ -20,38 +23,69 @@ impl ControlRefusal {
     pub(crate) const fn message(self) -> &'static str {
         match self {
             Self::ForeignHost => {
-                "Host: the stand-in is controlled at an address of this machine, such as 127.0.0.1"
+                "The stand-in is controlled from this machine and at an address of it, such as 127.0.0.1, or with its --control-token in the header Workgraph-Control"
             }
+            Self::WrongToken => "Workgraph-Control: not the --control-token of this stand-in",
             Self::ForeignOrigin => "Origin: pages of other origins can't control the stand-in",
             Self::NotJson => "Content-Type: must be application/json",
         }
     }
 }
 
-/// Checks that a request may control the stand-in.
+/// Header with the token that allows control from other machines.
+pub(crate) const CONTROL_TOKEN: &str = "workgraph-control";
+
+/// Checks that a request may reach a route of the stand-in: it comes from this machine and names it, or has the control token.
 ///
 /// # Errors
 /// Returns the reason why it may not.
-pub(crate) fn check(head: &Parts) -> Result<(), ControlRefusal> {
-    let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
-    let sent = head.uri.authority().map(Authority::as_str);
-    let host = sent.or_else(|| text(header::HOST)).unwrap_or_default();
-    if !is_of_this_machine(host) {
-        return Err(ControlRefusal::ForeignHost);
+pub(crate) fn check_client(
+    head: &Parts,
+    client: IpAddr,
+    token: Option<SecretDigest>,
+) -> Result<(), ControlRefusal> {
+    if let (Some(token), Some(sent)) = (token, text(head, CONTROL_TOKEN)) {
+        // Comparing digests: the time does not reveal how much of a guess is right.
+        return match SecretDigest::of(sent) == token {
+            true => Ok(()),
+            false => Err(ControlRefusal::WrongToken),
+        };
     }
+    match client.to_canonical().is_loopback() && is_of_this_machine(host(head)) {
+        true => Ok(()),
+        false => Err(ControlRefusal::ForeignHost),
+    }
+}
+
+/// Checks that a request that reached a control route may change something: no page that a browser shows has sent it.
+///
+/// # Errors
+/// Returns the reason why it may not.
+pub(crate) fn check_content(head: &Parts) -> Result<(), ControlRefusal> {
     if head.headers.contains_key(header::ORIGIN) {
-        let origin = text(header::ORIGIN).unwrap_or_default();
-        if origin.split_once("://").map(|(_, origin)| origin) != Some(host) {
+        let origin = text(head, header::ORIGIN.as_str()).unwrap_or_default();
+        if origin.split_once("://").map(|(_, origin)| origin) != Some(host(head)) {
             return Err(ControlRefusal::ForeignOrigin);
         }
     }
     let has_body = head.method == hyper::Method::POST || head.method == hyper::Method::PUT;
-    let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+    let kind = text(head, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if has_body && !kind.eq_ignore_ascii_case("application/json") {
         return Err(ControlRefusal::NotJson);
     }
     Ok(())
+}
+
+fn text<'h>(head: &'h Parts, name: &str) -> Option<&'h str> {
+    head.headers.get(name)?.to_str().ok()
+}
+
+/// Returns the host that a request names.
+fn host(head: &Parts) -> &str {
+    let sent = head.uri.authority().map(Authority::as_str);
+    sent.or_else(|| text(head, header::HOST.as_str()))
+        .unwrap_or_default()
 }
 
 /// Returns true if a host with or without a port is an address of this machine that no other machine can have.
@@ -71,12 +105,51 @@ fn is_of_this_machine(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn refusal(method: &str, headers: &[(&'static str, &'static str)]) -> Option<ControlRefusal> {
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    fn refusal_of(
+        client: IpAddr,
+        token: Option<&str>,
+        method: &str,
+        headers: &[(&'static str, &'static str)],
+    ) -> Option<ControlRefusal> {
         let mut request = hyper::Request::builder().method(method).uri("/-/clock");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        check(&request.body(()).unwrap().into_parts().0).err()
+        let head = request.body(()).unwrap().into_parts().0;
+        let reached = check_client(&head, client, token.map(SecretDigest::of));
+        reached.and_then(|()| check_content(&head)).err()
+    }
+
+    fn refusal(method: &str, headers: &[(&'static str, &'static str)]) -> Option<ControlRefusal> {
+        refusal_of(HERE, None, method, headers)
+    }
+
+    #[test]
+    fn other_machines_need_the_token() {
+        let far = IpAddr::from([10, 0, 0, 9]);
+        let json = ("content-type", "application/json");
+        let own = [("host", "localhost"), json];
+        assert_eq!(
+            refusal_of(far, None, "POST", &own),
+            Some(ControlRefusal::ForeignHost)
+        );
+        assert_eq!(
+            refusal_of(far, Some("s3cret"), "POST", &own),
+            Some(ControlRefusal::ForeignHost)
+        );
+        let with = |token| [("host", "stand-in:8080"), json, (CONTROL_TOKEN, token)];
+        assert_eq!(
+            refusal_of(far, Some("s3cret"), "POST", &with("s3cret")),
+            None
+        );
+        let wrong = refusal_of(HERE, Some("s3cret"), "POST", &with("guess"));
+        assert_eq!(wrong, Some(ControlRefusal::WrongToken));
+        assert_eq!(
+            refusal_of(far, None, "POST", &with("s3cret")),
+            Some(ControlRefusal::ForeignHost)
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ use workgraph_api::error::ApiError;
 use workgraph_api::fault_source::{AdmittedRequest, FaultSource};
 
 /// Maximum number of faults of a world at the same time.
-const FAULTS_MAX: usize = 1_000;
+const FAULTS_MAX: usize = 100;
 
 /// Which requests a fault meets. A field that is left out allows every request.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -9,9 +9,10 @@ use std::time::SystemTime;
 use workgraph_api::ApiResponse;
 use workgraph_webhooks::signature::{SECRET_HEADER, signature};
 
-/// Maximum number of inboxes of a world, and of deliveries that one keeps.
-const INBOXES_MAX: usize = 1_000;
+/// Maximum number of inboxes of a world, of deliveries that one keeps, and of bytes of their bodies.
+const INBOXES_MAX: usize = 100;
 const KEPT: usize = 1_000;
+const BYTES_MAX: usize = 4 << 20;
 
 /// What an inbox answers to its next deliveries.
 #[derive(Clone, Copy, Deserialize)]
@@ -27,7 +28,9 @@ struct InboxAnswer {
 struct Inbox {
     secret: Option<String>,
     answer: Option<InboxAnswer>,
-    deliveries: VecDeque<Value>,
+    /// Deliveries, each with the size of its body.
+    deliveries: VecDeque<(usize, Value)>,
+    bytes: usize,
     /// Number of deliveries that were dropped because newer ones needed their room.
     dropped: u64,
 }
@@ -59,16 +62,15 @@ impl Inboxes {
         let expected = inbox.secret.as_ref().map(|secret| signature(secret, body));
         let is_signed = expected.is_some() && expected.as_deref() == sent_signature;
         let sent: Value = serde_json::from_slice(body).unwrap_or_default();
-        if inbox.deliveries.len() == KEPT {
-            inbox.deliveries.pop_front();
-            inbox.dropped += 1;
-        }
-        inbox.deliveries.push_back(json!({
-            "at": time_text(now),
-            "is_signed": is_signed,
-            "answered": status,
-            "events": sent.get("events").cloned().unwrap_or_default(),
-        }));
+        inbox.keep(
+            body.len(),
+            json!({
+                "at": time_text(now),
+                "is_signed": is_signed,
+                "answered": status,
+                "events": sent.get("events").cloned().unwrap_or_default(),
+            }),
+        );
         ApiResponse::json(status, b"{}".to_vec())
     }
 
@@ -96,7 +98,7 @@ impl Inboxes {
             None => json!({ "has_secret": false, "deliveries": [], "dropped": 0 }),
             Some(inbox) => json!({
                 "has_secret": inbox.secret.is_some(),
-                "deliveries": inbox.deliveries,
+                "deliveries": inbox.deliveries.iter().map(|(_, one)| one).collect::<Vec<_>>(),
                 "dropped": inbox.dropped,
             }),
         }
@@ -104,6 +106,18 @@ impl Inboxes {
 }
 
 impl Inbox {
+    /// Keeps a delivery; the oldest ones make room for it.
+    fn keep(&mut self, size: usize, delivery: Value) {
+        self.deliveries.push_back((size, delivery));
+        self.bytes += size;
+        while self.deliveries.len() > KEPT || (self.bytes > BYTES_MAX && self.deliveries.len() > 1)
+        {
+            let gone = self.deliveries.pop_front();
+            self.bytes -= gone.map_or(0, |(size, _)| size);
+            self.dropped += 1;
+        }
+    }
+
     fn next_status(&mut self) -> u16 {
         match &mut self.answer {
             None => 200,
@@ -152,5 +166,17 @@ mod tests {
         assert_eq!(shown["deliveries"][0]["events"][0]["action"], "added");
         assert_eq!(inboxes.json("other")["deliveries"], json!([]));
         assert!(inboxes.set_answer("orders", br#"{"answer": 99}"#).is_err());
+    }
+
+    #[test]
+    fn the_oldest_deliveries_make_room_for_new_ones() {
+        let inboxes = Inboxes::default();
+        let body = vec![b' '; BYTES_MAX / 4 + 1];
+        for _ in 0..6 {
+            inboxes.receive("orders", None, None, &body, SystemTime::UNIX_EPOCH);
+        }
+        let shown = inboxes.json("orders");
+        assert_eq!(shown["deliveries"].as_array().unwrap().len(), 3);
+        assert_eq!(shown["dropped"], 3);
     }
 }

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-/// Number of the last requests that are kept.
+/// Number of the last requests that are kept, and of bytes of a path or an agent.
 const KEPT: usize = 10_000;
+const TEXT_MAX: usize = 1_024;
 /// Maximum number of near misses in an answer.
 const NEAR_MAX: usize = 20;
 
@@ -125,6 +126,13 @@ impl RequestPattern {
     }
 }
 
+/// Cuts a text that is too long to be kept.
+fn shorten(text: &mut String) {
+    if text.len() > TEXT_MAX {
+        text.truncate(text.floor_char_boundary(TEXT_MAX));
+    }
+}
+
 /// The last requests of one world.
 #[derive(Default)]
 pub(crate) struct RequestLog(Mutex<Log>);
@@ -137,6 +145,10 @@ struct Log {
 
 impl RequestLog {
     pub(crate) fn push(&self, mut request: LoggedRequest) {
+        shorten(&mut request.path);
+        if let Some(agent) = &mut request.user_agent {
+            shorten(agent);
+        }
         let mut log = self.0.lock();
         log.last += 1;
         request.number = log.last;

@@ -12,7 +12,7 @@ use crate::stand_in::request_log::LoggedRequest;
 use crate::stand_in::test_world::TestWorld;
 use crate::stand_in::test_worlds::{TestWorlds, WORLDS};
 use hyper::body::Incoming;
-use hyper::header::{DATE, HeaderValue};
+use hyper::header::{AUTHORIZATION, DATE, HeaderValue};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Request, Response, Uri};
 use std::sync::Arc;
@@ -38,9 +38,9 @@ impl StandIn {
             }
         };
         if control::is_control(&request) {
-            let stand_in = Arc::clone(&self);
+            let (stand_in, client) = (Arc::clone(&self), peer.connection.ip());
             return handle_request_with(&peer, request, async move |head, body| {
-                control::respond(&stand_in.0, &test_world, &head, body).await
+                control::respond(&stand_in.0, &test_world, (client, &head), body).await
             })
             .await;
         }
@@ -78,20 +78,29 @@ impl StandIn {
         }
     }
 
-    /// Returns the world of a request, and the connection as a request to that world sees it. Removes the path of the world from
-    /// that of the request.
+    /// Returns the world of a request, by its path or its token, and the connection as a request to that world sees it. Removes the
+    /// path of the world from that of the request.
     fn enter(
         &self,
         peer: &Arc<ConnectionContext>,
         request: &mut Request<Incoming>,
     ) -> Result<(Arc<TestWorld>, Arc<ConnectionContext>), NoWorld> {
-        let Some((id, rest)) = split_path(request.uri()) else {
-            return Ok((Arc::clone(&self.0.root_world), Arc::clone(peer)));
+        let test_world = match split_path(request.uri()) {
+            Some((id, rest)) => {
+                let test_world = self.0.find(&id).ok_or(NoWorld)?;
+                let mut parts = request.uri().clone().into_parts();
+                parts.path_and_query = Some(rest);
+                *request.uri_mut() = Uri::from_parts(parts).map_err(|_| NoWorld)?;
+                test_world
+            }
+            None => match bearer_token(request) {
+                Some(token) => self.0.of_token(token),
+                None => Arc::clone(&self.0.root_world),
+            },
         };
-        let test_world = self.0.find(&id).ok_or(NoWorld)?;
-        let mut parts = request.uri().clone().into_parts();
-        parts.path_and_query = Some(rest);
-        *request.uri_mut() = Uri::from_parts(parts).map_err(|_| NoWorld)?;
+        if Arc::ptr_eq(&test_world, &self.0.root_world) {
+            return Ok((test_world, Arc::clone(peer)));
+        }
         let inside = ConnectionContext {
             process: Arc::clone(&self.0.process),
             world: Arc::clone(&test_world.world),
@@ -119,6 +128,12 @@ fn logged_request(test_world: &TestWorld, request: &Request<Incoming>) -> Logged
     let agent = request.headers().get(hyper::header::USER_AGENT);
     logged.user_agent = agent.and_then(|agent| Some(agent.to_str().ok()?.to_owned()));
     logged
+}
+
+/// Returns the token of a request.
+fn bearer_token(request: &Request<Incoming>) -> Option<&str> {
+    let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
+    header.rsplit(' ').next()
 }
 
 /// Absence of the world that a path names.

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use workgraph_api::Clock;
 
 /// Id of the world at the root of the server.
-pub(crate) const ROOT_WORLD: &str = "w0";
+const ROOT_WORLD: &str = "w0";
 
 /// Time and random bytes of a test world.
 #[derive(Clone)]
@@ -133,6 +133,15 @@ impl TestWorld {
             bootstrap,
             _resources: resources,
         })
+    }
+
+    /// Returns true if a token is the one that was made with the world.
+    pub(crate) fn has_first_token(&self, token: &str) -> bool {
+        let first = self
+            .bootstrap
+            .as_ref()
+            .map(|boot| &*boot.personal_access_token);
+        first.is_some_and(|first| first == token)
     }
 
     /// Returns what a test needs to use the world.

@@ -6,7 +6,7 @@ use crate::http::own_address::BASE;
 use crate::http::process::Process;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
-use crate::stand_in::test_world::{ROOT_WORLD, TestSources, TestWorld, WorldOrigin};
+use crate::stand_in::test_world::{TestSources, TestWorld, WorldOrigin};
 use crate::stand_in::time_text;
 use crate::stand_in::world_copy::copy_world;
 use crate::stand_in::world_options::{WorldContent, WorldOptions};
@@ -21,20 +21,23 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 use workgraph_api::Clock;
+use workgraph_auth::SecretDigest;
 use workgraph_core::Gid;
 
 /// Path below which each world has its addresses.
 pub(crate) const WORLDS: &str = "/w/";
 /// Seed of the worlds that others are copied from.
 const TEMPLATE_SEED: u64 = 0;
-/// Maximum number of worlds at the same time. Each open store takes some hundred kilobytes and a few threads.
-const WORLDS_MAX: usize = 1_000;
+/// Maximum number of worlds at the same time. Each has an open store with threads of its own.
+const WORLDS_MAX: usize = 200;
 
 /// Worlds of a stand-in.
 pub(crate) struct TestWorlds {
     pub(crate) process: Arc<Process>,
     /// Settings of the server, from which those of each world are made.
     config: Config,
+    /// Digest of the token that allows control from other machines.
+    pub(crate) control_token: Option<SecretDigest>,
     /// Folder with a folder for each world.
     folder: PathBuf,
     pub(crate) root_world: Arc<TestWorld>,
@@ -46,11 +49,17 @@ pub(crate) struct TestWorlds {
 
 impl TestWorlds {
     /// Returns the worlds of a server whose root is a world.
-    pub(crate) fn new(process: Arc<Process>, config: Config, root_world: Arc<TestWorld>) -> Self {
+    pub(crate) fn new(
+        process: Arc<Process>,
+        config: Config,
+        control_token: Option<SecretDigest>,
+        root_world: Arc<TestWorld>,
+    ) -> Self {
         Self {
             process,
             folder: config.folder().join("worlds"),
             config,
+            control_token,
             root_world,
             worlds: Mutex::default(),
             templates: tokio::sync::Mutex::default(),
@@ -60,11 +69,18 @@ impl TestWorlds {
 
     /// Returns the world with an id, if it exists.
     pub(crate) fn find(&self, id: &str) -> Option<Arc<TestWorld>> {
-        if id == ROOT_WORLD {
+        let number: u64 = id.strip_prefix('w').unwrap_or(id).parse().ok()?;
+        if number == 0 {
             return Some(Arc::clone(&self.root_world));
         }
-        let number: u64 = id.strip_prefix('w').unwrap_or(id).parse().ok()?;
         self.worlds.lock().get(&number).cloned()
+    }
+
+    /// Returns the world that a token was made with; the root if it is of none.
+    pub(crate) fn of_token(&self, token: &str) -> Arc<TestWorld> {
+        let worlds = self.worlds.lock();
+        let found = worlds.values().find(|world| world.has_first_token(token));
+        Arc::clone(found.unwrap_or(&self.root_world))
     }
 
     /// Returns all worlds, the root first.

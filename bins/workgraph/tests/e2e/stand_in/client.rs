@@ -10,7 +10,7 @@ pub(crate) const BEGIN: &str = "2026-03-02T09:30:00.000Z";
 pub(crate) struct StandIn {
     child: Child,
     pub(crate) port: u16,
-    _folder: Folder,
+    folder: Folder,
 }
 
 impl StandIn {
@@ -50,8 +50,17 @@ impl StandIn {
         Self {
             child,
             port: port.unwrap(),
-            _folder: folder,
+            folder,
         }
+    }
+
+    /// Returns the id of the process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) const fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     pub(crate) fn send(

@@ -84,3 +84,21 @@ fn without_a_stand_in_none_of_its_routes_exists_and_folders_are_not_mixed_up() {
         (400, true)
     );
 }
+
+#[test]
+fn a_control_token_lets_other_hosts_in_and_a_wrong_one_nobody() {
+    let stand_in = StandIn::start_with("stand-in-token", &["--control-token", "s3cret"]);
+    let status = |headers: &[(&str, &str)]| {
+        let json = [("Content-Type", "application/json")];
+        let headers = [&json, headers].concat();
+        stand_in
+            .send("POST", "/-/clock", &headers, r#"{"advance":"1h"}"#)
+            .status
+    };
+    let far = ("Host", "stand-in:8080");
+    assert_eq!(status(&[far]), 403);
+    assert_eq!(status(&[far, ("Workgraph-Control", "s3cret")]), 200);
+    assert_eq!(status(&[far, ("Workgraph-Control", "guess")]), 403);
+    assert_eq!(status(&[("Workgraph-Control", "guess")]), 403);
+    assert_eq!(status(&[]), 200);
+}

@@ -16,10 +16,13 @@ fn a_world_has_its_own_data_tokens_and_addresses() {
     // A token belongs to one world.
     let bearer = format!("Bearer {}", one.token);
     let headers = [("Authorization", bearer.as_str())];
-    for (path, status) in [(&*one.path, 200), (&*other.path, 401), ("", 401)] {
+    for (path, status) in [(&*one.path, 200), (&*other.path, 401), ("/w/0", 401)] {
         let reply = stand_in.send("GET", &format!("{path}/api/1.0/users/me"), &headers, "");
         assert_eq!(reply.status, status, "{path}");
     }
+    // At the root, the token that was made with a world leads there.
+    let path = format!("/api/1.0/tasks/{task}");
+    assert_eq!(stand_in.send("GET", &path, &headers, "").status, 200);
     // Links lead into the world.
     for n in 0..3 {
         one.data(
@@ -91,4 +94,48 @@ fn page_tokens_of_one_world_are_none_in_another() {
     let next = format!("{list}&offset={offset}");
     assert_eq!(one.ask("GET", &next, Value::Null).status, 200);
     assert_eq!(other.ask("GET", &next, Value::Null).status, 400);
+}
+
+/// Returns the number of threads of a process.
+fn threads(process: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{process}/task"))
+        .unwrap()
+        .count()
+}
+
+#[test]
+fn a_deleted_world_leaves_no_thread_and_no_file() {
+    let stand_in = StandIn::start("stand-in-deletions");
+    let delete = |id: &Value| {
+        stand_in.control(
+            "DELETE",
+            &format!("/-/worlds/{}", id.as_str().unwrap()),
+            Value::Null,
+        );
+    };
+    delete(&stand_in.world(json!({})).made["id"]);
+    let before = threads(stand_in.process());
+    for _ in 0..10 {
+        let world = stand_in.world(json!({}));
+        world.task("Short-lived");
+        delete(&world.made["id"]);
+    }
+    // Threads end a moment after their world.
+    let has_ended = (0..1_000).any(|_| {
+        crate::common::pause(10);
+        threads(stand_in.process()) <= before
+    });
+    assert!(
+        has_ended,
+        "{} threads, {before} before",
+        threads(stand_in.process())
+    );
+    let left = std::fs::read_dir(stand_in.folder().data().join("worlds")).unwrap();
+    let left: Vec<String> = left
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(
+        left.iter().all(|name| name.starts_with("template-")),
+        "{left:?}"
+    );
 }
