@@ -6,50 +6,50 @@
 use clap::{Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-/// Command of `workgraph admin`. Travels as JSON to a running server.
+/// Command of `workgraph admin`. It is sent as JSON to a running server.
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum AdminCommand {
-    /// Workspaces.
+    /// Manage workspaces.
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
-    /// Users.
+    /// Manage users.
     #[command(subcommand)]
     User(UserCommand),
-    /// Custom types of tasks, which no operation of the API makes.
+    /// Manage custom types of tasks, which no operation of the API creates.
     #[command(subcommand)]
     CustomType(CustomTypeCommand),
-    /// Teams.
+    /// Manage teams.
     #[command(subcommand)]
     Team(TeamCommand),
-    /// Personal access tokens.
+    /// Manage personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Webhooks and the log of their deliveries.
+    /// Manage webhooks and the log of their deliveries.
     #[command(subcommand, name = "webhook", visible_alias = "webhooks")]
     Webhooks(WebhooksCommand),
-    /// Service accounts.
+    /// Manage service accounts.
     #[command(subcommand)]
     ServiceAccount(ServiceCommand),
-    /// The limits, in force from the next request on.
+    /// Show or change the limits. Changes apply from the next request on.
     #[command(subcommand)]
     Limits(LimitsCommand),
-    /// Jobs that have not ended; without a command, list them.
+    /// List or cancel jobs that have not ended; without a command, list them.
     #[command(name = "job", visible_alias = "jobs")]
     Jobs {
         #[command(subcommand)]
         what: Option<JobsCommand>,
     },
-    /// Apps that act for users by OAuth.
+    /// Manage apps that act for users by OAuth.
     #[command(subcommand)]
     App(AppCommand),
-    /// Triggers of rules, which POST /rule_triggers/GID/run runs on a task.
+    /// Manage triggers of rules, which POST /rule_triggers/GID/run runs on a task.
     #[command(subcommand)]
     RuleTrigger(RuleTriggerCommand),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum RuleTriggerCommand {
-    /// Make a trigger for the tasks of a project.
+    /// Create a trigger for the tasks of a project.
     Create {
         #[arg(long)]
         name: String,
@@ -61,7 +61,7 @@ pub enum RuleTriggerCommand {
         #[arg(long, value_name = "GID")]
         project: String,
     },
-    /// Give a trigger another name.
+    /// Rename a trigger.
     Rename {
         gid: String,
         #[arg(long)]
@@ -73,19 +73,19 @@ pub enum RuleTriggerCommand {
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum WorkspaceCommand {
-    /// Make a workspace.
+    /// Create a workspace.
     Create {
         #[arg(long)]
         name: String,
         #[arg(long, value_enum, default_value = "paid")]
         plan: PlanName,
-        /// Organizations have teams.
+        /// Whether the workspace is an organization; organizations have teams.
         #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
         organization: bool,
     },
     /// List all workspaces.
     List,
-    /// Give a workspace another name.
+    /// Rename a workspace.
     Rename {
         gid: String,
         #[arg(long)]
@@ -97,13 +97,13 @@ pub enum WorkspaceCommand {
         #[arg(value_enum)]
         plan: PlanName,
     },
-    /// Set the e-mail domains of an organization: people invited with such an address become members, all others
-    /// guests. Without domains, show the present ones.
+    /// Set the e-mail domains of an organization: people invited with an address in them become members, all others
+    /// guests. Without domains, show the current ones.
     Domains {
         gid: String,
-        /// All its domains, in place of the present ones.
+        /// All domains of the organization, replacing the current ones.
         domains: Vec<String>,
-        /// Remove all domains: then admins invite members, and all others guests.
+        /// Remove all domains: admins then invite members, and all others invite guests.
         #[arg(long, conflicts_with = "domains")]
         none: bool,
     },
@@ -111,7 +111,7 @@ pub enum WorkspaceCommand {
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum UserCommand {
-    /// Make a user, with a membership if a workspace is given.
+    /// Create a user, with a membership if a workspace is given.
     Create {
         #[arg(long)]
         name: String,
@@ -121,7 +121,7 @@ pub enum UserCommand {
         workspace: Option<String>,
         #[arg(long, value_enum, default_value = "member")]
         role: RoleName,
-        /// Read the password from the first line of standard input; without it one is made up.
+        /// Read the password from the first line of standard input; without this flag, generate one.
         #[arg(long)]
         password_stdin: bool,
         #[arg(skip)]
@@ -132,35 +132,35 @@ pub enum UserCommand {
         #[arg(long, value_name = "GID")]
         workspace: String,
     },
-    /// Give a user another name.
+    /// Rename a user.
     Rename {
         /// E-mail address or gid.
         user: String,
         #[arg(long)]
         name: String,
     },
-    /// Give a user a password, with or without one before. Their sessions end.
+    /// Set or replace the password of a user. Their sessions end.
     Password {
         /// E-mail address or gid.
         user: String,
-        /// Read the password from the first line of standard input; without it one is made up.
+        /// Read the password from the first line of standard input; without this flag, generate one.
         #[arg(long)]
         password_stdin: bool,
-        /// Revoke their tokens, disconnect their apps and delete their webhooks, too.
+        /// Also revoke their tokens, disconnect their apps and delete their webhooks.
         #[arg(long)]
         revoke_tokens: bool,
         #[arg(skip)]
         password: Option<String>,
     },
-    /// The browsers in which a user is signed in.
+    /// List or end the sessions of a user: the browsers in which they are signed in.
     #[command(subcommand, name = "session", visible_alias = "sessions")]
     Sessions(SessionsCommand),
-    /// Switch an account off: its sessions, tokens, apps and webhooks end at once and for good.
+    /// Switch an account off: its sessions, tokens, apps and webhooks end at once and permanently.
     Disable {
         /// E-mail address or gid.
         user: String,
     },
-    /// Switch an account on again: its user signs in again and makes new tokens.
+    /// Switch an account on again: its user signs in again and creates new tokens.
     Enable {
         /// E-mail address or gid.
         user: String,
@@ -174,18 +174,18 @@ pub enum SessionsCommand {
         /// E-mail address or gid.
         user: String,
     },
-    /// End one session of a user, or all.
+    /// End one session of a user, or all of them.
     End {
         /// E-mail address or gid.
         user: String,
-        /// The session's id, as listed [default: all].
+        /// Id of the session, as listed [default: all].
         id: Option<String>,
     },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum TeamCommand {
-    /// Make a team of an organization.
+    /// Create a team in an organization.
     Create {
         #[arg(long)]
         name: String,
@@ -197,20 +197,20 @@ pub enum TeamCommand {
         #[arg(long, value_name = "GID")]
         workspace: String,
     },
-    /// Give a team another name.
+    /// Rename a team.
     Rename {
         gid: String,
         #[arg(long)]
         name: String,
     },
-    /// Put a user into a team.
+    /// Add a user to a team.
     AddUser {
         #[arg(long, value_name = "GID")]
         team: String,
         /// E-mail address or gid.
         #[arg(long)]
         user: String,
-        /// The user administers the team.
+        /// Make the user an admin of the team.
         #[arg(long)]
         admin: bool,
     },
@@ -219,7 +219,7 @@ pub enum TeamCommand {
         #[arg(long, value_name = "GID")]
         team: String,
     },
-    /// Take a user out of a team.
+    /// Remove a user from a team.
     RemoveUser {
         #[arg(long, value_name = "GID")]
         team: String,
@@ -231,14 +231,14 @@ pub enum TeamCommand {
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum TokenCommand {
-    /// Make a token. It is shown once.
+    /// Create a token. It is shown once.
     Create {
         /// E-mail address or gid.
         #[arg(long)]
         user: String,
         #[arg(long, default_value = "")]
         description: String,
-        /// Scopes with spaces between them [default: full permissions].
+        /// Scopes, separated by spaces [default: full permissions].
         #[arg(long)]
         scopes: Option<String>,
         #[arg(long, value_name = "N")]
@@ -252,7 +252,7 @@ pub enum TokenCommand {
     },
     /// Revoke a token.
     Revoke {
-        /// The token's id, as listed.
+        /// Id of the token, as listed.
         id: u64,
     },
 }
@@ -261,7 +261,7 @@ pub enum TokenCommand {
 pub enum WebhooksCommand {
     /// List all webhooks with the state of their deliveries.
     List,
-    /// List the last deliveries of a webhook, newest first.
+    /// List the latest deliveries of a webhook, newest first.
     Log {
         gid: u64,
         #[arg(long, default_value_t = 50)]
@@ -270,23 +270,23 @@ pub enum WebhooksCommand {
     /// Send the events of a logged delivery again.
     Redeliver {
         gid: u64,
-        /// The delivery's id, as logged.
+        /// Id of the delivery, as logged.
         delivery: u64,
     },
-    /// Delete a webhook. Nothing more is sent to its target.
+    /// Delete a webhook. Its target receives nothing more.
     Delete { gid: u64 },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum CustomTypeCommand {
-    /// Make a custom type for the tasks of projects.
+    /// Create a custom type for the tasks of projects.
     Create {
         #[arg(long)]
         name: String,
-        /// A project whose tasks may have the type; once for each.
+        /// Project whose tasks may have the type; repeat for each project.
         #[arg(long = "project", value_name = "GID", required = true)]
         projects: Vec<String>,
-        /// A status and the state it stands for; once for each, in their order.
+        /// Status and its completion state; repeat for each status, in order.
         #[arg(
             long = "status",
             value_name = "NAME:incomplete|complete",
@@ -299,7 +299,7 @@ pub enum CustomTypeCommand {
         #[arg(long, value_name = "GID")]
         project: String,
     },
-    /// Give a custom type another name.
+    /// Rename a custom type.
     Rename {
         gid: String,
         #[arg(long)]
@@ -309,30 +309,30 @@ pub enum CustomTypeCommand {
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum JobsCommand {
-    /// List them.
+    /// List the jobs that have not ended.
     List,
     /// Cancel a job, even one that is running.
     Cancel {
-        /// The job's gid, as listed.
+        /// Gid of the job, as listed.
         gid: String,
     },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum ServiceCommand {
-    /// Make a service account of a workspace, with a token. It is shown once.
+    /// Create a service account of a workspace, with a token that is shown once.
     Create {
         #[arg(long, value_name = "GID")]
         workspace: String,
         #[arg(long)]
         name: String,
     },
-    /// List the service accounts of a workspace. `admin user disable` switches one off by its gid.
+    /// List the service accounts of a workspace. `admin user disable` switches a service account off by its gid.
     List {
         #[arg(long, value_name = "GID")]
         workspace: String,
     },
-    /// Give a service account another name.
+    /// Rename a service account.
     Rename {
         gid: String,
         #[arg(long)]
@@ -342,28 +342,28 @@ pub enum ServiceCommand {
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum LimitsCommand {
-    /// Show what is in force, and what was changed.
+    /// Show the limits in force, and the changed settings.
     Show,
-    /// Change settings, as in `standard_free=200 shadow=cost`; the value `default` takes a change back.
+    /// Change settings, as in `standard_free=200 shadow=cost`; the value `default` reverts a change.
     Set {
         #[arg(required = true, value_name = "NAME=VALUE")]
         pairs: Vec<String>,
     },
-    /// Set limits of their own for the tokens of an app, as in `standard=300 search=30`, or show them.
+    /// Set separate limits for the tokens of an app, as in `standard=300 search=30`, or show them.
     App {
-        /// The app's number.
+        /// Number of the app.
         id: u64,
         #[arg(value_name = "NAME=VALUE")]
         pairs: Vec<String>,
     },
-    /// Set limits of its own for a token, or show them.
+    /// Set separate limits for a token, or show them.
     Token {
-        /// The token's id, as `admin token list` has it.
+        /// Id of the token, as `admin token list` shows it.
         id: u64,
         #[arg(value_name = "NAME=VALUE")]
         pairs: Vec<String>,
     },
-    /// Show what the limits have counted for each token of a user.
+    /// Show the counts of the limits for each token of a user.
     State {
         /// E-mail address or gid.
         #[arg(long)]
@@ -380,13 +380,13 @@ pub enum AppCommand {
         /// Redirect URLs: an https URL, or urn:ietf:wg:oauth:2.0:oob for a native app.
         #[arg(long = "redirect-uri", value_name = "URL", required = true)]
         redirect_uris: Vec<String>,
-        /// Scopes with spaces between them [default: full permissions].
+        /// Scopes, separated by spaces [default: full permissions].
         #[arg(long)]
         scopes: Option<String>,
-        /// The user who may change it: e-mail address or gid.
+        /// User who may change the app: e-mail address or gid.
         #[arg(long, value_name = "USER")]
         owner: String,
-        /// A workspace whose users may authorize it; once for each.
+        /// Workspace whose users may authorize the app; repeat for each workspace.
         #[arg(long = "workspace", value_name = "GID")]
         workspaces: Vec<String>,
     },
@@ -396,35 +396,35 @@ pub enum AppCommand {
         #[arg(long, value_name = "USER")]
         owner: Option<String>,
     },
-    /// Give an app another name.
+    /// Rename an app.
     Rename {
-        /// The app's client ID.
+        /// Client ID of the app.
         client_id: String,
         #[arg(long)]
         name: String,
     },
-    /// Give an app a new client secret. The old one stops working at once.
+    /// Create a new client secret for an app. The old one stops working at once.
     ResetSecret {
-        /// The app's client ID.
+        /// Client ID of the app.
         client_id: String,
     },
     /// Let the users of a workspace authorize an app.
     Distribute {
-        /// The app's client ID.
+        /// Client ID of the app.
         client_id: String,
         #[arg(long, value_name = "GID")]
         workspace: String,
-        /// Undo it: tokens for this workspace stop working at once.
+        /// Undo the distribution: tokens for this workspace stop working at once.
         #[arg(long)]
         remove: bool,
     },
     /// Switch an app off, everywhere or in one workspace: its tokens stop working at once.
     Disable {
-        /// The app's client ID.
+        /// Client ID of the app.
         client_id: String,
         #[arg(long, value_name = "GID")]
         workspace: Option<String>,
-        /// Switch it on again.
+        /// Switch the app on again.
         #[arg(long)]
         undo: bool,
     },
