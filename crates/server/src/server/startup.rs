@@ -22,7 +22,9 @@ use crate::server::addresses::{bind, reachable};
 use crate::server::background_work::BackgroundWork;
 use crate::server::running_server::{Server, StopOnDrop};
 use crate::server_resources::{Opening, ServerResources};
-use crate::stand_in::{self, StandIn, TestSources, TestWorld, TestWorlds, WorldOrigin};
+use crate::stand_in::{
+    self, StandIn, StandInFolder, TestSources, TestWorld, TestWorlds, WorldOrigin,
+};
 use crate::start_options::{ClockMode, StartOptions};
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::job_workers;
@@ -92,13 +94,15 @@ impl BoundServer {
             accepted,
         };
         let wall_clock = Arc::new(WallClock::start());
-        stand_in::prepare_folder(config.folder(), self.options.stand_in)?;
-        let test_sources = match self.options.stand_in {
-            true => Some(stand_in::sources(&self.options, &wall_clock)?),
-            false => None,
+        let stand_in = if self.options.stand_in {
+            let folder = StandInFolder::prepare(config.folder())?;
+            Some((stand_in::sources(&self.options, &wall_clock)?, folder))
+        } else {
+            stand_in::check_is_real(config.folder())?;
+            None
         };
-        let sources = match &test_sources {
-            Some(test_sources) => test_sources.sources(),
+        let sources = match &stand_in {
+            Some((test_sources, _)) => test_sources.sources(),
             None => WorldSources::of_the_machine(&wall_clock),
         };
         let resources = ServerResources::open(&config, opening, sources).await?;
@@ -116,7 +120,7 @@ impl BoundServer {
         Ok(OpenedServer {
             bound: Self { config, ..self },
             wall_clock,
-            test_sources,
+            stand_in,
             resources: Arc::new(resources),
             accepted,
             root,
@@ -147,8 +151,8 @@ fn warn_of_exposure(config: &Config, address: SocketAddr, root: &str) {
 pub(crate) struct OpenedServer {
     bound: BoundServer,
     wall_clock: Arc<WallClock>,
-    /// Time and random bytes of the world at the root of a stand-in.
-    test_sources: Option<TestSources>,
+    /// Time and random bytes of the world at the root of a stand-in, and its folder.
+    stand_in: Option<(TestSources, StandInFolder)>,
     resources: Arc<ServerResources>,
     accepted: AcceptedLosses,
     root: String,
@@ -164,7 +168,7 @@ impl OpenedServer {
         let Self {
             bound,
             wall_clock,
-            test_sources,
+            stand_in,
             resources,
             accepted,
             root,
@@ -173,7 +177,8 @@ impl OpenedServer {
         let (config, options, address) = (&bound.config, &bound.options, bound.address);
         let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
         let is_demo = options.demo || options.stand_in;
-        let (bootstrap, banner) = first_start(&resources, config, is_demo, &limits, &root).await?;
+        let (bootstrap, mut banner) =
+            first_start(&resources, config, is_demo, &limits, &root).await?;
         let metrics = Arc::new(Metrics::new());
         let process = Arc::new(Process {
             clock: wall_clock,
@@ -218,13 +223,14 @@ impl OpenedServer {
             );
         }
         let (world, keys) = (Arc::clone(&prepared.world), Arc::clone(&prepared.keys));
-        let (work, handler): (_, Arc<dyn RequestHandler>) = match test_sources {
+        let (work, handler): (_, Arc<dyn RequestHandler>) = match stand_in {
             None => {
                 let signer = Arc::clone(&prepared.audit_signer);
                 let work = start_work(&bound, &resources, &process, &world, signer).await?;
                 (work, Arc::new(Direct))
             }
-            Some(sources) => {
+            Some((sources, folder)) => {
+                banner += &stand_in::banner(&sources, &root);
                 let work = BackgroundWork::of(Arc::clone(&prepared.audit_signer));
                 let origin = WorldOrigin::of_the_root(&root, config.folder());
                 let opened = (Arc::clone(&resources), bootstrap.clone());
@@ -234,7 +240,12 @@ impl OpenedServer {
                     .set_running(options.clock == ClockMode::Running);
                 let config = config.clone();
                 let token = options.control_token.as_deref().map(SecretDigest::of);
-                let worlds = TestWorlds::new(Arc::clone(&process), config, token, Arc::new(begun));
+                let worlds = TestWorlds::new(
+                    Arc::clone(&process),
+                    (config, folder),
+                    token,
+                    Arc::new(begun),
+                );
                 (work, Arc::new(StandIn(worlds)))
             }
         };

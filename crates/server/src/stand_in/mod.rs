@@ -16,7 +16,7 @@ mod virtual_clock;
 mod world_copy;
 mod world_options;
 
-pub(crate) use self::stand_in_folder::{prepare_folder, sources};
+pub(crate) use self::stand_in_folder::{StandInFolder, banner, check_is_real, sources};
 pub(crate) use self::stand_in_server::StandIn;
 pub(crate) use self::test_world::{TestSources, TestWorld, WorldOrigin};
 pub(crate) use self::test_worlds::TestWorlds;

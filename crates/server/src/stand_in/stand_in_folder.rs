@@ -5,6 +5,7 @@ use crate::stand_in::test_world::TestSources;
 use crate::stand_in::world_options::parse_time;
 use crate::start_options::StartOptions;
 use anyhow::{Context, Result, bail};
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,40 +14,75 @@ use workgraph_api::Clock;
 /// File that marks a folder as that of a stand-in, whose content each start removes.
 pub(crate) const MARK: &str = "stand-in";
 
-/// Prepares a data folder: that of a stand-in is emptied and marked, and no other server uses it.
+/// Folder of a stand-in, which no other process uses as long as this exists.
+pub(crate) struct StandInFolder {
+    /// The mark, which is locked.
+    _mark: File,
+}
+
+/// Refuses a data folder that is that of a stand-in, for a server that is none.
 ///
 /// # Errors
-/// Fails if the folder is that of a stand-in and this server is none, or the reverse, or it can't be emptied.
-pub(crate) fn prepare_folder(folder: &Path, is_stand_in: bool) -> Result<()> {
-    let mark = folder.join(MARK);
-    match (mark.exists(), is_stand_in) {
-        (false, false) => return Ok(()),
-        (true, false) => bail!(
+/// Fails if the folder has the mark of a stand-in.
+pub(crate) fn check_is_real(folder: &Path) -> Result<()> {
+    if folder.join(MARK).exists() {
+        bail!(
             "{}: this data folder is that of a stand-in, whose time and random bytes are not real; name another with --data",
             folder.display()
-        ),
-        (false, true) => {
-            let named = || folder.display().to_string();
-            if folder.is_dir()
-                && std::fs::read_dir(folder)
-                    .with_context(named)?
-                    .next()
-                    .is_some()
-            {
+        );
+    }
+    Ok(())
+}
+
+impl StandInFolder {
+    /// Empties the folder of a stand-in, or marks an empty one.
+    ///
+    /// # Errors
+    /// Fails if the folder has other content, another process uses it, or it can't be emptied.
+    pub(crate) fn prepare(folder: &Path) -> Result<Self> {
+        let (mark, named) = (folder.join(MARK), || folder.display().to_string());
+        if mark.exists() {
+            // Held until the folder is empty.
+            let _former = lock(&mark)?;
+            std::fs::remove_dir_all(folder)
+                .with_context(|| format!("{}: can't be emptied", folder.display()))?;
+        } else if folder.is_dir() {
+            let mut entries = std::fs::read_dir(folder).with_context(named)?;
+            if entries.next().is_some() {
                 bail!(
                     "{}: this folder is not empty and not that of a stand-in, which removes what is in it at each start; name another with --data",
                     folder.display()
                 );
             }
         }
-        (true, true) => std::fs::remove_dir_all(folder)
-            .with_context(|| format!("{}: can't be emptied", folder.display()))?,
+        create_data_dir(folder)?;
+        write_private(
+            &mark,
+            b"The data of a stand-in: its next start removes it.\n",
+        )?;
+        Ok(Self {
+            _mark: lock(&mark)?,
+        })
     }
-    create_data_dir(folder)?;
-    write_private(
-        &mark,
-        b"The data of a stand-in: its next start removes it.\n",
-    )
+}
+
+/// Locks the mark of a folder.
+///
+/// # Errors
+/// Fails if another process has locked it.
+fn lock(mark: &Path) -> Result<File> {
+    let named = || mark.display().to_string();
+    let file = File::open(mark).with_context(named)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!(
+                "{}: another stand-in uses this folder; name another with --data",
+                named()
+            )
+        }
+        Err(TryLockError::Error(error)) => Err(error).with_context(named),
+    }
 }
 
 /// Returns the time and the random bytes of the world at the root, and logs what repeats them.
@@ -70,6 +106,15 @@ pub(crate) fn sources(options: &StartOptions, machine: &Arc<WallClock>) -> Resul
         "a stand-in: --seed and --now repeat this run"
     );
     Ok(TestSources::new(machine, seed, now))
+}
+
+/// Returns the text that describes a stand-in at its start.
+pub(crate) fn banner(sources: &TestSources, root: &str) -> String {
+    let now = crate::stand_in::time_text(sources.clock.now());
+    format!(
+        "\nA stand-in, whose clock shows {now}; its seed is {}. A world for a test, and time:\n  curl -s -H 'Content-Type: application/json' -d '{{}}' {root}/-/worlds\n  curl -s -H 'Content-Type: application/json' -d '{{\"advance\":\"1h\"}}' {root}/-/clock\n",
+        sources.seed
+    )
 }
 
 /// Returns a time without the part of a second.

@@ -6,6 +6,7 @@ use crate::http::own_address::BASE;
 use crate::http::process::Process;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
+use crate::stand_in::stand_in_folder::StandInFolder;
 use crate::stand_in::test_world::{TestSources, TestWorld, WorldOrigin};
 use crate::stand_in::time_text;
 use crate::stand_in::world_copy::copy_world;
@@ -28,6 +29,8 @@ use workgraph_core::Gid;
 pub(crate) const WORLDS: &str = "/w/";
 /// Seed of the worlds that others are copied from.
 const TEMPLATE_SEED: u64 = 0;
+/// Maximum number of such worlds that are kept.
+const TEMPLATES_MAX: usize = 16;
 /// Maximum number of worlds at the same time. Each has an open store with threads of its own.
 const WORLDS_MAX: usize = 200;
 
@@ -38,6 +41,8 @@ pub(crate) struct TestWorlds {
     config: Config,
     /// Digest of the token that allows control from other machines.
     pub(crate) control_token: Option<SecretDigest>,
+    /// Lock on the folder of the server.
+    _server_folder: StandInFolder,
     /// Folder with a folder for each world.
     folder: PathBuf,
     pub(crate) root_world: Arc<TestWorld>,
@@ -45,13 +50,20 @@ pub(crate) struct TestWorlds {
     /// Folders of worlds that were only begun, which others are copied from, by content and time.
     templates: tokio::sync::Mutex<BTreeMap<String, PathBuf>>,
     last: AtomicU64,
+    last_template: AtomicU64,
+}
+
+/// Copies the folder of a world, with or without its keys.
+async fn copy(from: PathBuf, to: PathBuf, with_keys: bool) -> Result<()> {
+    let copied = tokio::task::spawn_blocking(move || copy_world(&from, &to, with_keys)).await;
+    copied.context("the copy broke off")?
 }
 
 impl TestWorlds {
     /// Returns the worlds of a server whose root is a world.
     pub(crate) fn new(
         process: Arc<Process>,
-        config: Config,
+        (config, server_folder): (Config, StandInFolder),
         control_token: Option<SecretDigest>,
         root_world: Arc<TestWorld>,
     ) -> Self {
@@ -59,11 +71,13 @@ impl TestWorlds {
             process,
             folder: config.folder().join("worlds"),
             config,
+            _server_folder: server_folder,
             control_token,
             root_world,
             worlds: Mutex::default(),
             templates: tokio::sync::Mutex::default(),
             last: AtomicU64::new(0),
+            last_template: AtomicU64::new(0),
         }
     }
 
@@ -114,23 +128,23 @@ impl TestWorlds {
         let folder = folder.context("the name of the data folder is not UTF-8")?;
         config::set(&mut config, "data", folder)?;
         config.api.base_url = format!("{}{BASE}", origin.root);
-        let (from, now, with_keys) = match &options.content {
+        let to = origin.folder.clone();
+        let (now, with_keys) = match &options.content {
             WorldContent::CopyOf(id) => {
                 let source = self.find(id);
                 let source = source.with_context(|| format!("from: there is no world `{id}`"))?;
                 // Nothing is half done in the copy.
                 source.timeline.settle().await?;
                 let now = options.now.unwrap_or_else(|| source.clock.now());
-                (source.origin.folder.clone(), now, true)
+                copy(source.origin.folder.clone(), to, true).await?;
+                (now, true)
             }
             content => {
                 let now = options.now.unwrap_or(self.root_world.began_at);
-                (self.template(&config, content, now).await?, now, false)
+                self.copy_template(&config, content, now, to).await?;
+                (now, false)
             }
         };
-        let to = origin.folder.clone();
-        let copied = tokio::task::spawn_blocking(move || copy_world(&from, &to, with_keys)).await;
-        copied.context("the copy broke off")??;
         let seed = options
             .seed
             .unwrap_or_else(|| self.root_world.seed.wrapping_add(number));
@@ -143,28 +157,41 @@ impl TestWorlds {
                 keys: !with_keys,
             },
         };
-        let made = self.open(origin, &config, &sources, opening).await?;
-        let made = Arc::new(made);
+        let folder = origin.folder.clone();
+        let made = match self.open(origin, &config, &sources, opening).await {
+            Ok(made) => Arc::new(made),
+            Err(error) => {
+                std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
+                return Err(error);
+            }
+        };
         self.worlds.lock().insert(number, Arc::clone(&made));
         Ok(made)
     }
 
-    /// Returns the folder of a world of a content that begins at a time, which is made if none was. Its random bytes do not
-    /// depend on the seed of the server, so the demo is the same in all worlds that begin at the same time.
-    async fn template(
+    /// Copies a world of a content that begins at a time; it is created if it does not exist. Its random bytes do not depend on
+    /// the seed of the server, so the demo is the same in all worlds that begin at the same time.
+    async fn copy_template(
         &self,
         config: &Config,
         content: &WorldContent,
         now: SystemTime,
-    ) -> Result<PathBuf> {
+        to: PathBuf,
+    ) -> Result<()> {
         let is_demo = *content == WorldContent::Demo;
         let admin = config::section(&mut config.clone(), "admin");
         let key = format!("{is_demo} {} {admin:?}", time_text(now));
         let mut templates = self.templates.lock().await;
         if let Some(folder) = templates.get(&key) {
-            return Ok(folder.clone());
+            return copy(folder.clone(), to, false).await;
         }
-        let folder = self.folder.join(format!("template-{}", templates.len()));
+        if templates.len() >= TEMPLATES_MAX
+            && let Some((_, former)) = templates.pop_first()
+        {
+            std::fs::remove_dir_all(&former).with_context(|| former.display().to_string())?;
+        }
+        let number = self.last_template.fetch_add(1, Relaxed) + 1;
+        let folder = self.folder.join(format!("template-{number}"));
         let mut config = config.clone();
         let named = folder.to_str();
         let named = named.context("the name of the data folder is not UTF-8")?;
@@ -179,7 +206,8 @@ impl TestWorlds {
         let root = &self.root_world.origin.root;
         first_start(&resources, &config, is_demo, &limits, root).await?;
         templates.insert(key, folder.clone());
-        Ok(folder)
+        // Nobody removes it before it is copied.
+        copy(folder, to, false).await
     }
 
     async fn open(

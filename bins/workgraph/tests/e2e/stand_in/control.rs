@@ -102,3 +102,21 @@ fn a_control_token_lets_other_hosts_in_and_a_wrong_one_nobody() {
     assert_eq!(status(&[("Workgraph-Control", "guess")]), 403);
     assert_eq!(status(&[]), 200);
 }
+
+#[test]
+fn a_folder_that_a_stand_in_uses_is_left_alone() {
+    let stand_in = StandIn::start("stand-in-folder");
+    let mut second = command(&binary());
+    second.args(["serve", "--stand-in", "--listen", "127.0.0.1:0"]);
+    let output = second
+        .arg("--data")
+        .arg(stand_in.folder().data())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && text.contains("another stand-in"),
+        "{text}"
+    );
+    stand_in.world(json!({})).task("Still there");
+}
