@@ -8,7 +8,7 @@ const STRIDE: &str = "WORKGRAPH_ORACLE_STRIDE";
 /// somewhere.
 const USUAL_STRIDE: usize = 41;
 
-/// Stride of the run that finds each difference, as the others would if there were one.
+/// Stride of the run without hiding, where many cases must differ.
 const OPEN_STRIDE: usize = 53;
 
 /// An input of a row that may take a gid.
