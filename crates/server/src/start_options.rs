@@ -16,8 +16,8 @@ pub struct StartOptions {
     /// Start with new keys after the old ones were lost: deliveries of existing webhooks then fail.
     #[arg(long)]
     pub new_keys: bool,
-    /// Stand in for the service in tests: with the data of a demo, a clock that tests move, and as many worlds as they make. Each
-    /// start begins anew.
+    /// Run a stand-in for tests, with the data of a demo, a clock that tests control, and separate worlds. Each start removes
+    /// the data of the previous one.
     #[arg(long, conflicts_with_all = ["no_jobs", "new", "new_keys"])]
     pub stand_in: bool,
     /// Seed of the random bytes of a stand-in: equal seeds, times and requests give equal replies [default: a random one].
@@ -30,7 +30,7 @@ pub struct StartOptions {
     /// machine may.
     #[arg(long, value_name = "TOKEN", requires = "stand_in")]
     pub control_token: Option<String>,
-    /// Whether the clock of a stand-in stands still until a test moves it, or runs.
+    /// Mode of the clock of a stand-in: it stands still until a test moves it, or it runs.
     #[arg(
         long,
         value_name = "MODE",

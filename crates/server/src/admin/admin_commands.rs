@@ -79,7 +79,7 @@ pub enum WorkspaceCommand {
         name: String,
         #[arg(long, value_enum, default_value = "paid")]
         plan: PlanName,
-        /// Whether the workspace is an organization; organizations have teams.
+        /// Make the workspace an organization, which has teams.
         #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
         organization: bool,
     },

@@ -27,8 +27,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Stands in for the service in tests: the clock stands at `now` until a test moves it, and the random bytes follow from the
-    /// seed.
+    /// Makes the server a stand-in for tests. Its clock shows `now` until a test moves it, and all random bytes are derived from
+    /// the seed.
     #[must_use]
     pub fn stand_in(mut self, seed: u64, now: impl Into<String>) -> Self {
         self.options.stand_in = true;

@@ -1,4 +1,4 @@
-//! Who may control a stand-in: programs on this machine, and no page that a browser shows.
+//! Access to the control routes of a stand-in: for programs on this machine, and not for pages that a browser shows.
 use hyper::header;
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;

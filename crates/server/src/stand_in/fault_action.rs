@@ -1,4 +1,4 @@
-//! What a fault does to a request.
+//! Actions of faults on requests.
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,7 +22,7 @@ const ERRORS: [&str; 6] = [
     "token_expired",
 ];
 
-/// Where the connection of a request is cut.
+/// Point at which the connection of a request is cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
     /// Before anything is done, and without a reply.
@@ -33,7 +33,7 @@ pub(crate) enum Cut {
     AfterCommit,
 }
 
-/// What a fault does to a request that it meets.
+/// Action of a fault on a request.
 #[derive(Clone, Debug)]
 pub(crate) enum FaultAction {
     /// The request ends with an error of the contract.

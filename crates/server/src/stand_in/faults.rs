@@ -1,4 +1,4 @@
-//! The faults that a test asks for: which requests they meet, and how often they did.
+//! Faults that a test asks for, the requests that they apply to, and their counts.
 use crate::adapters::system_clock::random;
 use crate::log::request_scope::current_request;
 use crate::stand_in::fault_action::{Cut, FaultAction};
@@ -17,7 +17,7 @@ use workgraph_api::fault_source::{AdmittedRequest, FaultSource};
 /// Maximum number of faults of a world at the same time.
 const FAULTS_MAX: usize = 100;
 
-/// Which requests a fault meets. A field that is left out allows every request.
+/// Conditions on the requests that a fault applies to. A missing field allows every request.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FaultMatch {

@@ -14,7 +14,7 @@ const INBOXES_MAX: usize = 100;
 const KEPT: usize = 1_000;
 const BYTES_MAX: usize = 4 << 20;
 
-/// What an inbox answers to its next deliveries.
+/// Answer of an inbox to its next deliveries.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InboxAnswer {

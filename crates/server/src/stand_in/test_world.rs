@@ -51,7 +51,7 @@ impl TestSources {
     }
 }
 
-/// Where a world comes from: what it is called, and what a reset restores.
+/// Names and places of a world.
 pub(crate) struct WorldOrigin {
     /// Short name in addresses, such as `w7`.
     pub(crate) id: String,

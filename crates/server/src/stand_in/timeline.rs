@@ -1,4 +1,4 @@
-//! What happens in a test world when its clock moves: jobs, deliveries of webhooks, and the signing of the audit log.
+//! Timeline of a test world: jobs, deliveries of webhooks, and signatures of the audit log, as its clock moves.
 //!
 //! Nothing is polled: the next thing that is due follows from the state of the world. What is only evaluated when somebody
 //! asks, such as the end of a token or the count of a limit, does not happen and is no part of the timeline.
@@ -93,7 +93,7 @@ pub(crate) struct Timeline {
     changed: Notify,
 }
 
-/// What a run of all jobs found.
+/// Result of a run of all jobs.
 #[derive(Default)]
 struct JobsSeen {
     /// Version of the store before the run.

@@ -1,4 +1,4 @@
-//! What a test says about a new world.
+//! Options of a new world.
 use crate::config::{self, Config};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;

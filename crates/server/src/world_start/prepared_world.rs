@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use workgraph_limits_redis::RedisLimiter;
 
-/// What a world is made from.
+/// Parts from which a world is made.
 pub(crate) struct WorldParts<'a> {
     pub(crate) config: &'a Config,
     pub(crate) accepted: AcceptedLosses,

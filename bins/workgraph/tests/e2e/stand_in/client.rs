@@ -197,6 +197,21 @@ impl World<'_> {
         moved
     }
 
+    /// Makes a project with a webhook whose inbox, `orders`, first answers a status some times, and a task in it. Returns the
+    /// project.
+    pub(crate) fn change_with_failing_inbox(&self, status: u16, times: u64) -> String {
+        let project = self.project("Orders");
+        let answer = json!({"answer": status, "times": times});
+        self.control("PUT", "/-/inbox/orders", answer);
+        self.webhook(&project, "orders");
+        self.data(
+            "POST",
+            "/tasks",
+            json!({"name": "Buy", "projects": [project]}),
+        );
+        project
+    }
+
     /// Makes a webhook on a resource with an inbox of this name as its target.
     pub(crate) fn webhook(&self, resource: &str, inbox: &str) -> Value {
         let target = format!(

@@ -1,4 +1,4 @@
-//! Who may control a stand-in, and what exists without one.
+//! Access to the control routes of a stand-in, and their absence without one.
 use super::client::StandIn;
 use crate::common::{Folder, Server, binary, command};
 use serde_json::{Value, json};

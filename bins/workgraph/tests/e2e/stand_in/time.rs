@@ -18,15 +18,8 @@ fn attempts(world: &World<'_>, inbox: &str) -> Vec<(String, u64)> {
 fn a_delivery_that_fails_is_repeated_when_the_clock_reaches_its_time() {
     let stand_in = StandIn::start("stand-in-retry");
     let world = stand_in.world(json!({}));
-    let project = world.project("Orders");
-    world.control("PUT", "/-/inbox/orders", json!({"answer": 500, "times": 3}));
-    world.webhook(&project, "orders");
     // The first attempt after a change needs no move of the clock.
-    world.data(
-        "POST",
-        "/tasks",
-        json!({"name": "Buy", "projects": [project]}),
-    );
+    world.change_with_failing_inbox(500, 3);
     world.advance("0s");
     let first = attempts(&world, "orders");
     assert_eq!(first, [(BEGIN.to_owned(), 500)]);
@@ -54,14 +47,7 @@ fn one_jump_equals_many_small_ones() {
     let mut seeded = Seeded(11);
     let world = |jumps: &[u64]| {
         let world = stand_in.world(json!({"seed": 5, "now": BEGIN}));
-        let project = world.project("Orders");
-        world.control("PUT", "/-/inbox/orders", json!({"answer": 503, "times": 9}));
-        world.webhook(&project, "orders");
-        world.data(
-            "POST",
-            "/tasks",
-            json!({"name": "Buy", "projects": [project]}),
-        );
+        let project = world.change_with_failing_inbox(503, 9);
         for seconds in jumps {
             world.advance(&format!("{seconds}s"));
         }
