@@ -5,11 +5,14 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rsa::pkcs8::EncodePrivateKey;
+use rsa::rand_core::impls::{next_u32_via_fill, next_u64_via_fill};
+use rsa::rand_core::{CryptoRng, RngCore};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
-use workgraph_api::Clock;
+use workgraph_api::ports::EntropyUnavailable;
+use workgraph_api::{Clock, Entropy};
 use workgraph_auth::{AuthStoreError, Rs256, Signer, SigningKeyRing};
 use workgraph_portal::SigningKeys;
 
@@ -45,6 +48,7 @@ pub(crate) struct SigningKeyStore {
     values: PrivateValues,
     lifetime: Duration,
     clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
     known: watch::Sender<SigningKeyState>,
 }
 
@@ -55,11 +59,13 @@ impl SigningKeyStore {
         values: PrivateValues,
         lifetime: Duration,
         clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
     ) -> Arc<Self> {
         Arc::new(Self {
             values,
             lifetime,
             clock,
+            entropy,
             known: watch::Sender::new(None),
         })
     }
@@ -99,7 +105,8 @@ impl SigningKeyStore {
                 age >= self.lifetime
             };
             if keys.last().is_none_or(old) {
-                let made = tokio::task::spawn_blocking(move || make(now)).await;
+                let entropy = Arc::clone(&self.entropy);
+                let made = tokio::task::spawn_blocking(move || make(now, &*entropy)).await;
                 keys.push(made.context("no thread can make a key")??);
             }
             let made = keys.len() > before;
@@ -167,22 +174,59 @@ fn made_at(kept: &StoredSigningKey) -> SystemTime {
         .unwrap_or(UNIX_EPOCH)
 }
 
+/// Random bytes in the form that `rsa` takes.
+struct EntropySource<'e> {
+    entropy: &'e dyn Entropy,
+    /// True if bytes were missing: what was made of the others must not be used.
+    has_failed: bool,
+}
+
+impl RngCore for EntropySource<'_> {
+    fn next_u32(&mut self) -> u32 {
+        next_u32_via_fill(self)
+    }
+    fn next_u64(&mut self) -> u64 {
+        next_u64_via_fill(self)
+    }
+    fn fill_bytes(&mut self, buffer: &mut [u8]) {
+        if self.entropy.fill(buffer).is_err() {
+            self.has_failed = true;
+            // Bytes that differ, so that a search for primes ends.
+            for (byte, value) in buffer.iter_mut().zip((0..=u8::MAX).cycle()) {
+                *byte = byte.wrapping_add(value).wrapping_add(1);
+            }
+        }
+    }
+    fn try_fill_bytes(&mut self, buffer: &mut [u8]) -> Result<(), rsa::rand_core::Error> {
+        self.fill_bytes(buffer);
+        Ok(())
+    }
+}
+
+impl CryptoRng for EntropySource<'_> {}
+
 /// Returns a new private key in PKCS#8.
-fn new_key() -> Result<Vec<u8>> {
+fn new_key(entropy: &dyn Entropy) -> Result<Vec<u8>> {
     #[cfg(debug_assertions)]
     if crate::adapters::fault_injection::has_quick_secrets() {
         let known = STANDARD.decode(crate::adapters::published_key::PKCS8);
         return known.context("the published key is not base64");
     }
-    let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, BITS)
-        .context("no RSA key can be made")?;
+    let mut source = EntropySource {
+        entropy,
+        has_failed: false,
+    };
+    let key = rsa::RsaPrivateKey::new(&mut source, BITS).context("no RSA key can be made")?;
+    if source.has_failed {
+        bail!("no RSA key can be made: {EntropyUnavailable}");
+    }
     let der = key.to_pkcs8_der().context("a new key has no PKCS#8 form")?;
     Ok(der.as_bytes().to_vec())
 }
 
-/// Creates a key from the operating system's random bytes. `ring` signs with it but cannot create one.
-fn make(now: SystemTime) -> Result<SigningKeyPair> {
-    let der = new_key()?;
+/// Creates a key. `ring` signs with it but cannot create one.
+fn make(now: SystemTime, entropy: &dyn Entropy) -> Result<SigningKeyPair> {
+    let der = new_key(entropy)?;
     let signer = Rs256::from_pkcs8(&der).context("a new key can't sign")?;
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let kept = StoredSigningKey {
@@ -207,6 +251,7 @@ impl SigningKeys for SigningKeyStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::system_clock::SystemEntropy;
     use std::os::unix::fs::PermissionsExt;
     use std::sync::Mutex;
     use workgraph_auth::oidc::signing_keys::{KEY_RETENTION, KEY_SET_LIFETIME};
@@ -229,7 +274,8 @@ mod tests {
         let clock = Arc::new(SettableClock(Mutex::new(start)));
         let values = PrivateValues::Folder(folder.clone());
         let path = folder.join("signing-keys.json");
-        let keys = SigningKeyStore::new(values, 90 * DAY, clock.clone());
+        let entropy = Arc::new(SystemEntropy::new());
+        let keys = SigningKeyStore::new(values, 90 * DAY, clock.clone(), entropy);
         let at = |after: Duration| *clock.0.lock().unwrap() = start + after;
         let kids = |ring: &SigningKeyRing| {
             let shown = ring.published(clock.now());

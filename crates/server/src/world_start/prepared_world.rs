@@ -69,6 +69,7 @@ impl WorldParts<'_> {
             resources.values.clone(),
             config.oauth.key_lifetime,
             resources.clock.clone(),
+            resources.entropy.clone(),
         );
         let audit_signer = AuditSigner::open(
             (config.folder(), &resources.values),
