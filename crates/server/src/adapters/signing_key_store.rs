@@ -1,17 +1,17 @@
 //! The keys that sign id_tokens: created and rotated in the background, stored with the private values of the store.
 use crate::adapters::private_values::PrivateValues;
+use crate::adapters::system_clock::random;
 use anyhow::{Context, Result, anyhow, bail};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
 use rsa::pkcs8::EncodePrivateKey;
-use rsa::rand_core::impls::{next_u32_via_fill, next_u64_via_fill};
-use rsa::rand_core::{CryptoRng, RngCore};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
-use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::{Clock, Entropy};
 use workgraph_auth::{AuthStoreError, Rs256, Signer, SigningKeyRing};
 use workgraph_portal::SigningKeys;
@@ -174,37 +174,6 @@ fn made_at(kept: &StoredSigningKey) -> SystemTime {
         .unwrap_or(UNIX_EPOCH)
 }
 
-/// Random bytes in the form that `rsa` takes.
-struct EntropySource<'e> {
-    entropy: &'e dyn Entropy,
-    /// True if bytes were missing: what was made of the others must not be used.
-    has_failed: bool,
-}
-
-impl RngCore for EntropySource<'_> {
-    fn next_u32(&mut self) -> u32 {
-        next_u32_via_fill(self)
-    }
-    fn next_u64(&mut self) -> u64 {
-        next_u64_via_fill(self)
-    }
-    fn fill_bytes(&mut self, buffer: &mut [u8]) {
-        if self.entropy.fill(buffer).is_err() {
-            self.has_failed = true;
-            // Bytes that differ, so that a search for primes ends.
-            for (byte, value) in buffer.iter_mut().zip((0..=u8::MAX).cycle()) {
-                *byte = byte.wrapping_add(value).wrapping_add(1);
-            }
-        }
-    }
-    fn try_fill_bytes(&mut self, buffer: &mut [u8]) -> Result<(), rsa::rand_core::Error> {
-        self.fill_bytes(buffer);
-        Ok(())
-    }
-}
-
-impl CryptoRng for EntropySource<'_> {}
-
 /// Returns a new private key in PKCS#8.
 fn new_key(entropy: &dyn Entropy) -> Result<Vec<u8>> {
     #[cfg(debug_assertions)]
@@ -212,14 +181,9 @@ fn new_key(entropy: &dyn Entropy) -> Result<Vec<u8>> {
         let known = STANDARD.decode(crate::adapters::published_key::PKCS8);
         return known.context("the published key is not base64");
     }
-    let mut source = EntropySource {
-        entropy,
-        has_failed: false,
-    };
-    let key = rsa::RsaPrivateKey::new(&mut source, BITS).context("no RSA key can be made")?;
-    if source.has_failed {
-        bail!("no RSA key can be made: {EntropyUnavailable}");
-    }
+    // The random bytes are drawn at once, so that their absence is an error and not half a key.
+    let mut stream = ChaCha20Rng::from_seed(random(entropy)?);
+    let key = rsa::RsaPrivateKey::new(&mut stream, BITS).context("no RSA key can be made")?;
     let der = key.to_pkcs8_der().context("a new key has no PKCS#8 form")?;
     Ok(der.as_bytes().to_vec())
 }
