@@ -6,6 +6,7 @@ use crate::config::schema::settings;
 use crate::config::setting::Setting;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use std::collections::BTreeMap;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -114,6 +115,16 @@ pub(crate) fn set(config: &mut Config, key: &str, value: &str) -> Result<()> {
     find(key, "", str::to_owned)
         .and_then(|setting| setting.set(config, value))
         .with_context(|| key.to_owned())
+}
+
+/// Sets the data folder.
+///
+/// # Errors
+/// Fails if its name is not UTF-8.
+pub(crate) fn set_folder(config: &mut Config, folder: &Path) -> Result<()> {
+    let folder = folder.to_str();
+    let folder = folder.context("the name of the data folder is not UTF-8")?;
+    set(config, "data", folder)
 }
 
 /// Sets the values of a list setting, which contain no spaces.

@@ -74,13 +74,19 @@ pub(crate) enum CallOutcome {
     TimedOut,
 }
 
+/// Returns the token in an `Authorization` header: its last word.
+pub(crate) fn token_text(header: &str) -> Option<&str> {
+    header.trim_end().rsplit(' ').next()
+}
+
 /// Returns the flow of a request: that of its token, which is the last word of its header. A word that is not a token is
 /// refused long before its request could become long work.
 pub(crate) fn flow_of(request: &ApiRequest) -> OffloadFlow {
     let mut hasher = FxHasher::default();
     let header = request.authorization.first();
-    let token = header.and_then(|header| header.trim_end().rsplit(' ').next());
-    token.hash(&mut hasher);
+    header
+        .and_then(|header| token_text(header))
+        .hash(&mut hasher);
     OffloadFlow::Token(hasher.finish())
 }
 

@@ -85,9 +85,7 @@ impl ServerBuilder {
         let folder = self.data.as_deref();
         let folder = folder.or(temporary.map(TemporaryFolder::path));
         let folder = folder.context("the server has no data folder")?;
-        let folder = folder.to_str();
-        let folder = folder.context("the name of the data folder is not UTF-8")?;
-        config::set(&mut config, "data", folder)?;
+        config::set_folder(&mut config, folder)?;
         for (key, value) in &self.settings {
             config::set(&mut config, key, value)?;
         }

@@ -40,9 +40,6 @@ pub(crate) fn is_control(request: &Request<Incoming>) -> bool {
         && !(path == "/-/limits" && request.method() == Method::GET)
 }
 
-/// Reply of a control route.
-type Reply = (u16, Value);
-
 /// Answers a request to a control route.
 pub(crate) async fn respond(
     worlds: &TestWorlds,
@@ -79,8 +76,10 @@ pub(crate) async fn respond(
     }
     let segments: Vec<&str> = path.split('/').collect();
     let routed = control(worlds, test_world, head, (&segments, &body)).await;
-    let (status, shown) = routed.unwrap_or_else(|error| (400, error_body(&format!("{error:#}"))));
-    RoutedResponse::of(ApiResponse::json(status, shown.to_string().into_bytes()))
+    let invalid = |error: anyhow::Error| {
+        ApiResponse::refusal(RequestRefusal::InputInvalid, 400, &format!("{error:#}"))
+    };
+    RoutedResponse::of(routed.unwrap_or_else(invalid))
 }
 
 /// Carries out a control request.
@@ -92,7 +91,7 @@ async fn control(
     test_world: &Arc<TestWorld>,
     head: &Parts,
     (segments, body): (&[&str], &[u8]),
-) -> Result<Reply> {
+) -> Result<ApiResponse> {
     let query = head.uri.query().unwrap_or_default();
     let done = |is_found: bool, what: &str| match is_found {
         true => shown(json!({})),
@@ -107,7 +106,7 @@ async fn control(
         }
         ("POST", ["worlds"]) => {
             let made = worlds.create(WorldOptions::parse(body)?).await?;
-            (201, json!({ "data": made.json() }))
+            created(made.json())
         }
         ("GET", ["worlds", id]) => match worlds.find(id) {
             Some(world) => shown(world.json()),
@@ -115,7 +114,7 @@ async fn control(
         },
         ("DELETE", ["worlds", id]) => done(worlds.delete(id)?, "world that can be deleted"),
         ("GET", ["faults"]) => shown(test_world.faults.json()),
-        ("POST", ["faults"]) => (201, json!({ "data": test_world.faults.add(body)? })),
+        ("POST", ["faults"]) => created(test_world.faults.add(body)?),
         ("DELETE", ["faults"]) => done(test_world.faults.delete(None), "fault"),
         ("DELETE", ["faults", id]) => done(test_world.faults.delete(Some(id.parse()?)), "fault"),
         ("POST", ["faults", id, "release"]) => {
@@ -135,16 +134,26 @@ async fn control(
             test_world.inboxes.set_answer(name, body)?;
             shown(json!({}))
         }
-        _ => (404, error_body(messages::NO_ROUTE)),
+        _ => ApiResponse::refusal(RequestRefusal::NoRoute, 404, messages::NO_ROUTE),
     })
 }
 
-fn shown(data: Value) -> Reply {
-    (200, json!({ "data": data }))
+fn reply(status: u16, data: Value) -> ApiResponse {
+    let body = json!({ "data": data });
+    ApiResponse::json(status, body.to_string().into_bytes())
 }
 
-fn missing(what: &str) -> Reply {
-    (404, error_body(&format!("There is no {what} with this id")))
+fn created(data: Value) -> ApiResponse {
+    reply(201, data)
+}
+
+fn shown(data: Value) -> ApiResponse {
+    reply(200, data)
+}
+
+fn missing(what: &str) -> ApiResponse {
+    let message = format!("There is no {what} with this id");
+    ApiResponse::refusal(RequestRefusal::NotFound, 404, &message)
 }
 
 /// Limit that a test uses up.
@@ -176,10 +185,6 @@ async fn exhaust(test_world: &TestWorld, body: &[u8]) -> Result<Value> {
     exhausted.map_err(|_| anyhow!("token: it is not valid in this world"))
 }
 
-fn error_body(message: &str) -> Value {
-    json!({ "errors": [{ "message": message }] })
-}
-
 /// Change of a clock: one of the three.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -189,15 +194,15 @@ struct ClockChange {
     mode: Option<String>,
 }
 
-async fn show_clock(test_world: &TestWorld) -> Result<Reply> {
+async fn show_clock(test_world: &TestWorld) -> Result<ApiResponse> {
     if !test_world.timeline.is_settled() {
-        return Ok((200, clock_json(test_world, None)));
+        return Ok(shown(clock_json(test_world, None)));
     }
     let settled = test_world.timeline.settle().await?;
-    Ok((200, clock_json(test_world, Some(settled))))
+    Ok(shown(clock_json(test_world, Some(settled))))
 }
 
-async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<Reply> {
+async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<ApiResponse> {
     let change: ClockChange = serde_json::from_slice(body)?;
     let now = test_world.clock.now();
     let target = match (change.advance, change.set, change.mode.as_deref()) {
@@ -231,9 +236,9 @@ async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<Reply>
     match tokio::time::timeout(WAIT_MAX, moving).await {
         Ok(moved) => {
             let moved = moved.context("moving the clock broke off")??;
-            Ok((200, clock_json(test_world, Some(moved))))
+            Ok(shown(clock_json(test_world, Some(moved))))
         }
-        Err(_) => Ok((202, clock_json(test_world, None))),
+        Err(_) => Ok(reply(202, clock_json(test_world, None))),
     }
 }
 
@@ -241,7 +246,7 @@ async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<Reply>
 fn clock_json(test_world: &TestWorld, settled: Option<(Vec<Happened>, Option<NextDue>)>) -> Value {
     let mut shown = json!({
         "now": time_text(test_world.clock.now()),
-        "mode": if test_world.clock.is_running() { "running" } else { "frozen" },
+        "mode": test_world.clock.mode(),
         "settled": settled.is_some(),
     });
     if let (Some(shown), Some((happened, next))) = (shown.as_object_mut(), settled) {
@@ -250,5 +255,5 @@ fn clock_json(test_world: &TestWorld, settled: Option<(Vec<Happened>, Option<Nex
         shown.insert("next_due".to_owned(), next.unwrap_or_default());
         shown.insert("happened".to_owned(), happened.into());
     }
-    json!({ "data": shown })
+    shown
 }

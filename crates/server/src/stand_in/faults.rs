@@ -1,5 +1,6 @@
 //! Faults that a test asks for, the requests that they apply to, and their counts.
 use crate::adapters::system_clock::random;
+use crate::http::connection_context::token_text;
 use crate::log::request_scope::current_request;
 use crate::stand_in::fault_action::{Cut, FaultAction};
 use anyhow::{Result, bail};
@@ -70,7 +71,7 @@ impl FaultMatch {
         };
         let app = request.app.map(|app| app.to_string()).unwrap_or_default();
         let token = request.authorization.first();
-        let token = token.and_then(|header| header.trim_end().rsplit(' ').next());
+        let token = token.and_then(|header| token_text(header));
         is(&self.operation, request.operation)
             && is(&self.method, request.method)
             && is(&self.app, &app)

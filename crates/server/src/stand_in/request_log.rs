@@ -1,11 +1,12 @@
 //! The requests that a world received, so that a test can check what its client sent.
 use crate::stand_in::timeline::time_text;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::SystemTime;
+use workgraph_wire::percent;
 
 /// Number of the last requests that are kept, and of bytes of a path or an agent.
 const KEPT: usize = 10_000;
@@ -82,14 +83,21 @@ impl RequestPattern {
         let mut pattern = Self::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = percent::decode(value.as_bytes(), true);
+            let Ok(value) = value else {
+                bail!("{name}: its value can't be read");
+            };
             match name {
-                "operation" => pattern.operation = Some(value.to_owned()),
-                "method" => pattern.method = Some(value.to_owned()),
-                "path" => pattern.path = Some(value.replace("%2F", "/")),
-                "status" => match value.parse() {
-                    Ok(status) => pattern.status = Some(status),
-                    Err(_) => bail!("status: must be a number such as 429, not `{value}`"),
-                },
+                "operation" => pattern.operation = Some(value),
+                "method" => pattern.method = Some(value),
+                "path" => pattern.path = Some(value),
+                "status" => {
+                    let status = value.parse();
+                    let status = status.with_context(|| {
+                        format!("status: must be a number such as 429, not `{value}`")
+                    })?;
+                    pattern.status = Some(status);
+                }
                 _ => bail!("{name}: the parameters are operation, method, path and status"),
             }
         }

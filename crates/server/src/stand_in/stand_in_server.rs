@@ -1,5 +1,5 @@
 //! The handler of the requests of a stand-in: finds the world of each one, and what a test asked to happen to it.
-use crate::http::connection_context::ConnectionContext;
+use crate::http::connection_context::{ConnectionContext, token_text};
 use crate::http::own_address::BASE;
 use crate::http::request_service::{
     RequestHandler, ResponseFuture, handle_request, handle_request_with,
@@ -133,7 +133,7 @@ fn logged_request(test_world: &TestWorld, request: &Request<Incoming>) -> Logged
 /// Returns the token of a request.
 fn bearer_token(request: &Request<Incoming>) -> Option<&str> {
     let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
-    header.rsplit(' ').next()
+    token_text(header)
 }
 
 /// Absence of the world that a path names.

@@ -152,7 +152,7 @@ impl TestWorld {
             "seed": self.seed,
             "began_at": time_text(self.began_at),
             "now": time_text(self.clock.now()),
-            "clock": if self.clock.is_running() { "running" } else { "frozen" },
+            "clock": self.clock.mode(),
             "base_url": self.world.api.settings().base_url,
             "auth_url": self.origin.root,
         });

@@ -53,6 +53,19 @@ pub(crate) struct TestWorlds {
     last_template: AtomicU64,
 }
 
+/// Opens the store of a world, and creates its first contents if it has none. Returns them, if they are known.
+async fn open_store(
+    config: &Config,
+    opening: Opening,
+    sources: &TestSources,
+    root: &str,
+) -> Result<(ServerResources, Arc<RuntimeLimits>, Option<Bootstrap>)> {
+    let resources = ServerResources::open(config, opening, sources.sources()).await?;
+    let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
+    let (bootstrap, _) = first_start(&resources, config, opening.demo, &limits, root).await?;
+    Ok((resources, limits, bootstrap))
+}
+
 /// Copies the folder of a world, with or without its keys.
 async fn copy(from: PathBuf, to: PathBuf, with_keys: bool) -> Result<()> {
     let copied = tokio::task::spawn_blocking(move || copy_world(&from, &to, with_keys)).await;
@@ -124,9 +137,7 @@ impl TestWorlds {
         };
         let mut config = self.config.clone();
         options.apply(&mut config)?;
-        let folder = origin.folder.to_str();
-        let folder = folder.context("the name of the data folder is not UTF-8")?;
-        config::set(&mut config, "data", folder)?;
+        config::set_folder(&mut config, &origin.folder)?;
         config.api.base_url = format!("{}{BASE}", origin.root);
         let to = origin.folder.clone();
         let (now, with_keys) = match &options.content {
@@ -193,18 +204,14 @@ impl TestWorlds {
         let number = self.last_template.fetch_add(1, Relaxed) + 1;
         let folder = self.folder.join(format!("template-{number}"));
         let mut config = config.clone();
-        let named = folder.to_str();
-        let named = named.context("the name of the data folder is not UTF-8")?;
-        config::set(&mut config, "data", named)?;
+        config::set_folder(&mut config, &folder)?;
         let sources = TestSources::new(&self.process.clock, TEMPLATE_SEED, now);
         let opening = Opening {
             demo: is_demo,
             ..Opening::default()
         };
-        let resources = ServerResources::open(&config, opening, sources.sources()).await?;
-        let limits = Arc::new(RuntimeLimits::open(&config, resources.values.clone()).await?);
         let root = &self.root_world.origin.root;
-        first_start(&resources, &config, is_demo, &limits, root).await?;
+        open_store(&config, opening, &sources, root).await?;
         templates.insert(key, folder.clone());
         // Nobody removes it before it is copied.
         copy(folder, to, false).await
@@ -217,10 +224,8 @@ impl TestWorlds {
         sources: &TestSources,
         opening: Opening,
     ) -> Result<TestWorld> {
-        let resources = ServerResources::open(config, opening, sources.sources()).await?;
-        let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
-        let (mut bootstrap, _) =
-            first_start(&resources, config, opening.demo, &limits, &origin.root).await?;
+        let opened = open_store(config, opening, sources, &origin.root).await?;
+        let (resources, limits, mut bootstrap) = opened;
         let prepared = WorldParts {
             config,
             accepted: opening.accepted,

@@ -45,6 +45,15 @@ impl VirtualClock {
         self.state.lock().running_since.is_some()
     }
 
+    /// Returns the name of its mode.
+    pub(crate) fn mode(&self) -> &'static str {
+        if self.is_running() {
+            "running"
+        } else {
+            "frozen"
+        }
+    }
+
     /// Starts the clock, or stops it where it is.
     pub(crate) fn set_running(&self, is_running: bool) {
         let uptime = self.machine.uptime();
