@@ -151,6 +151,10 @@ kill points="1000" seed="1":
 hooks events="100000" kills="1000":
     WORKGRAPH_TEST_HOOK_EVENTS={{events}} WORKGRAPH_TEST_HOOK_KILLS={{kills}} cargo test --release -p workgraph-api --test all -- webhooks::simulation::nothing_is_lost
 
+# Three nodes, PostgreSQL and Redis under faults for a minute, with twenty kills and a failover
+chaos-minute seed="1":
+    WORKGRAPH_REQUIRE=postgres,redis WORKGRAPH_CHAOS_SEED={{seed}} WORKGRAPH_CHAOS_SECONDS=52 WORKGRAPH_CHAOS_KILLS=20 cargo test -p workgraph --test chaos -- --nocapture many_kills
+
 # Three nodes, PostgreSQL and Redis under faults: so many histories, or one again by its seed; WORKGRAPH_CHAOS_KILLS and
 # WORKGRAPH_CHAOS_MINUTES bound it further
 chaos histories="1000" seed="1" seconds="6" lanes="4":
@@ -177,9 +181,9 @@ loom:
 deny:
     cargo deny check licenses bans sources
 
-# Restores every commit of many random histories from their archives (`WORKGRAPH_CASES` histories of 100 commits).
+# Restores every commit of many random histories from their archives (`WORKGRAPH_CASES` histories of 50 commits).
 archive:
-    WORKGRAPH_CASES=${WORKGRAPH_CASES:-20} cargo test -p workgraph-store-sqlite --test all -- archive::every_commit
+    WORKGRAPH_CASES=${WORKGRAPH_CASES:-40} cargo test -p workgraph-store-sqlite --test all -- archive::every_commit
 
 # Kills `workgraph move` at 100 points in each direction, into the database and back
 kill-move points="100":

@@ -189,6 +189,24 @@ export class World {
     return restore
   }
 
+  /**
+   * Returns tokens of an app for a user without a browser: the reply of the token endpoint. App and user are named as the world
+   * shows them; by default the first ones.
+   */
+  grant({ app = this.apps[0]?.name, user, scopes, ...options } = {}) {
+    return this.control('POST', 'oauth/grant', { app, user, scopes, ...options })
+  }
+
+  /** Decides for a user about the address to which an app sends the browser. Returns where the browser would be sent back to. */
+  async authorize(url, { user, decision = 'allow' } = {}) {
+    return (await this.control('POST', 'oauth/grant', { authorize: url, user, decision })).redirect
+  }
+
+  /** Lets the world begin again, with the same token. */
+  async reset() {
+    await this.control('POST', 'reset', {})
+  }
+
   /** Makes a world with everything that this one has now. */
   async copy(options = {}) {
     return new World(this.#serverUrl, await call('POST', `${this.#serverUrl}/-/worlds`, { ...options, from: this.id }))

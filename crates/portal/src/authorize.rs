@@ -6,8 +6,8 @@ use workgraph_auth::authorization::authorization_request::{AuthorizationRefusal,
 use workgraph_auth::authorization::browser_session::{consent_ticket, verify_consent_ticket};
 use workgraph_auth::{
     AuthRefusal, AuthStoreError, Authorization, AuthorizationCode, AuthorizationRequest,
-    AuthorizationResponse, AuthorizationStep, AuthorizeError, ConsentRecord, Param, Secret,
-    SecretDigest, VerifiedClient,
+    AuthorizationResponse, AuthorizationStep, AuthorizeError, BrowserSession, ConsentRecord, Param,
+    Secret, SecretDigest, VerifiedClient,
 };
 use workgraph_wire::percent::encode_component;
 
@@ -139,6 +139,43 @@ impl Portal {
             "deny" => Ok(refuse(&asked, &asked.refuse(AuthorizeError::Denied))),
             _ => Ok(invalid_form(AuthRefusal::DecisionUnknown)),
         }
+    }
+
+    /// Carries out the decision of a user who has no session, as if one had just begun.
+    pub(crate) async fn decision_for(
+        &self,
+        user: u64,
+        is_allowed: bool,
+        request: &PortalRequest,
+        now: SystemTime,
+    ) -> Result<Option<ApiResponse>, PortalError> {
+        let account = self.store.account(user).await?;
+        let account = account.filter(|account| !account.disabled);
+        let person = self.user_directory.user_info(user).await?;
+        let (Some(account), Some(person)) = (account, person) else {
+            return Ok(None);
+        };
+        let asked = match self.read(request, &request.query).await? {
+            Ok((asked, _)) => asked,
+            Err(RejectedAuthorization::Plain(reply)) => return Ok(Some(*reply)),
+            Err(RejectedAuthorization::Refused(app, refused)) => {
+                let delivered = deliver(&app, refused.response());
+                return Ok(Some(delivered.refused_for(refusal_of(&refused))));
+            }
+        };
+        if !is_allowed {
+            return Ok(Some(refuse(&asked, &asked.refuse(AuthorizeError::Denied))));
+        }
+        let (secret, session) = BrowserSession::start(user, &self.random()?, now);
+        let ticket = SecretDigest::of(secret.expose());
+        let visit = AuthenticatedSession {
+            session,
+            account,
+            secret,
+            user: person,
+        };
+        let granted = self.grant_authorization(request, &asked, &visit, Some(ticket), now);
+        granted.await.map(Some)
     }
 
     /// Answers an error. A user with a session is redirected to the app immediately. A user without a session could otherwise

@@ -202,6 +202,20 @@ impl Portal {
         reply
     }
 
+    /// Answers an authorization request as if a user had just signed in, and had allowed or denied it: for tests, and for users
+    /// who are known in another way than by a session of this server. The response is what the consent form gets, mostly the
+    /// redirect to the app. `None` if the user does not exist or is disabled.
+    pub async fn decide_for(
+        &self,
+        user: u64,
+        is_allowed: bool,
+        request: &PortalRequest,
+    ) -> Option<ApiResponse> {
+        let now = self.clock.now();
+        let decided = Box::pin(self.decision_for(user, is_allowed, request, now)).await;
+        decided.unwrap_or_else(|broken| Some(self.error_page(&broken, request)))
+    }
+
     /// Returns the record of a request that the authorization server refused, for the owner of the app or account that it
     /// concerns, if requests are recorded. If the app does not exist, nobody could see the record.
     async fn refusal_record(

@@ -111,6 +111,25 @@ class World:
         finally:
             time.sleep, asyncio.sleep = real_sleep, real_asyncio_sleep
 
+    def grant(self, app=None, user=None, scopes=None, **options):
+        """Returns tokens of an app for a user without a browser: the reply of the token endpoint.
+
+        ``app`` and ``user`` are named as the world shows them; by default the first ones. ``scopes`` is a list.
+        """
+        body = {"app": app or self.apps[0]["name"], "user": user, "scopes": scopes, **options}
+        return self.control("POST", "oauth/grant", body)
+
+    def authorize(self, url, user=None, decision="allow"):
+        """Decides for a user about the address to which an app sends the browser.
+
+        Returns the address to which the browser would be sent back.
+        """
+        return self.control("POST", "oauth/grant", {"authorize": url, "user": user, "decision": decision})["redirect"]
+
+    def reset(self):
+        """Lets the world begin again, with the same token."""
+        self.control("POST", "reset", {})
+
     def copy(self, **options):
         """Makes a world with everything that this one has now."""
         return World(self._server_url, call("POST", f"{self._server_url}/-/worlds", {**options, "from": self.id}))

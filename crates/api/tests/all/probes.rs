@@ -7,6 +7,7 @@ mod requests;
 mod rows;
 mod sample;
 mod tenant_isolation;
+mod turns;
 
 pub(crate) use sample::{ORCHID, Sample, sample, sender};
 

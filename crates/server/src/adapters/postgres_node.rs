@@ -8,6 +8,7 @@ use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -40,6 +41,8 @@ pub(crate) struct PostgresNode {
     leases: Arc<dyn WorkLeases>,
     /// True once this node must stop, because another one has its number.
     replaced: watch::Sender<bool>,
+    /// True as soon as this node begins to leave.
+    leaving: AtomicBool,
     /// Number of nodes in the settings.
     nodes_least: u32,
     /// Number of parts into which limits are divided while each node decides alone.
@@ -175,6 +178,7 @@ pub(crate) async fn open(
             gid_generator,
             leases,
             replaced: watch::Sender::new(false),
+            leaving: AtomicBool::new(false),
             nodes_least,
             quota_parts: watch::Sender::new(parts(nodes_least, others.len() + 1)),
             others_begun: others.iter().map(|other| begun(other)).collect(),
@@ -312,6 +316,7 @@ impl PostgresNode {
                     self.quota_parts
                         .send_replace(renewed.nodes.max(self.nodes_least));
                 }
+                Ok(Ok(None)) if self.leaving.load(Ordering::Relaxed) => return,
                 Ok(Ok(None)) => {
                     tracing::error!(
                         node = self.node_number.number,
@@ -370,6 +375,7 @@ impl PostgresNode {
 
     /// Releases the leases of this node, so that others don't have to wait until they expire.
     pub(crate) async fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
         let leave = async {
             for work in SharedWork::ALL {
                 self.leases.release(work).await?;

@@ -1,6 +1,7 @@
 //! The control routes of a stand-in.
 use crate::http::routed_response::RoutedResponse;
 use crate::stand_in::control_access::{self, ControlRefusal};
+use crate::stand_in::oauth_grant::grant;
 use crate::stand_in::request_log::RequestPattern;
 use crate::stand_in::test_world::TestWorld;
 use crate::stand_in::test_worlds::TestWorlds;
@@ -22,7 +23,9 @@ use workgraph_webhooks::signature::{SECRET_HEADER, SIGNATURE_HEADER};
 use workgraph_wire::messages;
 
 /// First segments of the paths of control routes, after `/-/`.
-const ROUTES: [&str; 6] = ["worlds", "clock", "faults", "limits", "requests", "inbox"];
+const ROUTES: [&str; 8] = [
+    "worlds", "clock", "faults", "limits", "requests", "inbox", "oauth", "reset",
+];
 /// Maximum size of the body of a control request in bytes.
 const BODY_MAX: usize = 1 << 20;
 /// Time after which a request that moves a clock is answered although things still happen.
@@ -112,6 +115,10 @@ async fn control(
             Some(world) => shown(world.json()),
             None => missing("world"),
         },
+        ("POST", ["reset"]) => match worlds.reset(&test_world.origin.id).await? {
+            Some(world) => shown(world.json()),
+            None => missing("world"),
+        },
         ("DELETE", ["worlds", id]) => done(worlds.delete(id)?, "world that can be deleted"),
         ("GET", ["faults"]) => shown(test_world.faults.json()),
         ("POST", ["faults"]) => created(test_world.faults.add(body)?),
@@ -120,6 +127,7 @@ async fn control(
         ("POST", ["faults", id, "release"]) => {
             done(test_world.faults.release(id.parse()?), "fault")
         }
+        ("POST", ["oauth", "grant"]) => shown(grant(test_world, body).await?),
         ("POST", ["limits"]) => shown(exhaust(test_world, body).await?),
         ("GET", ["requests"]) => shown(test_world.requests.json(&RequestPattern::of_query(query)?)),
         ("DELETE", ["requests"]) => {

@@ -5,6 +5,7 @@ mod control_access;
 mod fault_action;
 mod faults;
 mod inbox;
+mod oauth_grant;
 mod request_log;
 mod seeded_entropy;
 mod stand_in_folder;
@@ -15,6 +16,7 @@ mod timeline;
 mod virtual_clock;
 mod world_copy;
 mod world_options;
+mod world_plan;
 
 pub(crate) use self::stand_in_folder::{StandInFolder, banner, check_is_real, sources};
 pub(crate) use self::stand_in_server::StandIn;

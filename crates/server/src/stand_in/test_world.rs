@@ -11,12 +11,16 @@ use crate::stand_in::request_log::RequestLog;
 use crate::stand_in::seeded_entropy::SeededEntropy;
 use crate::stand_in::timeline::{Timeline, time_text};
 use crate::stand_in::virtual_clock::VirtualClock;
+use crate::stand_in::world_plan::WorldPlan;
 use crate::world_sources::WorldSources;
 use crate::world_start::prepared_world::PreparedWorld;
 use anyhow::Result;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 use tokio::task::JoinHandle;
 use workgraph_api::Clock;
@@ -88,7 +92,13 @@ pub(crate) struct TestWorld {
     pub(crate) faults: Arc<Faults>,
     pub(crate) requests: RequestLog,
     pub(crate) inboxes: Inboxes,
-    bootstrap: Option<Bootstrap>,
+    /// Plan by which the world can begin again; `None` at the root.
+    pub(super) plan: Option<Arc<WorldPlan>>,
+    pub(super) bootstrap: Option<Bootstrap>,
+    /// Number of grants that the test has asked for.
+    pub(super) grants: AtomicU64,
+    /// Access tokens of these grants.
+    pub(super) granted_tokens: Mutex<BTreeSet<String>>,
     /// The store and what depends on it, which live as long as the world.
     _resources: Arc<ServerResources>,
     /// Task that lets things happen in the world.
@@ -130,18 +140,21 @@ impl TestWorld {
             faults,
             requests: RequestLog::default(),
             inboxes: Inboxes::default(),
+            plan: None,
             bootstrap,
+            grants: AtomicU64::new(0),
+            granted_tokens: Mutex::default(),
             _resources: resources,
         })
     }
 
-    /// Returns true if a token is the one that was made with the world.
-    pub(crate) fn has_first_token(&self, token: &str) -> bool {
+    /// Returns true if the test got a token from this world, not from its API.
+    pub(crate) fn gave(&self, token: &str) -> bool {
         let first = self
             .bootstrap
             .as_ref()
             .map(|boot| &*boot.personal_access_token);
-        first.is_some_and(|first| first == token)
+        first.is_some_and(|first| first == token) || self.granted_tokens.lock().contains(token)
     }
 
     /// Returns what a test needs to use the world.

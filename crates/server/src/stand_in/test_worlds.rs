@@ -11,12 +11,13 @@ use crate::stand_in::test_world::{TestSources, TestWorld, WorldOrigin};
 use crate::stand_in::time_text;
 use crate::stand_in::world_copy::copy_world;
 use crate::stand_in::world_options::{WorldContent, WorldOptions};
+use crate::stand_in::world_plan::{FirstContent, WorldPlan};
 use crate::world_start::first_start::first_start;
 use crate::world_start::prepared_world::WorldParts;
 use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -50,6 +51,7 @@ pub(crate) struct TestWorlds {
     /// Folders of worlds that were only begun, which others are copied from, by content and time.
     templates: tokio::sync::Mutex<BTreeMap<String, PathBuf>>,
     last: AtomicU64,
+    last_folder: AtomicU64,
     last_template: AtomicU64,
 }
 
@@ -90,6 +92,7 @@ impl TestWorlds {
             worlds: Mutex::default(),
             templates: tokio::sync::Mutex::default(),
             last: AtomicU64::new(0),
+            last_folder: AtomicU64::new(0),
             last_template: AtomicU64::new(0),
         }
     }
@@ -103,10 +106,10 @@ impl TestWorlds {
         self.worlds.lock().get(&number).cloned()
     }
 
-    /// Returns the world that a token was made with; the root if it is of none.
+    /// Returns the world from which a test got a token; the root if it is of none.
     pub(crate) fn of_token(&self, token: &str) -> Arc<TestWorld> {
         let worlds = self.worlds.lock();
-        let found = worlds.values().find(|world| world.has_first_token(token));
+        let found = worlds.values().find(|world| world.gave(token));
         Arc::clone(found.unwrap_or(&self.root_world))
     }
 
@@ -126,42 +129,79 @@ impl TestWorlds {
             bail!("there are {WORLDS_MAX} worlds already: delete some");
         }
         let number = self.last.fetch_add(1, Relaxed) + 1;
-        let id = format!("w{number}");
-        let path = format!("{WORLDS}{number}");
-        let origin = WorldOrigin {
-            folder: self.folder.join(&id),
-            id,
-            name: options.name.clone(),
-            root: format!("{}{path}", self.root_world.origin.root),
-            path,
-        };
-        let mut config = self.config.clone();
-        options.apply(&mut config)?;
-        config::set_folder(&mut config, &origin.folder)?;
-        config.api.base_url = format!("{}{BASE}", origin.root);
-        let to = origin.folder.clone();
-        let (now, with_keys) = match &options.content {
+        let seed = options.seed;
+        let seed = seed.unwrap_or_else(|| self.root_world.seed.wrapping_add(number));
+        let (now, content) = match &options.content {
             WorldContent::CopyOf(id) => {
                 let source = self.find(id);
                 let source = source.with_context(|| format!("from: there is no world `{id}`"))?;
                 // Nothing is half done in the copy.
                 source.timeline.settle().await?;
-                let now = options.now.unwrap_or_else(|| source.clock.now());
-                copy(source.origin.folder.clone(), to, true).await?;
-                (now, true)
+                // The world can begin again when its source has changed, or is gone.
+                let kept = self.folder.join(format!("w{number}-begin"));
+                copy(source.origin.folder.clone(), kept.clone(), true).await?;
+                (source.clock.now(), FirstContent::Kept(kept))
+            }
+            WorldContent::Demo => (self.root_world.began_at, FirstContent::Demo),
+            WorldContent::Empty => (self.root_world.began_at, FirstContent::Empty),
+        };
+        let plan = WorldPlan {
+            number,
+            seed,
+            now: options.now.unwrap_or(now),
+            content,
+            options,
+        };
+        self.begin(Arc::new(plan)).await
+    }
+
+    /// Replaces a world by one that is as it was when it began, with the same tokens. Returns `None` if no such world was made.
+    ///
+    /// # Errors
+    /// Fails if the world can't be made again; then the former one stays.
+    pub(crate) async fn reset(&self, id: &str) -> Result<Option<Arc<TestWorld>>> {
+        let Some(former) = self.find(id) else {
+            return Ok(None);
+        };
+        let Some(plan) = former.plan.clone() else {
+            bail!("the world at the root can't be reset: make a world for the test");
+        };
+        let made = self.begin(plan).await?;
+        remove_folder(&former.origin.folder)?;
+        Ok(Some(made))
+    }
+
+    /// Begins a world as it is planned, in place of the one with its number, if that exists.
+    async fn begin(&self, plan: Arc<WorldPlan>) -> Result<Arc<TestWorld>> {
+        let number = plan.number;
+        let path = format!("{WORLDS}{number}");
+        let beginning = self.last_folder.fetch_add(1, Relaxed) + 1;
+        let origin = WorldOrigin {
+            folder: self.folder.join(format!("w{number}-{beginning}")),
+            id: format!("w{number}"),
+            name: plan.options.name.clone(),
+            root: format!("{}{path}", self.root_world.origin.root),
+            path,
+        };
+        let mut config = self.config.clone();
+        plan.options.apply(&mut config)?;
+        config::set_folder(&mut config, &origin.folder)?;
+        config.api.base_url = format!("{}{BASE}", origin.root);
+        let to = origin.folder.clone();
+        let with_keys = match &plan.content {
+            FirstContent::Kept(folder) => {
+                copy(folder.clone(), to, true).await?;
+                true
             }
             content => {
-                let now = options.now.unwrap_or(self.root_world.began_at);
-                self.copy_template(&config, content, now, to).await?;
-                (now, false)
+                let is_demo = *content == FirstContent::Demo;
+                self.copy_template(&config, is_demo, plan.now, to).await?;
+                false
             }
         };
-        let seed = options
-            .seed
-            .unwrap_or_else(|| self.root_world.seed.wrapping_add(number));
-        let sources = TestSources::new(&self.process.clock, seed, now);
+        let sources = TestSources::new(&self.process.clock, plan.seed, plan.now);
         let opening = Opening {
-            demo: options.content == WorldContent::Demo,
+            demo: plan.content == FirstContent::Demo,
             is_server: false,
             accepted: AcceptedLosses {
                 database: false,
@@ -169,7 +209,8 @@ impl TestWorlds {
             },
         };
         let folder = origin.folder.clone();
-        let made = match self.open(origin, &config, &sources, opening).await {
+        let opened = self.open((origin, plan), &config, &sources, opening).await;
+        let made = match opened {
             Ok(made) => Arc::new(made),
             Err(error) => {
                 std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -185,11 +226,10 @@ impl TestWorlds {
     async fn copy_template(
         &self,
         config: &Config,
-        content: &WorldContent,
+        is_demo: bool,
         now: SystemTime,
         to: PathBuf,
     ) -> Result<()> {
-        let is_demo = *content == WorldContent::Demo;
         let admin = config::section(&mut config.clone(), "admin");
         let key = format!("{is_demo} {} {admin:?}", time_text(now));
         let mut templates = self.templates.lock().await;
@@ -219,7 +259,7 @@ impl TestWorlds {
 
     async fn open(
         &self,
-        origin: WorldOrigin,
+        (origin, plan): (WorldOrigin, Arc<WorldPlan>),
         config: &Config,
         sources: &TestSources,
         opening: Opening,
@@ -247,7 +287,9 @@ impl TestWorlds {
             boot.personal_access_token = token;
         }
         let opened: (_, Option<Bootstrap>) = (Arc::new(resources), bootstrap);
-        TestWorld::begin(origin, config, sources, opened, prepared).await
+        let mut begun = TestWorld::begin(origin, config, sources, opened, prepared).await?;
+        begun.plan = Some(plan);
+        Ok(begun)
     }
 
     /// Deletes a world with everything in it. Returns false if there is none with this id.
@@ -260,13 +302,19 @@ impl TestWorlds {
         let Some(world) = removed else {
             return Ok(false);
         };
-        // Requests and work that have not ended still use the store: what they write by its path must not come into the folder
-        // while that is removed.
-        let folder = &world.origin.folder;
-        let moved = folder.with_extension("deleted");
-        let named = || folder.display().to_string();
-        std::fs::rename(folder, &moved).with_context(named)?;
-        std::fs::remove_dir_all(&moved).with_context(named)?;
+        remove_folder(&world.origin.folder)?;
+        if let Some(FirstContent::Kept(kept)) = world.plan.as_ref().map(|plan| &plan.content) {
+            std::fs::remove_dir_all(kept).with_context(|| kept.display().to_string())?;
+        }
         Ok(true)
     }
+}
+
+/// Removes the folder of a world. Requests and work that have not ended still use the store: what they write by its path must
+/// not come into the folder while that is removed.
+fn remove_folder(folder: &Path) -> Result<()> {
+    let moved = folder.with_extension("deleted");
+    let named = || folder.display().to_string();
+    std::fs::rename(folder, &moved).with_context(named)?;
+    std::fs::remove_dir_all(&moved).with_context(named)
 }

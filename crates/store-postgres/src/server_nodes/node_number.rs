@@ -34,8 +34,8 @@ const RENEW: &str = "UPDATE member SET until = clock_timestamp() + $3::bigint * 
         WHERE number <> $1 AND until >= clock_timestamp() AND NOT starts_with(incarnation, $4))";
 const LIVE: &str = "SELECT incarnation FROM member \
     WHERE number <> $1 AND until >= clock_timestamp() AND NOT starts_with(incarnation, $2)";
-const LEAVE: &str =
-    "UPDATE member SET until = clock_timestamp() WHERE number = $1 AND incarnation = $2";
+/// Without a name the number can't be renewed by a request that was sent before and arrives later.
+const LEAVE: &str = "UPDATE member SET until = clock_timestamp(), incarnation = '' WHERE number = $1 AND incarnation = $2";
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /// Leased number of a node, with the milliseconds of the Unix epoch for which it may make gids.
@@ -106,7 +106,8 @@ impl NodeNumberLease {
         database.run(joined).await
     }
 
-    /// Renews the lease, and counts the nodes; `None` if the lease had ended and another node took the number.
+    /// Renews the lease, and counts the nodes; `None` if the process has left, or the lease had ended and another node took the
+    /// number.
     ///
     /// # Errors
     /// Fails if the database fails.

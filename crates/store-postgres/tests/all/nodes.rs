@@ -94,6 +94,9 @@ fn commands_and_nodes_that_left_are_not_counted() {
     assert_eq!(counted(), (2, vec!["two".to_owned()]));
     block_on(two.leave(database)).unwrap();
     assert_eq!(counted(), (1, vec![]));
+    // A renewal that was under way when the node left comes too late.
+    assert_eq!(block_on(two.renew(database)).unwrap(), None);
+    assert_eq!(counted(), (1, vec![]));
     block_on(command.leave(database)).unwrap();
     assert_eq!(counted(), (1, vec![]));
     let again = join(&test, "two, again");

@@ -46,7 +46,7 @@ fn to_folder(database: &Database, to: &ScratchFolder) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: random_histories::cases(10), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: random_histories::cases(4), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// S932.
     #[test]

@@ -113,7 +113,7 @@ fn sqlite_keeps_apps_as_the_port_says() {
 
 /// Returns the number of steps for which the laws are tested.
 fn steps() -> u64 {
-    std::env::var("WORKGRAPH_LAW_STEPS").map_or(100_000, |n| n.parse().unwrap())
+    std::env::var("WORKGRAPH_LAW_STEPS").map_or(64_000, |n| n.parse().unwrap())
 }
 
 /// B17. B18. B37. Over long random runs, compared with a model.

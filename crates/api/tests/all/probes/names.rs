@@ -8,6 +8,7 @@ mod oracles;
 use super::place_choice::PlaceChoice;
 use super::sample::{Sample, Tenant, parameters, sample, sender};
 use super::tenant_isolation::{body_slots, forms, query_slots};
+use super::turns::has_turn;
 use crate::hidden::{HIDDEN, MEMBERS, scene};
 use crate::world::{Answer, Kind, World, is_orchid};
 use serde_json::{Value, json};
@@ -272,15 +273,16 @@ fn read_things(
     }
 }
 
-/// Reads by all rows in all ways, with these nodes in queries; `each` gets every reply with its request.
-fn read(
+/// Reads by these rows in all ways, with these nodes in queries; `each` gets every reply with its request.
+fn read<'a>(
     scene: &Place,
+    rows: impl Iterator<Item = &'a Operation>,
     reader: &str,
     named: &BTreeMap<Type, String>,
     each: &mut dyn FnMut(&Answer, &str),
 ) {
     let world = &scene.world;
-    for row in all().filter(|row| row.method == Method::Get) {
+    for row in rows.filter(|row| row.method == Method::Get) {
         let views = row.record().map(everything).unwrap_or_default();
         let mut send = |one: &Sample, what: &str| {
             let answer = one.send(world, reader, row);
@@ -366,13 +368,16 @@ fn check(answer: &Answer, words: &[&str], what: &str) {
     }
 }
 
-/// S111. Every row that reads, at every node, with all fields and by every parameter.
+/// S111. Every row that reads, at every node, with all fields and by every parameter. Readers take turns.
 #[test]
 fn no_read_gives_away_a_name() {
     let scene = Place::new();
-    for (reader, words) in READERS {
+    for (caller, (reader, words)) in READERS.iter().enumerate() {
         let named = scene.hidden_from(reader);
-        read(&scene, reader, &named, &mut |answer, what| {
+        let rows = all().enumerate();
+        let rows = rows.filter(|(row, _)| has_turn(*row, (caller, READERS.len())));
+        let rows = rows.map(|(_, row)| row);
+        read(&scene, rows, reader, &named, &mut |answer, what| {
             check(answer, words, what)
         });
     }
@@ -383,7 +388,7 @@ fn no_read_gives_away_a_name() {
 fn who_sees_everything_is_given_every_name() {
     let scene = Place::new();
     let mut left: BTreeSet<&str> = HIDDEN.iter().chain(MEMBERS).copied().collect();
-    read(&scene, "ada", &BTreeMap::new(), &mut |answer, _| {
+    read(&scene, all(), "ada", &BTreeMap::new(), &mut |answer, _| {
         left.retain(|word| !answer.text.contains(word));
     });
     assert!(left.is_empty(), "{left:?}");
@@ -406,7 +411,7 @@ fn slots(row: &Operation) -> impl Iterator<Item = &'static str> {
     all.filter(move |slot| row.required_body().any(|(name, _)| name == *slot) || written(slot))
 }
 
-/// S111. Every row that writes, at every node, with hidden nodes in every field that can name one.
+/// S111. Every row that writes, at every node, with hidden nodes in every field that can name one. Readers take turns.
 #[test]
 fn no_write_gives_away_a_name() {
     let mut scene = Place::new();
@@ -414,9 +419,15 @@ fn no_write_gives_away_a_name() {
         .iter()
         .map(|(reader, _)| (*reader, scene.hidden_from(reader)))
         .collect();
-    for row in all().filter(|row| row.method != Method::Get) {
+    for (number, row) in all().enumerate() {
+        if row.method == Method::Get {
+            continue;
+        }
         let views = row.record().map(everything).unwrap_or_default();
-        for (reader, words) in READERS {
+        for (caller, (reader, words)) in READERS.iter().enumerate() {
+            if !has_turn(number, (caller, READERS.len())) {
+                continue;
+            }
             let named = &named[reader];
             let mut done = false;
             let mut send = |scene: &Place, mut one: Sample, what: &str| {

@@ -1,4 +1,5 @@
 //! Objects that a place of a request is tried with.
+use super::turns::all_are_tried;
 use std::collections::BTreeSet;
 use workgraph_core::model::registry::{Type, ValueType};
 use workgraph_core::model::resources;
@@ -25,7 +26,7 @@ impl PlaceChoice {
         Self {
             types: of_fields.chain(of_inputs).copied().collect(),
             start: row.id.len() + place.len(),
-            takes_all: std::env::var_os("WORKGRAPH_CASES").is_some(),
+            takes_all: all_are_tried(),
         }
     }
 

@@ -23,12 +23,12 @@ use archived_store::{Archived, START, digest_of};
 fn every_commit_of_a_random_history_can_be_restored() {
     for seed in 0..u64::from(cases(1)) {
         let mut archived = Archived::new(seed);
-        archived.copy_interval = Duration::from_secs(40);
+        archived.copy_interval = Duration::from_secs(20);
         let mut states = vec![];
         for _generation in 0..2 {
             let store = archived.open();
             store.archive_now().unwrap();
-            for _ in 0..50 {
+            for _ in 0..25 {
                 let at = archived.commit(&store);
                 states.push((at, archived.digest()));
                 if archived.below(4) == 0 {
@@ -142,22 +142,26 @@ fn what_is_older_than_the_retention_is_removed_and_the_rest_can_be_restored() {
     let mut states = vec![];
     for _ in 0..3 {
         let store = archived.open();
-        for _ in 0..60 {
-            states.push((archived.commit(&store), archived.digest()));
+        for number in 0..60 {
+            let at = archived.commit(&store);
+            // Every third state is restored.
+            if number % 3 == 0 {
+                states.push((at, archived.digest()));
+            }
             store.archive_now().unwrap();
         }
     }
     let end = archived.now.load(Ordering::SeqCst) - 100_000;
     let (mut kept, mut gone) = (0, 0);
-    for (number, (at, expected)) in states.iter().enumerate() {
+    for (at, expected) in &states {
         if *at >= end {
             archived.expect(*at, expected);
             kept += 1;
-        } else if number % 4 == 0 && archived.restore(*at).1.is_err() {
+        } else if archived.restore(*at).1.is_err() {
             gone += 1;
         }
     }
-    assert!(kept > 40 && gone > 8, "{kept} {gone}");
+    assert!(kept > 13 && gone > 8, "{kept} {gone}");
     let oldest = archived.files(".segment.gz").len();
     assert!(oldest < 130, "{oldest}");
 }

@@ -6,10 +6,10 @@ const STRIDE: &str = "WORKGRAPH_ORACLE_STRIDE";
 
 /// Stride of the usual run. It does not divide the number of cases of an input, so each reader and type is tried
 /// somewhere.
-const USUAL_STRIDE: usize = 41;
+const USUAL_STRIDE: usize = 173;
 
 /// Stride of the run without hiding, where many cases must differ.
-const OPEN_STRIDE: usize = 53;
+const OPEN_STRIDE: usize = 181;
 
 /// An input of a row that may take a gid.
 enum Input {
@@ -155,13 +155,17 @@ fn run(settings: ApiSettings, stride: usize) -> (usize, Vec<String>) {
     for row in all() {
         let mut ground = Ground::new(&scene, row);
         for input in Input::all(&scene, &ground.base, row) {
-            if !input.is_read(&mut ground, row) {
+            // What no case is due for is not asked whether it is read.
+            let first = nth;
+            nth += each;
+            if nth / stride == first / stride || !input.is_read(&mut ground, row) {
                 continue;
             }
+            let mut case = first;
             for (reader, hidden) in &readers {
                 for node in hidden {
-                    nth += 1;
-                    if nth % stride != 0 {
+                    case += 1;
+                    if case % stride != 0 {
                         continue;
                     }
                     let pair = [&node.gid, &node.missing]
@@ -197,5 +201,5 @@ fn no_row_tells_a_hidden_gid_from_one_that_nothing_has() {
 #[test]
 fn forbidden_gids_that_are_not_hidden_are_told_from_missing_ones() {
     let (tried, found) = run(ApiSettings::default(), OPEN_STRIDE);
-    assert!(found.len() > 20, "{} of {tried}", found.len());
+    assert!(found.len() > 8, "{} of {tried}", found.len());
 }

@@ -1,0 +1,176 @@
+//! Grants without a browser, and worlds that begin again.
+use super::client::{BEGIN, StandIn, World};
+use serde_json::{Value, json};
+
+fn form(pairs: &[(&str, &str)]) -> String {
+    let pairs = pairs.iter().map(|(name, value)| format!("{name}={value}"));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+/// Asks the token endpoint of a world.
+fn token(world: &World<'_>, fields: &[(&str, &str)]) -> (u16, Value) {
+    let headers = [("Content-Type", "application/x-www-form-urlencoded")];
+    let path = format!("{}/-/oauth_token", world.path);
+    let reply = world.stand_in.send("POST", &path, &headers, &form(fields));
+    (reply.status, reply.json())
+}
+
+fn name_of(stand_in: &StandIn, path: &str, token: &str) -> (u16, Value) {
+    let bearer = format!("Bearer {token}");
+    let path = format!("{path}/api/1.0/users/me");
+    let reply = stand_in.send("GET", &path, &[("Authorization", &bearer)], "");
+    (reply.status, reply.json()["data"]["name"].clone())
+}
+
+#[test]
+fn a_test_gets_tokens_of_an_app_for_a_user_without_a_browser() {
+    let stand_in = StandIn::start("stand-in-grants");
+    let world = stand_in.world(json!({}));
+    let (app, user) = (&world.made["apps"][0], &world.made["users"][1]);
+    let asked = json!({"app": app["name"], "user": user["email"]});
+    let tokens = world.control("POST", "/-/oauth/grant", asked);
+    let access = tokens["access_token"].as_str().unwrap();
+    // The token is one of the world, at its path and at the root, and of no other.
+    let other = stand_in.world(json!({}));
+    for (path, status) in [(&*world.path, 200), ("", 200), (&*other.path, 401)] {
+        let (found, name) = name_of(&stand_in, path, access);
+        assert_eq!(found, status, "{path}");
+        if found == 200 {
+            assert_eq!(name, user["name"], "{path}");
+        }
+    }
+    // It lives as long as any other, and the app renews it.
+    world.advance("2h");
+    assert_eq!(name_of(&stand_in, &world.path, access).0, 401);
+    let (status, renewed) = token(
+        &world,
+        &[
+            ("grant_type", "refresh_token"),
+            ("client_id", app["client_id"].as_str().unwrap()),
+            ("client_secret", app["client_secret"].as_str().unwrap()),
+            ("refresh_token", tokens["refresh_token"].as_str().unwrap()),
+        ],
+    );
+    assert_eq!(status, 200, "{renewed}");
+    let access = renewed["access_token"].as_str().unwrap();
+    assert_eq!(name_of(&stand_in, &world.path, access).0, 200);
+}
+
+#[test]
+fn a_test_decides_for_a_user_about_the_address_to_which_an_app_sends_the_browser() {
+    let stand_in = StandIn::start("stand-in-decisions");
+    let world = stand_in.world(json!({}));
+    let app = &world.made["apps"][0];
+    let text = |field: &str| app[field].as_str().unwrap();
+    let (client, redirect) = (text("client_id"), text("redirect_uri"));
+    // RFC 7636 appendix B.
+    let address = format!(
+        "{}/-/oauth_authorize?{}",
+        world.made["auth_url"].as_str().unwrap(),
+        form(&[
+            ("response_type", "code"),
+            ("client_id", client),
+            ("redirect_uri", redirect),
+            ("state", "s1"),
+            ("code_challenge_method", "S256"),
+            (
+                "code_challenge",
+                "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+            ),
+        ])
+    );
+    let decide = |decision: &str| {
+        let asked = json!({"authorize": address, "decision": decision});
+        let decided = world.control("POST", "/-/oauth/grant", asked);
+        decided["redirect"].as_str().unwrap().to_owned()
+    };
+    let denied = decide("deny");
+    assert!(denied.starts_with(redirect), "{denied}");
+    assert!(denied.contains("error=access_denied") && denied.contains("state=s1"));
+    let allowed = decide("allow");
+    assert!(allowed.contains("state=s1"), "{allowed}");
+    let code = allowed.split("code=").nth(1).unwrap();
+    let code = code.split('&').next().unwrap();
+    let redeem = |verifier: &str| {
+        token(
+            &world,
+            &[
+                ("grant_type", "authorization_code"),
+                ("client_id", client),
+                ("client_secret", text("client_secret")),
+                ("redirect_uri", redirect),
+                ("code", code),
+                ("code_verifier", verifier),
+            ],
+        )
+    };
+    let (status, reply) = redeem("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
+    assert_eq!(status, 200, "{reply}");
+    // What is wrong is said.
+    for (body, named) in [
+        (
+            json!({"authorize": address, "user": "nobody@example.com"}),
+            "user: ",
+        ),
+        (
+            json!({"authorize": "https://x/?client_id=1"}),
+            "authorize: ",
+        ),
+        (json!({"app": "4711"}), "client_secret: "),
+        (json!({}), "app and authorize"),
+        (
+            json!({"app": app["name"], "decision": "maybe"}),
+            "decision: ",
+        ),
+        (
+            json!({"app": app["name"], "scopes": ["tasks:fly"]}),
+            "invalid_scope",
+        ),
+    ] {
+        let path = format!("{}/-/oauth/grant", world.path);
+        let json = [("Content-Type", "application/json")];
+        let reply = stand_in.send("POST", &path, &json, &body.to_string());
+        assert_eq!(reply.status, 400, "{body}");
+        assert!(reply.text().contains(named), "{body}: {}", reply.text());
+    }
+}
+
+#[test]
+fn a_world_that_is_reset_is_as_it_was_when_it_began() {
+    let stand_in = StandIn::start("stand-in-reset");
+    let first = stand_in.world(json!({}));
+    let kept = first.task("Before the copy");
+    first.advance("1h");
+    let copy = stand_in.world(json!({"from": first.made["id"]}));
+    // The source of the copy goes on, and does not matter.
+    first.data("DELETE", &format!("/tasks/{kept}"), Value::Null);
+    for (world, has_kept, began) in [
+        (&first, false, BEGIN),
+        (&copy, true, "2026-03-02T10:30:00.000Z"),
+    ] {
+        let more = world.task("After");
+        world.advance("3h");
+        let fault = json!({"match": {}, "do": {"error": "internal"}});
+        world.control("POST", "/-/faults", fault);
+        let again = world.control("POST", "/-/reset", json!({}));
+        for field in ["id", "base_url", "personal_access_token", "seed"] {
+            assert_eq!(again[field], world.made[field], "{field}");
+        }
+        assert_eq!(world.control("GET", "/-/clock", Value::Null)["now"], began);
+        assert_eq!(
+            world
+                .ask("GET", &format!("/tasks/{more}"), Value::Null)
+                .status,
+            404
+        );
+        let status = world
+            .ask("GET", &format!("/tasks/{kept}"), Value::Null)
+            .status;
+        assert_eq!(status == 200, has_kept, "{status}");
+        // The same requests give the same again.
+        assert_eq!(world.task("After"), more);
+    }
+    let json = [("Content-Type", "application/json")];
+    let refused = stand_in.send("POST", "/-/reset", &json, "{}");
+    assert_eq!(refused.status, 400, "{}", refused.text());
+}
