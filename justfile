@@ -42,9 +42,9 @@ bless-api:
     cargo doc --workspace --no-deps --all-features
     BLESS=1 .ci/public-api
 
-# All pages in a browser, every page of the reference among them
+# All pages in a browser: axe-core looks at each of them, in each state
 browser:
-    ALL_PAGES=1 cargo test -p workgraph --test e2e -- browser::
+    EVERY_LOOK=1 cargo test -p workgraph --test e2e -- browser::
 
 # Take the pictures of the pages in docs/screenshots again
 screenshots:

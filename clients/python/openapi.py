@@ -13,7 +13,7 @@ TOKEN = os.environ["TOKEN"]
 WORKSPACE = os.environ["WORKSPACE"]
 DOCUMENT = BASE + "/openapi.json"
 BIN = pathlib.Path(sys.executable).parent
-EXAMPLES = os.environ.get("OPENAPI_EXAMPLES", "2")
+EXAMPLES = os.environ.get("OPENAPI_EXAMPLES", "1")
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 

@@ -11,7 +11,7 @@ use crate::adapters::stores::Storage;
 use crate::adapters::system_clock::{hex, pause, random};
 use crate::adapters::user_directory::GraphUserDirectory;
 use crate::admin::admin_service::AdminService;
-use crate::admin::bootstrap;
+use crate::admin::bootstrap::{self, FirstObjects};
 use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile, FirstPasswords};
 use crate::config::Config;
 use crate::data_commands::archive_restore::archive_options;
@@ -151,15 +151,15 @@ impl ServerResources {
         &self,
         service: &AdminService,
         config: &Config,
-        demo: bool,
+        objects: FirstObjects<'_>,
         root: &str,
     ) -> Result<Option<Bootstrap>> {
         let mut lease = WorkLeaseRenewal::new(&self.storage.leases, SharedWork::FirstStart);
         while lease.renew_if_due().await.is_none() {
             pause(TRY_EVERY).await;
         }
-        let boot =
-            bootstrap::prepare(service, config, demo, root, (&self.values, self.accepted)).await?;
+        let places = (&self.values, self.accepted);
+        let boot = bootstrap::prepare(service, config, objects, root, places).await?;
         self.storage.leases.release(SharedWork::FirstStart).await?;
         Ok(boot)
     }

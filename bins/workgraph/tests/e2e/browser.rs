@@ -12,7 +12,7 @@ const PROGRAMS: [&str; 3] = ["chromium", "node", "npm"];
 
 /// B20. B21. B22. B24. B25. B26. B60. B62. B63. With script and the mouse, then without script and
 /// with the keyboard alone: signing in and out, consent, the page with a code, apps and their
-/// secrets, tokens, service accounts, connected apps. axe-core finds nothing on any page.
+/// secrets, tokens, service accounts, connected apps. axe-core finds nothing on any page that it looks at, in `just browser` on any.
 /// None of the secrets that were issued is in the database, its log or the server's log.
 #[test]
 fn a_person_finds_their_way_through_all_pages() {
@@ -82,7 +82,7 @@ fn the_reference_is_usable_with_the_keyboard_and_without_script() {
 }
 
 /// axe-core finds nothing on any page in any state, light, dark or on a phone, and none is wider than
-/// the screen.
+/// the screen. It looks at every fourth of these looks, at all of them in `just browser`.
 #[test]
 fn every_state_of_every_page_is_accessible() {
     let Some(clients) = ready("the pages in a browser", &PROGRAMS, "browser/install.sh") else {

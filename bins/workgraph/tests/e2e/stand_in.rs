@@ -5,6 +5,8 @@ mod client;
 mod control;
 #[path = "stand_in/faults.rs"]
 mod faults;
+#[path = "stand_in/fixtures.rs"]
+mod fixtures;
 #[path = "stand_in/grants.rs"]
 mod grants;
 #[path = "stand_in/helpers.rs"]

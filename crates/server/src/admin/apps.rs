@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use workgraph_api::SCOPES;
 use workgraph_auth::authorization::registered_app::{check_name, mint_secret};
 use workgraph_auth::tokens::scope::DEFAULT;
-use workgraph_auth::{App, AuthStoreError, RedirectUri, RegisteredScopes, Secret};
+use workgraph_auth::{App, AuthStoreError, RedirectUri, RegisteredScopes, Secret, SecretDigest};
 use workgraph_core::{Gid, Type};
 
 /// Properties with which an app is registered.
@@ -19,6 +19,16 @@ pub(crate) struct NewApp<'a> {
     pub(crate) owner: Gid,
     /// Workspaces whose users may authorize it.
     pub(crate) workspaces: &'a [Gid],
+    /// Credentials that are not made, but given.
+    pub(crate) chosen: ChosenCredentials,
+}
+
+/// Credentials of an app that somebody chose, as a test does.
+#[derive(Default)]
+pub(crate) struct ChosenCredentials {
+    /// Client id.
+    pub(crate) id: Option<Gid>,
+    pub(crate) secret: Option<Secret>,
 }
 
 impl AdminService {
@@ -33,9 +43,16 @@ impl AdminService {
         if new.scopes.set().is_empty() {
             bail!("an app has full permissions or at least one scope");
         }
-        let (secret, digest) = mint_secret(&random(&*self.entropy)?);
+        let (secret, digest) = match &new.chosen.secret {
+            Some(secret) => (secret.clone(), SecretDigest::of(secret.expose())),
+            None => mint_secret(&random(&*self.entropy)?),
+        };
+        let id = match new.chosen.id {
+            Some(id) => id,
+            None => self.api.confirmed_gid()?,
+        };
         let app = App {
-            id: self.api.confirmed_gid()?.get(),
+            id: id.get(),
             name: name.to_owned(),
             secret: Some(digest),
             redirects: new.redirects.iter().map(register).collect::<Result<_>>()?,
@@ -147,6 +164,7 @@ pub(crate) async fn run(service: &AdminService, what: AppCommand) -> Result<Valu
                 scopes,
                 owner,
                 workspaces: &workspace_gids,
+                chosen: ChosenCredentials::default(),
             };
             let (app, secret) = service.create_app(&new).await?;
             Ok(show_secret(&app, &secret))

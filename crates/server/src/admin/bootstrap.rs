@@ -5,6 +5,8 @@ use crate::adapters::private_values::PrivateValues;
 use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile, save};
 use crate::admin::demo;
+use crate::admin::fixture::Fixture;
+use crate::admin::fixture_content::create_fixture;
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -111,6 +113,29 @@ fn check_traces(config: &Config, place: &BootstrapFile, accepted: AcceptedLosses
     }
 }
 
+/// Objects with which an empty store begins.
+#[derive(Clone, Copy)]
+pub(crate) enum FirstObjects<'a> {
+    /// A workspace with an admin, both named by the settings.
+    Admin,
+    /// Two workspaces and a small graph.
+    Demo,
+    /// Those of a fixture.
+    Fixture(&'a Fixture),
+}
+
+impl FirstObjects<'_> {
+    /// Returns those of a server that is a demo, or none.
+    pub(crate) const fn of_demo(is_demo: bool) -> Self {
+        if is_demo { Self::Demo } else { Self::Admin }
+    }
+
+    /// Returns true for the demo.
+    pub(crate) const fn is_demo(self) -> bool {
+        matches!(self, Self::Demo)
+    }
+}
+
 /// Creates the first users, workspaces, tokens and apps if the store is empty; later only keeps the addresses in the file
 /// up to date. Returns the content of the file, if it still exists.
 ///
@@ -119,7 +144,7 @@ fn check_traces(config: &Config, place: &BootstrapFile, accepted: AcceptedLosses
 pub(crate) async fn prepare(
     service: &AdminService,
     config: &Config,
-    demo: bool,
+    objects: FirstObjects<'_>,
     root: &str,
     (values, accepted): (&PrivateValues, AcceptedLosses),
 ) -> Result<Option<Bootstrap>> {
@@ -138,8 +163,10 @@ pub(crate) async fn prepare(
             auth_url,
             ..Bootstrap::default()
         };
-        if demo {
+        if objects.is_demo() {
             demo::create_demo(&mut boot, service).await?;
+        } else if let FirstObjects::Fixture(fixture) = objects {
+            create_fixture(&mut boot, service, fixture).await?;
         } else {
             let workspace = boot
                 .workspace(service, &config.admin.workspace, true, true)
@@ -175,7 +202,7 @@ pub(crate) async fn prepare(
     };
     let mut is_changed = boot.base_url != base_url || boot.auth_url != auth_url;
     (boot.base_url, boot.auth_url) = (base_url, auth_url);
-    if demo {
+    if objects.is_demo() {
         is_changed |= demo::renew_token(&mut boot, service).await?;
     }
     if is_changed {

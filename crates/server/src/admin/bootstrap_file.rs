@@ -4,6 +4,7 @@ use crate::config::Config;
 use anyhow::{Context, Result};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Content of `bootstrap.json`. Tests and tools read these keys.
@@ -30,6 +31,9 @@ pub struct Bootstrap {
     /// First apps.
     #[serde(default)]
     pub apps: Vec<AppEntry>,
+    /// Gids of the objects of a fixture, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, String>,
 }
 
 /// User of `bootstrap.json`.
@@ -44,6 +48,9 @@ pub struct UserEntry {
     /// Password of the first user, until it is used or replaced; in a demo, until it is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
+    /// Personal access token of a user of a fixture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
 
 /// Workspace of `bootstrap.json`.
@@ -240,6 +247,7 @@ mod tests {
             name: "Ada".to_owned(),
             email: format!("{gid}@example.com"),
             password: Some(format!("password of {gid}")),
+            token: None,
         };
         let boot = Bootstrap {
             users: ["1", "2", "11"].map(entry).into(),
@@ -305,6 +313,7 @@ mod tests {
                 name: "Ada".to_owned(),
                 email: "ada@example.com".to_owned(),
                 password: Some("the first password".to_owned()),
+                token: None,
             }],
             ..Bootstrap::default()
         };

@@ -1,6 +1,6 @@
 //! The demo: two workspaces and a small realistic graph, created through the API itself.
 use crate::admin::admin_service::AdminService;
-use crate::admin::apps::NewApp;
+use crate::admin::apps::{ChosenCredentials, NewApp};
 use crate::admin::bootstrap_file::{Bootstrap, TeamEntry};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -134,6 +134,7 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, service: &AdminService) ->
             scopes,
             owner: ann,
             workspaces: &[acme, side],
+            chosen: ChosenCredentials::default(),
         };
         boot.app(service, &new).await?;
     }

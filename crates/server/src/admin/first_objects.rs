@@ -51,6 +51,7 @@ impl Bootstrap {
             name: user.0.to_owned(),
             email: user.1.to_lowercase(),
             password: Some(password),
+            token: None,
         });
         Ok(gid)
     }

@@ -10,7 +10,9 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use std::time::Duration;
 use workgraph_api::FREE_TIER;
 use workgraph_api::features::invitations::PendingInvitation;
-use workgraph_auth::{Account, Login, ScopeSet, Secret, TokenKind, TokenRecord, mint_token};
+use workgraph_auth::{
+    Account, Login, ScopeSet, Secret, SecretDigest, TokenKind, TokenRecord, mint_token,
+};
 use workgraph_core::access::Role;
 use workgraph_core::audit::{ActorContext, AuditActor, event_kinds};
 use workgraph_core::model::draft::Draft;
@@ -206,7 +208,31 @@ impl AdminService {
         scopes: Option<ScopeSet>,
         lifetime: Option<Duration>,
     ) -> Result<(u64, Secret)> {
-        let (secret, digest) = mint_token(TokenKind::Personal, &random(&*self.entropy)?);
+        let minted = mint_token(TokenKind::Personal, &random(&*self.entropy)?);
+        self.insert_personal_token(user, minted, description, scopes, lifetime)
+            .await
+    }
+
+    /// Creates a personal access token of these random bytes, which is good for everything as long as nobody revokes it.
+    pub(crate) async fn create_token_of(
+        &self,
+        user: Gid,
+        description: &str,
+        random: &[u8; 32],
+    ) -> Result<Secret> {
+        let minted = mint_token(TokenKind::Personal, random);
+        let made = self.insert_personal_token(user, minted, description, None, None);
+        Ok(made.await?.1)
+    }
+
+    async fn insert_personal_token(
+        &self,
+        user: Gid,
+        (secret, digest): (Secret, SecretDigest),
+        description: &str,
+        scopes: Option<ScopeSet>,
+        lifetime: Option<Duration>,
+    ) -> Result<(u64, Secret)> {
         let now = self.clock.now();
         let mut record =
             TokenRecord::personal(self.api.confirmed_gid()?.get(), digest, user.get(), now);

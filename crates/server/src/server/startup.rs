@@ -5,6 +5,7 @@ use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::shared_limits;
 use crate::adapters::signing_key_store::SigningKeyStore;
 use crate::adapters::system_clock::WallClock;
+use crate::admin::bootstrap::FirstObjects;
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::admin::socket;
 use crate::config::{Config, exposure};
@@ -177,8 +178,14 @@ impl OpenedServer {
         let (config, options, address) = (&bound.config, &bound.options, bound.address);
         let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
         let is_demo = options.demo || options.stand_in;
-        let (bootstrap, mut banner) =
-            first_start(&resources, config, is_demo, &limits, &root).await?;
+        let (bootstrap, mut banner) = first_start(
+            &resources,
+            config,
+            FirstObjects::of_demo(is_demo),
+            &limits,
+            &root,
+        )
+        .await?;
         let metrics = Arc::new(Metrics::new());
         let process = Arc::new(Process {
             clock: wall_clock,

@@ -1,4 +1,5 @@
 //! The control routes of a stand-in.
+use crate::admin::fixture::Fixture;
 use crate::http::routed_response::RoutedResponse;
 use crate::stand_in::control_access::{self, ControlRefusal};
 use crate::stand_in::oauth_grant::grant;
@@ -23,8 +24,16 @@ use workgraph_webhooks::signature::{SECRET_HEADER, SIGNATURE_HEADER};
 use workgraph_wire::messages;
 
 /// First segments of the paths of control routes, after `/-/`.
-const ROUTES: [&str; 8] = [
-    "worlds", "clock", "faults", "limits", "requests", "inbox", "oauth", "reset",
+const ROUTES: [&str; 9] = [
+    "worlds",
+    "clock",
+    "faults",
+    "limits",
+    "requests",
+    "inbox",
+    "oauth",
+    "reset",
+    "fixture-schema",
 ];
 /// Maximum size of the body of a control request in bytes.
 const BODY_MAX: usize = 1 << 20;
@@ -126,6 +135,9 @@ async fn control(
         ("DELETE", ["faults", id]) => done(test_world.faults.delete(Some(id.parse()?)), "fault"),
         ("POST", ["faults", id, "release"]) => {
             done(test_world.faults.release(id.parse()?), "fault")
+        }
+        ("GET", ["fixture-schema"]) => {
+            ApiResponse::json(200, Fixture::schema().to_string().into_bytes())
         }
         ("POST", ["oauth", "grant"]) => shown(grant(test_world, body).await?),
         ("POST", ["limits"]) => shown(exhaust(test_world, body).await?),

@@ -13,7 +13,7 @@ use workgraph_api::ports::EntropyUnavailable;
 const STREAMS_KEPT: usize = 4_096;
 
 tokio::task_local! {
-    /// Stream of the work that the task does, if that is no request.
+    /// Stream of the work that the task does, if that is not the answer to its request.
     static STREAM: String;
 }
 
@@ -22,11 +22,12 @@ pub(crate) async fn in_stream<F: Future>(name: String, future: F) -> F::Output {
     STREAM.scope(name, future).await
 }
 
-/// Returns the name of the stream from which the caller draws; empty outside of requests, jobs and deliveries.
+/// Returns the name of the stream from which the caller draws; empty outside of requests, jobs and deliveries. What a control
+/// request brings about has a stream of its own.
 fn current_stream() -> String {
-    let request = current_request().map(|id| id.to_text());
-    request
-        .or_else(|| STREAM.try_with(String::clone).ok())
+    let named = STREAM.try_with(String::clone).ok();
+    named
+        .or_else(|| current_request().map(|id| id.to_text()))
         .unwrap_or_default()
 }
 

@@ -154,7 +154,12 @@ impl TestWorld {
             .bootstrap
             .as_ref()
             .map(|boot| &*boot.personal_access_token);
-        first.is_some_and(|first| first == token) || self.granted_tokens.lock().contains(token)
+        let users = self.bootstrap.iter().flat_map(|boot| &boot.users);
+        first.is_some_and(|first| first == token)
+            || users
+                .filter_map(|user| user.token.as_deref())
+                .any(|own| own == token)
+            || self.granted_tokens.lock().contains(token)
     }
 
     /// Returns what a test needs to use the world.
@@ -178,6 +183,7 @@ impl TestWorld {
             "workspaces": boot.workspaces,
             "teams": boot.teams,
             "apps": boot.apps,
+            "names": boot.names,
         });
         if let (Some(shown), Value::Object(rows)) = (shown.as_object_mut(), rows) {
             shown.extend(rows);

@@ -1,11 +1,13 @@
 //! The worlds of a stand-in: the one at the root, and those that tests make.
 use crate::adapters::folder_use::AcceptedLosses;
+use crate::admin::bootstrap::FirstObjects;
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::{self, Config};
 use crate::http::own_address::BASE;
 use crate::http::process::Process;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
+use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::stand_in_folder::StandInFolder;
 use crate::stand_in::test_world::{TestSources, TestWorld, WorldOrigin};
 use crate::stand_in::time_text;
@@ -28,6 +30,8 @@ use workgraph_core::Gid;
 
 /// Path below which each world has its addresses.
 pub(crate) const WORLDS: &str = "/w/";
+/// Stream of random bytes from which a world is made.
+const BEGINNING: &str = "beginning";
 /// Seed of the worlds that others are copied from.
 const TEMPLATE_SEED: u64 = 0;
 /// Maximum number of such worlds that are kept.
@@ -58,13 +62,13 @@ pub(crate) struct TestWorlds {
 /// Opens the store of a world, and creates its first contents if it has none. Returns them, if they are known.
 async fn open_store(
     config: &Config,
-    opening: Opening,
+    (opening, objects): (Opening, FirstObjects<'_>),
     sources: &TestSources,
     root: &str,
 ) -> Result<(ServerResources, Arc<RuntimeLimits>, Option<Bootstrap>)> {
     let resources = ServerResources::open(config, opening, sources.sources()).await?;
     let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
-    let (bootstrap, _) = first_start(&resources, config, opening.demo, &limits, root).await?;
+    let (bootstrap, _) = first_start(&resources, config, objects, &limits, root).await?;
     Ok((resources, limits, bootstrap))
 }
 
@@ -109,7 +113,8 @@ impl TestWorlds {
     /// Returns the world from which a test got a token; the root if it is of none.
     pub(crate) fn of_token(&self, token: &str) -> Arc<TestWorld> {
         let worlds = self.worlds.lock();
-        let found = worlds.values().find(|world| world.gave(token));
+        // Worlds of one fixture have the same tokens: the newest of them is meant.
+        let found = worlds.values().rev().find(|world| world.gave(token));
         Arc::clone(found.unwrap_or(&self.root_world))
     }
 
@@ -144,6 +149,10 @@ impl TestWorlds {
             }
             WorldContent::Demo => (self.root_world.began_at, FirstContent::Demo),
             WorldContent::Empty => (self.root_world.began_at, FirstContent::Empty),
+            WorldContent::Fixture(fixture) => {
+                let content = FirstContent::Fixture(Arc::clone(fixture));
+                (self.root_world.began_at, content)
+            }
         };
         let plan = WorldPlan {
             number,
@@ -194,9 +203,8 @@ impl TestWorlds {
                 true
             }
             content => {
-                let is_demo = *content == FirstContent::Demo;
-                self.copy_template(&config, is_demo, plan.now, to).await?;
-                false
+                self.copy_template(&config, content, plan.now, to).await?;
+                content.has_own_keys()
             }
         };
         let sources = TestSources::new(&self.process.clock, plan.seed, plan.now);
@@ -209,7 +217,8 @@ impl TestWorlds {
             },
         };
         let folder = origin.folder.clone();
-        let opened = self.open((origin, plan), &config, &sources, opening).await;
+        let opened = self.open((origin, plan), &config, &sources, opening);
+        let opened = in_stream(BEGINNING.to_owned(), opened).await;
         let made = match opened {
             Ok(made) => Arc::new(made),
             Err(error) => {
@@ -226,15 +235,16 @@ impl TestWorlds {
     async fn copy_template(
         &self,
         config: &Config,
-        is_demo: bool,
+        content: &FirstContent,
         now: SystemTime,
         to: PathBuf,
     ) -> Result<()> {
         let admin = config::section(&mut config.clone(), "admin");
-        let key = format!("{is_demo} {} {admin:?}", time_text(now));
+        let key = format!("{} {} {admin:?}", content.name(), time_text(now));
+        let with_keys = content.has_own_keys();
         let mut templates = self.templates.lock().await;
         if let Some(folder) = templates.get(&key) {
-            return copy(folder.clone(), to, false).await;
+            return copy(folder.clone(), to, with_keys).await;
         }
         if templates.len() >= TEMPLATES_MAX
             && let Some((_, former)) = templates.pop_first()
@@ -247,14 +257,19 @@ impl TestWorlds {
         config::set_folder(&mut config, &folder)?;
         let sources = TestSources::new(&self.process.clock, TEMPLATE_SEED, now);
         let opening = Opening {
-            demo: is_demo,
+            demo: *content == FirstContent::Demo,
             ..Opening::default()
         };
         let root = &self.root_world.origin.root;
-        open_store(&config, opening, &sources, root).await?;
+        let opened = open_store(&config, (opening, content.first_objects()), &sources, root);
+        let opened = in_stream(BEGINNING.to_owned(), opened).await;
+        if let Err(error) = opened {
+            std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
+            return Err(error);
+        }
         templates.insert(key, folder.clone());
         // Nobody removes it before it is copied.
-        copy(folder, to, false).await
+        copy(folder, to, with_keys).await
     }
 
     async fn open(
@@ -264,7 +279,8 @@ impl TestWorlds {
         sources: &TestSources,
         opening: Opening,
     ) -> Result<TestWorld> {
-        let opened = open_store(config, opening, sources, &origin.root).await?;
+        let objects = FirstObjects::of_demo(opening.demo);
+        let opened = open_store(config, (opening, objects), sources, &origin.root).await?;
         let (resources, limits, mut bootstrap) = opened;
         let prepared = WorldParts {
             config,

@@ -1,9 +1,14 @@
 //! Options of a new world.
+use crate::admin::fixture::Fixture;
 use crate::config::{self, Config};
 use anyhow::{Context, Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_core::model::time::Time;
 
@@ -14,9 +19,37 @@ pub(crate) enum WorldContent {
     Demo,
     /// One workspace with one user.
     Empty,
+    /// What a fixture describes.
+    Fixture(Arc<WorldFixture>),
     /// Everything that the world with this id has now.
     CopyOf(String),
 }
+
+/// Fixture of a world.
+#[derive(Debug)]
+pub(crate) struct WorldFixture {
+    pub(crate) fixture: Fixture,
+    /// Digest of its document: worlds of equal fixtures are copies of one.
+    pub(crate) digest: String,
+}
+
+impl WorldFixture {
+    fn parse(document: Value) -> Result<Self> {
+        let digest = digest::digest(&digest::SHA256, document.to_string().as_bytes());
+        Ok(Self {
+            fixture: Fixture::parse(document)?,
+            digest: URL_SAFE_NO_PAD.encode(digest),
+        })
+    }
+}
+
+impl PartialEq for WorldFixture {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl Eq for WorldFixture {}
 
 /// Options of a new world.
 #[derive(Debug)]
@@ -34,6 +67,7 @@ pub(crate) struct WorldOptions {
 #[serde(deny_unknown_fields)]
 struct SentOptions {
     from: Option<String>,
+    fixture: Option<Value>,
     name: Option<String>,
     seed: Option<u64>,
     now: Option<String>,
@@ -69,6 +103,12 @@ impl WorldOptions {
             body => serde_json::from_slice(body)?,
         };
         let content = match sent.from.as_deref() {
+            None if let Some(document) = sent.fixture => {
+                WorldContent::Fixture(Arc::new(WorldFixture::parse(document)?))
+            }
+            Some(_) if sent.fixture.is_some() => {
+                bail!("from: a world begins with a fixture or with another content, not with both")
+            }
             None | Some("demo") => WorldContent::Demo,
             Some("empty") => WorldContent::Empty,
             Some(id) if id.starts_with('w') => WorldContent::CopyOf(id.to_owned()),

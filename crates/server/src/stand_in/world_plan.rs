@@ -1,6 +1,8 @@
 //! Plan of a world: all that it follows from, so that it can begin again.
-use crate::stand_in::world_options::WorldOptions;
+use crate::admin::bootstrap::FirstObjects;
+use crate::stand_in::world_options::{WorldFixture, WorldOptions};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Content of a world when it begins.
@@ -10,6 +12,8 @@ pub(crate) enum FirstContent {
     Demo,
     /// One workspace with one user.
     Empty,
+    /// What a fixture describes.
+    Fixture(Arc<WorldFixture>),
     /// Folder with what another world had when this one was made.
     Kept(PathBuf),
 }
@@ -21,4 +25,30 @@ pub(crate) struct WorldPlan {
     pub(crate) now: SystemTime,
     pub(crate) content: FirstContent,
     pub(crate) options: WorldOptions,
+}
+
+impl FirstContent {
+    /// Returns a name that differs from those of other contents.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Demo => "demo",
+            Self::Empty => "empty",
+            Self::Fixture(fixture) => &fixture.digest,
+            Self::Kept(_) => "kept",
+        }
+    }
+
+    /// Returns true if what the world contains is sealed with its keys, so that its copies have the same.
+    pub(crate) const fn has_own_keys(&self) -> bool {
+        matches!(self, Self::Fixture(_) | Self::Kept(_))
+    }
+
+    /// Returns the objects with which an empty store begins.
+    pub(crate) fn first_objects(&self) -> FirstObjects<'_> {
+        match self {
+            Self::Demo => FirstObjects::Demo,
+            Self::Empty | Self::Kept(_) => FirstObjects::Admin,
+            Self::Fixture(fixture) => FirstObjects::Fixture(&fixture.fixture),
+        }
+    }
 }

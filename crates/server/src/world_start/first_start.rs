@@ -1,5 +1,6 @@
 //! The first start of a world: the first users and workspaces of an empty store.
 use crate::admin::admin_service::AdminService;
+use crate::admin::bootstrap::FirstObjects;
 use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile};
 use crate::admin::demo;
 use crate::config::Config;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 pub(crate) async fn first_start(
     resources: &ServerResources,
     config: &Config,
-    is_demo: bool,
+    objects: FirstObjects<'_>,
     limits: &Arc<RuntimeLimits>,
     root: &str,
 ) -> Result<(Option<Bootstrap>, String)> {
@@ -21,11 +22,11 @@ pub(crate) async fn first_start(
     let api = resources.api(config, bootstrap_limits(config));
     let service: AdminService = resources.service(config, api, limits);
     let bootstrap = resources
-        .first_start(&service, config, is_demo, root)
+        .first_start(&service, config, objects, root)
         .await?;
     let base_url = &config.api.base_url;
     let banner = match &bootstrap {
-        Some(bootstrap) if is_demo => demo::banner(bootstrap, &service).await,
+        Some(bootstrap) if objects.is_demo() => demo::banner(bootstrap, &service).await,
         Some(_) => format!(
             "Workgraph serves {base_url}\nReference: {root}/-/docs\nSign in: {root}/-/console\nFirst address, password and token: {}",
             BootstrapFile::of(config).path().display()

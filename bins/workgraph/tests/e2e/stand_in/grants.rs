@@ -124,7 +124,7 @@ fn a_test_decides_for_a_user_about_the_address_to_which_an_app_sends_the_browser
         ),
         (
             json!({"app": app["name"], "scopes": ["tasks:fly"]}),
-            "invalid_scope",
+            "forbidden_scopes",
         ),
     ] {
         let path = format!("{}/-/oauth/grant", world.path);

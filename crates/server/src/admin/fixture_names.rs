@@ -1,0 +1,164 @@
+//! Names in a fixture, which stand for gids and times.
+use anyhow::{Context, Result};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+use workgraph_core::Gid;
+use workgraph_core::model::time::{Date, Time};
+
+/// Begin of a text that stands for a gid.
+const REFERENCE: char = '@';
+/// Field of an object that stands for a day or a time.
+const IN_DAYS: &str = "in_days";
+/// End of the names of fields whose values are times, and not days.
+const TIME_SUFFIX: &str = "_at";
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Gids of what a fixture has named so far.
+pub(crate) struct FixtureNames {
+    /// Gids by name; `None` if several objects have the name.
+    gids: BTreeMap<String, Option<String>>,
+    now: SystemTime,
+}
+
+impl FixtureNames {
+    /// Returns no names, at the time from which days are counted.
+    pub(crate) const fn new(now: SystemTime) -> Self {
+        Self {
+            gids: BTreeMap::new(),
+            now,
+        }
+    }
+
+    /// Adds the name of an object. A name that several objects have stands for none of them.
+    pub(crate) fn add(&mut self, name: &str, gid: String) {
+        let known = self.gids.entry(name.to_owned());
+        known
+            .and_modify(|before| {
+                if before.as_ref() != Some(&gid) {
+                    *before = None;
+                }
+            })
+            .or_insert_with(|| Some(gid.clone()));
+    }
+
+    /// Returns the names that stand for one object, with its gid.
+    pub(crate) fn unique(&self) -> BTreeMap<String, String> {
+        let names = self.gids.iter();
+        names
+            .filter_map(|(name, gid)| Some((name.clone(), gid.clone()?)))
+            .collect()
+    }
+
+    /// Returns the gid of what has a name.
+    ///
+    /// # Errors
+    /// Fails if nothing has the name so far, or several objects have it.
+    pub(crate) fn gid(&self, name: &str) -> Result<Gid> {
+        let text = self.text(name)?;
+        Gid::parse(text).with_context(|| format!("`{name}`: `{text}` is no gid"))
+    }
+
+    fn text(&self, name: &str) -> Result<&str> {
+        let found = self.gids.get(name);
+        let found = found
+            .with_context(|| format!("`{name}`: nothing in the fixture has this name so far"))?;
+        found.as_deref().with_context(|| {
+            format!("`{name}`: several objects have this name; give one another name by `called`")
+        })
+    }
+
+    /// Returns the value of a field with gids in place of names, and days in place of their numbers.
+    ///
+    /// # Errors
+    /// Fails if a name is unknown, or a day out of range.
+    pub(crate) fn resolved(&self, field: &str, value: Value) -> Result<Value> {
+        Ok(match value {
+            Value::String(text) => match text.strip_prefix(REFERENCE) {
+                Some(name) => self.text(name)?.into(),
+                None => text.into(),
+            },
+            Value::Array(values) => {
+                let values = values.into_iter().map(|value| self.resolved(field, value));
+                values.collect::<Result<Vec<_>>>()?.into()
+            }
+            Value::Object(object) => match days(&object) {
+                Some(days) => self.day(field, days)?.into(),
+                None => {
+                    let pairs = object.into_iter();
+                    let pairs = pairs.map(|(name, value)| {
+                        let value = self.resolved(&name, value)?;
+                        // A name can also be a key, as that of a custom field.
+                        let name = match name.strip_prefix(REFERENCE) {
+                            Some(named) => self.text(named)?.to_owned(),
+                            None => name,
+                        };
+                        Ok((name, value))
+                    });
+                    pairs.collect::<Result<Map<_, _>>>()?.into()
+                }
+            },
+            other => other,
+        })
+    }
+
+    /// Returns the day, or the time, that is so many days from now.
+    fn day(&self, field: &str, days: i64) -> Result<String> {
+        let too_far = || format!("{field}: {days} days are too far from now");
+        if field.ends_with(TIME_SUFFIX) {
+            let distance = u32::try_from(days.unsigned_abs()).ok();
+            let distance = distance.and_then(|days| DAY.checked_mul(days));
+            let time = distance.and_then(|distance| match days {
+                0.. => self.now.checked_add(distance),
+                _ => self.now.checked_sub(distance),
+            });
+            return Ok(Time::from_system(time.with_context(too_far)?).to_string());
+        }
+        let today = Date::of(Time::from_system(self.now));
+        let day = i32::try_from(days)
+            .ok()
+            .and_then(|days| today.add_days(days));
+        Ok(day.with_context(too_far)?.to_string())
+    }
+}
+
+/// Returns the number of days if an object has nothing but that.
+fn days(object: &Map<String, Value>) -> Option<i64> {
+    let days = object.get(IN_DAYS).filter(|_| object.len() == 1);
+    days.and_then(Value::as_i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn names() -> FixtureNames {
+        let begin = Time::parse("2026-03-02T09:30:00.000Z").unwrap();
+        let mut names = FixtureNames::new(begin.to_system());
+        names.add("Ann", "12".to_owned());
+        names.add("Plan", "13".to_owned());
+        names.add("Plan", "14".to_owned());
+        names
+    }
+
+    #[test]
+    fn names_stand_for_gids_and_numbers_of_days_for_times() {
+        let sent = json!({"assignee": "@Ann", "custom_fields": {"@Ann": ["@Ann", "x@y"]}, "due_on": {"in_days": 3},
+            "due_at": {"in_days": -1}, "data": {"in_days": 1, "more": 2}});
+        let resolved = names().resolved("", sent).unwrap();
+        let expected = json!({"assignee": "12", "custom_fields": {"12": ["12", "x@y"]}, "due_on": "2026-03-05",
+            "due_at": "2026-03-01T09:30:00.000Z", "data": {"in_days": 1, "more": 2}});
+        assert_eq!(resolved, expected);
+    }
+
+    #[test]
+    fn names_of_nothing_and_of_several_objects_are_refused() {
+        let refused = |name: &str| names().gid(name).unwrap_err().to_string();
+        assert!(refused("Ben").contains("nothing"));
+        assert!(refused("Plan").contains("several"));
+        assert_eq!(names().unique().keys().collect::<Vec<_>>(), ["Ann"]);
+        let far = names().resolved("due_on", json!({"in_days": i64::MAX}));
+        assert!(far.unwrap_err().to_string().contains("due_on"));
+    }
+}
