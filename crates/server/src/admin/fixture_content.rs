@@ -37,7 +37,7 @@ pub(crate) async fn create_fixture(
     };
     content.workspaces(boot, fixture).await?;
     for person in &fixture.people {
-        let made = content.person(boot, person, &person.name == &content.first);
+        let made = content.person(boot, person, person.name == content.first);
         made.await
             .with_context(|| format!("fixture.people: {}", person.name))?;
     }
