@@ -41,6 +41,8 @@ struct GrantedApp {
     client_id: String,
     secret: String,
     redirect: String,
+    /// Scopes that it may ask for; empty if they are not known.
+    scopes: String,
 }
 
 /// Carries out a grant. Its random bytes are a stream of their own, so that it changes nothing that other requests draw.
@@ -67,7 +69,8 @@ pub(super) async fn grant(test_world: &TestWorld, body: &[u8]) -> Result<Value> 
         return Ok(json!({ "redirect": decided }));
     }
     let app = find_app(test_world, &sent)?;
-    let scopes = sent.scopes.unwrap_or_default().join(" ");
+    let scopes = sent.scopes.as_ref().map(|scopes| scopes.join(" "));
+    let scopes = scopes.unwrap_or_else(|| app.scopes.clone());
     let granted = in_stream(stream, async {
         let query = authorization_query(&app, &scopes);
         let address = decide(test_world, user, is_allowed, &query).await?;
@@ -120,6 +123,11 @@ fn find_app(test_world: &TestWorld, sent: &SentGrant) -> Result<GrantedApp> {
         secret: secret.or_else(|| of_known(|app| &app.client_secret)).with_context(|| {
             format!("client_secret: the world was not made with the app `{named}`, so its secret is needed")
         })?,
+        // Who has full permissions can't list scopes.
+        scopes: known
+            .filter(|app| !app.full_permissions)
+            .map(|app| app.scopes.clone())
+            .unwrap_or_default(),
         redirect: redirect
             .or_else(|| of_known(|app| &app.redirect_uri))
             .context("redirect_uri: needed for an app with which the world was not made")?,
