@@ -93,6 +93,7 @@ export class World {
     this.workspaces = made.workspaces ?? []
     this.teams = made.teams ?? []
     this.apps = made.apps ?? []
+    this.names = made.names ?? {}
     const control = (method, path, body) => this.control(method, path, body)
     this.clock = {
       /** The time that the world shows. */

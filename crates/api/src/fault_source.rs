@@ -17,10 +17,18 @@ pub struct AdmittedRequest<'r> {
     pub app: Option<u64>,
 }
 
+/// Fault of a request.
+#[derive(Debug)]
+pub enum RequestFault {
+    /// The request ends with this error before anything is done.
+    Error(ApiError),
+    /// The sync token of a request for events is not known any more.
+    SyncTokenForgotten,
+}
+
 /// Source of faults, which is asked once for each request that its limits admit. Without a source no request has a fault.
 #[async_trait]
 pub trait FaultSource: Send + Sync {
-    /// Returns the error with which a request ends before anything is done; `None` if it goes on. The request holds its
-    /// permits as long as this takes.
-    async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<ApiError>;
+    /// Returns the fault of a request; `None` if it goes on. The request holds its permits as long as this takes.
+    async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<RequestFault>;
 }

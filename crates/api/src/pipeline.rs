@@ -2,7 +2,7 @@
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
-use crate::fault_source::AdmittedRequest;
+use crate::fault_source::{AdmittedRequest, RequestFault};
 use crate::features::attachments::{ReceivedUpload, is_multipart};
 use crate::gate::{AdmissionState, Authentication, authorize};
 use crate::input::OperationInput;
@@ -15,6 +15,9 @@ use crate::state::Api;
 use crate::{batch, query_token};
 use workgraph_operations::operation::Handler;
 use workgraph_operations::{Caller, Method};
+
+/// Parameter with the sync token of a request for events.
+const SYNC_TOKEN: &str = "sync";
 
 impl Api {
     /// Answers a request. Never fails: every error has a response.
@@ -135,6 +138,7 @@ impl Api {
                 Box::pin(both).await?
             }
         };
+        let unsynced;
         if let Some(source) = self.fault_source.get() {
             let admitted = AdmittedRequest {
                 operation: found.operation.id,
@@ -143,7 +147,14 @@ impl Api {
                 authorization: &request.authorization,
                 app: authorized.grant().app,
             };
-            source.fault_of(&admitted).await.map_or(Ok(()), Err)?;
+            match source.fault_of(&admitted).await {
+                None => {}
+                Some(RequestFault::Error(error)) => return Err(error),
+                Some(RequestFault::SyncTokenForgotten) => {
+                    unsynced = request.without_parameter(SYNC_TOKEN);
+                    request = &unsynced;
+                }
+            }
         }
         // A response that memory has no room for is not computed.
         let user = authorized.grant().user;

@@ -29,6 +29,18 @@ pub struct ApiRequest {
     pub body: Bytes,
 }
 
+impl ApiRequest {
+    /// Returns the request without a parameter of its query.
+    pub(crate) fn without_parameter(&self, name: &str) -> Self {
+        let pairs = self.query.split('&');
+        let others = pairs.filter(|pair| pair.split('=').next() != Some(name));
+        Self {
+            query: others.collect::<Vec<_>>().join("&"),
+            ..self.clone()
+        }
+    }
+}
+
 /// Memory of a transport for replies that are not sent yet.
 pub trait TransportMemory: Debug + Sync {
     /// Returns true if there is room for another reply to a user.

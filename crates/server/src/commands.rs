@@ -71,7 +71,14 @@ async fn admin_without_server(config: &Config, what: AdminCommand) -> Result<Val
     let resources = ServerResources::open(config, Opening::default(), sources).await?;
     let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
     let api = resources.api(config, config.limits);
-    webhook_worker::set_up(&api, &resources.storage, &config.webhooks, Vec::new()).await?;
+    let client: WrapClient<'_> = &|client| client;
+    webhook_worker::set_up(
+        &api,
+        &resources.storage,
+        &config.webhooks,
+        (Vec::new(), client),
+    )
+    .await?;
     api.set_export_files(Arc::new(resources.export_folder(config)));
     let service = resources.service(config, api, &limits);
     let answer = admin_commands::run(&service, what).await;

@@ -6,10 +6,10 @@ import { stop, test } from '../vitest.js'
 
 afterAll(stop)
 
-function client(world) {
+function client(world, token = world.token) {
   const made = new Asana.ApiClient()
   made.basePath = world.baseUrl
-  made.authentications.token.accessToken = world.token
+  made.authentications.token.accessToken = token
   return made
 }
 
@@ -55,6 +55,16 @@ test('an inbox receives what was refused at first', async ({ world }) => {
   await world.clock.advance('1h')
   const events = await inbox.events()
   expect(events.some((event) => event.resource.resource_type === 'task')).toBe(true)
+})
+
+test('an app acts for a user, and a world begins again', async ({ world }) => {
+  const { access_token } = await world.grant({ user: world.users[1].email })
+  const me = async (token) => (await new Asana.UsersApi(client(world, token)).getUser('me', {})).data.name
+  expect(await me(access_token)).toBe(world.users[1].name)
+  const project = await world.api('POST', '/projects', { name: 'Orders', team: world.teams[0].gid })
+  await world.reset()
+  await expect(world.api('GET', `/projects/${project.gid}`)).rejects.toThrow(Refused)
+  expect(await me(world.token)).toBe('Ann Admin')
 })
 
 test('a fault meets the request that it names', async ({ world }) => {

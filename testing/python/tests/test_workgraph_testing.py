@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import urllib.parse
 
 import asana
 import pytest
@@ -73,6 +74,43 @@ def test_asyncio_is_bridged_too(workgraph):
     before = workgraph.clock.now
     assert asyncio.run(nap()) == 3600
     assert (workgraph.clock.now - before).total_seconds() == 3600
+
+
+FIXTURE = {
+    "people": [{"name": "Ann", "email": "ann@acme.test"}, {"name": "Ben", "email": "ben@acme.test"}],
+    "apps": [{"name": "Reports", "client_secret": "chosen", "redirect_uris": ["https://reports.test/callback"]}],
+    "teams": [{"name": "Product", "members": ["Ben"]}],
+    "projects": [{"name": "Launch", "tasks": [{"name": "Write copy", "assignee": "@Ben", "due_on": {"in_days": 3}}]}],
+}
+
+
+@pytest.mark.workgraph(now="2026-03-01T09:30:00Z", fixture=FIXTURE)
+def test_a_world_begins_with_a_fixture(workgraph):
+    task = asana.TasksApi(client(workgraph)).get_task(workgraph.names["Write copy"], {})
+    assert (task["assignee"]["gid"], task["due_on"]) == (workgraph.names["Ben"], "2026-03-04")
+
+
+@pytest.mark.workgraph(fixture=FIXTURE)
+def test_the_library_acts_for_a_user_of_an_app(workgraph):
+    configuration = asana.Configuration()
+    configuration.host = workgraph.base_url
+    configuration.access_token = workgraph.grant(user="Ben")["access_token"]
+    assert asana.UsersApi(asana.ApiClient(configuration)).get_user("me", {})["name"] == "Ben"
+    app = workgraph.apps[0]
+    query = urllib.parse.urlencode({
+        "response_type": "code", "client_id": app["client_id"], "redirect_uri": app["redirect_uri"], "state": "s1",
+    })
+    back = workgraph.authorize(f"{workgraph.url}/-/oauth_authorize?{query}", user="Ben", decision="deny")
+    assert "error=access_denied" in back and "state=s1" in back
+
+
+def test_a_world_begins_again(workgraph):
+    gid = make_project(workgraph)
+    workgraph.clock.advance("1h")
+    workgraph.reset()
+    with pytest.raises(Refused, match="404"):
+        workgraph.api("GET", f"/projects/{gid}")
+    assert asana.UsersApi(client(workgraph)).get_user("me", {})["name"] == "Ann Admin"
 
 
 @pytest.mark.parametrize("number", range(12))

@@ -68,8 +68,8 @@ class StandIn:
             _real_sleep(0.005)
 
     def world(self, **options):
-        """Makes a world. ``options`` are those of ``POST /-/worlds``: ``from_`` (``"demo"``, ``"empty"`` or a world), ``name``,
-        ``seed``, ``now`` and ``settings``."""
+        """Makes a world. ``options`` are those of ``POST /-/worlds``: ``from_`` (``"demo"``, ``"empty"`` or a world), ``fixture``,
+        ``name``, ``seed``, ``now`` and ``settings``."""
         if "from_" in options:
             source = options.pop("from_")
             options["from"] = source.id if isinstance(source, World) else source

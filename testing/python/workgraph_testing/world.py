@@ -42,6 +42,7 @@ class World:
         self.users = made.get("users", [])
         self.workspaces = made.get("workspaces", [])
         self.apps = made.get("apps", [])
+        self.names = made.get("names", {})
         self.clock = Clock(self)
         self.limits = Limits(self)
         self.faults = Faults(self)

@@ -3,6 +3,8 @@
 mod client;
 #[path = "stand_in/control.rs"]
 mod control;
+#[path = "stand_in/delivery_faults.rs"]
+mod delivery_faults;
 #[path = "stand_in/faults.rs"]
 mod faults;
 #[path = "stand_in/fixtures.rs"]

@@ -225,7 +225,7 @@ fn tasks_of_many_steps() -> usize {
     if std::env::var_os("WORKGRAPH_CASES").is_some() {
         60
     } else {
-        30
+        18
     }
 }
 

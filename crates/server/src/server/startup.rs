@@ -217,6 +217,10 @@ impl OpenedServer {
             root: &root,
             path: "",
             is_test: options.stand_in,
+            webhook_client: &|client| match &stand_in {
+                Some((sources, _)) => sources.webhook_client(client),
+                None => client,
+            },
             own_addresses,
             shared_limiter,
         }

@@ -1,10 +1,13 @@
 //! Actions of faults on requests.
+use crate::stand_in::delivery_fault::DeliveryFault;
+use crate::stand_in::world_options::parse_period;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::futures::OwnedNotified;
 use workgraph_api::error::ApiError;
+use workgraph_api::fault_source::RequestFault;
 use workgraph_auth::AuthRefusal;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::storage::GraphStoreError;
@@ -21,6 +24,9 @@ const ERRORS: [&str; 6] = [
     "offset_expired",
     "token_expired",
 ];
+
+/// Error of a request for events whose token is forgotten.
+const SYNC_EXPIRED: &str = "sync_expired";
 
 /// Point at which the connection of a request is cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +56,10 @@ pub(crate) enum FaultAction {
     Hold,
     /// The connection of the request is cut.
     Cut(Cut),
+    /// The sync token of the request is not known any more.
+    SyncExpired,
+    /// A delivery to a webhook has this fault.
+    Delivery(DeliveryFault),
 }
 
 #[derive(Deserialize)]
@@ -69,6 +79,7 @@ struct SentAction {
     delay_ms: Option<u64>,
     hold: Option<bool>,
     cut: Option<String>,
+    webhook: Option<Value>,
 }
 
 impl FaultAction {
@@ -78,75 +89,90 @@ impl FaultAction {
     /// Names what is wrong.
     pub(crate) fn parse(sent: &Value) -> Result<Self> {
         let sent = SentAction::deserialize(sent).context("do")?;
-        match sent {
-            SentAction {
-                error: Some(name),
-                respond: None,
-                delay_ms: None,
-                hold: None,
-                cut: None,
-            } => {
-                let known = ERRORS.into_iter().find(|known| *known == name);
-                let known = known.with_context(|| {
-                    format!("do.error: `{name}` is none of {}", ERRORS.join(", "))
-                })?;
-                Ok(Self::Error(known))
-            }
-            SentAction {
-                error: None,
-                respond: Some(reply),
-                delay_ms: None,
-                hold: None,
-                cut: None,
-            } => {
-                if !(200..=599).contains(&reply.status) {
-                    bail!("do.respond.status: must be from 200 to 599");
-                }
-                Ok(Self::Respond {
-                    status: reply.status,
-                    retry_after: reply.retry_after.map(|seconds| seconds.to_string()),
-                    body: reply.body,
-                })
-            }
-            SentAction {
-                error: None,
-                respond: None,
-                delay_ms: Some(delay),
-                hold: None,
-                cut: None,
-            } => {
-                let delay = Duration::from_millis(delay);
-                if delay > DELAY_MAX {
-                    bail!("do.delay_ms: at most {}", DELAY_MAX.as_millis());
-                }
-                Ok(Self::Delay(delay))
-            }
-            SentAction {
-                error: None,
-                respond: None,
-                delay_ms: None,
-                hold: Some(true),
-                cut: None,
-            } => Ok(Self::Hold),
-            SentAction {
-                error: None,
-                respond: None,
-                delay_ms: None,
-                hold: None,
-                cut: Some(place),
-            } => Ok(Self::Cut(match place.as_str() {
-                "before" => Cut::Before,
-                "half" => Cut::Half,
-                "after_commit" => Cut::AfterCommit,
-                _ => bail!("do.cut: `{place}` is none of before, half and after_commit"),
-            })),
-            _ => bail!("do: one of error, respond, delay_ms, hold (true) and cut is needed"),
+        let all = [
+            sent.error.map(Self::parse_error),
+            sent.respond.map(Self::parse_reply),
+            sent.delay_ms.map(Self::parse_delay),
+            sent.hold.map(|hold| match hold {
+                true => Ok(Self::Hold),
+                false => bail!("do.hold: must be true"),
+            }),
+            sent.cut.map(|place| Self::parse_cut(&place)),
+            sent.webhook.map(Self::parse_webhook),
+        ];
+        let mut given = all.into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some(action), None) => action,
+            _ => bail!("do: one of error, respond, delay_ms, hold, cut and webhook is needed"),
         }
     }
 
-    /// Performs the action. Returns the error with which the request ends; `None` if it goes on.
-    pub(crate) async fn perform(self, released: OwnedNotified) -> Option<ApiError> {
-        match self {
+    fn parse_error(name: String) -> Result<Self> {
+        if name == SYNC_EXPIRED {
+            return Ok(Self::SyncExpired);
+        }
+        let known = ERRORS.into_iter().find(|known| *known == name);
+        let known = known.with_context(|| {
+            let all = ERRORS.join(", ");
+            format!("do.error: `{name}` is none of {all} and {SYNC_EXPIRED}")
+        })?;
+        Ok(Self::Error(known))
+    }
+
+    fn parse_reply(reply: SentReply) -> Result<Self> {
+        if !(200..=599).contains(&reply.status) {
+            bail!("do.respond.status: must be from 200 to 599");
+        }
+        Ok(Self::Respond {
+            status: reply.status,
+            retry_after: reply.retry_after.map(|seconds| seconds.to_string()),
+            body: reply.body,
+        })
+    }
+
+    fn parse_delay(delay: u64) -> Result<Self> {
+        let delay = Duration::from_millis(delay);
+        if delay > DELAY_MAX {
+            bail!("do.delay_ms: at most {}", DELAY_MAX.as_millis());
+        }
+        Ok(Self::Delay(delay))
+    }
+
+    fn parse_cut(place: &str) -> Result<Self> {
+        Ok(Self::Cut(match place {
+            "before" => Cut::Before,
+            "half" => Cut::Half,
+            "after_commit" => Cut::AfterCommit,
+            _ => bail!("do.cut: `{place}` is none of before, half and after_commit"),
+        }))
+    }
+
+    fn parse_webhook(sent: Value) -> Result<Self> {
+        if let Value::String(name) = &sent
+            && let Some(fault) = DeliveryFault::named(name)
+        {
+            return Ok(Self::Delivery(fault));
+        }
+        if let Value::Object(fields) = &sent
+            && let (1, Some(period)) = (fields.len(), fields.get("late"))
+        {
+            let period = parse_period("do.webhook.late", period)?;
+            return Ok(Self::Delivery(DeliveryFault::Late(period)));
+        }
+        bail!(
+            "do.webhook: {sent} is none of duplicate, reorder, drop, bad_signature and {{\"late\": \"10m\"}}"
+        )
+    }
+
+    /// Returns true if deliveries have the fault, not requests.
+    pub(crate) const fn is_of_deliveries(&self) -> bool {
+        matches!(self, Self::Delivery(_))
+    }
+
+    /// Performs the action. Returns the fault of the request; `None` if it goes on.
+    pub(crate) async fn perform(self, released: OwnedNotified) -> Option<RequestFault> {
+        let error = match self {
+            Self::SyncExpired => return Some(RequestFault::SyncTokenForgotten),
             Self::Error(name) => Some(named_error(name)),
             Self::Respond {
                 status,
@@ -173,8 +199,9 @@ impl FaultAction {
             }
             // The reply is never sent.
             Self::Cut(Cut::Before) => Some(named_error("internal")),
-            Self::Cut(Cut::Half | Cut::AfterCommit) => None,
-        }
+            Self::Cut(Cut::Half | Cut::AfterCommit) | Self::Delivery(_) => None,
+        };
+        error.map(RequestFault::Error)
     }
 }
 

@@ -2,6 +2,7 @@
 use crate::adapters::system_clock::random;
 use crate::http::connection_context::token_text;
 use crate::log::request_scope::current_request;
+use crate::stand_in::delivery_fault::DeliveryFault;
 use crate::stand_in::fault_action::{Cut, FaultAction};
 use anyhow::{Result, bail};
 use async_trait::async_trait;
@@ -12,8 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tokio::sync::Notify;
 use workgraph_api::Entropy;
-use workgraph_api::error::ApiError;
-use workgraph_api::fault_source::{AdmittedRequest, FaultSource};
+use workgraph_api::fault_source::{AdmittedRequest, FaultSource, RequestFault};
+use workgraph_webhooks::Target;
 
 /// Maximum number of faults of a world at the same time.
 const FAULTS_MAX: usize = 100;
@@ -31,6 +32,8 @@ struct FaultMatch {
     app: Option<String>,
     /// Text of the token.
     token: Option<String>,
+    /// Address of a receiver of webhooks.
+    target: Option<String>,
     /// Only the request with this number among those that match, from 1.
     nth: Option<u64>,
     /// Only each request whose number among those that match is a multiple of this.
@@ -65,6 +68,21 @@ struct Fault {
 }
 
 impl FaultMatch {
+    /// Returns true if it has a condition on requests.
+    const fn is_of_requests(&self) -> bool {
+        self.operation.is_some()
+            || self.method.is_some()
+            || self.path.is_some()
+            || self.app.is_some()
+            || self.token.is_some()
+    }
+
+    /// Returns true if deliveries to a target may have the fault.
+    fn allows_delivery(&self, target: &Target) -> bool {
+        let wanted = self.target.as_deref();
+        wanted.is_none_or(|wanted| Target::parse(wanted).as_ref() == Some(target))
+    }
+
     fn allows(&self, request: &AdmittedRequest<'_>) -> bool {
         let is = |wanted: &Option<String>, found: &str| {
             wanted.as_ref().is_none_or(|wanted| wanted == found)
@@ -139,6 +157,16 @@ impl Faults {
         {
             bail!("match.operation: no operation has the name `{operation}`");
         }
+        match (action.is_of_deliveries(), &matches.target) {
+            (true, _) if matches.is_of_requests() => {
+                bail!("match: deliveries have a target; the other conditions are those of requests")
+            }
+            (false, Some(_)) => bail!("match.target: only deliveries (`do.webhook`) have one"),
+            (true, Some(target)) if Target::parse(target).is_none() => {
+                bail!("match.target: `{target}` is no address")
+            }
+            _ => {}
+        }
         let mut state = self.state.lock();
         if state.faults.len() >= FAULTS_MAX {
             bail!("there are {FAULTS_MAX} faults already: delete some");
@@ -200,16 +228,31 @@ impl Faults {
         self.state.lock().cuts.remove(request_id)
     }
 
-    /// Returns the action that a request meets: that of the first fault that fires. A request counts for every fault that
-    /// matches it.
-    fn meet(&self, request: &AdmittedRequest<'_>) -> Option<(FaultAction, Arc<Notify>)> {
+    fn meet_request(&self, request: &AdmittedRequest<'_>) -> Option<(FaultAction, Arc<Notify>)> {
+        self.meet(|fault| !fault.action.is_of_deliveries() && fault.matches.allows(request))
+    }
+
+    /// Returns the fault of a delivery to a target, if it meets one.
+    pub(crate) fn of_delivery(&self, target: &Target) -> Option<DeliveryFault> {
+        let is_met = |fault: &Fault| {
+            fault.action.is_of_deliveries() && fault.matches.allows_delivery(target)
+        };
+        match self.meet(is_met)? {
+            (FaultAction::Delivery(fault), _) => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// Returns the action that a request or delivery meets: that of the first fault that fires. It counts for every fault that
+    /// `is_met` says matches it.
+    fn meet(&self, is_met: impl Fn(&Fault) -> bool) -> Option<(FaultAction, Arc<Notify>)> {
         // A draw for each request, not for each match, so that one fault more changes nothing for the others.
         let drawn = u32::from_be_bytes(random(&*self.entropy).ok()?);
         let share = f64::from(drawn) / f64::from(u32::MAX);
         let mut state = self.state.lock();
         let mut met = None;
         for fault in state.faults.values_mut() {
-            if fault.is_over() || !fault.matches.allows(request) {
+            if fault.is_over() || !is_met(fault) {
                 continue;
             }
             fault.matched += 1;
@@ -253,9 +296,9 @@ impl Fault {
 
 #[async_trait]
 impl FaultSource for Faults {
-    async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<ApiError> {
+    async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<RequestFault> {
         let (action, released) = {
-            let met = self.meet(request)?;
+            let met = self.meet_request(request)?;
             (met.0, met.1.notified_owned())
         };
         action.perform(released).await
@@ -287,7 +330,7 @@ mod tests {
         let added =
             faults.add(br#"{"match":{"path":"/tasks/*","nth":2},"do":{"error":"internal"}}"#);
         assert_eq!(added.unwrap()["id"], "1");
-        let met = |path| faults.meet(&request("getTask", path)).is_some();
+        let met = |path| faults.meet_request(&request("getTask", path)).is_some();
         assert!(!met("/tasks/1") && !met("/tasks") && !met("/tasks/1/subtasks"));
         assert!(met("/tasks/2") && !met("/tasks/3"));
         assert_eq!(
@@ -302,8 +345,12 @@ mod tests {
         let add = |matches: Value| {
             let fault = json!({"match": matches, "do": {"error": "internal"}});
             faults.add(fault.to_string().as_bytes()).unwrap();
-            let met = (0..1_000).filter(|_| faults.meet(&request("getTask", "/tasks/1")).is_some());
-            let met = met.count();
+            let is_met = || {
+                faults
+                    .meet_request(&request("getTask", "/tasks/1"))
+                    .is_some()
+            };
+            let met = (0..1_000).filter(|_| is_met()).count();
             faults.delete(None);
             met
         };
@@ -323,6 +370,15 @@ mod tests {
         assert!(refused(r#"{"match":{"nth":0},"do":{"error":"internal"}}"#).contains("nth"));
         assert!(refused(r#"{"do":{"error":"strange"}}"#).contains("strange"));
         assert!(refused(r#"{"do":{}}"#).starts_with("do:"));
+        assert!(refused(r#"{"do":{"hold":true,"cut":"half"}}"#).starts_with("do:"));
+        assert!(refused(r#"{"do":{"webhook":"strange"}}"#).contains("strange"));
+        assert!(
+            refused(r#"{"match":{"operation":"getTask"},"do":{"webhook":"drop"}}"#)
+                .contains("target")
+        );
+        assert!(
+            refused(r#"{"match":{"target":"http://x/"},"do":{"hold":true}}"#).contains("target")
+        );
         assert!(refused(r#"{"mach":{},"do":{"error":"internal"}}"#).contains("mach"));
     }
 }

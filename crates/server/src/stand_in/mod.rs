@@ -2,6 +2,8 @@
 //! make. The code that answers requests is that of every server; only time, randomness and what a test asks for differ.
 mod control;
 mod control_access;
+mod delivery_fault;
+mod delivery_faults;
 mod fault_action;
 mod faults;
 mod inbox;

@@ -5,6 +5,7 @@ use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::Config;
 use crate::http::world::World;
 use crate::server_resources::ServerResources;
+use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::faults::Faults;
 use crate::stand_in::inbox::Inboxes;
 use crate::stand_in::request_log::RequestLog;
@@ -24,6 +25,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 use tokio::task::JoinHandle;
 use workgraph_api::Clock;
+use workgraph_webhooks::WebhookClient;
 
 /// Id of the world at the root of the server.
 const ROOT_WORLD: &str = "w0";
@@ -34,16 +36,28 @@ pub(crate) struct TestSources {
     pub(crate) seed: u64,
     pub(crate) clock: Arc<VirtualClock>,
     entropy: Arc<SeededEntropy>,
+    faults: Arc<Faults>,
+    deliveries: Arc<DeliveryFaults>,
 }
 
 impl TestSources {
     /// Returns the sources of a world: a clock that stands at a time, and the random bytes of a seed.
     pub(crate) fn new(machine: &Arc<WallClock>, seed: u64, now: SystemTime) -> Self {
+        let clock = Arc::new(VirtualClock::new(Arc::clone(machine), now));
+        let entropy = Arc::new(SeededEntropy::new(seed));
+        let faults = Arc::new(Faults::new(entropy.clone()));
         Self {
             seed,
-            clock: Arc::new(VirtualClock::new(Arc::clone(machine), now)),
-            entropy: Arc::new(SeededEntropy::new(seed)),
+            deliveries: Arc::new(DeliveryFaults::new(Arc::clone(&faults), Arc::clone(&clock))),
+            clock,
+            entropy,
+            faults,
         }
+    }
+
+    /// Returns a client of webhooks whose deliveries meet the faults of the world.
+    pub(crate) fn webhook_client(&self, client: Arc<dyn WebhookClient>) -> Arc<dyn WebhookClient> {
+        self.deliveries.around(client)
     }
 
     /// Returns the sources as a world uses them.
@@ -120,12 +134,13 @@ impl TestWorld {
         let began_at = sources.clock.now();
         signing_key_store::store_key(&resources.values, published_key::PKCS8, began_at).await?;
         prepared.keys.refresh();
-        let faults = Arc::new(Faults::new(sources.entropy.clone()));
+        let faults = Arc::clone(&sources.faults);
         prepared.world.api.set_fault_source(faults.clone());
         let timeline = Timeline::new(
             Arc::clone(&prepared.world),
             Arc::clone(&sources.clock),
             Arc::clone(&prepared.audit_signer),
+            Arc::clone(&sources.deliveries),
             config.oauth.remember,
         );
         let timeline = Arc::new(timeline.await?);

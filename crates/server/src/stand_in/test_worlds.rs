@@ -290,6 +290,7 @@ impl TestWorlds {
             root: &self.root_world.origin.root,
             path: &origin.path,
             is_test: true,
+            webhook_client: &|client| sources.webhook_client(client),
             // The inbox of a world is a target of its webhooks.
             own_addresses: Vec::new(),
             shared_limiter: None,

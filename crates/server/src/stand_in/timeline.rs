@@ -3,6 +3,7 @@
 //! Nothing is polled: the next thing that is due follows from the state of the world. What is only evaluated when somebody
 //! asks, such as the end of a token or the count of a limit, does not happen and is no part of the timeline.
 use crate::http::world::World;
+use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::virtual_clock::VirtualClock;
 use crate::workers::audit_signer::AuditSigner;
@@ -41,6 +42,8 @@ enum Act {
     Delivery {
         webhook: u64,
     },
+    /// A delivery that a fault had kept back.
+    LateDelivery,
     AuditSigned,
 }
 
@@ -57,6 +60,7 @@ impl Happened {
             Act::Delivery { webhook } => {
                 json!({"what": "delivery", "webhook": webhook.to_string()})
             }
+            Act::LateDelivery => json!({"what": "late_delivery"}),
             Act::AuditSigned => json!({"what": "audit_signed"}),
         };
         if let Some(row) = row.as_object_mut() {
@@ -85,6 +89,7 @@ pub(crate) struct Timeline {
     audit_signer: Arc<AuditSigner>,
     /// Time for which records of the authorization server are kept after their end.
     remember: Duration,
+    deliveries: Arc<DeliveryFaults>,
     /// Lock held while jobs run, with what is known about them. Requests wait for it.
     jobs: Mutex<JobsSeen>,
     /// Lock held while the clock moves, or what is due happens; with the time at which the audit log is signed next.
@@ -111,6 +116,7 @@ impl Timeline {
         world: Arc<World>,
         clock: Arc<VirtualClock>,
         audit_signer: Arc<AuditSigner>,
+        deliveries: Arc<DeliveryFaults>,
         remember: Duration,
     ) -> Result<Self> {
         world.api.release_dead_leases().await?;
@@ -118,6 +124,7 @@ impl Timeline {
             world,
             clock,
             audit_signer,
+            deliveries,
             remember,
             jobs: Mutex::default(),
             turn: Mutex::default(),
@@ -235,10 +242,15 @@ impl Timeline {
         let next_job = loop {
             let next_job = self.run_jobs(happened).await?;
             api.scan_commits().await?;
+            let at = self.clock.now();
             let Some(attempt) = api.take_delivery() else {
+                if self.deliveries.send_due().await {
+                    let act = Act::LateDelivery;
+                    happened.push(Happened { at, act });
+                    continue;
+                }
                 break next_job;
             };
-            let at = self.clock.now();
             let webhook = attempt.webhook();
             let stream = format!("delivery {webhook} {}", time_text(at));
             in_stream(stream, api.deliver(&attempt)).await?;
@@ -260,6 +272,7 @@ impl Timeline {
         let all = [
             due(next_job, "job"),
             due(api.next_delivery(), "delivery"),
+            due(self.deliveries.next_due(), "late_delivery"),
             due(*signing, "audit_signed"),
         ];
         Ok(all.into_iter().flatten().min())

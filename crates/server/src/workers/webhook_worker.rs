@@ -14,6 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tracing::Instrument;
 use workgraph_api::features::webhooks::service::WebhookSettings;
 use workgraph_api::{Api, Clock};
+use workgraph_webhooks::WebhookClient;
 
 /// Interval between prunings of old commits from the journal.
 const KEEP_EVERY: Duration = Duration::from_secs(60);
@@ -49,6 +50,10 @@ pub(crate) fn start(
     tokio::spawn(async move { delivery_worker.deliver(workers).await })
 }
 
+/// Function that returns the client of webhooks, given the one that sends requests.
+pub(crate) type WrapClient<'a> =
+    &'a (dyn Fn(Arc<dyn WebhookClient>) -> Arc<dyn WebhookClient> + Sync);
+
 /// Sets the API's webhook store, client and settings.
 ///
 /// # Errors
@@ -57,13 +62,13 @@ pub(crate) async fn set_up(
     api: &Api,
     storage: &Storage,
     settings: &WebhookSettings,
-    own: Vec<SocketAddr>,
+    (own, wrap): (Vec<SocketAddr>, WrapClient<'_>),
 ) -> Result<()> {
     let mut settings = settings.clone();
     settings.policy.own_addresses = own;
     let sender = WebhookSender::new(SystemNetwork::default(), settings.policy.clone());
-    let sender = Arc::new(sender);
-    let set = api.set_webhooks(Arc::clone(&storage.hooks), sender, settings);
+    let client = wrap(Arc::new(sender));
+    let set = api.set_webhooks(Arc::clone(&storage.hooks), client, settings);
     set.await.context("the webhooks can't be read")
 }
 

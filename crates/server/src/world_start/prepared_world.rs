@@ -12,7 +12,7 @@ use crate::log::request_id::RequestIdSeed;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::ServerResources;
 use crate::workers::audit_signer::AuditSigner;
-use crate::workers::webhook_worker;
+use crate::workers::webhook_worker::{self, WrapClient};
 use crate::world_start::attachment_files::blob_store;
 use anyhow::Result;
 use std::net::SocketAddr;
@@ -34,6 +34,8 @@ pub(crate) struct WorldParts<'a> {
     pub(crate) own_addresses: Vec<SocketAddr>,
     /// True for a world of a stand-in.
     pub(crate) is_test: bool,
+    /// Returns the client of webhooks, given the one that sends.
+    pub(crate) webhook_client: WrapClient<'a>,
     pub(crate) shared_limiter: Option<Arc<RedisLimiter>>,
 }
 
@@ -64,7 +66,8 @@ impl WorldParts<'_> {
         api.set_export_files(exports.clone());
         api.set_blob_store(blob_store(config, Arc::clone(&resources.clock), resources).await?);
         let (storage, hooks) = (&resources.storage, &config.webhooks);
-        webhook_worker::set_up(&api, storage, hooks, self.own_addresses).await?;
+        let client = (self.own_addresses, self.webhook_client);
+        webhook_worker::set_up(&api, storage, hooks, client).await?;
         let keys = SigningKeyStore::new(
             resources.values.clone(),
             config.oauth.key_lifetime,

@@ -1,0 +1,30 @@
+//! Fault of a delivery to a webhook.
+use std::time::Duration;
+
+/// Fault of a delivery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DeliveryFault {
+    /// It is sent twice.
+    Duplicate,
+    /// It is sent after the next one to the same target.
+    Reorder,
+    /// It is not sent, and counts as received.
+    Drop,
+    /// It is sent later, and counts as received.
+    Late(Duration),
+    /// Its signature is wrong.
+    BadSignature,
+}
+
+impl DeliveryFault {
+    /// Returns the fault with a name; one that takes a time has none.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "duplicate" => Self::Duplicate,
+            "reorder" => Self::Reorder,
+            "drop" => Self::Drop,
+            "bad_signature" => Self::BadSignature,
+            _ => return None,
+        })
+    }
+}

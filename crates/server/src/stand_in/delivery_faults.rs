@@ -1,0 +1,171 @@
+//! Faults of deliveries: what a receiver of webhooks may meet, though the service does its part.
+use crate::stand_in::delivery_fault::DeliveryFault;
+use crate::stand_in::faults::Faults;
+use crate::stand_in::virtual_clock::VirtualClock;
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+use workgraph_api::Clock;
+use workgraph_webhooks::signature::SIGNATURE_HEADER;
+use workgraph_webhooks::webhook_ports::{
+    DeliveryError, DeliveryRequest, TargetReply, WebhookClient,
+};
+
+/// Maximum number of deliveries of a world that are kept back at the same time.
+const KEPT_MAX: usize = 1_000;
+/// Signature that no secret gives.
+const BAD_SIGNATURE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Delivery that is kept back.
+struct KeptDelivery {
+    request: DeliveryRequest,
+    /// Time at which it is sent; `None` if the next one to its target is awaited.
+    due: Option<SystemTime>,
+}
+
+/// Deliveries of one world, with their faults.
+pub(crate) struct DeliveryFaults {
+    faults: Arc<Faults>,
+    clock: Arc<VirtualClock>,
+    kept: Mutex<Vec<KeptDelivery>>,
+    client: OnceLock<Arc<dyn WebhookClient>>,
+}
+
+impl DeliveryFaults {
+    /// Returns deliveries without faults so far.
+    pub(crate) fn new(faults: Arc<Faults>, clock: Arc<VirtualClock>) -> Self {
+        Self {
+            faults,
+            clock,
+            kept: Mutex::default(),
+            client: OnceLock::new(),
+        }
+    }
+
+    /// Returns a client that sends with another one, as the faults allow.
+    pub(crate) fn around(
+        self: &Arc<Self>,
+        client: Arc<dyn WebhookClient>,
+    ) -> Arc<dyn WebhookClient> {
+        let _second = self.client.set(Arc::clone(&client));
+        Arc::new(FaultyClient {
+            deliveries: Arc::clone(self),
+            client,
+        })
+    }
+
+    /// Returns the time at which the next delivery is due that was kept back.
+    pub(crate) fn next_due(&self) -> Option<SystemTime> {
+        self.kept.lock().iter().filter_map(|kept| kept.due).min()
+    }
+
+    /// Sends the first delivery that is late and due now. Returns false if there is none.
+    pub(crate) async fn send_due(&self) -> bool {
+        let now = self.clock.now();
+        let late = self.take(|kept| kept.due.is_some_and(|due| due <= now));
+        let (Some(request), Some(client)) = (late, self.client.get()) else {
+            return false;
+        };
+        report(client.post(request).await);
+        true
+    }
+
+    fn take(&self, is_wanted: impl Fn(&KeptDelivery) -> bool) -> Option<DeliveryRequest> {
+        let mut kept = self.kept.lock();
+        let at = kept.iter().position(is_wanted)?;
+        Some(kept.remove(at).request)
+    }
+
+    /// Keeps a delivery back. It counts as received.
+    fn keep(
+        &self,
+        request: DeliveryRequest,
+        due: Option<SystemTime>,
+    ) -> Result<TargetReply, DeliveryError> {
+        let mut kept = self.kept.lock();
+        if kept.len() >= KEPT_MAX {
+            let text = format!("{KEPT_MAX} deliveries are kept back already");
+            return Err(DeliveryError::Broken(text));
+        }
+        kept.push(KeptDelivery { request, due });
+        Ok(received())
+    }
+}
+
+/// Logs the outcome of a delivery that the service no longer waits for.
+fn report(outcome: Result<TargetReply, DeliveryError>) {
+    match outcome {
+        Ok(reply) => tracing::debug!(status = reply.status, "a late delivery was answered"),
+        Err(error) => {
+            tracing::debug!(
+                reason = error.to_string(),
+                "a late delivery was not answered"
+            );
+        }
+    }
+}
+
+/// Returns the reply of a receiver that has accepted a delivery.
+fn received() -> TargetReply {
+    TargetReply {
+        status: 200,
+        ..TargetReply::default()
+    }
+}
+
+/// Client of a world, whose deliveries meet faults.
+struct FaultyClient {
+    deliveries: Arc<DeliveryFaults>,
+    client: Arc<dyn WebhookClient>,
+}
+
+/// Returns true if a request has events; a handshake and a heartbeat have none.
+fn has_events(request: &DeliveryRequest) -> bool {
+    let sent: Option<Value> = serde_json::from_slice(&request.body).ok();
+    let events = sent
+        .as_ref()
+        .and_then(|sent| sent.get("events")?.as_array());
+    events.is_some_and(|events| !events.is_empty())
+}
+
+#[async_trait]
+impl WebhookClient for FaultyClient {
+    async fn post(&self, mut request: DeliveryRequest) -> Result<TargetReply, DeliveryError> {
+        let Self { deliveries, client } = self;
+        if !has_events(&request) {
+            return client.post(request).await;
+        }
+        let target = request.target.clone();
+        match deliveries.faults.of_delivery(&target) {
+            None => {
+                let outcome = client.post(request).await;
+                let is_awaiting =
+                    |kept: &KeptDelivery| kept.due.is_none() && kept.request.target == target;
+                while let Some(former) = deliveries.take(is_awaiting) {
+                    report(client.post(former).await);
+                }
+                outcome
+            }
+            Some(DeliveryFault::Duplicate) => {
+                client.post(request.clone()).await?;
+                client.post(request).await
+            }
+            Some(DeliveryFault::Drop) => Ok(received()),
+            Some(DeliveryFault::Reorder) => deliveries.keep(request, None),
+            Some(DeliveryFault::Late(period)) => {
+                let due = deliveries.clock.now().checked_add(period);
+                deliveries.keep(request, due)
+            }
+            Some(DeliveryFault::BadSignature) => {
+                for (name, value) in &mut request.headers {
+                    if *name == SIGNATURE_HEADER {
+                        BAD_SIGNATURE.clone_into(value);
+                    }
+                }
+                client.post(request).await
+            }
+        }
+    }
+}
