@@ -2,7 +2,7 @@
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
-use crate::fault_source::{AdmittedRequest, RequestFault};
+use crate::fault_source::{AdmittedRequest, FaultSource, RequestFault};
 use crate::features::attachments::{ReceivedUpload, is_multipart};
 use crate::gate::{AdmissionState, Authentication, authorize};
 use crate::input::OperationInput;
@@ -15,6 +15,27 @@ use crate::state::Api;
 use crate::{batch, query_token};
 use workgraph_operations::operation::Handler;
 use workgraph_operations::{Caller, Method};
+
+/// Lets a request meet the fault that a tester asked for. Returns true if its sync token is forgotten.
+async fn meet_fault(
+    source: &dyn FaultSource,
+    request: &ApiRequest,
+    found: &RouteMatch<'_>,
+    app: Option<u64>,
+) -> Result<bool, ApiError> {
+    let admitted = AdmittedRequest {
+        operation: found.operation.id,
+        method: found.operation.method.name(),
+        path: &request.path,
+        authorization: &request.authorization,
+        app,
+    };
+    match source.fault_of(&admitted).await {
+        None => Ok(false),
+        Some(RequestFault::Error(error)) => Err(error),
+        Some(RequestFault::SyncTokenForgotten) => Ok(true),
+    }
+}
 
 /// Parameter with the sync token of a request for events.
 const SYNC_TOKEN: &str = "sync";
@@ -138,24 +159,15 @@ impl Api {
                 Box::pin(both).await?
             }
         };
-        let unsynced;
-        if let Some(source) = self.fault_source.get() {
-            let admitted = AdmittedRequest {
-                operation: found.operation.id,
-                method: found.operation.method.name(),
-                path: &request.path,
-                authorization: &request.authorization,
-                app: authorized.grant().app,
-            };
-            match source.fault_of(&admitted).await {
-                None => {}
-                Some(RequestFault::Error(error)) => return Err(error),
-                Some(RequestFault::SyncTokenForgotten) => {
-                    unsynced = request.without_parameter(SYNC_TOKEN);
-                    request = &unsynced;
-                }
+        let is_unsynced = match self.fault_source.get() {
+            None => false,
+            Some(source) => {
+                let app = authorized.grant().app;
+                Box::pin(meet_fault(&**source, request, found, app)).await?
             }
-        }
+        };
+        let unsynced = is_unsynced.then(|| request.without_parameter(SYNC_TOKEN));
+        let request = unsynced.as_ref().unwrap_or(request);
         // A response that memory has no room for is not computed.
         let user = authorized.grant().user;
         if origin.memory.is_some_and(|memory| !memory.has_room(user)) {
