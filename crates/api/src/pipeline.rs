@@ -20,7 +20,7 @@ use workgraph_operations::{Caller, Method};
 async fn meet_fault(
     source: &dyn FaultSource,
     request: &ApiRequest,
-    found: &RouteMatch<'_>,
+    found: &RouteMatch,
     app: Option<u64>,
 ) -> Result<bool, ApiError> {
     let admitted = AdmittedRequest {
