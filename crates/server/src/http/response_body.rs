@@ -21,6 +21,14 @@ impl ResponseBody {
         Self { content, busy }
     }
 
+    /// Returns the bytes of the body; empty for a file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.content {
+            BodyContent::Bytes(body) => &body.bytes,
+            _ => &[],
+        }
+    }
+
     /// Returns a body that breaks off after half of its bytes. Files are left whole.
     pub(crate) fn broken_off(mut self) -> Self {
         if let BodyContent::Bytes(body) = &self.content {

@@ -1,6 +1,7 @@
 //! The control routes of a stand-in.
 use crate::admin::fixture::Fixture;
 use crate::http::routed_response::RoutedResponse;
+use crate::stand_in::client_grade::ClientGrade;
 use crate::stand_in::control_access::{self, ControlRefusal};
 use crate::stand_in::oauth_grant::grant;
 use crate::stand_in::request_log::RequestPattern;
@@ -24,7 +25,7 @@ use workgraph_webhooks::signature::{SECRET_HEADER, SIGNATURE_HEADER};
 use workgraph_wire::messages;
 
 /// First segments of the paths of control routes, after `/-/`.
-const ROUTES: [&str; 9] = [
+const ROUTES: [&str; 10] = [
     "worlds",
     "clock",
     "faults",
@@ -34,6 +35,7 @@ const ROUTES: [&str; 9] = [
     "oauth",
     "reset",
     "fixture-schema",
+    "grade",
 ];
 /// Maximum size of the body of a control request in bytes.
 const BODY_MAX: usize = 1 << 20;
@@ -139,6 +141,7 @@ async fn control(
         ("GET", ["fixture-schema"]) => {
             ApiResponse::json(200, Fixture::schema().to_string().into_bytes())
         }
+        ("GET", ["grade"]) => show_grade(test_world, query)?,
         ("POST", ["oauth", "grant"]) => shown(grant(test_world, body).await?),
         ("POST", ["limits"]) => shown(exhaust(test_world, body).await?),
         ("GET", ["requests"]) => shown(test_world.requests.json(&RequestPattern::of_query(query)?)),
@@ -174,6 +177,27 @@ fn shown(data: Value) -> ApiResponse {
 fn missing(what: &str) -> ApiResponse {
     let message = format!("There is no {what} with this id");
     ApiResponse::refusal(RequestRefusal::NotFound, 404, &message)
+}
+
+/// Returns the grade of the clients of a world.
+fn show_grade(test_world: &TestWorld, query: &str) -> Result<ApiResponse> {
+    let (mut rules, mut is_junit) = (None, false);
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("rules", names)) => rules = Some(names),
+            Some(("format", "junit")) => is_junit = true,
+            Some(("format", "json")) => is_junit = false,
+            _ => bail!(
+                "{pair}: the parameters are rules (names, separated by commas) and format (json or junit)"
+            ),
+        }
+    }
+    let grade = ClientGrade::of(&test_world.history(), rules)?;
+    Ok(match is_junit {
+        true => ApiResponse::json(200, grade.junit().into_bytes())
+            .with("Content-Type", "application/xml; charset=utf-8"),
+        false => shown(grade.json()),
+    })
 }
 
 /// Limit that a test uses up.

@@ -14,6 +14,8 @@ pub(crate) enum DeliveryFault {
     Late(Duration),
     /// Its signature is wrong.
     BadSignature,
+    /// A stranger tries to give the receiver another secret just before it.
+    SecondHandshake,
 }
 
 impl DeliveryFault {
@@ -24,6 +26,7 @@ impl DeliveryFault {
             "reorder" => Self::Reorder,
             "drop" => Self::Drop,
             "bad_signature" => Self::BadSignature,
+            "second_handshake" => Self::SecondHandshake,
             _ => return None,
         })
     }

@@ -3,18 +3,23 @@ use crate::stand_in::delivery_fault::DeliveryFault;
 use crate::stand_in::faults::Faults;
 use crate::stand_in::virtual_clock::VirtualClock;
 use async_trait::async_trait;
+use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
 use workgraph_api::Clock;
-use workgraph_webhooks::signature::SIGNATURE_HEADER;
+use workgraph_webhooks::signature::{SECRET_HEADER, SIGNATURE_HEADER};
 use workgraph_webhooks::webhook_ports::{
     DeliveryError, DeliveryRequest, TargetReply, WebhookClient,
 };
 
 /// Maximum number of deliveries of a world that are kept back at the same time.
 const KEPT_MAX: usize = 1_000;
+/// Secret of a stranger.
+const FOREIGN_SECRET: &str = "ffffffffffffffffffffffffffffffff";
 /// Signature that no secret gives.
 const BAD_SIGNATURE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -25,12 +30,23 @@ struct KeptDelivery {
     due: Option<SystemTime>,
 }
 
+/// Attempt to deliver events, as the receiver met it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LoggedDelivery {
+    pub(crate) fault: Option<DeliveryFault>,
+    /// Time until the answer, by the clock of the machine.
+    pub(crate) took: Duration,
+    /// Status of the answer; `None` without one.
+    pub(crate) status: Option<u16>,
+}
+
 /// Deliveries of one world, with their faults.
 pub(crate) struct DeliveryFaults {
     faults: Arc<Faults>,
     clock: Arc<VirtualClock>,
     kept: Mutex<Vec<KeptDelivery>>,
     client: OnceLock<Arc<dyn WebhookClient>>,
+    logged: Mutex<VecDeque<LoggedDelivery>>,
 }
 
 impl DeliveryFaults {
@@ -41,7 +57,34 @@ impl DeliveryFaults {
             clock,
             kept: Mutex::default(),
             client: OnceLock::new(),
+            logged: Mutex::default(),
         }
+    }
+
+    /// Returns the last attempts, the first one first.
+    pub(crate) fn logged(&self) -> Vec<LoggedDelivery> {
+        self.logged.lock().iter().cloned().collect()
+    }
+
+    /// Sends a request, and logs how the receiver met it.
+    async fn post(
+        &self,
+        client: &dyn WebhookClient,
+        request: DeliveryRequest,
+        fault: Option<DeliveryFault>,
+    ) -> Result<TargetReply, DeliveryError> {
+        let begun = Instant::now();
+        let outcome = client.post(request).await;
+        let mut logged = self.logged.lock();
+        if logged.len() == KEPT_MAX {
+            logged.pop_front();
+        }
+        logged.push_back(LoggedDelivery {
+            fault,
+            took: begun.elapsed(),
+            status: outcome.as_ref().ok().map(|reply| reply.status),
+        });
+        outcome
     }
 
     /// Returns a client that sends with another one, as the faults allow.
@@ -68,7 +111,7 @@ impl DeliveryFaults {
         let (Some(request), Some(client)) = (late, self.client.get()) else {
             return false;
         };
-        report(client.post(request).await);
+        report(self.post(&**client, request, None).await);
         true
     }
 
@@ -138,19 +181,29 @@ impl WebhookClient for FaultyClient {
             return client.post(request).await;
         }
         let target = request.target.clone();
-        match deliveries.faults.of_delivery(&target) {
+        let fault = deliveries.faults.of_delivery(&target);
+        match fault {
             None => {
-                let outcome = client.post(request).await;
+                let outcome = deliveries.post(&**client, request, fault).await;
                 let is_awaiting =
                     |kept: &KeptDelivery| kept.due.is_none() && kept.request.target == target;
                 while let Some(former) = deliveries.take(is_awaiting) {
-                    report(client.post(former).await);
+                    report(deliveries.post(&**client, former, None).await);
                 }
                 outcome
             }
             Some(DeliveryFault::Duplicate) => {
-                client.post(request.clone()).await?;
-                client.post(request).await
+                deliveries.post(&**client, request.clone(), fault).await?;
+                deliveries.post(&**client, request, fault).await
+            }
+            Some(DeliveryFault::SecondHandshake) => {
+                let handshake = DeliveryRequest {
+                    headers: vec![(SECRET_HEADER, FOREIGN_SECRET.to_owned())],
+                    body: Bytes::from_static(b"{}"),
+                    ..request.clone()
+                };
+                report(client.post(handshake).await);
+                deliveries.post(&**client, request, fault).await
             }
             Some(DeliveryFault::Drop) => Ok(received()),
             Some(DeliveryFault::Reorder) => deliveries.keep(request, None),
@@ -164,7 +217,7 @@ impl WebhookClient for FaultyClient {
                         BAD_SIGNATURE.clone_into(value);
                     }
                 }
-                client.post(request).await
+                deliveries.post(&**client, request, fault).await
             }
         }
     }

@@ -160,7 +160,7 @@ impl FaultAction {
             return Ok(Self::Delivery(DeliveryFault::Late(period)));
         }
         bail!(
-            "do.webhook: {sent} is none of duplicate, reorder, drop, bad_signature and {{\"late\": \"10m\"}}"
+            "do.webhook: {sent} is none of duplicate, reorder, drop, bad_signature, second_handshake and {{\"late\": \"10m\"}}"
         )
     }
 

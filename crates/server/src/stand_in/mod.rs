@@ -1,5 +1,8 @@
 //! The stand-in: a server for tests of integrations. Its time moves when a test says so, and it has as many worlds as its tests
 //! make. The code that answers requests is that of every server; only time, randomness and what a test asks for differ.
+mod authorization_log;
+mod client_grade;
+mod client_history;
 mod control;
 mod control_access;
 mod delivery_fault;
@@ -8,13 +11,16 @@ mod fault_action;
 mod faults;
 mod inbox;
 mod oauth_grant;
+mod receiver_rules;
 mod request_log;
+mod request_rules;
 mod seeded_entropy;
 mod stand_in_folder;
 mod stand_in_server;
 mod test_world;
 mod test_worlds;
 mod timeline;
+mod verdict;
 mod virtual_clock;
 mod world_copy;
 mod world_options;

@@ -1,5 +1,6 @@
 //! Grants without a browser: a test decides for a user what the sign-in and consent pages would ask.
 use crate::admin::bootstrap_file::{AppEntry, Bootstrap};
+use crate::stand_in::authorization_log::AUTHORIZE;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::test_world::TestWorld;
 use anyhow::{Context, Result, bail};
@@ -12,8 +13,6 @@ use workgraph_core::Gid;
 use workgraph_portal::PortalRequest;
 use workgraph_wire::percent::encode_component;
 
-/// Path of the authorization endpoint.
-const AUTHORIZE: &str = "/-/oauth_authorize";
 /// Path of the token endpoint.
 const TOKEN: &str = "/-/oauth_token";
 /// State of the authorization requests that the stand-in makes itself.
@@ -65,6 +64,7 @@ pub(super) async fn grant(test_world: &TestWorld, body: &[u8]) -> Result<Value> 
         let query = address
             .split_once('?')
             .map_or(&**address, |(_, query)| query);
+        test_world.authorizations.add(query);
         let decided = in_stream(stream, decide(test_world, user, is_allowed, query)).await?;
         return Ok(json!({ "redirect": decided }));
     }

@@ -4,8 +4,9 @@ use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::SystemTime;
+use workgraph_auth::SecretDigest;
 use workgraph_wire::percent;
 
 /// Number of the last requests that are kept, and of bytes of a path or an agent.
@@ -17,8 +18,10 @@ const NEAR_MAX: usize = 20;
 /// Request with its outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct LoggedRequest {
-    /// Number among all requests to the world, from 1.
-    number: u64,
+    /// Number among all requests to the world, from 1, in the order of their ends.
+    pub(crate) number: u64,
+    /// Number of requests that had ended when it began.
+    pub(crate) after: u64,
     /// Time at which it began.
     pub(crate) at: SystemTime,
     pub(crate) method: String,
@@ -29,12 +32,27 @@ pub(crate) struct LoggedRequest {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
     pub(crate) user_agent: Option<String>,
+    /// Digest of its token.
+    pub(crate) token: Option<SecretDigest>,
+    /// Size of its body in bytes.
+    pub(crate) length: u64,
+    /// True if the client got no whole reply, since a fault cut the connection.
+    pub(crate) is_cut: bool,
+    /// Page token of the next page, and sync token, in the reply.
+    pub(crate) next_offset: Option<String>,
+    pub(crate) sync: Option<String>,
 }
 
 impl LoggedRequest {
     pub(crate) const fn new(at: SystemTime, method: String, path: String) -> Self {
         Self {
             number: 0,
+            after: 0,
+            token: None,
+            length: 0,
+            is_cut: false,
+            next_offset: None,
+            sync: None,
             at,
             method,
             path,
@@ -43,6 +61,38 @@ impl LoggedRequest {
             retry_after: None,
             user_agent: None,
         }
+    }
+
+    /// Takes from the body of the reply what a client needs for its next request.
+    pub(crate) fn read_reply(&mut self, body: &[u8]) {
+        let is_list = self.method == "GET" && !self.operation.is_empty();
+        if !is_list || body.is_empty() {
+            return;
+        }
+        let reply: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = |pointer: &str| reply.pointer(pointer)?.as_str().map(str::to_owned);
+        self.next_offset = text("/next_page/offset");
+        self.sync = text("/sync");
+    }
+
+    /// Returns the value of a parameter of the query.
+    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
+        let (_, query) = self.path.split_once('?')?;
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let (_, value) = pairs.find(|(found, _)| *found == name)?;
+        percent::decode(value.as_bytes(), true).ok()
+    }
+
+    /// Returns the path and query without a parameter.
+    pub(crate) fn path_without(&self, name: &str) -> String {
+        let Some((path, query)) = self.path.split_once('?') else {
+            return self.path.clone();
+        };
+        let pairs = query.split('&');
+        let others: Vec<&str> = pairs
+            .filter(|pair| pair.split('=').next() != Some(name))
+            .collect();
+        format!("{path}?{}", others.join("&"))
     }
 
     fn json(&self) -> Value {
@@ -149,6 +199,8 @@ pub(crate) struct RequestLog(Mutex<Log>);
 struct Log {
     last: u64,
     requests: VecDeque<LoggedRequest>,
+    /// Operations that were admitted, by app.
+    used: BTreeMap<u64, BTreeSet<&'static str>>,
 }
 
 impl RequestLog {
@@ -164,6 +216,23 @@ impl RequestLog {
             log.requests.pop_front();
         }
         log.requests.push_back(request);
+    }
+
+    /// Returns the number of requests that have ended.
+    pub(crate) fn ended(&self) -> u64 {
+        self.0.lock().last
+    }
+
+    /// Notes an operation that an app was admitted to.
+    pub(crate) fn note_use(&self, app: u64, operation: &'static str) {
+        let mut log = self.0.lock();
+        log.used.entry(app).or_default().insert(operation);
+    }
+
+    /// Returns the requests, the first one first, and the operations that apps were admitted to.
+    pub(crate) fn all(&self) -> (Vec<LoggedRequest>, BTreeMap<u64, BTreeSet<&'static str>>) {
+        let log = self.0.lock();
+        (log.requests.iter().cloned().collect(), log.used.clone())
     }
 
     /// Returns the requests that match, the first one first.
@@ -194,7 +263,9 @@ impl RequestLog {
     }
 
     pub(crate) fn clear(&self) {
-        self.0.lock().requests.clear();
+        let mut log = self.0.lock();
+        log.requests.clear();
+        log.used.clear();
     }
 }
 

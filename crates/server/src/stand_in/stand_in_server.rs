@@ -12,11 +12,12 @@ use crate::stand_in::request_log::LoggedRequest;
 use crate::stand_in::test_world::TestWorld;
 use crate::stand_in::test_worlds::{TestWorlds, WORLDS};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, DATE, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderValue, USER_AGENT};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Request, Response, Uri};
 use std::sync::Arc;
 use workgraph_api::{Clock, ConnectionTokenCache, RequestRefusal};
+use workgraph_auth::SecretDigest;
 use workgraph_wire::messages;
 
 /// Handler of the requests of a stand-in.
@@ -48,6 +49,7 @@ impl StandIn {
             tracing::error!(reason = format!("{error:#}"), "the jobs of a world failed");
         }
         let mut logged = logged_request(&test_world, &request);
+        test_world.authorizations.note(&logged);
         let connection = Arc::clone(&peer.connection);
         let now = test_world.clock.now();
         let Ok(mut response) = handle_request(peer, request).await;
@@ -65,9 +67,12 @@ impl StandIn {
         };
         logged.status = response.status().as_u16();
         logged.retry_after = text("retry-after");
-        test_world.requests.push(logged);
+        logged.read_reply(response.body().bytes());
         let request_id = text("x-request-id").unwrap_or_default();
-        match test_world.faults.take_cut(&request_id) {
+        let cut = test_world.faults.take_cut(&request_id);
+        logged.is_cut = cut.is_some();
+        test_world.requests.push(logged);
+        match cut {
             None => response,
             Some(Cut::Half) => response.map(ResponseBody::broken_off),
             Some(Cut::Before | Cut::AfterCommit) => {
@@ -125,8 +130,12 @@ fn logged_request(test_world: &TestWorld, request: &Request<Incoming>) -> Logged
     logged.operation = below
         .and_then(|below| api.operation_name(method, below))
         .unwrap_or_default();
-    let agent = request.headers().get(hyper::header::USER_AGENT);
-    logged.user_agent = agent.and_then(|agent| Some(agent.to_str().ok()?.to_owned()));
+    let text = |name| request.headers().get(name)?.to_str().ok();
+    logged.user_agent = text(USER_AGENT).map(str::to_owned);
+    logged.token = bearer_token(request).map(SecretDigest::of);
+    let length = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
+    logged.length = length.unwrap_or_default();
+    logged.after = test_world.requests.ended();
     logged
 }
 

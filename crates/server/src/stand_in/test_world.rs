@@ -5,6 +5,8 @@ use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::Config;
 use crate::http::world::World;
 use crate::server_resources::ServerResources;
+use crate::stand_in::authorization_log::AuthorizationLog;
+use crate::stand_in::client_history::{AdmissionWatch, ClientHistory};
 use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::faults::Faults;
 use crate::stand_in::inbox::Inboxes;
@@ -104,7 +106,9 @@ pub(crate) struct TestWorld {
     pub(crate) clock: Arc<VirtualClock>,
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) faults: Arc<Faults>,
-    pub(crate) requests: RequestLog,
+    pub(crate) requests: Arc<RequestLog>,
+    pub(crate) authorizations: AuthorizationLog,
+    pub(super) deliveries: Arc<DeliveryFaults>,
     pub(crate) inboxes: Inboxes,
     /// Plan by which the world can begin again; `None` at the root.
     pub(super) plan: Option<Arc<WorldPlan>>,
@@ -135,7 +139,12 @@ impl TestWorld {
         signing_key_store::store_key(&resources.values, published_key::PKCS8, began_at).await?;
         prepared.keys.refresh();
         let faults = Arc::clone(&sources.faults);
-        prepared.world.api.set_fault_source(faults.clone());
+        let requests = Arc::<RequestLog>::default();
+        let watch = AdmissionWatch {
+            faults: Arc::clone(&faults),
+            requests: Arc::clone(&requests),
+        };
+        prepared.world.api.set_fault_source(Arc::new(watch));
         let timeline = Timeline::new(
             Arc::clone(&prepared.world),
             Arc::clone(&sources.clock),
@@ -153,7 +162,9 @@ impl TestWorld {
             following: tokio::spawn(Arc::clone(&timeline).follow()),
             timeline,
             faults,
-            requests: RequestLog::default(),
+            requests,
+            authorizations: AuthorizationLog::default(),
+            deliveries: Arc::clone(&sources.deliveries),
             inboxes: Inboxes::default(),
             plan: None,
             bootstrap,
@@ -175,6 +186,17 @@ impl TestWorld {
                 .filter_map(|user| user.token.as_deref())
                 .any(|own| own == token)
             || self.granted_tokens.lock().contains(token)
+    }
+
+    /// Returns what the clients of the world did.
+    pub(crate) fn history(&self) -> ClientHistory {
+        let (requests, used) = self.requests.all();
+        ClientHistory {
+            requests,
+            deliveries: self.deliveries.logged(),
+            authorizations: self.authorizations.all(),
+            used,
+        }
     }
 
     /// Returns what a test needs to use the world.
