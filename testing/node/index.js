@@ -148,6 +148,17 @@ export class World {
     throw new Error(`${found.count} requests match ${JSON.stringify(pattern)}; those that nearly do:\n${near.join('\n') || '  none'}`)
   }
 
+  /**
+   * Returns how the clients of this world did by rules, by default all: { rule: 'holds' | 'broken' | 'skipped' }. Fails if one is
+   * broken, or one of `require` was not judged.
+   */
+  async grade({ rules = [], require = [] } = {}) {
+    const shown = await this.control('GET', rules.length ? `grade?rules=${rules.join(',')}` : 'grade')
+    const failed = shown.rules.filter((one) => one.verdict === 'broken' || (require.includes(one.rule) && one.verdict !== 'holds'))
+    if (failed.length) throw new Error(`the client breaks rules:\n${failed.map((one) => `  ${one.rule}: ${one.verdict}: ${one.why}`).join('\n')}`)
+    return Object.fromEntries(shown.rules.map((one) => [one.rule, one.verdict]))
+  }
+
   /** Returns a receiver of webhooks. With `answer` it answers that status, `times` times or always. */
   async inbox(name, { answer, times } = {}) {
     if (answer !== undefined) await this.control('PUT', `inbox/${name}`, { answer, times })

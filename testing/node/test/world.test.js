@@ -67,6 +67,15 @@ test('an app acts for a user, and a world begins again', async ({ world }) => {
   expect(await me(world.token)).toBe('Ann Admin')
 })
 
+test('a client that waits by the clock of the machine breaks a rule', async ({ world }) => {
+  await world.limits.exhaust('standard')
+  const get = () => fetch(`${world.baseUrl}/users/me`, { headers: { authorization: `Bearer ${world.token}` } })
+  expect((await get()).status).toBe(429)
+  expect((await get()).status).toBe(429)
+  await expect(world.grade()).rejects.toThrow(/retry-after: broken/)
+  expect(await world.grade({ rules: ['pages-by-next-page'] })).toEqual({ 'pages-by-next-page': 'skipped' })
+})
+
 test('a fault meets the request that it names', async ({ world }) => {
   await world.faults.add({ error: 'unavailable' }, { operation: 'createTask', times: 1 })
   const task = { name: 'Buy', workspace: world.workspaces[0].gid }

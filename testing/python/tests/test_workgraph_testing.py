@@ -104,6 +104,24 @@ def test_the_library_acts_for_a_user_of_an_app(workgraph):
     assert "error=access_denied" in back and "state=s1" in back
 
 
+def test_the_library_keeps_the_rules_of_limits_and_pages(workgraph):
+    for number in range(3):
+        workgraph.api("POST", "/tasks", {"name": str(number), "workspace": workgraph.workspaces[0]["gid"], "assignee": "me"})
+    workgraph.limits.exhaust("standard")
+    with workgraph.bridged_sleep():
+        options = {"assignee": "me", "workspace": workgraph.workspaces[0]["gid"], "limit": 2}
+        assert len(list(asana.TasksApi(client(workgraph)).get_tasks(options))) >= 3
+    workgraph.grade().require("retry-after", "no-early-requests", "pages-by-next-page", "no-invented-offsets")
+
+
+def test_a_client_that_stops_at_the_first_page_is_found(workgraph):
+    for number in range(3):
+        workgraph.api("POST", "/tasks", {"name": str(number), "workspace": workgraph.workspaces[0]["gid"], "assignee": "me"})
+    workgraph.api("GET", f"/tasks?assignee=me&workspace={workgraph.workspaces[0]['gid']}&limit=2")
+    with pytest.raises(AssertionError, match="pages-by-next-page"):
+        workgraph.grade().require("pages-by-next-page")
+
+
 def test_a_world_begins_again(workgraph):
     gid = make_project(workgraph)
     workgraph.clock.advance("1h")

@@ -81,6 +81,11 @@ class World:
                 f"{found['count']} requests match {pattern}; those that nearly do:\n{near or '  none'}"
             )
 
+    def grade(self, *rules):
+        """Returns how the clients of this world did by these rules, by default all."""
+        query = f"?rules={','.join(rules)}" if rules else ""
+        return Grade(self.control("GET", f"grade{query}"))
+
     def inbox(self, name, answer=None, times=None):
         """Returns a receiver of webhooks. With ``answer`` it answers that status, ``times`` times or always."""
         if answer is not None:
@@ -138,6 +143,27 @@ class World:
     def delete(self):
         """Deletes the world with everything in it."""
         call("DELETE", f"{self._server_url}/-/worlds/{self.id}")
+
+
+class Grade:
+    """Verdicts of rules about a client: ``"holds"``, ``"broken"`` or ``"skipped"``, by their names."""
+
+    def __init__(self, shown):
+        self.rules = shown["rules"]
+        self.verdicts = {one["rule"]: one["verdict"] for one in self.rules}
+
+    def require(self, *names):
+        """Fails unless these rules were judged and hold; without names, unless none is broken."""
+        failed = [
+            f"  {one['rule']}: {one['verdict']}: {one['why']}"
+            for one in self.rules
+            if one["verdict"] == "broken" or (one["rule"] in names and one["verdict"] != "holds")
+        ]
+        unknown = set(names) - set(self.verdicts)
+        if unknown:
+            raise AssertionError(f"not judged: {', '.join(sorted(unknown))}")
+        if failed:
+            raise AssertionError("the client breaks rules:\n" + "\n".join(failed))
 
 
 class Slept:

@@ -9,6 +9,8 @@ mod delivery_faults;
 mod faults;
 #[path = "stand_in/fixtures.rs"]
 mod fixtures;
+#[path = "stand_in/grades.rs"]
+mod grades;
 #[path = "stand_in/grants.rs"]
 mod grants;
 #[path = "stand_in/helpers.rs"]

@@ -70,5 +70,5 @@ fn tests_of_vitest_have_worlds_of_their_own() {
         .arg("run")
         .current_dir(folder.path())
         .env("NO_COLOR", "1");
-    passed(&mut run, "6 passed");
+    passed(&mut run, "7 passed");
 }
