@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 use workgraph_server::admin_commands::AdminCommand;
-use workgraph_server::{Flags, MoveArgs, RestoreArgs, StartOptions};
+use workgraph_server::{ClockMode, Flags, MoveArgs, RestoreArgs, StartOptions};
 
 /// A self-hosted work-management API server. Without a command it serves a demo.
 #[derive(Debug, Parser)]
@@ -71,6 +71,8 @@ pub(crate) enum Command {
     },
     /// Judge a rate limiter, a paginated list or a webhook receiver of yours by the laws that each must keep.
     Laws(LawsArgs),
+    /// Run a program with a stand-in of its own, which ends with it: `workgraph run -- npm test`.
+    Run(RunArgs),
     /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
     Openapi,
     /// Ask a server whether it is ready; exits with 1 if it is not, or does not answer.
@@ -102,6 +104,26 @@ pub(crate) struct ServeArgs {
     /// Write the port into this file once requests are served.
     #[arg(long, value_name = "FILE")]
     pub(crate) port_file: Option<PathBuf>,
+}
+
+/// Options of a stand-in for one program.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Seed of its random bytes [default: a random one].
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// Time at which its clock begins, such as 2026-03-01T09:30:00Z [default: now].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    /// Mode of its clock: it stands still until a test moves it, or it runs.
+    #[arg(long, value_name = "MODE", default_value = "frozen")]
+    pub(crate) clock: ClockMode,
+    /// Host whose https requests by the program the stand-in answers, such as app.asana.com; may be repeated.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) intercept: Vec<String>,
+    /// Program with its arguments. It finds WORKGRAPH_STAND_IN_URL, WORKGRAPH_BASE_URL and WORKGRAPH_TOKEN in its environment.
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) program: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

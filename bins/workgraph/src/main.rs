@@ -1,6 +1,7 @@
 //! The `workgraph` command: flags, signals and exit codes around the library.
 mod cli;
 mod laws_command;
+mod run;
 mod serve;
 
 use anyhow::{Context, Result};
@@ -65,6 +66,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         database: cli.flags.store.is_some(),
     };
     let defaults = match &command {
+        Command::Run(_) => Config::of_a_stand_in(),
         Command::Serve(options) if options.start.stand_in => Config::of_a_stand_in(),
         Command::Serve(options) if options.start.demo => Config::of_a_demo(),
         _ => Config::default(),
@@ -96,6 +98,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             workgraph_server::start_log(&config)?;
             runtime()?.block_on(serve::serve(config, options, load))?;
             CommandOutcome::default()
+        }
+        Command::Run(arguments) => {
+            return runtime()?.block_on(run::run(config, arguments));
         }
         Command::Admin { json, what } => {
             let what = with_password(what)?;

@@ -1,5 +1,6 @@
 //! Options of a start that are no settings.
 use clap::{Args, ValueEnum};
+use std::net::SocketAddr;
 
 /// Options of a start that are no settings.
 #[derive(Clone, Debug, Default, Args)]
@@ -30,6 +31,13 @@ pub struct StartOptions {
     /// machine may.
     #[arg(long, value_name = "TOKEN", requires = "stand_in")]
     pub control_token: Option<String>,
+    /// Host whose https requests a stand-in answers, such as app.asana.com, by way of a proxy with a certificate authority of its
+    /// own; may be repeated. The start prints the environment that clients need.
+    #[arg(long, value_name = "HOST", requires = "stand_in")]
+    pub intercept: Vec<String>,
+    /// Address of that proxy, which also takes connections with TLS for those hosts [default: a free port of this machine].
+    #[arg(long, value_name = "ADDRESS", requires = "intercept")]
+    pub intercept_listen: Option<SocketAddr>,
     /// Mode of the clock of a stand-in: it stands still until a test moves it, or it runs.
     #[arg(
         long,

@@ -15,6 +15,8 @@ mod grades;
 mod grants;
 #[path = "stand_in/helpers.rs"]
 mod helpers;
+#[path = "stand_in/interception.rs"]
+mod interception;
 #[path = "stand_in/repetition.rs"]
 mod repetition;
 #[path = "stand_in/time.rs"]

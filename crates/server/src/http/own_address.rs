@@ -2,6 +2,7 @@
 use hyper::header::{self, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
+use std::sync::Arc;
 
 /// Path of the API's base.
 pub(crate) const BASE: &str = "/api/1.0";
@@ -18,6 +19,8 @@ pub(crate) struct OwnAddress {
     path: String,
     /// True if it is `public_url`, which no request changes.
     is_fixed: bool,
+    /// Hosts that are reached by https, though the requests come without it.
+    https_hosts: Arc<[String]>,
 }
 
 /// Error of a request whose host is invalid.
@@ -25,12 +28,21 @@ pub(crate) struct OwnAddress {
 pub(crate) struct InvalidHost;
 
 impl OwnAddress {
-    pub(crate) const fn new(root: String, is_fixed: bool) -> Self {
+    pub(crate) fn new(root: String, is_fixed: bool) -> Self {
         let path = String::new();
         Self {
             root,
             path,
             is_fixed,
+            https_hosts: Arc::default(),
+        }
+    }
+
+    /// Returns the address, with hosts by which it is reached over https though the requests come without it.
+    pub(crate) fn behind_https(self, https_hosts: Arc<[String]>) -> Self {
+        Self {
+            https_hosts,
+            ..self
         }
     }
 
@@ -71,6 +83,7 @@ impl OwnAddress {
         };
         let scheme = match forwarded("x-forwarded-proto") {
             Some(scheme) if scheme.eq_ignore_ascii_case("https") => "https",
+            None if self.https_hosts.iter().any(|known| known == host) => "https",
             _ => "http",
         };
         let own = self.root.strip_prefix(scheme);
@@ -126,6 +139,20 @@ fn is_host(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_that_are_intercepted_are_reached_by_https() {
+        let hosts: Arc<[String]> = ["app.example.com".to_owned()].into();
+        let own = OwnAddress::new("http://127.0.0.1:8080".to_owned(), false).behind_https(hosts);
+        let base = |host: &'static str| {
+            let head = head("/api/1.0/tasks", &[("host", host)]);
+            own.base_url_of(&head, false).unwrap()
+        };
+        let https = base("app.example.com");
+        assert_eq!(https.unwrap(), "https://app.example.com/api/1.0");
+        assert_eq!(base("example.com").unwrap(), "http://example.com/api/1.0");
+        assert_eq!(base("127.0.0.1:8080"), None);
+    }
 
     fn head(uri: &str, headers: &[(&'static str, &'static str)]) -> Parts {
         let mut request = hyper::Request::builder().uri(uri);

@@ -16,6 +16,7 @@ pub struct ServerBuilder {
     options: StartOptions,
     data: Option<PathBuf>,
     settings: Vec<(String, String)>,
+    base: Option<Config>,
 }
 
 impl ServerBuilder {
@@ -34,6 +35,20 @@ impl ServerBuilder {
         self.options.stand_in = true;
         self.options.seed = Some(seed);
         self.options.now = Some(now.into());
+        self
+    }
+
+    /// Starts with these options, as `workgraph serve` does.
+    #[must_use]
+    pub fn options(mut self, options: StartOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Starts with these settings in place of the default ones; the address and the data folder stay those of the builder.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.base = Some(config);
         self
     }
 
@@ -63,7 +78,7 @@ impl ServerBuilder {
         };
         let runtime = Builder::new_multi_thread().enable_all().build()?;
         let surroundings = Surroundings::new(runtime, folder);
-        let config = self.config(surroundings.folder())?;
+        let config = self.settings(surroundings.folder())?;
         let prepared = surroundings.run(Server::prepare(config, self.options));
         let prepared = prepared.await?;
         let mut server = {
@@ -75,11 +90,12 @@ impl ServerBuilder {
     }
 
     /// Returns the settings, including those of the builder.
-    fn config(&self, temporary: Option<&TemporaryFolder>) -> Result<Config> {
-        let mut config = match (self.options.stand_in, self.options.demo) {
-            (true, _) => Config::of_a_stand_in(),
-            (false, true) => Config::of_a_demo(),
-            (false, false) => Config::default(),
+    fn settings(&self, temporary: Option<&TemporaryFolder>) -> Result<Config> {
+        let mut config = match (&self.base, self.options.stand_in, self.options.demo) {
+            (Some(config), ..) => config.clone(),
+            (None, true, _) => Config::of_a_stand_in(),
+            (None, false, true) => Config::of_a_demo(),
+            (None, false, false) => Config::default(),
         };
         config::set(&mut config, "listen", "127.0.0.1:0")?;
         let folder = self.data.as_deref();

@@ -7,6 +7,7 @@ use crate::runtime_limits::RuntimeLimits;
 use crate::server::background_work::BackgroundWork;
 use crate::server::surroundings::Surroundings;
 use crate::server_resources::ServerResources;
+use crate::stand_in::Interception;
 use anyhow::{Context, Result};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub struct Server {
     pub(crate) api: Arc<Api>,
     pub(crate) work: BackgroundWork,
     pub(crate) stop: StopOnDrop,
+    pub(crate) interception: Option<Interception>,
     pub(crate) listening: JoinHandle<Result<()>>,
     pub(crate) surroundings: Option<Surroundings>,
 }
@@ -66,6 +68,16 @@ impl Server {
     #[must_use]
     pub const fn bootstrap(&self) -> Option<&Bootstrap> {
         self.bootstrap.as_ref()
+    }
+
+    /// Returns the variables of the environment with which other programs reach a stand-in at the hosts that it intercepts; empty
+    /// if it intercepts none.
+    #[must_use]
+    pub fn interception(&self) -> Vec<(&'static str, String)> {
+        let interception = self.interception.as_ref();
+        interception
+            .map(Interception::environment)
+            .unwrap_or_default()
     }
 
     /// Returns the text that describes what the server provides and what to try.

@@ -24,7 +24,8 @@ use crate::server::background_work::BackgroundWork;
 use crate::server::running_server::{Server, StopOnDrop};
 use crate::server_resources::{Opening, ServerResources};
 use crate::stand_in::{
-    self, StandIn, StandInFolder, TestSources, TestWorld, TestWorlds, WorldOrigin,
+    self, Interception, StandIn, StandInFolder, TestSources, TestWorld, TestWorlds, WorldOrigin,
+    intercept,
 };
 use crate::start_options::{ClockMode, StartOptions};
 use crate::workers::audit_signer::AuditSigner;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tokio::net::TcpListener;
 use workgraph_auth::SecretDigest;
+use workgraph_core::model::time::{Date, Time};
 use workgraph_core::storage::SharedWork;
 
 /// First step: the listeners. Nothing is created yet, so an address that is in use leaves no trace.
@@ -209,6 +211,7 @@ impl OpenedServer {
             // The inbox of a world is a target of its webhooks.
             own_addresses.clear();
         }
+        let https_hosts: Arc<[String]> = options.intercept.as_slice().into();
         let prepared = WorldParts {
             config,
             accepted,
@@ -217,6 +220,7 @@ impl OpenedServer {
             root: &root,
             path: "",
             is_test: options.stand_in,
+            https_hosts: Arc::clone(&https_hosts),
             webhook_client: &|client| match &stand_in {
                 Some((sources, _)) => sources.webhook_client(client),
                 None => client,
@@ -234,6 +238,7 @@ impl OpenedServer {
             );
         }
         let (world, keys) = (Arc::clone(&prepared.world), Arc::clone(&prepared.keys));
+        let mut interception = None;
         let (work, handler): (_, Arc<dyn RequestHandler>) = match stand_in {
             None => {
                 let signer = Arc::clone(&prepared.audit_signer);
@@ -251,11 +256,21 @@ impl OpenedServer {
                     .set_running(options.clock == ClockMode::Running);
                 let config = config.clone();
                 let token = options.control_token.as_deref().map(SecretDigest::of);
+                if !https_hosts.is_empty() {
+                    let free = SocketAddr::from(([127, 0, 0, 1], 0));
+                    let listen = options.intercept_listen.unwrap_or(free);
+                    let today = Date::of(Time::from_system(process.clock.now()));
+                    let place = (config.folder(), today);
+                    let hosts = Arc::clone(&https_hosts);
+                    let begun = intercept(hosts, listen, reachable(bound.address), place).await?;
+                    banner += &begun.banner(&https_hosts);
+                    interception = Some(begun);
+                }
                 let worlds = TestWorlds::new(
                     Arc::clone(&process),
                     (config, folder),
                     token,
-                    Arc::new(begun),
+                    (Arc::new(begun), https_hosts),
                 );
                 (work, Arc::new(StandIn(worlds)))
             }
@@ -272,6 +287,7 @@ impl OpenedServer {
             world,
             handler,
             work,
+            interception,
         })
     }
 }
@@ -322,6 +338,7 @@ pub struct PreparedServer {
     world: Arc<World>,
     handler: Arc<dyn RequestHandler>,
     work: BackgroundWork,
+    interception: Option<Interception>,
 }
 
 impl PreparedServer {
@@ -366,6 +383,7 @@ impl PreparedServer {
             api: Arc::clone(&self.world.api),
             work,
             stop: StopOnDrop(stop),
+            interception: self.interception,
             listening,
             surroundings: None,
         }

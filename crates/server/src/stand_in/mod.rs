@@ -10,6 +10,8 @@ mod delivery_faults;
 mod fault_action;
 mod faults;
 mod inbox;
+mod interception;
+mod local_authority;
 mod oauth_grant;
 mod receiver_rules;
 mod request_log;
@@ -26,6 +28,7 @@ mod world_copy;
 mod world_options;
 mod world_plan;
 
+pub(crate) use self::interception::{Interception, intercept};
 pub(crate) use self::stand_in_folder::{StandInFolder, banner, check_is_real, sources};
 pub(crate) use self::stand_in_server::StandIn;
 pub(crate) use self::test_world::{TestSources, TestWorld, WorldOrigin};

@@ -51,6 +51,8 @@ pub(crate) struct TestWorlds {
     /// Folder with a folder for each world.
     folder: PathBuf,
     pub(crate) root_world: Arc<TestWorld>,
+    /// Hosts whose requests are intercepted.
+    https_hosts: Arc<[String]>,
     worlds: Mutex<BTreeMap<u64, Arc<TestWorld>>>,
     /// Folders of worlds that were only begun, which others are copied from, by content and time.
     templates: tokio::sync::Mutex<BTreeMap<String, PathBuf>>,
@@ -84,7 +86,7 @@ impl TestWorlds {
         process: Arc<Process>,
         (config, server_folder): (Config, StandInFolder),
         control_token: Option<SecretDigest>,
-        root_world: Arc<TestWorld>,
+        (root_world, https_hosts): (Arc<TestWorld>, Arc<[String]>),
     ) -> Self {
         Self {
             process,
@@ -93,6 +95,7 @@ impl TestWorlds {
             _server_folder: server_folder,
             control_token,
             root_world,
+            https_hosts,
             worlds: Mutex::default(),
             templates: tokio::sync::Mutex::default(),
             last: AtomicU64::new(0),
@@ -290,6 +293,7 @@ impl TestWorlds {
             root: &self.root_world.origin.root,
             path: &origin.path,
             is_test: true,
+            https_hosts: Arc::clone(&self.https_hosts),
             webhook_client: &|client| sources.webhook_client(client),
             // The inbox of a world is a target of its webhooks.
             own_addresses: Vec::new(),

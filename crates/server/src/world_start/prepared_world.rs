@@ -34,6 +34,8 @@ pub(crate) struct WorldParts<'a> {
     pub(crate) own_addresses: Vec<SocketAddr>,
     /// True for a world of a stand-in.
     pub(crate) is_test: bool,
+    /// Hosts that are reached by https, though the requests come without it.
+    pub(crate) https_hosts: Arc<[String]>,
     /// Returns the client of webhooks, given the one that sends.
     pub(crate) webhook_client: WrapClient<'a>,
     pub(crate) shared_limiter: Option<Arc<RedisLimiter>>,
@@ -86,7 +88,8 @@ impl WorldParts<'_> {
         let auth_url = format!("{}{}", self.root, self.path);
         let portal = resources.portal(config, &auth_url, &api, &service, &keys)?;
         let is_fixed = !config.server.public_url.0.is_empty();
-        let own_address = OwnAddress::new(self.root.to_owned(), is_fixed).below(self.path);
+        let own_address = OwnAddress::new(self.root.to_owned(), is_fixed);
+        let own_address = own_address.behind_https(self.https_hosts).below(self.path);
         let world = Arc::new(World {
             description: ApiDescription::new(own_address.shared_root()),
             own_address,
