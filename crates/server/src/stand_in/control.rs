@@ -5,6 +5,7 @@ use crate::stand_in::client_grade::ClientGrade;
 use crate::stand_in::control_access::{self, ControlRefusal};
 use crate::stand_in::oauth_grant::grant;
 use crate::stand_in::request_log::RequestPattern;
+use crate::stand_in::stand_in_page::{self, ShownWorld};
 use crate::stand_in::test_world::TestWorld;
 use crate::stand_in::test_worlds::TestWorlds;
 use crate::stand_in::timeline::{Happened, NextDue, time_text};
@@ -25,7 +26,7 @@ use workgraph_webhooks::signature::{SECRET_HEADER, SIGNATURE_HEADER};
 use workgraph_wire::messages;
 
 /// First segments of the paths of control routes, after `/-/`.
-const ROUTES: [&str; 10] = [
+const ROUTES: [&str; 11] = [
     "worlds",
     "clock",
     "faults",
@@ -36,6 +37,7 @@ const ROUTES: [&str; 10] = [
     "reset",
     "fixture-schema",
     "grade",
+    "stand-in",
 ];
 /// Maximum size of the body of a control request in bytes.
 const BODY_MAX: usize = 1 << 20;
@@ -141,6 +143,11 @@ async fn control(
         ("GET", ["fixture-schema"]) => {
             ApiResponse::json(200, Fixture::schema().to_string().into_bytes())
         }
+        ("GET", ["stand-in"]) => show_page(worlds, test_world).await?,
+        ("GET", ["stand-in", name]) => match stand_in_page::file(name) {
+            Some(file) => file,
+            None => missing("file"),
+        },
         ("GET", ["grade"]) => show_grade(test_world, query)?,
         ("POST", ["oauth", "grant"]) => shown(grant(test_world, body).await?),
         ("POST", ["limits"]) => shown(exhaust(test_world, body).await?),
@@ -177,6 +184,24 @@ fn shown(data: Value) -> ApiResponse {
 fn missing(what: &str) -> ApiResponse {
     let message = format!("There is no {what} with this id");
     ApiResponse::refusal(RequestRefusal::NotFound, 404, &message)
+}
+
+/// Returns the page of a world.
+async fn show_page(worlds: &TestWorlds, test_world: &TestWorld) -> Result<ApiResponse> {
+    let settled = match test_world.timeline.is_settled() {
+        true => Some(test_world.timeline.settle().await?),
+        false => None,
+    };
+    let page = ShownWorld {
+        world: test_world.json(),
+        worlds: worlds.all().iter().map(|world| world.json()).collect(),
+        clock: clock_json(test_world, settled),
+        faults: test_world.faults.json(),
+        inboxes: test_world.inboxes.all(),
+        requests: test_world.requests.json(&RequestPattern::default()),
+        grade: ClientGrade::of(&test_world.history(), None)?.json(),
+    };
+    Ok(page.page())
 }
 
 /// Returns the grade of the clients of a world.

@@ -91,6 +91,16 @@ impl Inboxes {
         Ok(())
     }
 
+    /// Returns what all inboxes received, by their names.
+    pub(crate) fn all(&self) -> Value {
+        let names: Vec<String> = self.0.lock().keys().cloned().collect();
+        let all = names.into_iter().map(|name| {
+            let shown = self.json(&name);
+            (name, shown)
+        });
+        Value::Object(all.collect())
+    }
+
     /// Returns what an inbox received.
     pub(crate) fn json(&self, name: &str) -> Value {
         let inboxes = self.0.lock();

@@ -18,6 +18,7 @@ mod request_log;
 mod request_rules;
 mod seeded_entropy;
 mod stand_in_folder;
+mod stand_in_page;
 mod stand_in_server;
 mod test_world;
 mod test_worlds;
