@@ -17,7 +17,7 @@ export const test = base.extend({
     let hasFailed = false
     onTestFailed(() => {
       hasFailed = true
-      console.error(`the world of this test is kept: ${world.url}/-/requests (seed ${world.seed})`)
+      console.error(`the world of this test is kept: ${world.url}/-/stand-in (seed ${world.seed})`)
     })
     await use(world)
     if (!hasFailed) await world.delete()

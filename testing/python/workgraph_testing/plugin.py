@@ -39,7 +39,7 @@ def workgraph(workgraph_server, request):
     world = workgraph_server.world(name=request.node.name, **options)
     yield world
     if request.node.stash.get(_FAILED, False):
-        print(f"\nthe world of this test is kept: {world.url}/-/requests (seed {world.seed})")
+        print(f"\nthe world of this test is kept: {world.url}/-/stand-in (seed {world.seed})")
     else:
         world.delete()
 

@@ -17,6 +17,8 @@ mod grants;
 mod helpers;
 #[path = "stand_in/interception.rs"]
 mod interception;
+#[path = "stand_in/page.rs"]
+mod page;
 #[path = "stand_in/repetition.rs"]
 mod repetition;
 #[path = "stand_in/time.rs"]
