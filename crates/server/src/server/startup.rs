@@ -43,6 +43,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tokio::net::TcpListener;
+use workgraph_api::Clock;
 use workgraph_auth::SecretDigest;
 use workgraph_core::model::time::{Date, Time};
 use workgraph_core::storage::SharedWork;
