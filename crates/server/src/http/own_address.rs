@@ -23,6 +23,10 @@ pub(crate) struct OwnAddress {
     https_hosts: Arc<[String]>,
 }
 
+/// Mark of a request that came to the root, though its world has a path: its token led it there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AtTheRoot;
+
 /// Error of a request whose host is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct InvalidHost;
@@ -88,12 +92,16 @@ impl OwnAddress {
         };
         let own = self.root.strip_prefix(scheme);
         let own = own.and_then(|rest| rest.strip_prefix("://"));
+        let path = match head.extensions.get::<AtTheRoot>() {
+            Some(AtTheRoot) => "",
+            None => &self.path,
+        };
         // An empty host means nothing.
-        if host.is_empty() || own == Some(host) {
+        if host.is_empty() || (own == Some(host) && path == self.path) {
             return Ok(None);
         }
         match is_host(host) {
-            true => Ok(Some(format!("{scheme}://{host}{}{BASE}", self.path))),
+            true => Ok(Some(format!("{scheme}://{host}{path}{BASE}"))),
             false => Err(InvalidHost),
         }
     }
@@ -152,6 +160,13 @@ mod tests {
         assert_eq!(https.unwrap(), "https://app.example.com/api/1.0");
         assert_eq!(base("example.com").unwrap(), "http://example.com/api/1.0");
         assert_eq!(base("127.0.0.1:8080"), None);
+        // Links lead to the path of a world only if the request came there.
+        let world = OwnAddress::new("http://127.0.0.1:8080".to_owned(), false).below("/w/7");
+        let mut entered = head("/api/1.0/tasks", &[("host", "127.0.0.1:8080")]);
+        assert_eq!(world.base_url_of(&entered, false).unwrap(), None);
+        entered.extensions.insert(AtTheRoot);
+        let root = world.base_url_of(&entered, false).unwrap();
+        assert_eq!(root.unwrap(), "http://127.0.0.1:8080/api/1.0");
     }
 
     fn head(uri: &str, headers: &[(&'static str, &'static str)]) -> Parts {

@@ -1,6 +1,6 @@
 //! The handler of the requests of a stand-in: finds the world of each one, and what a test asked to happen to it.
 use crate::http::connection_context::{ConnectionContext, token_text};
-use crate::http::own_address::BASE;
+use crate::http::own_address::{AtTheRoot, BASE};
 use crate::http::request_service::{
     RequestHandler, ResponseFuture, handle_request, handle_request_with,
 };
@@ -98,10 +98,14 @@ impl StandIn {
                 *request.uri_mut() = Uri::from_parts(parts).map_err(|_| NoWorld)?;
                 test_world
             }
-            None => match bearer_token(request) {
-                Some(token) => self.0.of_token(token),
-                None => Arc::clone(&self.0.root_world),
-            },
+            None => {
+                let test_world = match bearer_token(request) {
+                    Some(token) => self.0.of_token(token),
+                    None => Arc::clone(&self.0.root_world),
+                };
+                request.extensions_mut().insert(AtTheRoot);
+                test_world
+            }
         };
         if Arc::ptr_eq(&test_world, &self.0.root_world) {
             return Ok((test_world, Arc::clone(peer)));
