@@ -141,7 +141,7 @@ impl ShownWorld {
             } @else {
                 div.scroll {
                     table {
-                        thead { tr { th scope="col" { "Fault" } th scope="col" { "Matched" } th scope="col" { "Fired" } th scope="col" { "" } } }
+                        thead { tr { th scope="col" { "Fault" } th scope="col" { "Matched" } th scope="col" { "Fired" } th scope="col" { "Actions" } } }
                         tbody {
                             @for fault in rows(&self.faults) {
                                 @let id = text(fault, "id");
@@ -150,7 +150,9 @@ impl ShownWorld {
                                     td { (text(fault, "matched")) }
                                     td { (text(fault, "fired")) }
                                     td {
-                                        (button("POST", &format!("faults/{id}/release"), "{}", "Release")) " "
+                                        @if fault.pointer("/do/hold").is_some() {
+                                            (button("POST", &format!("faults/{id}/release"), "{}", "Release")) " "
+                                        }
                                         (button("DELETE", &format!("faults/{id}"), "", "Delete"))
                                     }
                                 }
@@ -233,7 +235,7 @@ impl ShownWorld {
                         @for rule in self.grade.get("rules").map(rows).unwrap_or_default() {
                             tr {
                                 th scope="row" { (text(rule, "rule")) }
-                                td { (text(rule, "verdict")) }
+                                td class=(text(rule, "verdict")) { (text(rule, "verdict")) }
                                 td { (text(rule, "why")) }
                             }
                         }
@@ -250,7 +252,7 @@ impl ShownWorld {
                 @for world in rows(&self.worlds) {
                     li {
                         a href=(format!("{}/-/stand-in", text(world, "auth_url"))) { (text(world, "id")) }
-                        " " (text(world, "name")) ", " (text(world, "now"))
+                        ": " (text(world, "name")) " " (text(world, "now"))
                     }
                 }
             }

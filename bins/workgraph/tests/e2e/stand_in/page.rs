@@ -14,6 +14,8 @@ fn the_page_shows_a_world_and_moves_its_clock() {
     let world = stand_in.world(json!({"name": "a failed test"}));
     world.change_with_failing_inbox(500, 1);
     world.advance("0s");
+    let fault = json!({"match": {"times": 1}, "do": {"hold": true}});
+    world.control("POST", "/-/faults", fault);
     let mut check = command("node");
     check
         .arg(root().join("clients/browser/stand-in.cjs"))
