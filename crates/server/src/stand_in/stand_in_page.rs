@@ -134,32 +134,28 @@ impl ShownWorld {
     }
 
     fn faults(&self) -> Markup {
+        let faults = html! {
+            @for fault in rows(&self.faults) {
+                @let id = text(fault, "id");
+                tr {
+                    td { code { (text(fault, "do")) } }
+                    td { (text(fault, "matched")) }
+                    td { (text(fault, "fired")) }
+                    td {
+                        @if fault.pointer("/do/hold").is_some() {
+                            (button("POST", &format!("faults/{id}/release"), "{}", "Release")) " "
+                        }
+                        (button("DELETE", &format!("faults/{id}"), "", "Delete"))
+                    }
+                }
+            }
+        };
         html! {
             h2 { "Faults" }
             @if rows(&self.faults).is_empty() {
                 p { "No request meets a fault." }
             } @else {
-                div.scroll {
-                    table {
-                        thead { tr { th scope="col" { "Fault" } th scope="col" { "Matched" } th scope="col" { "Fired" } th scope="col" { "Actions" } } }
-                        tbody {
-                            @for fault in rows(&self.faults) {
-                                @let id = text(fault, "id");
-                                tr {
-                                    td { code { (text(fault, "do")) } }
-                                    td { (text(fault, "matched")) }
-                                    td { (text(fault, "fired")) }
-                                    td {
-                                        @if fault.pointer("/do/hold").is_some() {
-                                            (button("POST", &format!("faults/{id}/release"), "{}", "Release")) " "
-                                        }
-                                        (button("DELETE", &format!("faults/{id}"), "", "Delete"))
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
+                (table("Faults", &["Fault", "Matched", "Fired", "Actions"], faults))
             }
             form data-target="faults" data-whole="true" {
                 textarea name="fault" rows="3" aria-label="Fault as JSON" {
@@ -172,6 +168,18 @@ impl ShownWorld {
 
     fn inboxes(&self) -> Markup {
         let inboxes = self.inboxes.as_object();
+        let deliveries = |inbox: &Value| {
+            html! {
+                @for delivery in newest(inbox.get("deliveries").unwrap_or(&Value::Null)) {
+                    tr {
+                        td { (text(delivery, "at")) }
+                        td { (events(delivery)) }
+                        td { (if text(delivery, "is_signed") == "true" { "yes" } else { "no" }) }
+                        td { (text(delivery, "answered")) }
+                    }
+                }
+            }
+        };
         html! {
             h2 { "Inboxes" }
             @if inboxes.is_none_or(serde_json::Map::is_empty) {
@@ -179,69 +187,47 @@ impl ShownWorld {
             }
             @for (name, inbox) in inboxes.into_iter().flatten() {
                 h3 { (name) }
-                div.scroll {
-                    table {
-                        thead { tr { th scope="col" { "Time" } th scope="col" { "Events" } th scope="col" { "Signed" } th scope="col" { "Answer" } } }
-                        tbody {
-                            @for delivery in newest(inbox.get("deliveries").unwrap_or(&Value::Null)) {
-                                tr {
-                                    td { (text(delivery, "at")) }
-                                    td { (events(delivery)) }
-                                    td { (if text(delivery, "is_signed") == "true" { "yes" } else { "no" }) }
-                                    td { (text(delivery, "answered")) }
-                                }
-                            }
-                        }
-                    }
-                }
+                (table(name, &["Time", "Events", "Signed", "Answer"], deliveries(inbox)))
             }
         }
     }
 
     fn requests(&self) -> Markup {
+        let requests = html! {
+            @for request in newest(&self.requests) {
+                tr {
+                    td { (text(request, "number")) }
+                    td { (text(request, "at")) }
+                    td { code { (text(request, "method")) " " (text(request, "path")) } }
+                    td { (text(request, "operation")) }
+                    td { (text(request, "status")) }
+                }
+            }
+        };
         html! {
             h2 { "Requests" }
             @if rows(&self.requests).is_empty() {
                 p { "No client has sent a request." }
             } @else {
-                div.scroll {
-                    table {
-                        thead { tr { th scope="col" { "No." } th scope="col" { "Time" } th scope="col" { "Request" } th scope="col" { "Operation" } th scope="col" { "Status" } } }
-                        tbody {
-                            @for request in newest(&self.requests) {
-                                tr {
-                                    td { (text(request, "number")) }
-                                    td { (text(request, "at")) }
-                                    td { code { (text(request, "method")) " " (text(request, "path")) } }
-                                    td { (text(request, "operation")) }
-                                    td { (text(request, "status")) }
-                                }
-                            }
-                        }
-                    }
-                }
+                (table("Requests", &["No.", "Time", "Request", "Operation", "Status"], requests))
                 div.row { (button("DELETE", "requests", "", "Forget the requests")) }
             }
         }
     }
 
     fn grade(&self) -> Markup {
-        html! {
-            h2 { "Grade of the clients" }
-            div.scroll {
-                table {
-                    thead { tr { th scope="col" { "Rule" } th scope="col" { "Verdict" } th scope="col" { "Why" } } }
-                    tbody {
-                        @for rule in self.grade.get("rules").map(rows).unwrap_or_default() {
-                            tr {
-                                th scope="row" { (text(rule, "rule")) }
-                                td class=(text(rule, "verdict")) { (text(rule, "verdict")) }
-                                td { (text(rule, "why")) }
-                            }
-                        }
-                    }
+        let rules = html! {
+            @for rule in self.grade.get("rules").map(rows).unwrap_or_default() {
+                tr {
+                    th scope="row" { (text(rule, "rule")) }
+                    td class=(text(rule, "verdict")) { (text(rule, "verdict")) }
+                    td { (text(rule, "why")) }
                 }
             }
+        };
+        html! {
+            h2 { "Grade of the clients" }
+            (table("Grade of the clients", &["Rule", "Verdict", "Why"], rules))
         }
     }
 
@@ -272,6 +258,18 @@ fn events(delivery: &Value) -> String {
     match events.len() {
         0 => "heartbeat".to_owned(),
         _ => named.collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Returns a table, which a keyboard can scroll where it is wider than the screen.
+fn table(label: &str, heads: &[&str], rows: Markup) -> Markup {
+    html! {
+        div.scroll role="region" aria-label=(label) tabindex="0" {
+            table {
+                thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                tbody { (rows) }
+            }
+        }
     }
 }
 
