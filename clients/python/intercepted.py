@@ -51,8 +51,9 @@ def main():
         raise AssertionError("another host was reached")
     except requests.exceptions.ProxyError as error:
         assert "403" in str(error), error
-    refused = requests.post(PUBLIC.replace("/api/1.0", "/-/worlds"), json={}, timeout=30)
-    assert refused.status_code == 403, refused.text
+    for headers in [{}, {"Host": "127.0.0.1"}]:
+        refused = requests.post(PUBLIC.replace("/api/1.0", "/-/worlds"), json={}, headers=headers, timeout=30)
+        assert refused.status_code == 403, refused.text
     step()
     print(f"{done} steps passed")
 

@@ -60,7 +60,7 @@ pub(crate) async fn create_fixture(
     Ok(())
 }
 
-/// What exists of a fixture so far.
+/// Objects of a fixture that exist so far.
 struct FixtureContent<'a> {
     service: &'a AdminService,
     names: FixtureNames,

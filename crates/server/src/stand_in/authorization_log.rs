@@ -1,5 +1,5 @@
 //! Authorization requests that a world received, so that a test can judge what its app asks for.
-use crate::stand_in::request_log::LoggedRequest;
+use crate::stand_in::request_log::{LoggedRequest, shorten};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use workgraph_wire::percent;
@@ -26,7 +26,8 @@ impl LoggedAuthorization {
         let mut method = String::new();
         let mut challenge = String::new();
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            let value = percent::decode(value.as_bytes(), true).unwrap_or_default();
+            let mut value = percent::decode(value.as_bytes(), true).unwrap_or_default();
+            shorten(&mut value);
             match name {
                 "client_id" => read.client_id = value,
                 "scope" => read.scope = value,

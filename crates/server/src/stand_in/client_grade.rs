@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub(crate) struct ClientRule {
     /// Name, which stays the same.
     pub(crate) name: &'static str,
-    /// What a client does, and why.
+    /// Text that says what a client does, and why.
     pub(crate) text: &'static str,
     pub(crate) judge: fn(&ClientHistory) -> Verdict,
 }

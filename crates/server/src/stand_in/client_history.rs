@@ -1,4 +1,4 @@
-//! What the clients of a world did, for the rules that judge them.
+//! History of the clients of a world, for the rules that judge them.
 use crate::stand_in::authorization_log::LoggedAuthorization;
 use crate::stand_in::delivery_faults::LoggedDelivery;
 use crate::stand_in::faults::Faults;

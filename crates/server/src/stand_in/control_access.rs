@@ -2,7 +2,7 @@
 use hyper::header;
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use workgraph_auth::SecretDigest;
 
 /// Reason for which a control request is refused.
@@ -35,6 +35,10 @@ impl ControlRefusal {
 /// Header with the token that allows control from other machines.
 pub(crate) const CONTROL_TOKEN: &str = "workgraph-control";
 
+/// Address of this machine from which intercepted requests come: anybody whom the interception serves may have sent them, so they
+/// control nothing.
+pub(crate) const INTERCEPTED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+
 /// Checks that a request may reach a route of the stand-in: it comes from this machine and names it, or has the control token.
 ///
 /// # Errors
@@ -51,7 +55,9 @@ pub(crate) fn check_client(
             false => Err(ControlRefusal::WrongToken),
         };
     }
-    match client.to_canonical().is_loopback() && is_of_this_machine(host(head)) {
+    let client = client.to_canonical();
+    let is_own = client.is_loopback() && client != INTERCEPTED;
+    match is_own && is_of_this_machine(host(head)) {
         true => Ok(()),
         false => Err(ControlRefusal::ForeignHost),
     }
@@ -144,6 +150,9 @@ mod tests {
             refusal_of(far, Some("s3cret"), "POST", &with("s3cret")),
             None
         );
+        // Intercepted requests come from this machine, and from anybody.
+        let intercepted = refusal_of(INTERCEPTED, None, "POST", &own);
+        assert_eq!(intercepted, Some(ControlRefusal::ForeignHost));
         let wrong = refusal_of(HERE, Some("s3cret"), "POST", &with("guess"));
         assert_eq!(wrong, Some(ControlRefusal::WrongToken));
         assert_eq!(

@@ -1,14 +1,15 @@
 //! Interception: clients that know no address but that of the public service reach the stand-in, by way of a proxy or a name
 //! that leads here, with certificates of an authority that they are told to trust.
+use crate::stand_in::control_access::INTERCEPTED;
 use crate::stand_in::local_authority::LocalAuthority;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -74,12 +75,14 @@ impl Drop for Interception {
     }
 }
 
-/// What connections are led by.
+/// Way of connections to the stand-in.
 struct Route {
     hosts: Arc<[String]>,
     tls: TlsAcceptor,
     /// Address of the stand-in.
     target: SocketAddr,
+    /// Address of this machine from which it is reached; `None` for any.
+    source: Option<SocketAddr>,
 }
 
 /// Begins to lead requests for these hosts to the stand-in.
@@ -98,16 +101,41 @@ pub(crate) async fn intercept(
     let listener = listener.with_context(|| format!("--intercept-listen {listen}"))?;
     let file = std::path::absolute(folder.join(AUTHORITY_FILE))?;
     std::fs::write(&file, &authority.certificate).with_context(|| file.display().to_string())?;
+    let own = SocketAddr::new(INTERCEPTED, 0);
+    let source = own_socket(own, target).is_ok().then_some(own);
+    if source.is_none() && !listen.ip().is_loopback() {
+        bail!(
+            "--intercept-listen {listen}: this machine can't tell requests from elsewhere from its own, since {INTERCEPTED} is no address of it; use one of 127.0.0.1"
+        );
+    }
     let route = Arc::new(Route {
         hosts,
         tls: TlsAcceptor::from(Arc::new(config)),
         target,
+        source,
     });
     Ok(Interception {
         address: listener.local_addr()?,
         authority: file,
         accepting: tokio::spawn(accept(listener, route)),
     })
+}
+
+/// Returns a socket for a connection from an address to another one.
+fn own_socket(source: SocketAddr, target: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = match target {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    socket.bind(source)?;
+    Ok(socket)
+}
+
+async fn connect_from(source: Option<SocketAddr>, target: SocketAddr) -> io::Result<TcpStream> {
+    match source {
+        Some(source) => own_socket(source, target)?.connect(target).await,
+        None => TcpStream::connect(target).await,
+    }
 }
 
 async fn accept(listener: TcpListener, route: Arc<Route>) {
@@ -151,7 +179,7 @@ impl Route {
             client.write_all(established).await?;
         }
         let mut client = timeout(BEGIN_WITHIN, self.tls.accept(client)).await??;
-        let mut server = TcpStream::connect(self.target).await?;
+        let mut server = connect_from(self.source, self.target).await?;
         copy_bidirectional(&mut client, &mut server).await?;
         Ok(())
     }
@@ -218,6 +246,7 @@ mod tests {
             tls: TlsAcceptor::from(Arc::new(authority.server_config(&hosts).unwrap())),
             hosts,
             target: SocketAddr::from(([127, 0, 0, 1], 1)),
+            source: None,
         };
         let checked = |line: &str| route.check(&format!("{line} HTTP/1.1\r\n\r\n"));
         assert_eq!(checked("CONNECT app.example.com:443"), Ok(()));

@@ -185,7 +185,7 @@ impl RequestPattern {
 }
 
 /// Cuts a text that is too long to be kept.
-fn shorten(text: &mut String) {
+pub(crate) fn shorten(text: &mut String) {
     if text.len() > TEXT_MAX {
         text.truncate(text.floor_char_boundary(TEXT_MAX));
     }

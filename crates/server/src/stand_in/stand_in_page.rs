@@ -6,7 +6,7 @@ use workgraph_api::ApiResponse;
 /// Style sheet and script of the page.
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// What the page may load, and who may show it.
+/// Policy of the page: it loads its own files, and nobody frames it.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 /// Number of the last requests and deliveries that are shown.
 const SHOWN: usize = 50;

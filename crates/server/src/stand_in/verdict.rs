@@ -4,8 +4,8 @@
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Holds,
-    /// What the client did, in place of what it should.
+    /// The client did this, in place of what it should.
     Broken(String),
-    /// What would have to happen for the rule to be judged.
+    /// The rule could not be judged: this would have to happen.
     Skipped(&'static str),
 }

@@ -19,7 +19,7 @@ pub(crate) enum WorldContent {
     Demo,
     /// One workspace with one user.
     Empty,
-    /// What a fixture describes.
+    /// People, apps and objects of a fixture.
     Fixture(Arc<WorldFixture>),
     /// Everything that the world with this id has now.
     CopyOf(String),

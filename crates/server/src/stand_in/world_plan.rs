@@ -12,7 +12,7 @@ pub(crate) enum FirstContent {
     Demo,
     /// One workspace with one user.
     Empty,
-    /// What a fixture describes.
+    /// People, apps and objects of a fixture.
     Fixture(Arc<WorldFixture>),
     /// Folder with what another world had when this one was made.
     Kept(PathBuf),
