@@ -1,11 +1,12 @@
 // A stand-in and its worlds: the data, the time and the faults of one test.
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { openSync, closeSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const START_MS = 30_000
+const MEMORY = '/dev/shm'
 const OF_THE_RUNTIME = /\bnode:|[\\/]node_modules[\\/](vitest|@vitest|tinypool)[\\/]/
 // Timers may be bridged while a stand-in is used.
 const realSetTimeout = globalThis.setTimeout
@@ -37,7 +38,8 @@ export class StandIn {
 
   /** Starts the program `workgraph`, or the one that the environment variable WORKGRAPH_BIN names, on a free port. */
   static async start({ args = [], binary = process.env.WORKGRAPH_BIN ?? 'workgraph' } = {}) {
-    const folder = await mkdtemp(join(tmpdir(), 'workgraph-stand-in-'))
+    // What a test leaves is worth nothing, so it need not reach a disk.
+    const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'workgraph-stand-in-'))
     const log = openSync(join(folder, 'log'), 'w')
     const child = spawn(
       binary,

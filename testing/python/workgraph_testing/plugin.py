@@ -7,17 +7,43 @@ import pytest
 from .stand_in import StandIn
 
 _FAILED = pytest.StashKey()
+_SHARED = pytest.StashKey()
+_URL_OF_WORKERS = "workgraph_stand_in_url"
 
 
 @pytest.fixture(scope="session")
-def workgraph_server():
-    """The stand-in of this process of pytest. The environment variable ``WORKGRAPH_STAND_IN_URL`` names one that runs already."""
-    url = os.environ.get("WORKGRAPH_STAND_IN_URL")
+def workgraph_server(request):
+    """The stand-in of this run of pytest, which the workers of pytest-xdist share. The environment variable
+    ``WORKGRAPH_STAND_IN_URL`` names one that runs already."""
+    of_workers = getattr(request.config, "workerinput", {})
+    url = os.environ.get("WORKGRAPH_STAND_IN_URL") or of_workers.get(_URL_OF_WORKERS)
     if url:
         yield StandIn(url)
         return
     with StandIn.start() as server:
         yield server
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Starts one stand-in for all workers of pytest-xdist."""
+    stash = node.config.stash
+    if os.environ.get("WORKGRAPH_STAND_IN_URL"):
+        return
+    if _SHARED not in stash:
+        try:
+            stash[_SHARED] = StandIn.start()
+        except (OSError, RuntimeError):
+            # The first test that uses a world says why.
+            stash[_SHARED] = None
+    if stash[_SHARED]:
+        node.workerinput[_URL_OF_WORKERS] = stash[_SHARED].url
+
+
+def pytest_unconfigure(config):
+    shared = config.stash.get(_SHARED, None)
+    if shared:
+        shared.stop()
 
 
 @pytest.hookimpl(wrapper=True)
