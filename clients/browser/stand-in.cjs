@@ -44,7 +44,7 @@ async function main() {
   } finally {
     await browser.close();
   }
-  console.log("the page passed");
+  console.log("6 steps passed");
 }
 
 main().catch((error) => {

@@ -71,6 +71,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Serve(options) if options.start.demo => Config::of_a_demo(),
         _ => Config::default(),
     };
+    let places = run::Places {
+        data: cli.flags.data.clone(),
+        listen: cli.flags.listen.clone(),
+    };
     let load = move || load_config(defaults.clone(), &cli.flags);
     // These need no settings. The file that the laws are given describes a subject, and holds none.
     match &command {
@@ -100,7 +104,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             CommandOutcome::default()
         }
         Command::Run(arguments) => {
-            return runtime()?.block_on(run::run(config, arguments));
+            return runtime()?.block_on(run::run(config, arguments, places));
         }
         Command::Admin { json, what } => {
             let what = with_password(what)?;

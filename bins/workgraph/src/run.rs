@@ -9,12 +9,19 @@ use workgraph_server::{Config, Server, StartOptions};
 /// Exit code of a program that a signal ended, without the number of the signal.
 const OF_SIGNALS: i32 = 128;
 
-/// Starts a stand-in with its data in a temporary folder, runs the program, and stops the stand-in. Returns the exit code of the
-/// program.
+/// Places of a stand-in that the flags name.
+pub(crate) struct Places {
+    /// Data folder; a temporary one if none is named.
+    pub(crate) data: Option<String>,
+    /// Address; a free port of this machine if none is named.
+    pub(crate) listen: Option<String>,
+}
+
+/// Starts a stand-in, runs the program, and stops the stand-in. Returns the exit code of the program.
 ///
 /// # Errors
 /// Fails if the stand-in or the program can't start.
-pub(crate) async fn run(config: Config, arguments: RunArgs) -> Result<ExitCode> {
+pub(crate) async fn run(config: Config, arguments: RunArgs, places: Places) -> Result<ExitCode> {
     let options = StartOptions {
         stand_in: true,
         seed: arguments.seed,
@@ -23,7 +30,13 @@ pub(crate) async fn run(config: Config, arguments: RunArgs) -> Result<ExitCode> 
         intercept: arguments.intercept,
         ..StartOptions::default()
     };
-    let builder = Server::builder().options(options).config(config);
+    let mut builder = Server::builder().options(options).config(config);
+    if let Some(folder) = places.data {
+        builder = builder.data(folder);
+    }
+    if let Some(address) = places.listen {
+        builder = builder.set("listen", address);
+    }
     let server = builder.start().await?;
     let (name, rest) = arguments
         .program

@@ -30,4 +30,5 @@ pub use portal_request::PortalRequest;
 pub use ports::{
     AuditedStore, PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot, SigningKeys,
 };
-pub use route::{Route, SIGN_IN, is_refusal_logged, names};
+pub use route::{AUTHORIZE, Route, SIGN_IN, is_refusal_logged, names};
+pub use session::SIGNED_IN;

@@ -70,7 +70,7 @@ const POST: &str = "POST";
 /// Name of the operation for signing in.
 pub const SIGN_IN: &str = "signIn";
 /// Path of the authorization endpoint.
-pub(crate) const AUTHORIZE: &str = "/-/oauth_authorize";
+pub const AUTHORIZE: &str = "/-/oauth_authorize";
 const CONFIGURATION: &str = "/.well-known/openid-configuration";
 const METADATA: &str = "/.well-known/oauth-authorization-server";
 

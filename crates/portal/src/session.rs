@@ -28,7 +28,7 @@ const SIGN_IN: &str = "sign in";
 /// Field with the path to continue to.
 const NEXT: &str = "next";
 /// Parameter that a fresh sign-in adds to the address of the request that required it.
-const SIGNED_IN: &str = "&signed_in=";
+pub const SIGNED_IN: &str = "&signed_in=";
 /// Maximum length of an e-mail address and a password, in bytes.
 const EMAIL_MAX: usize = 320;
 const PASSWORD_MAX: usize = 1024;

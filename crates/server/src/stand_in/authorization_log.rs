@@ -2,10 +2,9 @@
 use crate::stand_in::request_log::{LoggedRequest, shorten};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use workgraph_wire::percent;
+use workgraph_portal::{AUTHORIZE, SIGNED_IN};
+use workgraph_wire::query_params::QueryParams;
 
-/// Path of the authorization endpoint.
-pub(crate) const AUTHORIZE: &str = "/-/oauth_authorize";
 /// Number of the last requests that are kept.
 const KEPT: usize = 1_000;
 
@@ -22,23 +21,21 @@ pub(crate) struct LoggedAuthorization {
 impl LoggedAuthorization {
     /// Reads the query of a request.
     pub(crate) fn of_query(query: &str) -> Self {
-        let mut read = Self::default();
-        let mut method = String::new();
-        let mut challenge = String::new();
-        for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            let mut value = percent::decode(value.as_bytes(), true).unwrap_or_default();
+        let sent = QueryParams::parse(query);
+        let text = |wanted: &str| {
+            let mut pairs = sent.iter().flat_map(QueryParams::iter);
+            let found = pairs.find(|(name, _)| *name == wanted);
+            let mut value = found.map(|(_, value)| value.to_owned()).unwrap_or_default();
             shorten(&mut value);
-            match name {
-                "client_id" => read.client_id = value,
-                "scope" => read.scope = value,
-                "state" => read.state = value,
-                "code_challenge_method" => method = value,
-                "code_challenge" => challenge = value,
-                _ => {}
-            }
+            value
+        };
+        Self {
+            client_id: text("client_id"),
+            scope: text("scope"),
+            state: text("state"),
+            has_challenge: text("code_challenge_method") == "S256"
+                && !text("code_challenge").is_empty(),
         }
-        read.has_challenge = method == "S256" && !challenge.is_empty();
-        read
     }
 }
 
@@ -53,7 +50,7 @@ impl AuthorizationLog {
             && request.method == "GET"
         {
             // What a browser adds after the sign-in is no part of the request.
-            self.add(query.split("&signed_in=").next().unwrap_or(query));
+            self.add(query.split(SIGNED_IN).next().unwrap_or(query));
         }
     }
 

@@ -24,6 +24,7 @@ use workgraph_api::limits::exhaustion::EXHAUSTIBLE;
 use workgraph_api::{ApiResponse, Clock, RequestRefusal};
 use workgraph_webhooks::signature::{SECRET_HEADER, SIGNATURE_HEADER};
 use workgraph_wire::messages;
+use workgraph_wire::query_params::QueryParams;
 
 /// First segments of the paths of control routes, after `/-/`.
 const ROUTES: [&str; 11] = [
@@ -207,13 +208,14 @@ async fn show_page(worlds: &TestWorlds, test_world: &TestWorld) -> Result<ApiRes
 /// Returns the grade of the clients of a world.
 fn show_grade(test_world: &TestWorld, query: &str) -> Result<ApiResponse> {
     let (mut rules, mut is_junit) = (None, false);
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        match pair.split_once('=') {
-            Some(("rules", names)) => rules = Some(names),
-            Some(("format", "junit")) => is_junit = true,
-            Some(("format", "json")) => is_junit = false,
-            _ => bail!(
-                "{pair}: the parameters are rules (names, separated by commas) and format (json or junit)"
+    let sent = QueryParams::parse(query)?;
+    for pair in sent.iter() {
+        match pair {
+            ("rules", names) => rules = Some(names),
+            ("format", "junit") => is_junit = true,
+            ("format", "json") => is_junit = false,
+            (name, _) => bail!(
+                "{name}: the parameters are rules (names, separated by commas) and format (json or junit)"
             ),
         }
     }

@@ -1,5 +1,5 @@
-//! Interception: clients that know no address but that of the public service reach the stand-in, by way of a proxy or a name
-//! that leads here, with certificates of an authority that they are told to trust.
+//! Interception: a client that only knows the address of the public service reaches the stand-in. Its requests come through a
+//! proxy, or to a name that leads here, and it trusts the stand-in's own certificate authority.
 use crate::stand_in::control_access::INTERCEPTED;
 use crate::stand_in::local_authority::LocalAuthority;
 use anyhow::{Context, Result, bail};

@@ -1,6 +1,5 @@
 //! Grants without a browser: a test decides for a user what the sign-in and consent pages would ask.
 use crate::admin::bootstrap_file::{AppEntry, Bootstrap};
-use crate::stand_in::authorization_log::AUTHORIZE;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::test_world::TestWorld;
 use anyhow::{Context, Result, bail};
@@ -10,8 +9,9 @@ use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering::Relaxed;
 use workgraph_core::Gid;
-use workgraph_portal::PortalRequest;
+use workgraph_portal::{AUTHORIZE, PortalRequest};
 use workgraph_wire::percent::encode_component;
+use workgraph_wire::query_params::QueryParams;
 
 /// Path of the token endpoint.
 const TOKEN: &str = "/-/oauth_token";
@@ -181,8 +181,8 @@ async fn decide(
 /// Exchanges the code in a redirect for tokens at the token endpoint.
 async fn redeem(test_world: &TestWorld, app: &GrantedApp, address: &str) -> Result<Value> {
     let query = address.split_once('?').map_or("", |(_, query)| query);
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let Some((_, code)) = pairs.find(|(name, _)| *name == "code") else {
+    let answer = QueryParams::parse(query)?;
+    let Some((_, code)) = answer.iter().find(|(name, _)| *name == "code") else {
         bail!("the authorization was refused: {address}");
     };
     let form = encoded(&[
@@ -190,9 +190,9 @@ async fn redeem(test_world: &TestWorld, app: &GrantedApp, address: &str) -> Resu
         ("client_id", &app.client_id),
         ("client_secret", &app.secret),
         ("redirect_uri", &app.redirect),
+        ("code", code),
     ]);
-    // The code is encoded already.
-    let request = portal_request("POST", TOKEN, "", format!("{form}&code={code}").into());
+    let request = portal_request("POST", TOKEN, "", form.into());
     let portal = &test_world.world.portal;
     let route = portal.route("POST", TOKEN);
     let answer = portal.answer(route.context(TOKEN)?, &request).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::SystemTime;
 use workgraph_auth::SecretDigest;
-use workgraph_wire::percent;
+use workgraph_wire::query_params::QueryParams;
 
 /// Number of the last requests that are kept, and of bytes of a path or an agent.
 const KEPT: usize = 10_000;
@@ -78,9 +78,9 @@ impl LoggedRequest {
     /// Returns the value of a parameter of the query.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         let (_, query) = self.path.split_once('?')?;
-        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        let (_, value) = pairs.find(|(found, _)| *found == name)?;
-        percent::decode(value.as_bytes(), true).ok()
+        let sent = QueryParams::parse(query).ok()?;
+        let (_, value) = sent.iter().find(|(found, _)| *found == name)?;
+        Some(value.to_owned())
     }
 
     /// Returns the path and query without a parameter.
@@ -131,16 +131,12 @@ impl RequestPattern {
     /// Names the parameter that is unknown or wrong.
     pub(crate) fn of_query(query: &str) -> Result<Self> {
         let mut pattern = Self::default();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let value = percent::decode(value.as_bytes(), true);
-            let Ok(value) = value else {
-                bail!("{name}: its value can't be read");
-            };
+        for (name, value) in QueryParams::parse(query)?.iter() {
+            let text = || Some(value.to_owned());
             match name {
-                "operation" => pattern.operation = Some(value),
-                "method" => pattern.method = Some(value),
-                "path" => pattern.path = Some(value),
+                "operation" => pattern.operation = text(),
+                "method" => pattern.method = text(),
+                "path" => pattern.path = text(),
                 "status" => {
                     let status = value.parse();
                     let status = status.with_context(|| {

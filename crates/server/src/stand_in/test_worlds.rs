@@ -164,7 +164,12 @@ impl TestWorlds {
             content,
             options,
         };
-        self.begin(Arc::new(plan)).await
+        let plan = Arc::new(plan);
+        let begun = self.begin(Arc::clone(&plan)).await;
+        if begun.is_err() {
+            plan.remove_kept()?;
+        }
+        begun
     }
 
     /// Replaces a world by one that is as it was when it began, with the same tokens. Returns `None` if no such world was made.
@@ -324,8 +329,8 @@ impl TestWorlds {
             return Ok(false);
         };
         remove_folder(&world.origin.folder)?;
-        if let Some(FirstContent::Kept(kept)) = world.plan.as_ref().map(|plan| &plan.content) {
-            std::fs::remove_dir_all(kept).with_context(|| kept.display().to_string())?;
+        if let Some(plan) = &world.plan {
+            plan.remove_kept()?;
         }
         Ok(true)
     }

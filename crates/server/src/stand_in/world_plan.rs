@@ -1,6 +1,7 @@
 //! Plan of a world: all that it follows from, so that it can begin again.
 use crate::admin::bootstrap::FirstObjects;
 use crate::stand_in::world_options::{WorldFixture, WorldOptions};
+use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -25,6 +26,21 @@ pub(crate) struct WorldPlan {
     pub(crate) now: SystemTime,
     pub(crate) content: FirstContent,
     pub(crate) options: WorldOptions,
+}
+
+impl WorldPlan {
+    /// Removes the folder that the world began with, if it has one of its own.
+    ///
+    /// # Errors
+    /// Fails if the folder can't be removed.
+    pub(crate) fn remove_kept(&self) -> Result<()> {
+        match &self.content {
+            FirstContent::Kept(kept) => {
+                std::fs::remove_dir_all(kept).with_context(|| kept.display().to_string())
+            }
+            FirstContent::Demo | FirstContent::Empty | FirstContent::Fixture(_) => Ok(()),
+        }
+    }
 }
 
 impl FirstContent {

@@ -15,8 +15,8 @@ fn run(arguments: &[&str]) -> Output {
     run.output().unwrap()
 }
 
-/// A library of others sends its requests to the public host, with two tokens; each reaches its world. Links lead there, too, and no
-/// other host is reached.
+/// The library requests asks the public host with two tokens, and each token reaches its world. Links name the public host. No other
+/// host is reached.
 #[test]
 fn a_client_with_a_fixed_address_reaches_its_world() {
     let what = "requests to a public host";

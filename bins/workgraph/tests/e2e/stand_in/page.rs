@@ -2,6 +2,7 @@
 use super::client::StandIn;
 use crate::clients::{ready, root};
 use crate::common::command;
+use crate::sdk::passed;
 use serde_json::json;
 
 #[test]
@@ -26,13 +27,7 @@ fn the_page_shows_a_world_and_moves_its_clock() {
         .env("AXE", clients.join("browser"))
         .env("NO_PROXY", "*")
         .env("no_proxy", "*");
-    let output = check.output().unwrap();
-    let out = String::from_utf8_lossy(&output.stdout);
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success() && out.contains("the page passed"),
-        "{out}\n{err}"
-    );
+    passed(check, stand_in.folder());
     // Who may not control the stand-in does not see the page, either.
     let page = format!("{}/-/stand-in", world.path);
     for path in [page.clone(), format!("{page}/page.js")] {
