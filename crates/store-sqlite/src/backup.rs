@@ -35,43 +35,7 @@ impl ReadOnlyStore {
     /// # Errors
     /// Fails if the file already exists, or if a file cannot be read or written.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), GraphStoreError> {
-        let to = to.as_ref();
-        let io =
-            |error: std::io::Error| GraphStoreError::Failed(format!("{}: {error}", to.display()));
-        if to.try_exists().map_err(io)? {
-            return Err(GraphStoreError::Failed(format!(
-                "{} exists already",
-                to.display()
-            )));
-        }
-        // The file gets its final name only when it is complete.
-        let mut partial = to.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        match fs::remove_file(&partial) {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(io(e)),
-            _ => {}
-        }
-        let mut made = OpenOptions::new();
-        made.create_new(true).write(true).mode(0o600);
-        made.open(&partial).map_err(io)?;
-        let copied = copy(&self.conn, &partial).and_then(|()| {
-            fs::File::open(&partial)
-                .and_then(|file| file.sync_all())
-                .map_err(io)?;
-            fs::rename(&partial, to).map_err(io)
-        });
-        if copied.is_err() {
-            // If the partial file remains, the next backup to this path removes it. The error that stopped this backup is more
-            // important.
-            let _ = fs::remove_file(&partial);
-            return copied;
-        }
-        let folder = to
-            .parent()
-            .filter(|p| !p.as_os_str().is_empty())
-            .unwrap_or_else(|| Path::new("."));
-        connection_setup::sync_folder(folder).map_err(io)
+        backup(&self.conn, to.as_ref())
     }
 
     /// Looks for damage to the file and for contradictions in the graph. Reads everything. Returns the problems found.
@@ -83,7 +47,47 @@ impl ReadOnlyStore {
     }
 }
 
-fn copy(from: &Connection, to: &Path) -> Result<(), GraphStoreError> {
+/// Copies the current state into a new file, as [`ReadOnlyStore::backup`] does.
+fn backup(from: &Connection, to: &Path) -> Result<(), GraphStoreError> {
+    let io = |error: std::io::Error| GraphStoreError::Failed(format!("{}: {error}", to.display()));
+    if to.try_exists().map_err(io)? {
+        return Err(GraphStoreError::Failed(format!(
+            "{} exists already",
+            to.display()
+        )));
+    }
+    // The file gets its final name only when it is complete.
+    let mut partial = to.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    match fs::remove_file(&partial) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(io(e)),
+        _ => {}
+    }
+    let mut made = OpenOptions::new();
+    made.create_new(true).write(true).mode(0o600);
+    made.open(&partial).map_err(io)?;
+    let copied = copy(from, &partial).and_then(|()| {
+        fs::File::open(&partial)
+            .and_then(|file| file.sync_all())
+            .map_err(io)?;
+        fs::rename(&partial, to).map_err(io)
+    });
+    if copied.is_err() {
+        // If the partial file remains, the next backup to this path removes it. The error that stopped this backup is more
+        // important.
+        let _ = fs::remove_file(&partial);
+        return copied;
+    }
+    let folder = to
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or_else(|| Path::new("."));
+    connection_setup::sync_folder(folder).map_err(io)
+}
+
+/// Copies all pages into a new file.
+pub(crate) fn copy(from: &Connection, to: &Path) -> Result<(), GraphStoreError> {
     let mut target = Connection::open(to).map_err(failed)?;
     let done = Backup::new(from, &mut target)
         // In one step: otherwise each commit in between would make it start over.
@@ -127,6 +131,9 @@ impl SqliteStore {
     /// # Errors
     /// Fails as [`ReadOnlyStore::backup`] does.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), GraphStoreError> {
+        if self.options.single_connection {
+            return self.readers.alone(|conn| backup(conn, to.as_ref()))?;
+        }
         self.read_only()?.backup(to)
     }
 
@@ -135,6 +142,9 @@ impl SqliteStore {
     /// # Errors
     /// Fails as [`ReadOnlyStore::check`] does.
     pub fn check(&self) -> Result<Vec<String>, GraphStoreError> {
+        if self.options.single_connection {
+            return self.readers.alone(check::problems)?.map_err(failed);
+        }
         self.read_only()?.check()
     }
 }

@@ -4,6 +4,7 @@ use crate::migrations;
 use crate::open_error::StoreOpenError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use std::ffi::CStr;
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -19,7 +20,12 @@ pub(crate) const PAGE: u64 = 4096;
 /// Time that the writer waits for a lock: longer than a checkpoint holds one.
 pub(crate) const WRITER_WAITS: Duration = Duration::from_secs(10);
 
-/// Options of a store. Commits are always synced to disk before they are acknowledged.
+/// Interface of SQLite to files that takes no locks. The usual one shares the index of a log among all hard links of its
+/// database.
+const WITHOUT_LOCKS: &CStr = c"unix-none";
+
+/// Options of a store. Commits are synced to disk before they are acknowledged, except with
+/// [`single_connection`](Self::single_connection).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoreOptions {
     /// Most connections that read at the same time; 0 means two more than there are cores. They are opened on first use.
@@ -43,6 +49,10 @@ pub struct StoreOptions {
     pub caches: bool,
     /// Time that a read may take before it is stopped; the interrupt of a request may stop it earlier.
     pub read_timeout: Duration,
+    /// True if one connection reads and writes, as suits one of many small stores. The database is never written, only its
+    /// write-ahead log, so that databases of stores may be hard links of one file ([`link_to`](crate::SqliteStore::link_to)).
+    /// Commits outlive the process, but are not synced to disk.
+    pub single_connection: bool,
 }
 
 impl Default for StoreOptions {
@@ -57,6 +67,7 @@ impl Default for StoreOptions {
             node_cache_bytes: 64 << 20,
             caches: true,
             read_timeout: Duration::from_secs(5),
+            single_connection: false,
         }
     }
 }
@@ -90,6 +101,11 @@ impl StorePaths {
         }
     }
 
+    /// Returns the write-ahead log.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.beside("-wal")
+    }
+
     /// Returns the file beside the database with this suffix.
     fn beside(&self, end: &str) -> PathBuf {
         let mut name = self.database.clone().into_os_string();
@@ -99,7 +115,7 @@ impl StorePaths {
 
     /// Returns the size of the write-ahead log on disk in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        fs::metadata(self.beside("-wal")).map_or(0, |m| m.len())
+        fs::metadata(self.log()).map_or(0, |m| m.len())
     }
 
     /// Returns the size of the database on disk in bytes.
@@ -181,7 +197,15 @@ pub(crate) fn open_writer(
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(&files.database, flags)?;
+    let conn = if options.single_connection {
+        let conn = Connection::open_with_flags_and_vfs(&files.database, flags, WITHOUT_LOCKS)?;
+        // Before the file is first read: the index of the log stays in the memory of this connection, and the log is kept.
+        conn.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        conn
+    } else {
+        Connection::open_with_flags(&files.database, flags)?
+    };
     set_up(&conn, options)?;
     let new = migrations::inspect(&conn)?;
     if new {
@@ -242,7 +266,12 @@ fn set_up(conn: &Connection, options: &StoreOptions) -> Result<(), StoreOpenErro
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_prepared_statement_cache_capacity(crate::statements::Sql::ALL.len());
-    conn.pragma_update(None, "synchronous", "FULL")?;
+    let synchronous = if options.single_connection {
+        "OFF"
+    } else {
+        "FULL"
+    };
+    conn.pragma_update(None, "synchronous", synchronous)?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     conn.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
     // These three return a row.

@@ -59,6 +59,17 @@ struct ReadConnection {
 }
 
 impl ReadConnection {
+    fn over(mut conn: Connection, user: Option<ThreadId>) -> rusqlite::Result<Self> {
+        let watch = ReadWatchdog::over(&mut conn)?;
+        Ok(Self {
+            conn,
+            watch,
+            snapshot: None,
+            hot_cache: HotCache::default(),
+            user,
+        })
+    }
+
     /// Ends the snapshot, if one is open.
     fn end_snapshot(&mut self) -> Result<(), GraphStoreError> {
         if self.snapshot.take().is_some() {
@@ -95,10 +106,10 @@ impl Drop for PooledConnection<'_> {
 impl ReaderPool {
     pub(crate) fn new(files: StorePaths, options: StoreOptions, caches: StoreCaches) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let most = if options.readers == 0 {
-            cores + 2
-        } else {
-            options.readers
+        let most = match options.readers {
+            _ if options.single_connection => 1,
+            0 => cores + 2,
+            readers => readers,
         };
         Self {
             files,
@@ -148,17 +159,56 @@ impl ReaderPool {
         state.thread_changes = 0;
         drop(state);
         let loan = loan(None);
-        let mut conn = connection_setup::open_reader(&self.files, &self.options)
-            .map_err(|e| GraphStoreError::Failed(e.to_string()))?;
-        let watch = ReadWatchdog::over(&mut conn).map_err(failed)?;
-        let reader = ReadConnection {
-            conn,
-            watch,
-            snapshot: None,
-            hot_cache: HotCache::default(),
-            user,
+        let conn = if self.options.single_connection {
+            connection_setup::open_writer(&self.files, &self.options)
+        } else {
+            connection_setup::open_reader(&self.files, &self.options)
         };
-        Ok((loan, reader))
+        let conn = conn.map_err(|e| GraphStoreError::Failed(e.to_string()))?;
+        Ok((loan, ReadConnection::over(conn, user).map_err(failed)?))
+    }
+
+    /// Adds the connection that opened the store with a single one.
+    pub(crate) fn adopt(&self, conn: Connection) -> rusqlite::Result<()> {
+        let reader = ReadConnection::over(conn, None)?;
+        let mut state = self.lock();
+        state.idle.push(reader);
+        state.open += 1;
+        Ok(())
+    }
+
+    /// Runs work on the only connection of the store, outside any snapshot. If the work leaves a transaction that can't be undone,
+    /// the connection is closed.
+    pub(crate) fn alone<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> T,
+    ) -> Result<T, GraphStoreError> {
+        let (mut loan, mut reader) = self.checkout()?;
+        reader.end_snapshot()?;
+        let done = work(&reader.conn);
+        if reader.conn.is_autocommit() || reader.conn.execute_batch("ROLLBACK").is_ok() {
+            loan.reader = Some(reader);
+        }
+        Ok(done)
+    }
+
+    /// Runs work while no connection of a store with a single one is open. The work gets that connection, to close it.
+    pub(crate) fn closed<T>(
+        &self,
+        work: impl FnOnce(Connection) -> T,
+    ) -> Result<T, GraphStoreError> {
+        let (loan, mut reader) = self.checkout()?;
+        reader.end_snapshot()?;
+        let done = work(reader.conn);
+        drop(loan);
+        Ok(done)
+    }
+
+    /// Closes the connections that are not in use. The next read opens one.
+    pub(crate) fn close_idle(&self) {
+        let mut state = self.lock();
+        state.open -= state.idle.len();
+        state.idle.clear();
     }
 
     /// Reads the newest snapshot, on this thread.

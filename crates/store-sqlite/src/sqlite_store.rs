@@ -12,7 +12,7 @@ use crate::tables::search_index;
 use crate::transaction::graph_writes::FLOOR;
 use crate::transaction::{SqliteTransaction, maybe_gid, maybe_seq, seq};
 use crate::wal_checkpoint::{WalCheckpointer, WalMonitor};
-use crate::writer::Writer;
+use crate::writer::{self, Writer};
 use crate::{build_flags, connection_setup, secret_resealing};
 use async_trait::async_trait;
 use rusqlite::Row;
@@ -163,24 +163,28 @@ impl SqliteStore {
         build_flags::log_missing(&first)?;
         search_index::rebuild(&first).map_err(StoreOpenError::SearchIndex)?;
         secret_resealing::reseal_with(&mut first, keys)?;
-        drop(first);
+        let clock = writer::commit_clock(&first)?;
+        let first = options.single_connection.then_some(first);
         // Before anything can be checkpointed.
         let archiver = archive
             .map(|archive| Archiver::open(&files, &options, archive))
             .transpose()?
             .map(Arc::new);
-        let checkpoints = options
-            .checkpoints
+        let checkpoints = (options.checkpoints && !options.single_connection)
             .then(|| WalCheckpointer::start(&files, &options, archiver.clone()))
             .transpose()?;
         let watch = WalMonitor::new(checkpoints.as_ref(), &options);
         let readers = Arc::new(ReaderPool::new(files.clone(), options, caches));
+        if let Some(first) = first {
+            readers.adopt(first)?;
+        }
         let writer = Writer::start(
             &files,
             &options,
             Arc::clone(&readers),
             watch,
             archiver.clone(),
+            clock,
         )?;
         let archive = archiver
             .map(|archiver| ArchiverThread::start(&files.database, archiver))

@@ -11,7 +11,7 @@ use crate::statements::Sql;
 use crate::tables::token_table::TokenChange;
 use crate::transaction::SqliteTransaction;
 use crate::wal_checkpoint::WalMonitor;
-use crate::{connection_setup, wal_checkpoint};
+use crate::{connection_setup, linked_files, wal_checkpoint};
 use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,15 +42,19 @@ impl Writer {
         readers: Arc<ReaderPool>,
         watch: WalMonitor,
         archiver: Option<Arc<Archiver>>,
+        clock: CommitClock,
     ) -> Result<Self, StoreOpenError> {
         let pages = Arc::new(AtomicU64::new(0));
-        let conn = open(files, options, &pages, archiver.as_ref())?;
-        let clock = CommitClock::after(last_commit_time(&conn)?);
+        let conn = if options.single_connection {
+            None
+        } else {
+            Some(open(files, options, &pages, archiver.as_ref())?)
+        };
         let (queue, jobs) = mpsc::channel(QUEUE);
         let mut desk = WriterThread {
             files: files.clone(),
             options: *options,
-            conn: Some(conn),
+            conn,
             readers,
             watch,
             pages,
@@ -130,17 +134,18 @@ fn open(
     Ok(conn)
 }
 
-/// Returns the time of the last commit, or the epoch if there is none.
-fn last_commit_time(conn: &Connection) -> Result<Time, StoreOpenError> {
+/// Returns the clock of the commits after the last one.
+pub(crate) fn commit_clock(conn: &Connection) -> Result<CommitClock, StoreOpenError> {
     let found = conn.query_row(Sql::LastCommitTime.text(), [], |row| row.get(0));
-    Ok(Time::from_millis(found.optional()?.unwrap_or(0)))
+    let last = Time::from_millis(found.optional()?.unwrap_or(0));
+    Ok(CommitClock::after(last))
 }
 
 /// State of the writer's thread.
 struct WriterThread {
     files: StorePaths,
     options: StoreOptions,
-    /// The connection; `None` after a failure that left it in doubt.
+    /// The connection; `None` after a failure that left it in doubt, and in a store with a single one, which the readers keep.
     conn: Option<Connection>,
     readers: Arc<ReaderPool>,
     watch: WalMonitor,
@@ -161,6 +166,12 @@ impl WriterThread {
             }
             for job in jobs.drain(..) {
                 job.answer(failure.as_deref());
+            }
+            if self.options.single_connection {
+                if let Err(error) = linked_files::fold_long_log(&self.readers, &self.files) {
+                    tracing::error!(%error, "the log of a store could not be made part of its database");
+                }
+                continue;
             }
             if self.watch.written(self.pages.load(Ordering::Relaxed))
                 && let Some(conn) = &self.conn
@@ -184,6 +195,13 @@ impl WriterThread {
 
     /// Writes the jobs and makes them durable; on an error, none of their writes are kept.
     fn batch(&mut self, jobs: &mut [WriteJob]) -> Result<(), String> {
+        if self.options.single_connection {
+            let written = self.readers.alone(|conn| {
+                let done = write(conn, &self.readers.caches, jobs);
+                self.written(done)
+            });
+            return written.map_err(|e| e.to_string())?;
+        }
         let conn = match self.conn.take() {
             Some(conn) => conn,
             None => open(
@@ -199,6 +217,11 @@ impl WriterThread {
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);
         }
+        self.written(done)
+    }
+
+    /// Tells caches and readers about a commit, or a failed one.
+    fn written(&self, done: Result<Invalidations, String>) -> Result<(), String> {
         // Snapshots first: everything that a cache holds from now on must come from a snapshot that shows the commit.
         self.readers.notify_committed();
         // The effect of a failed commit is unknown, so it outdates everything.

@@ -17,6 +17,22 @@ fn the_document_is_served_and_printed() {
     assert_eq!(served["servers"][0]["url"], "/api/1.0");
 }
 
+/// The document says no more and no less than the replies of the transcripts and its own examples do, judged by a validator of
+/// others.
+#[test]
+fn replies_are_as_the_document_says() {
+    let programs = ["python3", "node", "npm"];
+    let Some(clients) = ready("a validator of JSON Schema", &programs, "install.sh") else {
+        return;
+    };
+    let mut script = command(clients.join("openapi/bin/python").to_str().unwrap());
+    script
+        .arg(root().join("clients/python/replies.py"))
+        .arg(root().join("docs/openapi.json"))
+        .arg(root().join("fixtures/transcripts"));
+    passed(script, &Folder::new("openapi-replies"));
+}
+
 /// Requests made from the document find no error of the server, no status and no reply that it does not have; a client
 /// that is generated from it works.
 #[test]

@@ -1,0 +1,172 @@
+//! Linked stores: each has what the other had, and nothing that the other writes.
+use super::*;
+use crate::connection_setup::StoreOptions;
+use rusqlite::{Connection, OpenFlags};
+use workgraph_auth::conformance::block_on;
+use workgraph_core::access::Role;
+use workgraph_core::storage::GraphStore;
+use workgraph_testkit::{Fixture, ScratchFolder};
+
+fn single() -> StoreOptions {
+    StoreOptions {
+        single_connection: true,
+        ..StoreOptions::default()
+    }
+}
+
+fn open(folder: &ScratchFolder) -> SqliteStore {
+    SqliteStore::open(folder.path(), single()).unwrap()
+}
+
+/// Creates a workspace with some tasks in an ordinary store, and closes it.
+fn base() -> (ScratchFolder, Fixture) {
+    let (folder, mut fixture) = (ScratchFolder::new("base"), Fixture::default());
+    let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
+    let acme = fixture.workspace("Acme");
+    let ann = fixture.member(acme, "Ann", Role::Admin);
+    fixture.project(acme, "Launch", ann);
+    block_on(store.commit(fixture.take())).unwrap();
+    (folder, fixture)
+}
+
+/// Makes a linked store in a new folder.
+fn linked(from: &ScratchFolder) -> (ScratchFolder, SqliteStore) {
+    let folder = ScratchFolder::new("linked");
+    let made = SqliteStore::link_closed(from.path(), folder.path());
+    assert_eq!(made.unwrap(), CopyMethod::Linked);
+    let store = open(&folder);
+    (folder, store)
+}
+
+/// Adds a workspace with a name.
+fn add(store: &SqliteStore, fixture: &mut Fixture, name: &str) {
+    fixture.workspace(name);
+    block_on(store.commit(fixture.take())).unwrap();
+}
+
+fn count(store: &SqliteStore) -> u64 {
+    store.stats().unwrap().seq
+}
+
+/// Returns the rows of the nodes in order, as text.
+fn nodes(store: &SqliteStore) -> Vec<String> {
+    let rows = store.readers.alone(|conn| {
+        let mut all = conn.prepare("SELECT * FROM node ORDER BY 1").unwrap();
+        let width = all.column_count();
+        let row = |row: &rusqlite::Row<'_>| {
+            let values = (0..width).map(|at| row.get::<_, rusqlite::types::Value>(at).unwrap());
+            Ok(format!("{:?}", values.collect::<Vec<_>>()))
+        };
+        let rows = all.query_map([], row).unwrap();
+        rows.map(Result::unwrap).collect::<Vec<_>>()
+    });
+    rows.unwrap()
+}
+
+#[test]
+fn linked_stores_have_nothing_of_each_other_and_leave_their_database_as_it_was() {
+    let (from, fixture) = base();
+    let database = from.join("workgraph.db");
+    let before = fs::read(&database).unwrap();
+    let stores: Vec<_> = (0..8).map(|_| linked(&from)).collect();
+    for (number, (_, store)) in stores.iter().enumerate() {
+        let mut fixture = fixture.clone();
+        for name in 0..=number {
+            add(store, &mut fixture, &format!("of {number}, {name}"));
+        }
+    }
+    for (number, (folder, store)) in stores.into_iter().enumerate() {
+        let expected = nodes(&store);
+        assert_eq!(expected.len(), nodes(&open_copy(&store)).len());
+        let own = |row: &String| row.contains(&format!("of {number}, "));
+        assert_eq!(expected.iter().filter(|row| own(row)).count(), number + 1);
+        assert_eq!(
+            expected.iter().filter(|row| row.contains("of ")).count(),
+            number + 1
+        );
+        assert_eq!(store.check().unwrap(), Vec::<String>::new());
+        // A connection that was closed is opened again, and so is the store.
+        store.close_idle_connections();
+        assert_eq!(nodes(&store), expected);
+        drop(store);
+        assert_eq!(nodes(&open(&folder)), expected);
+    }
+    assert!(fs::read(&database).unwrap() == before);
+}
+
+/// Returns a store that was linked to one that is open.
+fn open_copy(store: &SqliteStore) -> SqliteStore {
+    let folder = ScratchFolder::new("copy");
+    assert_eq!(store.link_to(folder.path()), Ok(CopyMethod::Linked));
+    open(&folder)
+}
+
+#[test]
+fn a_link_of_a_changed_store_has_its_changes_and_not_the_later_ones() {
+    let (from, mut fixture) = base();
+    let (_folder, store) = linked(&from);
+    add(&store, &mut fixture, "before");
+    let copy = open_copy(&store);
+    add(&store, &mut fixture, "after");
+    assert_eq!((count(&store), count(&copy)), (3, 2));
+    let shows = |store: &SqliteStore, name| nodes(store).iter().any(|row| row.contains(name));
+    assert!(shows(&copy, "before") && !shows(&copy, "after") && shows(&store, "after"));
+}
+
+#[test]
+fn only_a_store_with_a_single_connection_is_linked_and_only_to_a_new_one() {
+    let (from, _) = base();
+    let (folder, to) = (ScratchFolder::new("ordinary"), ScratchFolder::new("to"));
+    let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
+    assert!(store.link_to(to.path()).is_err());
+    assert!(matches!(
+        SqliteStore::link_closed(folder.path(), to.path()),
+        Err(StoreOpenError::Locked(_))
+    ));
+    assert!(!to.join("workgraph.db").exists());
+    SqliteStore::link_closed(from.path(), to.path()).unwrap();
+    assert!(SqliteStore::link_closed(from.path(), to.path()).is_err());
+}
+
+#[test]
+fn a_long_log_becomes_part_of_a_database_of_its_own() {
+    let (from, mut fixture) = base();
+    let before = fs::read(from.join("workgraph.db")).unwrap();
+    let (folder, store) = linked(&from);
+    add(&store, &mut fixture, "first");
+    let (expected, log) = (nodes(&store), fs::read(store.files.log()).unwrap());
+    fold_log(&store.readers, &store.files, 1 << 30).unwrap();
+    assert_eq!(fs::read(store.files.log()).unwrap(), log);
+    fold_log(&store.readers, &store.files, 0).unwrap();
+    assert_eq!(store.files.wal_bytes(), 0);
+    assert_eq!(nodes(&store), expected);
+    assert!(fs::read(from.join("workgraph.db")).unwrap() == before);
+    // A crash before the log was removed.
+    drop(store);
+    fs::write(folder.join("workgraph.db-wal"), log).unwrap();
+    let store = open(&folder);
+    assert_eq!(nodes(&store), expected);
+    add(&store, &mut fixture, "second");
+    assert_eq!((count(&store), store.check()), (3, Ok(vec![])));
+}
+
+/// The usual interface to files shares the index of the log among links: the second linked store can't be used.
+#[test]
+fn linked_files_fail_with_the_usual_interface_to_files() {
+    let (from, _) = base();
+    let opened = |folder: &ScratchFolder| {
+        let conn = Connection::open_with_flags(
+            folder.join("workgraph.db"),
+            OpenFlags::SQLITE_OPEN_READ_WRITE,
+        )
+        .unwrap();
+        let write = "BEGIN IMMEDIATE; INSERT INTO meta (key, value) VALUES ('twin', 1); COMMIT";
+        conn.execute_batch(write).map(|()| conn)
+    };
+    let folders = [ScratchFolder::new("one"), ScratchFolder::new("two")];
+    for folder in &folders {
+        SqliteStore::link_closed(from.path(), folder.path()).unwrap();
+    }
+    let _first = opened(&folders[0]).unwrap();
+    assert!(opened(&folders[1]).is_err());
+}
