@@ -50,7 +50,7 @@ pub struct StoreOptions {
     /// Time that a read may take before it is stopped; the interrupt of a request may stop it earlier.
     pub read_timeout: Duration,
     /// True if one connection reads and writes, as suits one of many small stores. The database is never written, only its
-    /// write-ahead log, so that databases of stores may be hard links of one file ([`link_to`](crate::SqliteStore::link_to)).
+    /// write-ahead log, so that databases of stores may be hard links of one file ([`copy_to`](crate::SqliteStore::copy_to)).
     /// Commits outlive the process, but are not synced to disk.
     pub single_connection: bool,
 }

@@ -26,17 +26,17 @@ pub enum CopyMethod {
 }
 
 impl SqliteStore {
-    /// Makes a store in another folder that has everything this store has now. This store must have
-    /// [a single connection](crate::StoreOptions::single_connection), and the other one must be opened with one.
+    /// Makes a store in another folder that has everything this store has now: by a link if it has
+    /// [a single connection](crate::StoreOptions::single_connection), as the other one must have too, else by a backup. Runs on
+    /// this thread; a backup may take long.
     ///
     /// # Errors
-    /// Fails if this store has several connections, the other folder has a database, or a file can't be read or written.
-    pub fn link_to(&self, folder: impl AsRef<Path>) -> Result<CopyMethod, GraphStoreError> {
+    /// Fails if the other folder has a database, or a file can't be read or written.
+    pub fn copy_to(&self, folder: impl AsRef<Path>) -> Result<CopyMethod, GraphStoreError> {
         let to = StorePaths::at(folder.as_ref());
         if !self.options.single_connection {
-            let reason =
-                "only a store with a single connection can be linked: others write its database";
-            return Err(GraphStoreError::Failed(reason.to_owned()));
+            self.backup(&to.database)?;
+            return Ok(CopyMethod::Copied);
         }
         let linked = self.readers.alone(|_| link(&self.files, &to))?;
         linked.map_err(|error| broken(&to, &error))

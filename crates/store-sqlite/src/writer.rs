@@ -1,6 +1,8 @@
 //! Writer thread and group commit: it takes all waiting jobs, commits them together, and answers all.
+mod single_writer;
 mod write_job;
 
+use self::single_writer::SingleWriter;
 use self::write_job::{PendingWrite, WriteJob};
 use crate::archive::Archiver;
 use crate::cache::{Invalidations, StoreCaches};
@@ -11,7 +13,7 @@ use crate::statements::Sql;
 use crate::tables::token_table::TokenChange;
 use crate::transaction::SqliteTransaction;
 use crate::wal_checkpoint::WalMonitor;
-use crate::{connection_setup, linked_files, wal_checkpoint};
+use crate::{connection_setup, wal_checkpoint};
 use rusqlite::{Connection, OptionalExtension as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,9 +30,18 @@ const CLOSED: &str = "the store is closed";
 /// Most change sets in the queue; if it is full, callers wait for room.
 const QUEUE: usize = 1024;
 
+/// Way of jobs into the database.
+#[derive(Debug)]
+pub(crate) enum Writer {
+    /// A thread commits the waiting jobs together.
+    Thread(WriterHandle),
+    /// The thread of the caller commits its job alone.
+    Single(SingleWriter),
+}
+
 /// Handle of the writer's thread, which ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct WriterHandle {
     queue: Option<mpsc::Sender<WriteJob>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -44,17 +55,16 @@ impl Writer {
         archiver: Option<Arc<Archiver>>,
         clock: CommitClock,
     ) -> Result<Self, StoreOpenError> {
+        if options.single_connection {
+            return Ok(Self::Single(SingleWriter::new(files, readers, clock)));
+        }
         let pages = Arc::new(AtomicU64::new(0));
-        let conn = if options.single_connection {
-            None
-        } else {
-            Some(open(files, options, &pages, archiver.as_ref())?)
-        };
+        let conn = open(files, options, &pages, archiver.as_ref())?;
         let (queue, jobs) = mpsc::channel(QUEUE);
         let mut desk = WriterThread {
             files: files.clone(),
             options: *options,
-            conn,
+            conn: Some(conn),
             readers,
             watch,
             pages,
@@ -65,10 +75,10 @@ impl Writer {
             .name("writer".into())
             .spawn(move || desk.run(jobs))
             .map_err(|e| StoreOpenError::Io(files.database.clone(), e))?;
-        Ok(Self {
+        Ok(Self::Thread(WriterHandle {
             queue: Some(queue),
             thread: Some(thread),
-        })
+        }))
     }
 
     pub(crate) async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
@@ -98,11 +108,17 @@ impl Writer {
     }
 
     async fn send(&self, job: WriteJob) -> Option<()> {
-        self.queue.as_ref()?.send(job).await.ok()
+        match self {
+            Self::Thread(handle) => handle.queue.as_ref()?.send(job).await.ok(),
+            Self::Single(writer) => {
+                writer.write(job);
+                Some(())
+            }
+        }
     }
 }
 
-impl Drop for Writer {
+impl Drop for WriterHandle {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take()
@@ -145,7 +161,7 @@ pub(crate) fn commit_clock(conn: &Connection) -> Result<CommitClock, StoreOpenEr
 struct WriterThread {
     files: StorePaths,
     options: StoreOptions,
-    /// The connection; `None` after a failure that left it in doubt, and in a store with a single one, which the readers keep.
+    /// The connection; `None` after a failure that left it in doubt.
     conn: Option<Connection>,
     readers: Arc<ReaderPool>,
     watch: WalMonitor,
@@ -160,19 +176,8 @@ impl WriterThread {
         let mut jobs = Vec::with_capacity(BATCH);
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
             jobs.iter_mut().for_each(|job| job.stamp(&mut self.clock));
-            let failure = self.batch(&mut jobs).err();
-            if let Some(reason) = &failure {
-                tracing::error!(%reason, jobs = jobs.len(), "a commit failed");
-            }
-            for job in jobs.drain(..) {
-                job.answer(failure.as_deref());
-            }
-            if self.options.single_connection {
-                if let Err(error) = linked_files::fold_long_log(&self.readers, &self.files) {
-                    tracing::error!(%error, "the log of a store could not be made part of its database");
-                }
-                continue;
-            }
+            let done = self.batch(&mut jobs);
+            answer(jobs.drain(..), done);
             if self.watch.written(self.pages.load(Ordering::Relaxed))
                 && let Some(conn) = &self.conn
             {
@@ -195,13 +200,6 @@ impl WriterThread {
 
     /// Writes the jobs and makes them durable; on an error, none of their writes are kept.
     fn batch(&mut self, jobs: &mut [WriteJob]) -> Result<(), String> {
-        if self.options.single_connection {
-            let written = self.readers.alone(|conn| {
-                let done = write(conn, &self.readers.caches, jobs);
-                self.written(done)
-            });
-            return written.map_err(|e| e.to_string())?;
-        }
         let conn = match self.conn.take() {
             Some(conn) => conn,
             None => open(
@@ -217,16 +215,27 @@ impl WriterThread {
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);
         }
-        self.written(done)
+        publish(&self.readers, done)
     }
+}
 
-    /// Tells caches and readers about a commit, or a failed one.
-    fn written(&self, done: Result<Invalidations, String>) -> Result<(), String> {
-        // Snapshots first: everything that a cache holds from now on must come from a snapshot that shows the commit.
-        self.readers.notify_committed();
-        // The effect of a failed commit is unknown, so it outdates everything.
-        self.readers.caches.invalidate(done.as_ref().ok());
-        done.map(drop)
+/// Tells readers and caches about a commit, or a failed one.
+fn publish(readers: &ReaderPool, done: Result<Invalidations, String>) -> Result<(), String> {
+    // Snapshots first: everything that a cache holds from now on must come from a snapshot that shows the commit.
+    readers.notify_committed();
+    // The effect of a failed commit is unknown, so it outdates everything.
+    readers.caches.invalidate(done.as_ref().ok());
+    done.map(drop)
+}
+
+/// Answers the callers of jobs that share a commit.
+fn answer(jobs: impl ExactSizeIterator<Item = WriteJob>, done: Result<(), String>) {
+    let failure = done.err();
+    if let Some(reason) = &failure {
+        tracing::error!(%reason, jobs = jobs.len(), "a commit failed");
+    }
+    for job in jobs {
+        job.answer(failure.as_deref());
     }
 }
 

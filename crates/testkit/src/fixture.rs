@@ -19,7 +19,7 @@ use workgraph_core::storage::{Changes, ListPosition, NodeWrite};
 /// Builder that collects changes. [`Fixture::take`] returns them as one change set.
 ///
 /// Gids count up from 1001, so the same steps give the same graph.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Fixture {
     now: Time,
     last: u64,

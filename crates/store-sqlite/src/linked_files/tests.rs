@@ -97,7 +97,7 @@ fn linked_stores_have_nothing_of_each_other_and_leave_their_database_as_it_was()
 /// Returns a store that was linked to one that is open.
 fn open_copy(store: &SqliteStore) -> SqliteStore {
     let folder = ScratchFolder::new("copy");
-    assert_eq!(store.link_to(folder.path()), Ok(CopyMethod::Linked));
+    assert_eq!(store.copy_to(folder.path()), Ok(CopyMethod::Linked));
     open(&folder)
 }
 
@@ -114,18 +114,19 @@ fn a_link_of_a_changed_store_has_its_changes_and_not_the_later_ones() {
 }
 
 #[test]
-fn only_a_store_with_a_single_connection_is_linked_and_only_to_a_new_one() {
-    let (from, _) = base();
-    let (folder, to) = (ScratchFolder::new("ordinary"), ScratchFolder::new("to"));
-    let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
-    assert!(store.link_to(to.path()).is_err());
-    assert!(matches!(
-        SqliteStore::link_closed(folder.path(), to.path()),
-        Err(StoreOpenError::Locked(_))
-    ));
-    assert!(!to.join("workgraph.db").exists());
-    SqliteStore::link_closed(from.path(), to.path()).unwrap();
-    assert!(SqliteStore::link_closed(from.path(), to.path()).is_err());
+fn a_store_with_several_connections_is_copied_and_only_a_closed_one_is_linked_by_its_folder() {
+    let (from, mut fixture) = base();
+    let (copied, linked) = (ScratchFolder::new("copied"), ScratchFolder::new("to"));
+    let store = SqliteStore::open(from.path(), StoreOptions::default()).unwrap();
+    assert_eq!(store.copy_to(copied.path()), Ok(CopyMethod::Copied));
+    add(&store, &mut fixture, "after");
+    let refused = SqliteStore::link_closed(from.path(), linked.path());
+    assert!(matches!(refused, Err(StoreOpenError::Locked(_))));
+    assert!(!linked.join("workgraph.db").exists());
+    drop(store);
+    SqliteStore::link_closed(from.path(), linked.path()).unwrap();
+    assert!(SqliteStore::link_closed(from.path(), linked.path()).is_err());
+    assert_eq!((count(&open(&copied)), count(&open(&linked))), (1, 2));
 }
 
 #[test]
