@@ -1,0 +1,45 @@
+//! Writer of a store with a single connection: each job is a commit of its own, on the thread of its caller. Such a commit waits for
+//! no disk, so that a thread for it would cost more than it does.
+use super::write_job::WriteJob;
+use super::{answer, publish, write};
+use crate::connection_setup::StorePaths;
+use crate::linked_files;
+use crate::reader_pool::ReaderPool;
+use parking_lot::Mutex;
+use std::slice;
+use std::sync::Arc;
+use workgraph_core::storage::CommitClock;
+
+/// Writer of a store with a single connection, which it shares with the readers.
+#[derive(Debug)]
+pub(crate) struct SingleWriter {
+    files: StorePaths,
+    readers: Arc<ReaderPool>,
+    /// Clock of the commits, locked during each of them.
+    clock: Mutex<CommitClock>,
+}
+
+impl SingleWriter {
+    pub(super) fn new(files: &StorePaths, readers: Arc<ReaderPool>, clock: CommitClock) -> Self {
+        Self {
+            files: files.clone(),
+            readers,
+            clock: Mutex::new(clock),
+        }
+    }
+
+    /// Writes a job and answers its caller.
+    pub(super) fn write(&self, mut job: WriteJob) {
+        let mut clock = self.clock.lock();
+        job.stamp(&mut clock);
+        let written = self.readers.alone(|conn| {
+            let done = write(conn, &self.readers.caches, slice::from_mut(&mut job));
+            publish(&self.readers, done)
+        });
+        let done = written.map_err(|e| e.to_string()).flatten();
+        answer([job].into_iter(), done);
+        if let Err(error) = linked_files::fold_long_log(&self.readers, &self.files) {
+            tracing::error!(%error, "the log of a store could not be made part of its database");
+        }
+    }
+}
