@@ -2,7 +2,7 @@
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::sealed_webhooks::{SealedWebhookStore, WebhookSecretSealer};
 use crate::log::request_scope::in_current_request;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,7 +19,7 @@ use workgraph_core::storage::{
 use workgraph_core::{Gid, GidGenerator};
 use workgraph_portal::AuditedStore;
 use workgraph_store_postgres::PostgresStore;
-pub(crate) use workgraph_store_sqlite::{ArchiveOptions, StoreOptions};
+pub(crate) use workgraph_store_sqlite::{ArchiveOptions, CopyMethod, StoreOptions};
 use workgraph_store_sqlite::{ReadOnlyStore, SqliteStore};
 use workgraph_webhooks::WebhookStore;
 
@@ -39,6 +39,15 @@ trait StoreBackend: Send + Sync {
 
     /// Returns figures for the metrics; none if the store can't be read.
     async fn figures(&self) -> Vec<(&'static str, u64)>;
+
+    /// Copies what the store has now into a folder without a database.
+    ///
+    /// # Errors
+    /// Fails if the store is no file, or a file can't be read or written.
+    fn copy_to(&self, folder: &Path) -> Result<CopyMethod>;
+
+    /// Closes connections that are not in use, if the store opens them again by itself.
+    fn close_idle_connections(&self);
 }
 
 #[async_trait]
@@ -74,6 +83,15 @@ impl StoreBackend for SqliteStore {
             ]);
         }
         figures
+    }
+
+    fn copy_to(&self, folder: &Path) -> Result<CopyMethod> {
+        let copied = SqliteStore::copy_to(self, folder);
+        copied.with_context(|| not_copied(folder))
+    }
+
+    fn close_idle_connections(&self) {
+        SqliteStore::close_idle_connections(self);
     }
 }
 
@@ -113,6 +131,17 @@ impl StoreBackend for PostgresStore {
         figures.extend(bytes.map(|bytes| ("store_database_bytes", bytes)));
         figures.extend(view.map(|view| ("store_sequence", view.seq)));
         figures
+    }
+
+    fn copy_to(&self, folder: &Path) -> Result<CopyMethod> {
+        bail!(
+            "{}: a database that nodes share can't be copied into a folder",
+            folder.display()
+        )
+    }
+
+    fn close_idle_connections(&self) {
+        // The pool of connections closes them.
     }
 }
 
@@ -244,6 +273,33 @@ impl Storage {
         all.extend(log.map(|log| ("audit_sequence", log.head.seq)));
         all
     }
+}
+
+impl Storage {
+    /// Copies what the store has now into a folder without a database.
+    ///
+    /// # Errors
+    /// Fails if the store is no file, or a file can't be read or written.
+    pub(crate) fn copy_to(&self, folder: &Path) -> Result<CopyMethod> {
+        self.backend.copy_to(folder)
+    }
+
+    /// Closes connections that are not in use; the next request opens one.
+    pub(crate) fn close_idle_connections(&self) {
+        self.backend.close_idle_connections();
+    }
+}
+
+/// Copies a store that is closed into a folder without a database. Both must be opened with a single connection from now on.
+///
+/// # Errors
+/// Fails if the store is open, or a file can't be read or written.
+pub(crate) fn copy_closed(from: &Path, to: &Path) -> Result<CopyMethod> {
+    SqliteStore::link_closed(from, to).with_context(|| not_copied(to))
+}
+
+fn not_copied(folder: &Path) -> String {
+    format!("{}: the copy of a store failed", folder.display())
 }
 
 impl AuditedStore for Storage {

@@ -100,6 +100,7 @@ impl BoundServer {
         let wall_clock = Arc::new(WallClock::start());
         let stand_in = if self.options.stand_in {
             let folder = StandInFolder::prepare(config.folder())?;
+            stand_in::allow_open_files()?;
             Some((stand_in::sources(&self.options, &wall_clock)?, folder))
         } else {
             stand_in::check_is_real(config.folder())?;

@@ -30,7 +30,9 @@ mod world_options;
 mod world_plan;
 
 pub(crate) use self::interception::{Interception, intercept};
-pub(crate) use self::stand_in_folder::{StandInFolder, banner, check_is_real, sources};
+pub(crate) use self::stand_in_folder::{
+    StandInFolder, allow_open_files, banner, check_is_real, sources,
+};
 pub(crate) use self::stand_in_server::StandIn;
 pub(crate) use self::test_world::{TestSources, TestWorld, WorldOrigin};
 pub(crate) use self::test_worlds::TestWorlds;

@@ -5,6 +5,7 @@ use crate::stand_in::test_world::TestSources;
 use crate::stand_in::world_options::parse_time;
 use crate::start_options::StartOptions;
 use anyhow::{Context, Result, bail};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
@@ -83,6 +84,19 @@ fn lock(mark: &Path) -> Result<File> {
         }
         Err(TryLockError::Error(error)) => Err(error).with_context(named),
     }
+}
+
+/// Raises the number of files that this process may have open as far as the system lets it: each world has one.
+///
+/// # Errors
+/// Fails if the system refuses.
+pub(crate) fn allow_open_files() -> Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    setrlimit(Resource::Nofile, raised).context("the number of open files can't be raised")
 }
 
 /// Returns the time and the random bytes of the world at the root, and logs what repeats them.

@@ -110,6 +110,7 @@ impl StandIn {
         if Arc::ptr_eq(&test_world, &self.0.root_world) {
             return Ok((test_world, Arc::clone(peer)));
         }
+        self.0.note_use(&test_world);
         let inside = ConnectionContext {
             process: Arc::clone(&self.0.process),
             world: Arc::clone(&test_world.world),

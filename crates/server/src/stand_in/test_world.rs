@@ -1,4 +1,5 @@
 //! A world of a stand-in: its store and its time belong to one test.
+use crate::adapters::stores::CopyMethod;
 use crate::adapters::system_clock::WallClock;
 use crate::adapters::{published_key, signing_key_store};
 use crate::admin::bootstrap_file::Bootstrap;
@@ -14,6 +15,7 @@ use crate::stand_in::request_log::RequestLog;
 use crate::stand_in::seeded_entropy::SeededEntropy;
 use crate::stand_in::timeline::{Timeline, time_text};
 use crate::stand_in::virtual_clock::VirtualClock;
+use crate::stand_in::world_copy::CopySource;
 use crate::stand_in::world_plan::WorldPlan;
 use crate::world_sources::WorldSources;
 use crate::world_start::prepared_world::PreparedWorld;
@@ -112,6 +114,8 @@ pub(crate) struct TestWorld {
     pub(crate) inboxes: Inboxes,
     /// Plan by which the world can begin again; `None` at the root.
     pub(super) plan: Option<Arc<WorldPlan>>,
+    /// Way in which the database was copied; `None` at the root.
+    pub(super) copied: Option<CopyMethod>,
     pub(super) bootstrap: Option<Bootstrap>,
     /// Number of grants that the test has asked for.
     pub(super) grants: AtomicU64,
@@ -167,11 +171,22 @@ impl TestWorld {
             deliveries: Arc::clone(&sources.deliveries),
             inboxes: Inboxes::default(),
             plan: None,
+            copied: None,
             bootstrap,
             grants: AtomicU64::new(0),
             granted_tokens: Mutex::default(),
             _resources: resources,
         })
+    }
+
+    /// Returns the number of the world; 0 at the root.
+    pub(crate) fn number(&self) -> u64 {
+        self.plan.as_ref().map_or(0, |plan| plan.number)
+    }
+
+    /// Returns the world as one that is copied, though it may be in use.
+    pub(crate) fn as_copied(&self) -> CopySource {
+        CopySource::open(self.origin.folder.clone(), Arc::clone(&self.world.storage))
     }
 
     /// Returns true if the test got a token from this world, not from its API.
@@ -208,6 +223,10 @@ impl TestWorld {
             "began_at": time_text(self.began_at),
             "now": time_text(self.clock.now()),
             "clock": self.clock.mode(),
+            "copied": self.copied.map(|method| match method {
+                CopyMethod::Linked => "linked",
+                CopyMethod::Copied => "copied",
+            }),
             "base_url": self.world.api.settings().base_url,
             "auth_url": self.origin.root,
         });

@@ -1,5 +1,6 @@
 //! The worlds of a stand-in: the one at the root, and those that tests make.
 use crate::adapters::folder_use::AcceptedLosses;
+use crate::adapters::stores::CopyMethod;
 use crate::admin::bootstrap::FirstObjects;
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::{self, Config};
@@ -11,14 +12,14 @@ use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::stand_in_folder::StandInFolder;
 use crate::stand_in::test_world::{TestSources, TestWorld, WorldOrigin};
 use crate::stand_in::time_text;
-use crate::stand_in::world_copy::copy_world;
+use crate::stand_in::world_copy::CopySource;
 use crate::stand_in::world_options::{WorldContent, WorldOptions};
 use crate::stand_in::world_plan::{FirstContent, WorldPlan};
 use crate::world_start::first_start::first_start;
 use crate::world_start::prepared_world::WorldParts;
 use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -36,8 +37,12 @@ const BEGINNING: &str = "beginning";
 const TEMPLATE_SEED: u64 = 0;
 /// Maximum number of such worlds that are kept.
 const TEMPLATES_MAX: usize = 16;
-/// Maximum number of worlds at the same time. Each has an open store with threads of its own.
-const WORLDS_MAX: usize = 200;
+/// Maximum number of worlds at the same time: each has an open file, and some memory.
+const WORLDS_MAX: usize = 5_000;
+/// Maximum number of worlds whose stores are open: each has two files, and the memory of a connection.
+const OPEN_STORES_MAX: usize = 64;
+/// Bytes of records that the store of a world caches.
+const NODE_CACHE_BYTES: usize = 4 << 20;
 
 /// Worlds of a stand-in.
 pub(crate) struct TestWorlds {
@@ -56,6 +61,8 @@ pub(crate) struct TestWorlds {
     worlds: Mutex<BTreeMap<u64, Arc<TestWorld>>>,
     /// Folders of worlds that were only begun, which others are copied from, by content and time.
     templates: tokio::sync::Mutex<BTreeMap<String, PathBuf>>,
+    /// Worlds whose stores are open, by number; the one that was used last comes last.
+    recent: Mutex<VecDeque<u64>>,
     last: AtomicU64,
     last_folder: AtomicU64,
     last_template: AtomicU64,
@@ -72,12 +79,6 @@ async fn open_store(
     let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
     let (bootstrap, _) = first_start(&resources, config, objects, &limits, root).await?;
     Ok((resources, limits, bootstrap))
-}
-
-/// Copies the folder of a world, with or without its keys.
-async fn copy(from: PathBuf, to: PathBuf, with_keys: bool) -> Result<()> {
-    let copied = tokio::task::spawn_blocking(move || copy_world(&from, &to, with_keys)).await;
-    copied.context("the copy broke off")?
 }
 
 impl TestWorlds {
@@ -98,6 +99,7 @@ impl TestWorlds {
             https_hosts,
             worlds: Mutex::default(),
             templates: tokio::sync::Mutex::default(),
+            recent: Mutex::default(),
             last: AtomicU64::new(0),
             last_folder: AtomicU64::new(0),
             last_template: AtomicU64::new(0),
@@ -147,7 +149,7 @@ impl TestWorlds {
                 source.timeline.settle().await?;
                 // The world can begin again when its source has changed, or is gone.
                 let kept = self.folder.join(format!("w{number}-begin"));
-                copy(source.origin.folder.clone(), kept.clone(), true).await?;
+                source.as_copied().copy_to(kept.clone(), true).await?;
                 (source.clock.now(), FirstContent::Kept(kept))
             }
             WorldContent::Demo => (self.root_world.began_at, FirstContent::Demo),
@@ -205,37 +207,56 @@ impl TestWorlds {
         config::set_folder(&mut config, &origin.folder)?;
         config.api.base_url = format!("{}{BASE}", origin.root);
         let to = origin.folder.clone();
-        let with_keys = match &plan.content {
+        let copied = match &plan.content {
             FirstContent::Kept(folder) => {
-                copy(folder.clone(), to, true).await?;
-                true
+                CopySource::closed(folder.clone()).copy_to(to, true).await?
             }
-            content => {
-                self.copy_template(&config, content, plan.now, to).await?;
-                content.has_own_keys()
-            }
+            content => self.copy_template(&config, content, plan.now, to).await?,
         };
+        config.store.single_connection = true;
+        config.store.node_cache_bytes = NODE_CACHE_BYTES;
         let sources = TestSources::new(&self.process.clock, plan.seed, plan.now);
         let opening = Opening {
             demo: plan.content == FirstContent::Demo,
             is_server: false,
             accepted: AcceptedLosses {
                 database: false,
-                keys: !with_keys,
+                keys: !plan.content.has_own_keys(),
             },
         };
         let folder = origin.folder.clone();
         let opened = self.open((origin, plan), &config, &sources, opening);
         let opened = in_stream(BEGINNING.to_owned(), opened).await;
         let made = match opened {
-            Ok(made) => Arc::new(made),
+            Ok(mut made) => {
+                made.copied = Some(copied);
+                Arc::new(made)
+            }
             Err(error) => {
                 std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
                 return Err(error);
             }
         };
         self.worlds.lock().insert(number, Arc::clone(&made));
+        self.note_use(&made);
         Ok(made)
+    }
+
+    /// Notes that a world is used, and closes the files of the one that was not used for longest if too many are open.
+    pub(crate) fn note_use(&self, test_world: &Arc<TestWorld>) {
+        let mut recent = self.recent.lock();
+        let number = test_world.number();
+        recent.retain(|other| *other != number);
+        recent.push_back(number);
+        if recent.len() <= OPEN_STORES_MAX {
+            return;
+        }
+        let longest = recent.pop_front();
+        drop(recent);
+        let longest = longest.and_then(|number| self.worlds.lock().get(&number).cloned());
+        if let Some(longest) = longest {
+            longest.world.storage.close_idle_connections();
+        }
     }
 
     /// Copies a world of a content that begins at a time; it is created if it does not exist. Its random bytes do not depend on
@@ -246,13 +267,15 @@ impl TestWorlds {
         content: &FirstContent,
         now: SystemTime,
         to: PathBuf,
-    ) -> Result<()> {
+    ) -> Result<CopyMethod> {
         let admin = config::section(&mut config.clone(), "admin");
         let key = format!("{} {} {admin:?}", content.name(), time_text(now));
-        let with_keys = content.has_own_keys();
+        let copy = |folder: &Path| {
+            CopySource::closed(folder.to_owned()).copy_to(to, content.has_own_keys())
+        };
         let mut templates = self.templates.lock().await;
         if let Some(folder) = templates.get(&key) {
-            return copy(folder.clone(), to, with_keys).await;
+            return copy(folder).await;
         }
         if templates.len() >= TEMPLATES_MAX
             && let Some((_, former)) = templates.pop_first()
@@ -270,14 +293,16 @@ impl TestWorlds {
         };
         let root = &self.root_world.origin.root;
         let opened = open_store(&config, (opening, content.first_objects()), &sources, root);
-        let opened = in_stream(BEGINNING.to_owned(), opened).await;
-        if let Err(error) = opened {
+        // Closed again, so that its database has everything and is never written from now on.
+        let made = in_stream(BEGINNING.to_owned(), opened).await.map(drop);
+        if let Err(error) = made {
             std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
             return Err(error);
         }
-        templates.insert(key, folder.clone());
         // Nobody removes it before it is copied.
-        copy(folder, to, with_keys).await
+        let copied = copy(&folder).await;
+        templates.insert(key, folder);
+        copied
     }
 
     async fn open(

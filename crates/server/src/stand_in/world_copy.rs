@@ -1,31 +1,66 @@
 //! Copies of the folder of a world.
 use crate::adapters::data_dir::create_data_dir;
 use crate::adapters::folder_use::KEYS;
-use crate::adapters::stores::open_read_only;
+use crate::adapters::stores::{CopyMethod, Storage, copy_closed};
 use crate::stand_in::stand_in_folder::MARK;
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::task::spawn_blocking;
 
 /// Begin of the names of the database and of the files that belong to it.
 const DATABASE: &str = "workgraph.db";
 
-/// Copies everything that a world has now into a new folder, without the keys that seal page tokens if the copy is to have its
-/// own. The world may be in use.
-///
-/// # Errors
-/// Fails if a file can't be read or written.
-pub(crate) fn copy_world(from: &Path, to: &Path, with_keys: bool) -> Result<()> {
+/// World that is copied.
+pub(crate) struct CopySource {
+    folder: PathBuf,
+    /// Store of the world, if it is open.
+    storage: Option<Arc<Storage>>,
+}
+
+impl CopySource {
+    /// Returns a world that nobody uses: its folder.
+    pub(crate) fn closed(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            storage: None,
+        }
+    }
+
+    /// Returns a world that may be in use.
+    pub(crate) fn open(folder: PathBuf, storage: Arc<Storage>) -> Self {
+        Self {
+            folder,
+            storage: Some(storage),
+        }
+    }
+
+    /// Copies everything that the world has now into a new folder, without the keys that seal page tokens if the copy is to have
+    /// its own.
+    ///
+    /// # Errors
+    /// Fails if a file can't be read or written.
+    pub(crate) async fn copy_to(self, to: PathBuf, with_keys: bool) -> Result<CopyMethod> {
+        let copied = spawn_blocking(move || copy_world(&self, &to, with_keys)).await;
+        copied.context("the copy broke off")?
+    }
+}
+
+fn copy_world(source: &CopySource, to: &Path, with_keys: bool) -> Result<CopyMethod> {
+    let from = &*source.folder;
     create_data_dir(to)?;
-    let database = to.join(DATABASE);
-    let copied = open_read_only(from)?.backup(&database);
-    copied.with_context(|| format!("{}: the copy failed", database.display()))?;
+    let method = match &source.storage {
+        Some(storage) => storage.copy_to(to)?,
+        None => copy_closed(from, to)?,
+    };
     copy_files(from, to, &|name| {
         let is_of_database = name.to_string_lossy().starts_with(DATABASE);
         // The worlds of a stand-in whose root this is are no part of it.
         let is_left_out = name == "worlds" || name == MARK || (name == KEYS && !with_keys);
         !is_of_database && !is_left_out
-    })
+    })?;
+    Ok(method)
 }
 
 /// Copies the files of a folder with the names that `is_wanted`, and its folders with all that they contain. Sockets and locks

@@ -96,6 +96,49 @@ fn page_tokens_of_one_world_are_none_in_another() {
     assert_eq!(other.ask("GET", &next, Value::Null).status, 400);
 }
 
+/// Number of worlds whose stores are open at the same time.
+const OPEN_STORES_MAX: usize = 64;
+
+/// Returns the databases that a process has open.
+fn open_databases(process: u32) -> usize {
+    let files = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    files
+        .filter_map(|file| std::fs::read_link(file.ok()?.path()).ok())
+        .filter(|path| path.ends_with("workgraph.db") && path.components().any(is_worlds))
+        .count()
+}
+
+fn is_worlds(part: std::path::Component<'_>) -> bool {
+    part.as_os_str() == "worlds"
+}
+
+#[test]
+fn many_worlds_are_links_of_one_database_which_stays_as_it_was() {
+    let stand_in = StandIn::start("stand-in-links");
+    let folder = stand_in.folder().data().join("worlds/template-1");
+    let first = stand_in.world(json!({}));
+    let database = || std::fs::read(folder.join("workgraph.db")).unwrap();
+    let before = database();
+    let mut worlds = vec![(first.task("of 0"), first)];
+    for number in 1..OPEN_STORES_MAX + 8 {
+        // Some are copies of a world that was changed.
+        let from = match number % 3 {
+            0 => worlds[number - 1].1.made["id"].clone(),
+            _ => json!("demo"),
+        };
+        let world = stand_in.world(json!({ "from": from }));
+        assert_eq!(world.made["copied"], "linked");
+        worlds.push((world.task(&format!("of {number}")), world));
+    }
+    for (number, (task, world)) in worlds.iter().enumerate() {
+        let own = world.data("GET", &format!("/tasks/{task}"), Value::Null);
+        assert_eq!(own["name"], format!("of {number}"));
+        let open = open_databases(stand_in.process());
+        assert!((1..=OPEN_STORES_MAX).contains(&open), "{open}");
+    }
+    assert!(database() == before);
+}
+
 /// Returns the number of threads of a process.
 fn threads(process: u32) -> usize {
     std::fs::read_dir(format!("/proc/{process}/task"))
