@@ -50,7 +50,8 @@ struct Shard {
     young: FxHashMap<u64, ResponseCacheEntry>,
     old: FxHashMap<u64, ResponseCacheEntry>,
     young_bytes: usize,
-    /// Hashes of requests that were sent once, the last two for each slot: only repeated requests are cached.
+    /// Hashes of requests that were sent once, the last two for each slot: only repeated requests are cached. Empty before the
+    /// first request.
     candidates: Box<[[u64; 2]]>,
 }
 
@@ -60,7 +61,7 @@ impl Shard {
             young: FxHashMap::default(),
             old: FxHashMap::default(),
             young_bytes: 0,
-            candidates: vec![[0; 2]; CANDIDATES / 2].into(),
+            candidates: Box::default(),
         }
     }
 
@@ -68,6 +69,9 @@ impl Shard {
     fn is_repeated(&mut self, hash: u64) -> bool {
         if self.young.contains_key(&hash) || self.old.contains_key(&hash) {
             return true;
+        }
+        if self.candidates.is_empty() {
+            self.candidates = vec![[0; 2]; CANDIDATES / 2].into();
         }
         let place = index(hash / SHARDS as u64, CANDIDATES / 2);
         let Some(last) = self.candidates.get_mut(place) else {

@@ -1,5 +1,26 @@
 //! The key that signs the id_tokens of every stand-in. It is published here, so that runs can be repeated, and proves nothing.
 
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::sync::{Arc, OnceLock};
+use workgraph_auth::{Rs256, Signer};
+
+/// Returns the signer with the key, which is read once: each world of a stand-in has it.
+///
+/// # Errors
+/// Fails if the key can't sign.
+pub(crate) fn signer() -> Result<Arc<dyn Signer>> {
+    static SIGNER: OnceLock<Arc<Rs256>> = OnceLock::new();
+    if let Some(signer) = SIGNER.get() {
+        return Ok(Arc::clone(signer) as Arc<dyn Signer>);
+    }
+    let der = STANDARD.decode(PKCS8);
+    let der = der.context("the published key is not base64")?;
+    let signer = Rs256::from_pkcs8(&der).context("the published key can't sign")?;
+    Ok(Arc::clone(SIGNER.get_or_init(|| Arc::new(signer))) as Arc<dyn Signer>)
+}
+
 /// Private key in PKCS#8, base64.
 pub(crate) const PKCS8: &str = "\
     MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCa1z9W6odpLPLm7tnz1uRgaIR92u3sWuiiG9dDWdPHT3z5i05v\

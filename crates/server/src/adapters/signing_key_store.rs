@@ -1,5 +1,6 @@
 //! The keys that sign id_tokens: created and rotated in the background, stored with the private values of the store.
 use crate::adapters::private_values::PrivateValues;
+use crate::adapters::published_key;
 use crate::adapters::system_clock::random;
 use anyhow::{Context, Result, anyhow, bail};
 use async_trait::async_trait;
@@ -135,6 +136,9 @@ impl SigningKeyStore {
         let named = || self.values.describe(NAME);
         let file: SigningKeyFile = serde_json::from_str(&value.text).with_context(named)?;
         let pair = |kept: StoredSigningKey| {
+            if kept.pkcs8 == published_key::PKCS8 {
+                return Ok((kept, published_key::signer()?));
+            }
             let der = STANDARD.decode(&kept.pkcs8).with_context(named)?;
             let signer = Rs256::from_pkcs8(&der).with_context(named)?;
             Ok((kept, Arc::new(signer) as Arc<dyn Signer>))
@@ -144,22 +148,33 @@ impl SigningKeyStore {
     }
 }
 
-/// Stores a known key as the only one, as if it had been created at a time.
+/// Stores the published key as the only one, as if it had been created at a time, unless it is stored.
 ///
 /// # Errors
 /// Fails if the values can't be written.
-pub(crate) async fn store_key(
+pub(crate) async fn store_published_key(
     values: &PrivateValues,
-    pkcs8: &str,
     created_at: SystemTime,
 ) -> Result<()> {
+    let stored = values.read(NAME).await?;
+    if let Some(stored) = &stored {
+        let named = || values.describe(NAME);
+        let file: SigningKeyFile = serde_json::from_str(&stored.text).with_context(named)?;
+        if file
+            .keys
+            .iter()
+            .any(|key| key.pkcs8 == published_key::PKCS8)
+        {
+            return Ok(());
+        }
+    }
     let since = created_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let key = StoredSigningKey {
         made_at: since.as_secs(),
-        pkcs8: pkcs8.to_owned(),
+        pkcs8: published_key::PKCS8.to_owned(),
     };
     let file = SigningKeyFile { keys: vec![key] };
-    let version = values.read(NAME).await?.and_then(|value| value.version);
+    let version = stored.and_then(|value| value.version);
     values
         .replace(NAME, version, &serde_json::to_string_pretty(&file)?)
         .await?;
@@ -178,7 +193,7 @@ fn made_at(kept: &StoredSigningKey) -> SystemTime {
 fn new_key(entropy: &dyn Entropy) -> Result<Vec<u8>> {
     #[cfg(debug_assertions)]
     if crate::adapters::fault_injection::has_quick_secrets() {
-        let known = STANDARD.decode(crate::adapters::published_key::PKCS8);
+        let known = STANDARD.decode(published_key::PKCS8);
         return known.context("the published key is not base64");
     }
     // The random bytes are drawn at once, so that their absence is an error and not half a key.

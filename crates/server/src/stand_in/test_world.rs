@@ -1,7 +1,7 @@
 //! A world of a stand-in: its store and its time belong to one test.
+use crate::adapters::signing_key_store::store_published_key;
 use crate::adapters::stores::CopyMethod;
 use crate::adapters::system_clock::WallClock;
-use crate::adapters::{published_key, signing_key_store};
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::Config;
 use crate::http::world::World;
@@ -140,7 +140,7 @@ impl TestWorld {
         prepared: PreparedWorld,
     ) -> Result<Self> {
         let began_at = sources.clock.now();
-        signing_key_store::store_key(&resources.values, published_key::PKCS8, began_at).await?;
+        store_published_key(&resources.values, began_at).await?;
         prepared.keys.refresh();
         let faults = Arc::clone(&sources.faults);
         let requests = Arc::<RequestLog>::default();

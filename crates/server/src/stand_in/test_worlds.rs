@@ -1,8 +1,8 @@
 //! The worlds of a stand-in: the one at the root, and those that tests make.
 use crate::adapters::folder_use::AcceptedLosses;
+use crate::adapters::signing_key_store::store_published_key;
 use crate::adapters::stores::CopyMethod;
-use crate::admin::bootstrap::FirstObjects;
-use crate::admin::bootstrap_file::Bootstrap;
+use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile};
 use crate::config::{self, Config};
 use crate::http::own_address::BASE;
 use crate::http::process::Process;
@@ -68,17 +68,15 @@ pub(crate) struct TestWorlds {
     last_template: AtomicU64,
 }
 
-/// Opens the store of a world, and creates its first contents if it has none. Returns them, if they are known.
+/// Opens the store of a world, and its limits.
 async fn open_store(
     config: &Config,
-    (opening, objects): (Opening, FirstObjects<'_>),
+    opening: Opening,
     sources: &TestSources,
-    root: &str,
-) -> Result<(ServerResources, Arc<RuntimeLimits>, Option<Bootstrap>)> {
+) -> Result<(ServerResources, Arc<RuntimeLimits>)> {
     let resources = ServerResources::open(config, opening, sources.sources()).await?;
     let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
-    let (bootstrap, _) = first_start(&resources, config, objects, &limits, root).await?;
-    Ok((resources, limits, bootstrap))
+    Ok((resources, limits))
 }
 
 impl TestWorlds {
@@ -292,10 +290,14 @@ impl TestWorlds {
             ..Opening::default()
         };
         let root = &self.root_world.origin.root;
-        let opened = open_store(&config, (opening, content.first_objects()), &sources, root);
-        // Closed again, so that its database has everything and is never written from now on.
-        let made = in_stream(BEGINNING.to_owned(), opened).await.map(drop);
-        if let Err(error) = made {
+        // Closed at its end, so that the database has everything and is never written from now on.
+        let made = async {
+            let (resources, limits) = open_store(&config, opening, &sources).await?;
+            store_published_key(&resources.values, now).await?;
+            let objects = content.first_objects();
+            first_start(&resources, &config, objects, &limits, root).await
+        };
+        if let Err(error) = in_stream(BEGINNING.to_owned(), made).await {
             std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
             return Err(error);
         }
@@ -312,9 +314,9 @@ impl TestWorlds {
         sources: &TestSources,
         opening: Opening,
     ) -> Result<TestWorld> {
-        let objects = FirstObjects::of_demo(opening.demo);
-        let opened = open_store(config, (opening, objects), sources, &origin.root).await?;
-        let (resources, limits, mut bootstrap) = opened;
+        let (resources, limits) = open_store(config, opening, sources).await?;
+        let kept = BootstrapFile::of(config).kept()?;
+        let mut bootstrap = kept.map(|(_, bootstrap)| bootstrap);
         let prepared = WorldParts {
             config,
             accepted: opening.accepted,

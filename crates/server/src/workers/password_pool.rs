@@ -6,10 +6,10 @@ use argon2::{ARGON2ID_IDENT, Argon2, Block, Params, Version};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
 use workgraph_auth::{Secret, check_password};
 use workgraph_portal::{PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot};
@@ -88,10 +88,10 @@ const RESERVED: usize = 8;
 
 type PasswordJob = Box<dyn FnOnce() + Send>;
 
-/// Pool that processes passwords, a few at a time, on its own threads, independent of all other
-/// work.
+/// Pool that processes passwords, a few at a time, on its own threads, independent of all other work. The threads start with
+/// the first password.
 pub(crate) struct PasswordPool {
-    queue: SyncSender<PasswordJob>,
+    queue: OnceLock<SyncSender<PasswordJob>>,
     inside: Arc<AtomicUsize>,
     /// Made-up hash, so that checking a nonexistent account takes as long.
     dummy_hash: Secret,
@@ -102,19 +102,10 @@ impl PasswordPool {
     /// against it takes as long as against any other, without deriving a hash at startup.
     ///
     /// # Errors
-    /// Fails if the hash has no text form, or no thread can be started.
+    /// Fails if the hash has no text form.
     pub(crate) fn new(output: &[u8; Params::DEFAULT_OUTPUT_LEN], salt: &[u8; 16]) -> Result<Self> {
-        let (queue, jobs) = sync_channel::<PasswordJob>(AT_ONCE + WAITING);
-        let jobs = Arc::new(Mutex::new(jobs));
-        for number in 0..AT_ONCE {
-            let jobs = Arc::clone(&jobs);
-            std::thread::Builder::new()
-                .name(format!("password-{number}"))
-                .spawn(move || work(&jobs))
-                .context("no thread for passwords can be started")?;
-        }
         Ok(Self {
-            queue,
+            queue: OnceLock::new(),
             inside: Arc::default(),
             dummy_hash: encode(output, salt, &params()?)?,
         })
@@ -137,9 +128,26 @@ impl PasswordPool {
             let _ = done.send(outcome);
         };
         // There are as many slots as places in the queue.
-        self.queue.try_send(Box::new(job)).ok()?;
+        let queue = self.queue.get_or_init(start_threads);
+        queue.try_send(Box::new(job)).ok()?;
         outcome.await.ok()
     }
+}
+
+/// Starts the threads, and returns their queue. Without any thread, each job fails.
+fn start_threads() -> SyncSender<PasswordJob> {
+    let (queue, jobs) = sync_channel::<PasswordJob>(AT_ONCE + WAITING);
+    let jobs = Arc::new(Mutex::new(jobs));
+    for number in 0..AT_ONCE {
+        let jobs = Arc::clone(&jobs);
+        let started = std::thread::Builder::new()
+            .name(format!("password-{number}"))
+            .spawn(move || work(&jobs));
+        if let Err(error) = started {
+            tracing::error!(%error, "a thread for passwords can't be started");
+        }
+    }
+    queue
 }
 
 /// Runs one job after another until the pool is dropped.
