@@ -293,9 +293,9 @@ impl TestWorlds {
         // Closed at its end, so that the database has everything and is never written from now on.
         let made = async {
             let (resources, limits) = open_store(&config, opening, &sources).await?;
-            store_published_key(&resources.values, now).await?;
             let objects = content.first_objects();
-            first_start(&resources, &config, objects, &limits, root).await
+            first_start(&resources, &config, objects, &limits, root).await?;
+            store_published_key(&resources.values, now).await
         };
         if let Err(error) = in_stream(BEGINNING.to_owned(), made).await {
             std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
