@@ -1,7 +1,7 @@
 //! Table of the accounts of all keys, in shards; accounts that equal a new one are dropped.
 
 use std::hash::{BuildHasher, Hash};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::limit_exceeded::LimitCounts;
 use crate::limiter_account::LimiterAccount;
@@ -21,7 +21,9 @@ const CHUNK: usize = 128;
 /// its account.
 #[derive(Debug)]
 pub(crate) struct AccountTable<K> {
-    shards: Box<[Arc<AccountShard<K>>]>,
+    /// Shards that keys have been in.
+    shards: Box<[OnceLock<Arc<AccountShard<K>>>]>,
+    rules: Arc<Rules>,
 }
 
 #[derive(Debug)]
@@ -67,19 +69,9 @@ pub(crate) struct Accounts<K> {
 impl<K: Hash + Eq + Clone> AccountTable<K> {
     /// Makes an empty table.
     pub(crate) fn new(rules: &Arc<Rules>) -> Self {
-        let shard = |_| {
-            Arc::new(AccountShard {
-                accounts: Mutex::new(ShardState {
-                    table: Accounts::new(),
-                    admitted: 0,
-                    counts: vec![LimitCounts::default(); rules.len()].into(),
-                }),
-                rules: Arc::clone(rules),
-                _apart: [0; 8],
-            })
-        };
         Self {
-            shards: (0..SHARDS).map(shard).collect(),
+            shards: (0..SHARDS).map(|_| OnceLock::new()).collect(),
+            rules: Arc::clone(rules),
         }
     }
 
@@ -90,12 +82,13 @@ impl<K: Hash + Eq + Clone> AccountTable<K> {
             clippy::indexing_slicing,
             reason = "the remainder is below the number of shards"
         )]
-        &self.shards[usize::try_from(hash >> 56).unwrap_or(0) % SHARDS]
+        let shard = &self.shards[usize::try_from(hash >> 56).unwrap_or(0) % SHARDS];
+        shard.get_or_init(|| Arc::new(AccountShard::new(&self.rules)))
     }
 
     /// Drops every account that equals a new one at `now` (milliseconds), one shard after the other.
     pub(crate) fn sweep(&self, hasher: &impl BuildHasher, now: u64) {
-        for shard in &self.shards {
+        for shard in self.used() {
             shard.lock().table.sweep(&shard.rules, hasher, now);
         }
     }
@@ -103,14 +96,30 @@ impl<K: Hash + Eq + Clone> AccountTable<K> {
     /// Folds a function over the shards.
     pub(crate) fn fold<T>(&self, start: T, mut add: impl FnMut(&mut T, &ShardState<K>)) -> T {
         let mut sum = start;
-        for shard in &self.shards {
+        for shard in self.used() {
             add(&mut sum, &shard.lock());
         }
         sum
     }
+
+    fn used(&self) -> impl Iterator<Item = &Arc<AccountShard<K>>> {
+        self.shards.iter().filter_map(OnceLock::get)
+    }
 }
 
 impl<K> AccountShard<K> {
+    fn new(rules: &Arc<Rules>) -> Self {
+        Self {
+            accounts: Mutex::new(ShardState {
+                table: Accounts::new(),
+                admitted: 0,
+                counts: vec![LimitCounts::default(); rules.len()].into(),
+            }),
+            rules: Arc::clone(rules),
+            _apart: [0; 8],
+        }
+    }
+
     /// Locks the accounts.
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, ShardState<K>> {

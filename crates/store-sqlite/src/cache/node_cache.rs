@@ -16,8 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::Edge;
 
-/// Number of locks: enough that threads seldom wait for one, and that few entries are dropped at a time.
+/// Most locks: enough that threads seldom wait for one, and that few entries are dropped at a time.
 const SHARDS: usize = 256;
+/// Bytes of a cache for which it has a lock.
+const SHARD_BYTES: usize = 256 << 10;
 /// Most outgoing edges of a node that is kept with all its edges.
 pub(crate) const EDGES_MAX: usize = 64;
 
@@ -85,10 +87,12 @@ pub(super) struct NodeCache {
 impl NodeCache {
     /// Creates a cache of about this many bytes.
     pub(super) fn new(bytes: usize) -> Self {
+        // A power of two, so that a part of a hash names one.
+        let shards = (bytes / SHARD_BYTES).next_power_of_two().min(SHARDS);
         Self {
             state: AtomicU64::new(0),
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            most: bytes / SHARDS,
+            shards: (0..shards).map(|_| Mutex::default()).collect(),
+            most: bytes / shards,
             pages: [const { AtomicU64::new(0) }; PAGES],
         }
     }
@@ -155,7 +159,7 @@ impl NodeCache {
     }
 
     fn shard(&self, gid: Gid) -> Option<MutexGuard<'_, CacheShard>> {
-        let at = (mix(gid) >> 56) as usize % SHARDS;
+        let at = (mix(gid) >> 56) as usize & (self.shards.len() - 1);
         self.shards.get(at).map(Mutex::lock)
     }
 }
