@@ -17,6 +17,7 @@ mod receiver_rules;
 mod request_log;
 mod request_rules;
 mod seeded_entropy;
+mod settling;
 mod stand_in_folder;
 mod stand_in_page;
 mod stand_in_server;

@@ -45,8 +45,11 @@ impl StandIn {
             })
             .await;
         }
-        if let Err(error) = test_world.timeline.finish_jobs().await {
-            tracing::error!(reason = format!("{error:#}"), "the jobs of a world failed");
+        if let Err(error) = test_world.timeline.finish_former().await {
+            tracing::error!(
+                reason = format!("{error:#}"),
+                "what requests brought about failed"
+            );
         }
         let mut logged = logged_request(&test_world, &request);
         test_world.authorizations.note(&logged);

@@ -5,6 +5,7 @@
 use crate::http::world::World;
 use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::seeded_entropy::in_stream;
+use crate::stand_in::settling::Settling;
 use crate::stand_in::virtual_clock::VirtualClock;
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::webhook_worker::prune_journal;
@@ -96,6 +97,7 @@ pub(crate) struct Timeline {
     turn: Mutex<Option<SystemTime>>,
     /// Notified when a request has ended, and when the clock was changed.
     changed: Notify,
+    settling: Settling,
 }
 
 /// Result of a run of all jobs.
@@ -129,6 +131,7 @@ impl Timeline {
             jobs: Mutex::default(),
             turn: Mutex::default(),
             changed: Notify::new(),
+            settling: Settling::new(),
         })
     }
 
@@ -157,6 +160,7 @@ impl Timeline {
 
     /// Lets everything happen that a request brought about, now that its reply is made: a reply never shows what happens after it.
     pub(crate) fn request_ended(&self) {
+        self.settling.count_ended();
         self.changed.notify_one();
     }
 
@@ -166,12 +170,13 @@ impl Timeline {
         self.changed.notify_one();
     }
 
-    /// Runs the jobs that may run now. A request does not see the world before its jobs ended, so that the order of requests and
-    /// jobs is always the same.
+    /// Lets everything happen that the former requests brought about: runs the jobs that may run now, and waits for deliveries. A
+    /// request does not see the world before, so that the order is always the same.
     ///
     /// # Errors
     /// Fails if the store fails.
-    pub(crate) async fn finish_jobs(&self) -> Result<()> {
+    pub(crate) async fn finish_former(&self) -> Result<()> {
+        self.settling.wait().await;
         self.run_jobs(&mut Vec::new()).await.map(drop)
     }
 
@@ -182,8 +187,10 @@ impl Timeline {
     pub(crate) async fn settle(&self) -> Result<(Vec<Happened>, Option<NextDue>)> {
         let mut turn = self.turn.lock().await;
         let mut happened = Vec::new();
-        let next = self.run_due(&mut turn, &mut happened).await?;
-        Ok((happened, next))
+        let ended = self.settling.ended();
+        let next = self.run_due(&mut turn, &mut happened).await;
+        self.settling.note_settled(ended);
+        Ok((happened, next?))
     }
 
     /// Moves the clock to a time, from one due act to the next. Returns what happened, and what is due next.

@@ -1,0 +1,103 @@
+//! The order of requests to a world and of what they bring about: a request comes after the deliveries of the former ones, unless
+//! a receiver is slow, or waits for that very request.
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Maximum time that a request waits for deliveries. A receiver that makes requests before it answers waits this long, once.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Requests that have ended, and those of which everything has happened that was due.
+pub(super) struct Settling {
+    /// Number of requests that have ended.
+    ended: AtomicU64,
+    /// Number of ended requests when the world last settled.
+    settled: watch::Sender<u64>,
+    /// Number of ended requests for which one that waited has given up.
+    given_up: AtomicU64,
+}
+
+impl Settling {
+    pub(super) fn new() -> Self {
+        Self {
+            ended: AtomicU64::new(0),
+            settled: watch::Sender::new(0),
+            given_up: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts a request that has ended.
+    pub(super) fn count_ended(&self) {
+        self.ended.fetch_add(1, AcqRel);
+    }
+
+    /// Returns the number of requests that have ended.
+    pub(super) fn ended(&self) -> u64 {
+        self.ended.load(Acquire)
+    }
+
+    /// Notes that everything has happened that was due when this number of requests had ended.
+    pub(super) fn note_settled(&self, ended: u64) {
+        self.settled
+            .send_modify(|settled| *settled = ended.max(*settled));
+    }
+
+    /// Waits until what the ended requests brought about has happened, but not for long, and not again for the same.
+    pub(super) async fn wait(&self) {
+        let ended = self.ended();
+        let mut settled = self.settled.subscribe();
+        let given_up = self.given_up.load(Acquire);
+        let at_hand = *settled.borrow_and_update();
+        if at_hand >= ended || at_hand < given_up {
+            return;
+        }
+        let all = settled.wait_for(|settled| *settled >= ended);
+        if tokio::time::timeout(PATIENCE, all).await.is_err() {
+            self.given_up.fetch_max(ended, AcqRel);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::pending;
+    use tokio::time::Instant;
+
+    async fn waited(settling: &Settling) -> Duration {
+        let begun = Instant::now();
+        settling.wait().await;
+        begun.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_waits_for_what_the_former_ones_brought_about() {
+        let settling = Settling::new();
+        assert_eq!(waited(&settling).await, Duration::ZERO);
+        settling.count_ended();
+        let later = async {
+            tokio::time::sleep(PATIENCE / 2).await;
+            settling.note_settled(1);
+            pending::<Duration>().await
+        };
+        tokio::select! {
+            time = waited(&settling) => assert_eq!(time, PATIENCE / 2),
+            _ = later => {}
+        }
+        assert_eq!(waited(&settling).await, Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_of_a_receiver_that_has_not_answered_wait_once() {
+        let settling = Settling::new();
+        settling.count_ended();
+        assert_eq!(waited(&settling).await, PATIENCE);
+        // A request of the receiver ends before its answer.
+        settling.count_ended();
+        assert_eq!(waited(&settling).await, Duration::ZERO);
+        settling.note_settled(2);
+        settling.count_ended();
+        assert_eq!(waited(&settling).await, PATIENCE);
+    }
+}
