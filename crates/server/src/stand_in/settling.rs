@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Maximum time that a request waits for deliveries. A receiver that makes requests before it answers waits this long, once.
-const PATIENCE: Duration = Duration::from_millis(250);
+pub(super) const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Requests that have ended, and those of which everything has happened that was due.
 pub(super) struct Settling {
@@ -43,8 +43,8 @@ impl Settling {
             .send_modify(|settled| *settled = ended.max(*settled));
     }
 
-    /// Waits until what the ended requests brought about has happened, but not for long, and not again for the same.
-    pub(super) async fn wait(&self) {
+    /// Waits until what the ended requests brought about has happened, but not longer than `patience`, and not again for the same.
+    pub(super) async fn wait(&self, patience: Duration) {
         let ended = self.ended();
         let mut settled = self.settled.subscribe();
         let given_up = self.given_up.load(Acquire);
@@ -53,7 +53,7 @@ impl Settling {
             return;
         }
         let all = settled.wait_for(|settled| *settled >= ended);
-        if tokio::time::timeout(PATIENCE, all).await.is_err() {
+        if tokio::time::timeout(patience, all).await.is_err() {
             self.given_up.fetch_max(ended, AcqRel);
         }
     }
@@ -62,42 +62,39 @@ impl Settling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::future::pending;
-    use tokio::time::Instant;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
 
-    async fn waited(settling: &Settling) -> Duration {
-        let begun = Instant::now();
-        settling.wait().await;
-        begun.elapsed()
+    /// Returns true if a request that waits as long as it takes goes on at once.
+    async fn goes_on(settling: &Settling) -> bool {
+        let mut waits = pin!(settling.wait(Duration::MAX));
+        std::future::poll_fn(|_| {
+            let polled = waits.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            std::task::Poll::Ready(polled.is_ready())
+        })
+        .await
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_request_waits_for_what_the_former_ones_brought_about() {
         let settling = Settling::new();
-        assert_eq!(waited(&settling).await, Duration::ZERO);
+        assert!(goes_on(&settling).await);
         settling.count_ended();
-        let later = async {
-            tokio::time::sleep(PATIENCE / 2).await;
-            settling.note_settled(1);
-            pending::<Duration>().await
-        };
-        tokio::select! {
-            time = waited(&settling) => assert_eq!(time, PATIENCE / 2),
-            _ = later => {}
-        }
-        assert_eq!(waited(&settling).await, Duration::ZERO);
+        assert!(!goes_on(&settling).await);
+        settling.note_settled(1);
+        assert!(goes_on(&settling).await);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn requests_of_a_receiver_that_has_not_answered_wait_once() {
         let settling = Settling::new();
         settling.count_ended();
-        assert_eq!(waited(&settling).await, PATIENCE);
+        settling.wait(Duration::ZERO).await;
         // A request of the receiver ends before its answer.
         settling.count_ended();
-        assert_eq!(waited(&settling).await, Duration::ZERO);
+        assert!(goes_on(&settling).await);
         settling.note_settled(2);
         settling.count_ended();
-        assert_eq!(waited(&settling).await, PATIENCE);
+        assert!(!goes_on(&settling).await);
     }
 }

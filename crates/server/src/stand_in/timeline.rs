@@ -5,7 +5,7 @@
 use crate::http::world::World;
 use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::seeded_entropy::in_stream;
-use crate::stand_in::settling::Settling;
+use crate::stand_in::settling::{PATIENCE, Settling};
 use crate::stand_in::virtual_clock::VirtualClock;
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::webhook_worker::prune_journal;
@@ -176,7 +176,7 @@ impl Timeline {
     /// # Errors
     /// Fails if the store fails.
     pub(crate) async fn finish_former(&self) -> Result<()> {
-        self.settling.wait().await;
+        self.settling.wait(PATIENCE).await;
         self.run_jobs(&mut Vec::new()).await.map(drop)
     }
 
