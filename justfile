@@ -169,6 +169,10 @@ kill-jobs points="1000" seed="1":
 kill-attachments points="300" seed="1":
     WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph --test e2e -- attachments::a_server_that_is_killed
 
+# Kill a process 200 times that writes to a store whose database is a hard link
+kill-linked points="200":
+    WORKGRAPH_KILL_POINTS={{points}} cargo test -p workgraph-store-sqlite --lib -- linked_files::tests::what_a_killed_process
+
 # With hide_forbidden, every gid that a reader may not see against one that nothing has: all cases, not every thirteenth
 oracles:
     WORKGRAPH_ORACLE_STRIDE=1 cargo test -p workgraph-api --test all -- oracles::gids --nocapture

@@ -2,7 +2,10 @@
 use super::*;
 use crate::connection_setup::StoreOptions;
 use rusqlite::{Connection, OpenFlags};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use workgraph_auth::conformance::block_on;
+use workgraph_auth::{Account, Tier, TokenStore};
 use workgraph_core::access::Role;
 use workgraph_core::storage::GraphStore;
 use workgraph_testkit::{Fixture, ScratchFolder};
@@ -170,4 +173,72 @@ fn linked_files_fail_with_the_usual_interface_to_files() {
     }
     let _first = opened(&folders[0]).unwrap();
     assert!(opened(&folders[1]).is_err());
+}
+
+/// Variable with the folder of the store of a process that is killed.
+const FOLDER: &str = "WORKGRAPH_LINKED_STORE";
+/// Number of kills, if `WORKGRAPH_KILL_POINTS` does not say another.
+const KILLS: u64 = 10;
+
+/// Returns the highest account in a store.
+fn last_account(store: &SqliteStore) -> u64 {
+    let last = store.readers.alone(|conn| {
+        let found = conn.query_row("SELECT max(user) FROM account", [], |row| row.get(0));
+        found.unwrap_or(None)
+    });
+    last.unwrap().map_or(0, i64::cast_unsigned)
+}
+
+/// Writes one account after another, and tells each that is written.
+#[test]
+#[ignore = "runs in a process that `what_a_killed_process_wrote_is_there` kills"]
+fn writes_until_it_is_killed() {
+    let store = SqliteStore::open(std::env::var(FOLDER).unwrap(), single()).unwrap();
+    for user in last_account(&store) + 1.. {
+        let account = Account::new(user, Tier::new(1));
+        block_on(store.put_account(account, None)).unwrap();
+        eprintln!("wrote {user}");
+    }
+}
+
+#[test]
+fn what_a_killed_process_wrote_is_there_and_its_database_is_as_it_was() {
+    let kills = std::env::var("WORKGRAPH_KILL_POINTS").map_or(KILLS, |n| n.parse().unwrap());
+    let (from, _) = base();
+    let before = fs::read(from.join("workgraph.db")).unwrap();
+    let (mut folder, _) = linked(&from);
+    let mut written = 0;
+    for kill in 0..kills {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "linked_files::tests::writes_until_it_is_killed"])
+            .args(["--ignored", "--nocapture"])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(process.stderr.take().unwrap());
+        for (number, line) in told.lines().enumerate() {
+            if let Some(user) = line.unwrap().strip_prefix("wrote ") {
+                written = user.parse().unwrap();
+            }
+            // What it tells between the signal and its end was written, too.
+            if number as u64 == kill * 7 % 31 {
+                process.kill().unwrap();
+            }
+        }
+        process.wait().unwrap();
+        let store = open(&folder);
+        assert!(last_account(&store) >= written, "kill {kill}: {written}");
+        assert_eq!(store.check().unwrap(), Vec::<String>::new());
+        if kill % 5 == 4 {
+            // The work goes on in a copy of what the killed process has left.
+            let copy = ScratchFolder::new("after-kills");
+            store.copy_to(copy.path()).unwrap();
+            drop(store);
+            folder = copy;
+        }
+    }
+    assert!(written > kills, "{written}");
+    assert!(fs::read(from.join("workgraph.db")).unwrap() == before);
 }
