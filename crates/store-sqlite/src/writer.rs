@@ -1,11 +1,12 @@
 //! Writer thread and group commit: it takes all waiting jobs, commits them together, and answers all.
+mod job_batch;
 mod single_writer;
 mod write_job;
 
+use self::job_batch::{answer, publish, write};
 use self::single_writer::SingleWriter;
 use self::write_job::{PendingWrite, WriteJob};
 use crate::archive::Archiver;
-use crate::cache::{Invalidations, StoreCaches};
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::open_error::StoreOpenError;
 use crate::reader_pool::ReaderPool;
@@ -217,89 +218,6 @@ impl WriterThread {
         }
         publish(&self.readers, done)
     }
-}
-
-/// Tells readers and caches about a commit, or a failed one.
-fn publish(readers: &ReaderPool, done: Result<Invalidations, String>) -> Result<(), String> {
-    // Snapshots first: everything that a cache holds from now on must come from a snapshot that shows the commit.
-    readers.notify_committed();
-    // The effect of a failed commit is unknown, so it outdates everything.
-    readers.caches.invalidate(done.as_ref().ok());
-    done.map(drop)
-}
-
-/// Answers the callers of jobs that share a commit.
-fn answer(jobs: impl ExactSizeIterator<Item = WriteJob>, done: Result<(), String>) {
-    let failure = done.err();
-    if let Some(reason) = &failure {
-        tracing::error!(%reason, jobs = jobs.len(), "a commit failed");
-    }
-    for job in jobs {
-        job.answer(failure.as_deref());
-    }
-}
-
-/// Writes the jobs in one transaction.
-///
-/// The first try has no savepoints: with a savepoint, SQLite copies every page before a job changes it. A job that fails has
-/// mostly written nothing, since guards are checked first. If one has, the whole batch is written again, with a savepoint for
-/// each job.
-fn write(
-    conn: &Connection,
-    caches: &StoreCaches,
-    jobs: &mut [WriteJob],
-) -> Result<Invalidations, String> {
-    let unfit = || "a job that failed was not undone".to_owned();
-    match transact(conn, caches, jobs, false)? {
-        Some(changed) => Ok(changed),
-        None => transact(conn, caches, jobs, true)?.ok_or_else(unfit),
-    }
-}
-
-/// Runs one transaction; returns `None` if a job failed after a write, and there are no savepoints.
-fn transact(
-    conn: &Connection,
-    caches: &StoreCaches,
-    jobs: &mut [WriteJob],
-    savepoints: bool,
-) -> Result<Option<Invalidations>, String> {
-    let run =
-        |session: &mut SqliteTransaction<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
-    let mut session = SqliteTransaction::writing(conn, caches);
-    run(&mut session, Sql::BeginImmediate)?;
-    for job in jobs {
-        let outdated = &session.invalidations;
-        let before = (outdated.viewers, outdated.tokens, session.pending.len());
-        let written = conn.total_changes();
-        if savepoints {
-            run(&mut session, Sql::Savepoint)?;
-        }
-        if !job.run(&mut session) {
-            if conn.is_autocommit() {
-                // After some failures, such as a full disk, SQLite has rolled back everything.
-                return Err(job.failure());
-            }
-            if savepoints {
-                run(&mut session, Sql::RollbackTo)?;
-            } else if conn.total_changes() != written {
-                run(&mut session, Sql::Rollback)?;
-                return Ok(None);
-            }
-            let outdated = &mut session.invalidations;
-            (outdated.viewers, outdated.tokens) = (before.0, before.1);
-            session.pending.truncate(before.2);
-            (session.floor, session.audited, session.last) = (None, None, None);
-        }
-        if savepoints {
-            run(&mut session, Sql::Release)?;
-        }
-    }
-    session.write_words().map_err(|e| e.to_string())?;
-    caches.begin_commit(&session.invalidations);
-    let committed = run(&mut session, Sql::Commit);
-    caches.end_commit(committed.is_err());
-    committed?;
-    Ok(Some(std::mem::take(&mut session.invalidations)))
 }
 
 #[cfg(test)]

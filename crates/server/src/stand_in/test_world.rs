@@ -15,7 +15,6 @@ use crate::stand_in::request_log::RequestLog;
 use crate::stand_in::seeded_entropy::SeededEntropy;
 use crate::stand_in::timeline::{Timeline, time_text};
 use crate::stand_in::virtual_clock::VirtualClock;
-use crate::stand_in::world_copy::CopySource;
 use crate::stand_in::world_plan::WorldPlan;
 use crate::world_sources::WorldSources;
 use crate::world_start::prepared_world::PreparedWorld;
@@ -182,11 +181,6 @@ impl TestWorld {
     /// Returns the number of the world; 0 at the root.
     pub(crate) fn number(&self) -> u64 {
         self.plan.as_ref().map_or(0, |plan| plan.number)
-    }
-
-    /// Returns the world as one that is copied, though it may be in use.
-    pub(crate) fn as_copied(&self) -> CopySource {
-        CopySource::open(self.origin.folder.clone(), Arc::clone(&self.world.storage))
     }
 
     /// Returns true if the test got a token from this world, not from its API.

@@ -147,7 +147,9 @@ impl TestWorlds {
                 source.timeline.settle().await?;
                 // The world can begin again when its source has changed, or is gone.
                 let kept = self.folder.join(format!("w{number}-begin"));
-                source.as_copied().copy_to(kept.clone(), true).await?;
+                let storage = Arc::clone(&source.world.storage);
+                let copied = CopySource::open(source.origin.folder.clone(), storage);
+                copied.copy_to(kept.clone(), true).await?;
                 (source.clock.now(), FirstContent::Kept(kept))
             }
             WorldContent::Demo => (self.root_world.began_at, FirstContent::Demo),

@@ -1,7 +1,7 @@
 //! Writer of a store with a single connection: each job is a commit of its own, on the thread of its caller. Such a commit waits for
 //! no disk, so that a thread for it would cost more than it does.
+use super::job_batch::{answer, publish, write};
 use super::write_job::WriteJob;
-use super::{answer, publish, write};
 use crate::connection_setup::StorePaths;
 use crate::linked_files;
 use crate::reader_pool::ReaderPool;

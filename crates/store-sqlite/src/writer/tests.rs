@@ -1,6 +1,7 @@
 //! Batches: if one fails, it fails as a whole, and the next one works.
 use super::write_job::attempt;
 use super::*;
+use crate::cache::{Invalidations, StoreCaches};
 use crate::migrations::migrate;
 use crate::tables::audit_log_table::HandleActor;
 use std::time::SystemTime;
