@@ -2,10 +2,10 @@
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::folder_lock::FolderLock;
 use crate::open_error::{StoreOpenError, failed};
+use crate::page_copy::copy;
 use crate::sqlite_store::SqliteStore;
 use crate::{connection_setup, integrity as check, migrations};
 use rusqlite::Connection;
-use rusqlite::backup::{Backup, StepResult};
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
@@ -84,21 +84,6 @@ fn backup(from: &Connection, to: &Path) -> Result<(), GraphStoreError> {
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or_else(|| Path::new("."));
     connection_setup::sync_folder(folder).map_err(io)
-}
-
-/// Copies all pages into a new file.
-pub(crate) fn copy(from: &Connection, to: &Path) -> Result<(), GraphStoreError> {
-    let mut target = Connection::open(to).map_err(failed)?;
-    let done = Backup::new(from, &mut target)
-        // In one step: otherwise each commit in between would make it start over.
-        .and_then(|backup| backup.step(-1))
-        .map_err(failed)?;
-    if done != StepResult::Done {
-        return Err(GraphStoreError::Failed(format!(
-            "the copy did not finish: {done:?}"
-        )));
-    }
-    target.close().map_err(|(_, error)| failed(error))
 }
 
 impl SqliteStore {

@@ -1,20 +1,15 @@
 //! Stores whose databases are hard links of one file: each writes only a log of its own, so a link is a copy.
 //!
 //! The database of a store with [a single connection](crate::StoreOptions::single_connection) is never written. A link of it
-//! costs no more for a large store, and shares its pages in memory. A log that has become long is made part of a database of its
-//! own.
-use crate::backup::copy;
+//! costs no more for a large store, and shares its pages in memory. A long log
+//! becomes part of a database of its own ([`log_folding`](crate::log_folding)).
 use crate::connection_setup::StorePaths;
 use crate::open_error::StoreOpenError;
-use crate::reader_pool::ReaderPool;
 use crate::sqlite_store::SqliteStore;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use workgraph_core::storage::GraphStoreError;
-
-/// Bytes of log above which it becomes part of a database.
-const LOG_MAX: u64 = 32 << 20;
 
 /// Way in which the database of a store was copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,37 +91,6 @@ fn makes_no_link(error: ErrorKind) -> bool {
             | ErrorKind::Unsupported
             | ErrorKind::PermissionDenied
     )
-}
-
-/// Makes a long log part of a database of its own. A log that stays after a crash has the pages that the new database has, too.
-pub(crate) fn fold_long_log(
-    readers: &ReaderPool,
-    files: &StorePaths,
-) -> Result<(), GraphStoreError> {
-    fold_log(readers, files, LOG_MAX)
-}
-
-fn fold_log(readers: &ReaderPool, files: &StorePaths, most: u64) -> Result<(), GraphStoreError> {
-    if files.wal_bytes() <= most {
-        return Ok(());
-    }
-    let folded = files.database.with_extension("folded");
-    let io = |error: io::Error| broken(files, &error);
-    match fs::remove_file(&folded) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
-        _ => {}
-    }
-    readers.closed(|conn| {
-        copy(&conn, &folded)?;
-        drop(conn);
-        fs::set_permissions(
-            &folded,
-            fs::metadata(&files.database).map_err(io)?.permissions(),
-        )
-        .map_err(io)?;
-        fs::rename(&folded, &files.database).map_err(io)?;
-        fs::remove_file(files.log()).map_err(io)
-    })?
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Linked stores: each has what the other had, and nothing that the other writes.
 use super::*;
 use crate::connection_setup::StoreOptions;
+use crate::log_folding::fold_log;
 use rusqlite::{Connection, OpenFlags};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

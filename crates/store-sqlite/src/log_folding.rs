@@ -1,0 +1,47 @@
+//! Long logs of stores whose database is never written: they become part of a database of their own.
+use crate::connection_setup::StorePaths;
+use crate::page_copy::copy;
+use crate::reader_pool::ReaderPool;
+use std::fs;
+use std::io::{self, ErrorKind};
+use workgraph_core::storage::GraphStoreError;
+
+/// Bytes of log above which it becomes part of a database.
+const LOG_MAX: u64 = 32 << 20;
+
+/// Makes a long log part of a database of its own. A log that stays after a crash has the pages that the new database has, too.
+pub(crate) fn fold_long_log(
+    readers: &ReaderPool,
+    files: &StorePaths,
+) -> Result<(), GraphStoreError> {
+    fold_log(readers, files, LOG_MAX)
+}
+
+pub(crate) fn fold_log(
+    readers: &ReaderPool,
+    files: &StorePaths,
+    most: u64,
+) -> Result<(), GraphStoreError> {
+    if files.wal_bytes() <= most {
+        return Ok(());
+    }
+    let folded = files.database.with_extension("folded");
+    let io = |error: io::Error| {
+        GraphStoreError::Failed(format!("{}: {error}", files.database.display()))
+    };
+    match fs::remove_file(&folded) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
+        _ => {}
+    }
+    readers.closed(|conn| {
+        copy(&conn, &folded)?;
+        drop(conn);
+        fs::set_permissions(
+            &folded,
+            fs::metadata(&files.database).map_err(io)?.permissions(),
+        )
+        .map_err(io)?;
+        fs::rename(&folded, &files.database).map_err(io)?;
+        fs::remove_file(files.log()).map_err(io)
+    })?
+}
