@@ -1,8 +1,8 @@
 //! Stores whose databases are hard links of one file: each writes only a log of its own, so a link is a copy.
 //!
 //! The database of a store with [a single connection](crate::StoreOptions::single_connection) is never written. A link of it
-//! costs no more for a large store, and shares its pages in memory. A long log
-//! becomes part of a database of its own ([`log_folding`](crate::log_folding)).
+//! costs no more for a large store, and shares its pages in memory. A long log becomes part of a database of its own
+//! ([`log_folding`](crate::log_folding)).
 use crate::connection_setup::StorePaths;
 use crate::open_error::StoreOpenError;
 use crate::sqlite_store::SqliteStore;

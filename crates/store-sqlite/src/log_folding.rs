@@ -7,16 +7,10 @@ use std::io::{self, ErrorKind};
 use workgraph_core::storage::GraphStoreError;
 
 /// Bytes of log above which it becomes part of a database.
-const LOG_MAX: u64 = 32 << 20;
+pub(crate) const LOG_MAX: u64 = 32 << 20;
 
-/// Makes a long log part of a database of its own. A log that stays after a crash has the pages that the new database has, too.
-pub(crate) fn fold_long_log(
-    readers: &ReaderPool,
-    files: &StorePaths,
-) -> Result<(), GraphStoreError> {
-    fold_log(readers, files, LOG_MAX)
-}
-
+/// Makes a log of more than `most` bytes part of a database of its own. A log that stays after a crash has the pages that the new
+/// database has, too.
 pub(crate) fn fold_log(
     readers: &ReaderPool,
     files: &StorePaths,
@@ -25,7 +19,7 @@ pub(crate) fn fold_log(
     if files.wal_bytes() <= most {
         return Ok(());
     }
-    let folded = files.database.with_extension("folded");
+    let folded = files.database.with_extension("db-folded");
     let io = |error: io::Error| {
         GraphStoreError::Failed(format!("{}: {error}", files.database.display()))
     };

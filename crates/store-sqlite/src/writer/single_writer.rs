@@ -3,7 +3,7 @@
 use super::job_batch::{answer, publish, write};
 use super::write_job::WriteJob;
 use crate::connection_setup::StorePaths;
-use crate::log_folding;
+use crate::log_folding::{LOG_MAX, fold_log};
 use crate::reader_pool::ReaderPool;
 use parking_lot::Mutex;
 use std::slice;
@@ -38,7 +38,7 @@ impl SingleWriter {
         });
         let done = written.map_err(|e| e.to_string()).flatten();
         answer([job].into_iter(), done);
-        if let Err(error) = log_folding::fold_long_log(&self.readers, &self.files) {
+        if let Err(error) = fold_log(&self.readers, &self.files, LOG_MAX) {
             tracing::error!(%error, "the log of a store could not be made part of its database");
         }
     }
