@@ -22,7 +22,7 @@ fn open(folder: &ScratchFolder) -> SqliteStore {
     SqliteStore::open(folder.path(), single()).unwrap()
 }
 
-/// Creates a workspace with some tasks in an ordinary store, and closes it.
+/// Creates a workspace with a project in an ordinary store, and closes it.
 fn base() -> (ScratchFolder, Fixture) {
     let (folder, mut fixture) = (ScratchFolder::new("base"), Fixture::default());
     let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
