@@ -371,6 +371,11 @@ fn replay_in(world: World, name: &str, text: &str, covered: &mut BTreeSet<&'stat
             }
         }
     }
+    // Filters of webhooks can name every change.
+    let commits = replay.world.events(0).into_iter();
+    for record in commits.flat_map(|commit| commit.change_records) {
+        assert!(record.ty.has_events(), "{name}: {:?}", record.ty);
+    }
     out
 }
 
