@@ -1,4 +1,4 @@
-//! The OpenAPI document. A validator of others checks the replies of the transcripts against it: `clients/python/replies.py`.
+//! The OpenAPI document: its examples, and the committed copy. `clients/python/replies.py` validates recorded replies against it.
 use crate::golden;
 use serde_json::Value;
 use workgraph_operations::TABLES;

@@ -190,11 +190,9 @@ fn last_account(store: &SqliteStore) -> u64 {
     last.unwrap().map_or(0, i64::cast_unsigned)
 }
 
-/// Writes one account after another, and tells each that is written.
-#[test]
-#[ignore = "runs in a process that `what_a_killed_process_wrote_is_there` kills"]
-fn writes_until_it_is_killed() {
-    let store = SqliteStore::open(std::env::var(FOLDER).unwrap(), single()).unwrap();
+/// Writes one account after another, and prints each that is written, until the process is killed.
+fn write_accounts(folder: &str) {
+    let store = SqliteStore::open(folder, single()).unwrap();
     for user in last_account(&store) + 1.. {
         let account = Account::new(user, Tier::new(1));
         block_on(store.put_account(account, None)).unwrap();
@@ -204,6 +202,10 @@ fn writes_until_it_is_killed() {
 
 #[test]
 fn what_a_killed_process_wrote_is_there_and_its_database_is_as_it_was() {
+    // The process that is killed runs this test, too.
+    if let Ok(folder) = std::env::var(FOLDER) {
+        return write_accounts(&folder);
+    }
     let kills = std::env::var("WORKGRAPH_KILL_POINTS").map_or(KILLS, |n| n.parse().unwrap());
     let (from, _) = base();
     let before = fs::read(from.join("workgraph.db")).unwrap();
@@ -211,22 +213,22 @@ fn what_a_killed_process_wrote_is_there_and_its_database_is_as_it_was() {
     let mut written = 0;
     for kill in 0..kills {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "linked_files::tests::writes_until_it_is_killed"])
-            .args(["--ignored", "--nocapture"])
+            .args(["--exact", "--nocapture"])
+            .arg("linked_files::tests::what_a_killed_process_wrote_is_there_and_its_database_is_as_it_was")
             .env(FOLDER, folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let told = BufReader::new(process.stderr.take().unwrap());
-        for (number, line) in told.lines().enumerate() {
+        let printed = BufReader::new(process.stderr.take().unwrap());
+        for (number, line) in printed.lines().enumerate() {
             // The last line may be cut off, and is then empty or a smaller number.
             let line = line.unwrap();
             let user = line
                 .strip_prefix("wrote ")
                 .and_then(|user| user.parse().ok());
             written = user.map_or(written, |user: u64| user.max(written));
-            // What it tells between the signal and its end was written, too.
+            // What it prints between the signal and its end was written, too.
             if number as u64 == kill * 7 % 31 {
                 process.kill().unwrap();
             }

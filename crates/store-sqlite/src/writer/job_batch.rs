@@ -1,4 +1,4 @@
-//! Batch of jobs: one transaction, whose end readers, caches and callers are told.
+//! Batch of jobs: writes them in one transaction, then updates readers and caches, and answers the callers.
 use super::write_job::WriteJob;
 use crate::cache::{Invalidations, StoreCaches};
 use crate::reader_pool::ReaderPool;

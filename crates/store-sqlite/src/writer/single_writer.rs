@@ -1,5 +1,5 @@
-//! Writer of a store with a single connection: each job is a commit of its own, on the thread of its caller. Such a commit waits for
-//! no disk, so that a thread for it would cost more than it does.
+//! Writer of a store with a single connection. It commits each job alone, on the thread of the caller: without a sync to disk, a
+//! commit is cheaper than handing it to another thread.
 use super::job_batch::{answer, publish, write};
 use super::write_job::WriteJob;
 use crate::connection_setup::StorePaths;
