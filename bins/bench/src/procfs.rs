@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Error, Result};
 use std::fs::read_to_string;
+use std::path::Path;
 use std::time::Duration;
 
 /// Kernel ticks per second for user space, on every architecture that Linux runs on today.
@@ -64,17 +65,36 @@ fn memory_mib(pid: u32, name: &str) -> Result<f64> {
 }
 
 /// Returns how often the threads of a process have gone to sleep and been woken since they started.
+///
+/// A thread that ends while the list is read is not counted, as one that ended before.
 pub(crate) fn wake_ups(pid: u32) -> Result<u64> {
     let mut all = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        let status = read_to_string(thread?.path().join("status"))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))
-            .context("/proc status has no voluntary_ctxt_switches")?;
-        all += line.trim().parse::<u64>()?;
+        all += thread_wake_ups(&thread?.path())?.unwrap_or(0);
     }
     Ok(all)
+}
+
+/// Returns how often one thread, given by its folder in `/proc`, has gone to sleep and been woken,
+/// or nothing if it has ended.
+fn thread_wake_ups(thread: &Path) -> Result<Option<u64>> {
+    let status = match read_to_string(thread.join("status")) {
+        Ok(status) => status,
+        // The folder goes first; a file that was opened before answers with ESRCH.
+        Err(error) if has_ended(&error) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))
+        .context("/proc status has no voluntary_ctxt_switches")?;
+    Ok(Some(line.trim().parse()?))
+}
+
+/// Returns whether an error in reading `/proc` says that the thread or process has ended.
+fn has_ended(error: &std::io::Error) -> bool {
+    const NO_SUCH_PROCESS: i32 = 3;
+    error.kind() == std::io::ErrorKind::NotFound || error.raw_os_error() == Some(NO_SUCH_PROCESS)
 }
 
 /// Returns a description of the machine in one line: processors, memory, kernel, load before the run.
@@ -111,6 +131,15 @@ mod tests {
     fn stat_counts_from_behind_the_command() {
         let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0";
         assert_eq!(stat_cpu(stat).unwrap(), Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_counts_nothing() {
+        // No thread has the number 0.
+        let ended = Path::new("/proc/self/task/0");
+        assert_eq!(thread_wake_ups(ended).unwrap(), None);
+        assert!(has_ended(&std::io::Error::from_raw_os_error(3)));
+        assert!(!has_ended(&std::io::Error::from_raw_os_error(13)));
     }
 
     #[test]
