@@ -2,6 +2,9 @@
 pub(crate) mod manual;
 
 use crate::laws_command::LawsArgs;
+use crate::stand_in_commands::{
+    ClockCommand, FaultCommand, GradeArgs, StandInArgs, WorldArgs, WorldCommand,
+};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -73,6 +76,29 @@ pub(crate) enum Command {
     Laws(LawsArgs),
     /// Run a program with a stand-in of its own, which ends with it: `workgraph run -- npm test`.
     Run(RunArgs),
+    /// Make, copy and delete worlds of a stand-in that runs.
+    World {
+        #[command(flatten)]
+        of: StandInArgs,
+        #[command(subcommand)]
+        what: WorldCommand,
+    },
+    /// Show and move the clock of a world of a stand-in.
+    Clock {
+        #[command(flatten)]
+        of: WorldArgs,
+        #[command(subcommand)]
+        what: ClockCommand,
+    },
+    /// Add and end faults in a world of a stand-in.
+    Fault {
+        #[command(flatten)]
+        of: WorldArgs,
+        #[command(subcommand)]
+        what: FaultCommand,
+    },
+    /// Grade the clients of a world of a stand-in by the rules of a good client; exits with 1 if one is broken.
+    Grade(GradeArgs),
     /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
     Openapi,
     /// Ask a server whether it is ready; exits with 1 if it is not, or does not answer.

@@ -3,6 +3,7 @@ mod cli;
 mod laws_command;
 mod run;
 mod serve;
+mod stand_in_commands;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -76,56 +77,67 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         listen: cli.flags.listen.clone(),
     };
     let load = move || load_config(defaults.clone(), &cli.flags);
-    // These need no settings. The file that the laws are given describes a subject, and holds none.
-    match &command {
-        Command::Laws(arguments) => return laws(arguments),
+    let outcome = match command {
+        // The file that the laws are given describes a subject, and holds no settings.
+        Command::Laws(arguments) => return laws(&arguments),
         Command::Version => {
             say(concat!("workgraph ", env!("CARGO_PKG_VERSION")));
-            return Ok(ExitCode::SUCCESS);
+            CommandOutcome::default()
         }
         Command::Completions { shell } => {
-            say_bytes(&cli::manual::completions(*shell));
-            return Ok(ExitCode::SUCCESS);
+            say_bytes(&cli::manual::completions(shell));
+            CommandOutcome::default()
         }
         Command::Man => {
             say_bytes(&cli::manual::manual()?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        _ => {}
-    }
-    let config = load()?;
-    let outcome = match command {
-        Command::Laws(_) | Command::Version | Command::Completions { .. } | Command::Man => {
             CommandOutcome::default()
         }
+        Command::World { of, what } => {
+            runtime()?.block_on(stand_in_commands::world(&of, what))?;
+            CommandOutcome::default()
+        }
+        Command::Clock { of, what } => {
+            runtime()?.block_on(stand_in_commands::clock(&of, what))?;
+            CommandOutcome::default()
+        }
+        Command::Fault { of, what } => {
+            runtime()?.block_on(stand_in_commands::fault(&of, what))?;
+            CommandOutcome::default()
+        }
+        Command::Grade(arguments) => {
+            return runtime()?.block_on(stand_in_commands::grade(&arguments));
+        }
         Command::Serve(options) => {
+            let config = load()?;
             workgraph_server::start_log(&config)?;
             runtime()?.block_on(serve::serve(config, options, load))?;
             CommandOutcome::default()
         }
         Command::Run(arguments) => {
-            return runtime()?.block_on(run::run(config, arguments, places));
+            return runtime()?.block_on(run::run(load()?, arguments, places));
         }
         Command::Admin { json, what } => {
             let what = with_password(what)?;
-            runtime()?.block_on(commands::admin(&config, what, json))?
+            runtime()?.block_on(commands::admin(&load()?, what, json))?
         }
-        Command::Backup { file, without_keys } => commands::backup(&config, &file, without_keys)?,
-        Command::Restore(arguments) => commands::restore(&config, &arguments)?,
-        Command::Move(arguments) => commands::move_store(&config, &arguments, runtime()?.handle())?,
-        Command::Digest { json } => commands::digest(&config, named, json, runtime()?.handle())?,
+        Command::Backup { file, without_keys } => commands::backup(&load()?, &file, without_keys)?,
+        Command::Restore(arguments) => commands::restore(&load()?, &arguments)?,
+        Command::Move(arguments) => {
+            commands::move_store(&load()?, &arguments, runtime()?.handle())?
+        }
+        Command::Digest { json } => commands::digest(&load()?, named, json, runtime()?.handle())?,
         Command::Check {
             audit: true,
             anchor,
             json,
-        } => runtime()?.block_on(commands::check_audit(&config, anchor.as_deref(), json))?,
-        Command::Check { json, .. } => commands::check(&config, named, json, runtime()?.handle())?,
-        Command::Migrate { plan } => runtime()?.block_on(commands::migrate(&config, plan))?,
-        Command::Healthcheck { url } => commands::check_health(&config, url.as_deref())?,
-        Command::Openapi => commands::openapi(&config),
+        } => runtime()?.block_on(commands::check_audit(&load()?, anchor.as_deref(), json))?,
+        Command::Check { json, .. } => commands::check(&load()?, named, json, runtime()?.handle())?,
+        Command::Migrate { plan } => runtime()?.block_on(commands::migrate(&load()?, plan))?,
+        Command::Healthcheck { url } => commands::check_health(&load()?, url.as_deref())?,
+        Command::Openapi => commands::openapi(&load()?),
         Command::Config {
             what: ConfigCommand::Print,
-        } => commands::print_config(&config),
+        } => commands::print_config(&load()?),
     };
     Ok(report(&outcome))
 }

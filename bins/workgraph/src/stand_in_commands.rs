@@ -1,0 +1,299 @@
+//! `workgraph world`, `clock`, `fault` and `grade`: what a test controls, from a shell.
+mod fault_conditions;
+
+use crate::cli::say;
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use fault_conditions::parse_fault;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use workgraph_stand_in::{StandIn, StandInError, World, WorldBuilder};
+
+/// Stand-in that a command speaks to.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StandInArgs {
+    /// Address of the stand-in.
+    #[arg(
+        long,
+        global = true,
+        env = "WORKGRAPH_STAND_IN_URL",
+        default_value = "http://127.0.0.1:8080",
+        value_name = "URL"
+    )]
+    url: String,
+    /// Token of a stand-in that runs on another machine.
+    #[arg(
+        long,
+        global = true,
+        env = "WORKGRAPH_CONTROL_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
+    control_token: Option<String>,
+}
+
+/// World that a command is about.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WorldArgs {
+    #[command(flatten)]
+    stand_in: StandInArgs,
+    /// Id of the world.
+    #[arg(long, global = true, default_value = "w0", value_name = "ID")]
+    world: String,
+}
+
+/// Commands on worlds. Each prints JSON.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum WorldCommand {
+    /// Make a world.
+    Create(NewWorldArgs),
+    /// List the worlds.
+    List,
+    /// Show a world.
+    Show {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Make a world with everything that another one has now.
+    Copy {
+        #[arg(value_name = "ID")]
+        id: String,
+        #[command(flatten)]
+        options: WorldOptions,
+    },
+    /// Let a world begin again, with the same time, data and tokens.
+    Reset {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Delete a world, with its data.
+    Delete {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+/// Options of a new world.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NewWorldArgs {
+    /// Content: demo, empty or the id of a world.
+    #[arg(long, value_name = "CONTENT", default_value = "demo")]
+    from: String,
+    /// File with a fixture, in JSON; `/-/fixture-schema` of the stand-in has its form.
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    fixture: Option<PathBuf>,
+    #[command(flatten)]
+    options: WorldOptions,
+}
+
+/// Options of new worlds and of copies.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WorldOptions {
+    /// Name that lists show.
+    #[arg(long)]
+    name: Option<String>,
+    /// Seed of its random bytes.
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// Time at which its clock stands, such as 2026-03-01T09:30:00Z.
+    #[arg(long, value_name = "TIME")]
+    now: Option<String>,
+    /// Setting of the world, as in `--setting limits.search=120`; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
+    setting: Vec<(String, String)>,
+}
+
+/// Commands on the clock of a world. Each prints JSON.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ClockCommand {
+    /// Show the time, and what is due next.
+    Show,
+    /// Move the clock by a period such as 25h; prints what happened on the way.
+    Advance {
+        #[arg(value_name = "PERIOD")]
+        period: String,
+    },
+    /// Move the clock to a later time.
+    Set {
+        #[arg(value_name = "TIME")]
+        time: String,
+    },
+    /// Let the clock run.
+    Run,
+    /// Let the clock stand still.
+    Freeze,
+}
+
+/// Commands on the faults of a world. Each prints JSON.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum FaultCommand {
+    /// Add a fault: `fault add error=internal operation=createTask times=1`.
+    Add {
+        /// What happens (error, respond, `delay_ms`, hold, cut or webhook), and to which requests (operation, method, path, app,
+        /// token, target, nth, every, probability, times).
+        #[arg(value_name = "KEY=VALUE", required = true, value_parser = parse_pair)]
+        parts: Vec<(String, String)>,
+    },
+    /// List the faults, with the requests that met them.
+    List,
+    /// Let the requests go on that a fault holds.
+    Release {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// End a fault.
+    Delete {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// End all faults.
+    Clear,
+}
+
+/// Options of the grade of a client.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct GradeArgs {
+    #[command(flatten)]
+    of: WorldArgs,
+    /// Rules, separated by commas [default: all].
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    rules: Vec<String>,
+    /// Print XML that services of continuous integration read.
+    #[arg(long)]
+    junit: bool,
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=');
+    let (key, value) = pair.ok_or_else(|| format!("`{text}` is not KEY=VALUE"))?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+impl StandInArgs {
+    fn stand_in(&self) -> StandIn {
+        let stand_in = StandIn::at(&self.url);
+        match &self.control_token {
+            Some(token) => stand_in.control_token(token),
+            None => stand_in,
+        }
+    }
+}
+
+impl WorldArgs {
+    async fn world(&self) -> Result<World, StandInError> {
+        self.stand_in.stand_in().find(&self.world).await
+    }
+}
+
+impl WorldOptions {
+    fn apply(&self, mut builder: WorldBuilder) -> WorldBuilder {
+        if let Some(name) = &self.name {
+            builder = builder.name(name);
+        }
+        if let Some(seed) = self.seed {
+            builder = builder.seed(seed);
+        }
+        if let Some(now) = &self.now {
+            builder = builder.now(now);
+        }
+        let settings = self.setting.iter();
+        settings.fold(builder, |builder, (key, value)| {
+            builder.setting(key, value.as_str())
+        })
+    }
+}
+
+/// Prints JSON so that people can read it.
+fn say_json(value: &Value) {
+    say(&format!("{value:#}"));
+}
+
+/// Carries out a command on worlds.
+///
+/// # Errors
+/// Fails if the stand-in refuses it, or does not answer.
+pub(crate) async fn world(arguments: &StandInArgs, command: WorldCommand) -> Result<()> {
+    let stand_in = arguments.stand_in();
+    match command {
+        WorldCommand::Create(new) => {
+            let builder = match &new.fixture {
+                Some(file) => stand_in.world().fixture(read_json(file)?),
+                None => stand_in.world().from(&new.from),
+            };
+            say_json(new.options.apply(builder).await?.json());
+        }
+        WorldCommand::List => say_json(&stand_in.worlds().await?),
+        WorldCommand::Show { id } => say_json(stand_in.find(&id).await?.json()),
+        WorldCommand::Copy { id, options } => {
+            let source = stand_in.find(&id).await?;
+            say_json(options.apply(source.copy()).await?.json());
+        }
+        WorldCommand::Reset { id } => stand_in.find(&id).await?.reset().await?,
+        WorldCommand::Delete { id } => stand_in.find(&id).await?.delete().await?,
+    }
+    Ok(())
+}
+
+fn read_json(file: &PathBuf) -> Result<Value> {
+    let text = std::fs::read(file).with_context(|| file.display().to_string())?;
+    serde_json::from_slice(&text).with_context(|| format!("{}: not JSON", file.display()))
+}
+
+/// Carries out a command on the clock of a world.
+///
+/// # Errors
+/// Fails if the stand-in refuses it, or does not answer.
+pub(crate) async fn clock(arguments: &WorldArgs, command: ClockCommand) -> Result<()> {
+    let world = arguments.world().await?;
+    let clock = world.clock();
+    let shown = match command {
+        ClockCommand::Show => clock.show().await?,
+        ClockCommand::Advance { period } => clock.advance(&period).await?,
+        ClockCommand::Set { time } => clock.set(&time).await?,
+        ClockCommand::Run => clock.run().await?,
+        ClockCommand::Freeze => clock.freeze().await?,
+    };
+    say_json(&shown);
+    Ok(())
+}
+
+/// Carries out a command on the faults of a world.
+///
+/// # Errors
+/// Fails if the stand-in refuses it, or does not answer.
+pub(crate) async fn fault(arguments: &WorldArgs, command: FaultCommand) -> Result<()> {
+    let world = arguments.world().await?;
+    let faults = world.faults();
+    match command {
+        FaultCommand::Add { parts } => {
+            let (action, condition) = parse_fault(parts)?;
+            let id = faults.add(action, condition).await?;
+            say(&id);
+        }
+        FaultCommand::List => say_json(&faults.all().await?.into()),
+        FaultCommand::Release { id } => faults.release(&id).await?,
+        FaultCommand::Delete { id } => faults.delete(&id).await?,
+        FaultCommand::Clear => faults.clear().await?,
+    }
+    Ok(())
+}
+
+/// Prints the grade of the clients of a world. The exit code is 1 if a rule is broken.
+///
+/// # Errors
+/// Fails if the stand-in refuses it, or does not answer.
+pub(crate) async fn grade(arguments: &GradeArgs) -> Result<ExitCode> {
+    let world = arguments.of.world().await?;
+    let rules: Vec<&str> = arguments.rules.iter().map(String::as_str).collect();
+    let grade = world.show_grade(&rules).await?;
+    match arguments.junit {
+        true => say(&world.junit(&rules).await?),
+        false => say_json(&grade),
+    }
+    let is_broken = |rules: &Vec<Value>| rules.iter().any(|rule| rule["verdict"] == "broken");
+    Ok(match grade["rules"].as_array().is_some_and(is_broken) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
+}

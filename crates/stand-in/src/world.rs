@@ -1,0 +1,328 @@
+//! A world: the data, the time and the faults of one test.
+use crate::control_client::{ControlClient, StandInError};
+use crate::inbox::Inbox;
+use crate::world_builder::WorldBuilder;
+use crate::world_clock::WorldClock;
+use crate::world_controls::{WorldFaults, WorldLimits};
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// World of a stand-in.
+///
+/// If the thread panics while it has a world, the address of the world's page is printed.
+#[derive(Debug)]
+pub struct World {
+    server_url: String,
+    client: ControlClient,
+    shown: ShownWorld,
+    /// World as the stand-in shows it.
+    json: Value,
+}
+
+/// Fields of a world that its methods need.
+#[derive(Debug, Deserialize)]
+struct ShownWorld {
+    id: String,
+    seed: u64,
+    base_url: String,
+    auth_url: String,
+    #[serde(default)]
+    personal_access_token: Option<String>,
+}
+
+impl World {
+    pub(crate) fn new(
+        server_url: String,
+        client: ControlClient,
+        json: Value,
+    ) -> Result<Self, StandInError> {
+        let shown = ShownWorld::deserialize(&json);
+        let shown = shown.map_err(|error| StandInError::Unreachable {
+            url: server_url.clone(),
+            reason: format!("the world is not understood: {error}"),
+        })?;
+        Ok(Self {
+            server_url,
+            client,
+            shown,
+            json,
+        })
+    }
+
+    /// Returns the id, such as `w7`.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.shown.id
+    }
+
+    /// Returns the seed from which all random bytes follow.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.shown.seed
+    }
+
+    /// Returns the address of the API, for the client under test.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.shown.base_url
+    }
+
+    /// Returns the address of the authorization server, below which all other addresses of the world are.
+    #[must_use]
+    pub fn auth_url(&self) -> &str {
+        &self.shown.auth_url
+    }
+
+    /// Returns the personal access token of the first user, for the client under test; empty if the world shows none.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        self.shown.personal_access_token.as_deref().unwrap_or("")
+    }
+
+    /// Returns the page that shows the world in a browser.
+    #[must_use]
+    pub fn page(&self) -> String {
+        format!("{}/-/stand-in", self.shown.auth_url)
+    }
+
+    /// Returns the world as it was shown when it was made: `users`, `workspaces`, `teams`, `apps` and more.
+    #[must_use]
+    pub const fn json(&self) -> &Value {
+        &self.json
+    }
+
+    /// Returns the gid of the object of a fixture with a name; `None` if no object, or several, have it.
+    #[must_use]
+    pub fn gid(&self, name: &str) -> Option<&str> {
+        self.json.get("names")?.get(name)?.as_str()
+    }
+
+    /// Sends a control request to this world, such as `GET` and `clock`, and returns the `data` of the reply.
+    ///
+    /// # Errors
+    /// Fails if the stand-in refuses it.
+    pub async fn control(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<Value, StandInError> {
+        let url = format!("{}/-/{path}", self.shown.auth_url);
+        let method = parse_method(method, &url)?;
+        self.client.control(method, &url, body.as_ref()).await
+    }
+
+    /// Sends a request to the API as the first user, and returns the `data` of the reply; for the arrangement of a test.
+    ///
+    /// # Errors
+    /// Fails if the API refuses it.
+    pub async fn api(
+        &self,
+        method: &str,
+        path: &str,
+        data: Option<Value>,
+    ) -> Result<Value, StandInError> {
+        let url = format!("{}{path}", self.shown.base_url);
+        let line = (parse_method(method, &url)?, &*url);
+        self.client.api(line, self.token(), data.as_ref()).await
+    }
+
+    /// Returns the clock.
+    #[must_use]
+    pub const fn clock(&self) -> WorldClock<'_> {
+        WorldClock(self)
+    }
+
+    /// Returns the limits.
+    #[must_use]
+    pub const fn limits(&self) -> WorldLimits<'_> {
+        WorldLimits(self)
+    }
+
+    /// Returns the faults.
+    #[must_use]
+    pub const fn faults(&self) -> WorldFaults<'_> {
+        WorldFaults(self)
+    }
+
+    /// Returns the receiver of webhooks with a name.
+    #[must_use]
+    pub const fn inbox<'w>(&'w self, name: &'w str) -> Inbox<'w> {
+        Inbox { world: self, name }
+    }
+
+    /// Returns the requests that the world received and that match: `operation`, `method`, `path`, `status`.
+    ///
+    /// # Errors
+    /// Fails if the pattern is wrong.
+    pub async fn requests(&self, pattern: &[(&str, &str)]) -> Result<Vec<Value>, StandInError> {
+        let pairs = pattern
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        let query = pairs.collect::<Vec<_>>().join("&");
+        Ok(items(
+            self.control("GET", &format!("requests?{query}"), None)
+                .await?,
+        ))
+    }
+
+    /// Checks that as many requests match a pattern as its `count`, `at_least` or `at_most` say; at least one by default.
+    ///
+    /// # Errors
+    /// Fails with the requests that nearly match if that does not hold.
+    pub async fn verify(&self, pattern: Value) -> Result<(), StandInError> {
+        let found = self
+            .control("POST", "requests/verify", Some(pattern.clone()))
+            .await?;
+        if found["holds"] == true {
+            return Ok(());
+        }
+        let near = found["near_misses"].as_array().into_iter().flatten();
+        let near =
+            near.map(|one| format!("\n  {} {}: {}", one["method"], one["path"], one["status"]));
+        Err(StandInError::NotHeld(format!(
+            "{} requests match {pattern}; those that nearly do:{}",
+            found["count"],
+            near.collect::<String>()
+        )))
+    }
+
+    /// Returns how the clients of the world did by rules, by default all.
+    ///
+    /// # Errors
+    /// Fails if a rule is broken, with what broke it.
+    pub async fn grade(&self, rules: &[&str]) -> Result<Value, StandInError> {
+        let grade = self.show_grade(rules).await?;
+        let judged = grade["rules"].as_array().into_iter().flatten();
+        let broken = judged.filter(|rule| rule["verdict"] == "broken");
+        let broken: String = broken
+            .map(|rule| format!("\n  {}: {}", rule["rule"], rule["why"]))
+            .collect();
+        match broken.is_empty() {
+            true => Ok(grade),
+            false => Err(StandInError::NotHeld(format!(
+                "the client breaks rules:{broken}"
+            ))),
+        }
+    }
+
+    /// Returns how the clients of the world did by rules, by default all, whether they keep them or not.
+    ///
+    /// # Errors
+    /// Fails if a rule has another name.
+    pub async fn show_grade(&self, rules: &[&str]) -> Result<Value, StandInError> {
+        let path = format!("grade?format=json{}", query_of(rules));
+        self.control("GET", &path, None).await
+    }
+
+    /// Returns how the clients of the world did by rules, by default all, in the XML that services of continuous integration read.
+    ///
+    /// # Errors
+    /// Fails if a rule has another name.
+    pub async fn junit(&self, rules: &[&str]) -> Result<String, StandInError> {
+        let url = format!(
+            "{}/-/grade?format=junit{}",
+            self.shown.auth_url,
+            query_of(rules)
+        );
+        let bytes = self.client.bytes(Method::GET, &url, None, None).await?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Returns tokens of an app for a user without a browser. `options` may have `app`, `user` and `scopes`; the first app and the
+    /// first user by default.
+    ///
+    /// # Errors
+    /// Fails if the authorization server refuses the grant.
+    pub async fn grant(&self, options: Value) -> Result<Value, StandInError> {
+        let mut sent = match options {
+            Value::Object(options) => options,
+            _ => Map::new(),
+        };
+        let first = self.json.pointer("/apps/0/name").cloned();
+        sent.entry("app").or_insert(first.unwrap_or_default());
+        self.control("POST", "oauth/grant", Some(sent.into())).await
+    }
+
+    /// Decides for a user about the address to which an app sends the browser, with `allow` or `deny`. Returns the address to which
+    /// the browser would be sent back.
+    ///
+    /// # Errors
+    /// Fails if the authorization server shows an error instead.
+    pub async fn authorize(
+        &self,
+        url: &str,
+        user: Option<&str>,
+        decision: &str,
+    ) -> Result<String, StandInError> {
+        let sent = json!({ "authorize": url, "user": user, "decision": decision });
+        let reply = self.control("POST", "oauth/grant", Some(sent)).await?;
+        Ok(text(&reply, "redirect"))
+    }
+
+    /// Lets the world begin again, with the same time, data and tokens.
+    ///
+    /// # Errors
+    /// Fails for the world at the root.
+    pub async fn reset(&self) -> Result<(), StandInError> {
+        self.control("POST", "reset", Some(json!({}))).await?;
+        Ok(())
+    }
+
+    /// Returns the builder of a world that begins with everything that this one has.
+    pub fn copy(&self) -> WorldBuilder {
+        WorldBuilder::new(self.server_url.clone(), self.client.clone()).copy_of(self)
+    }
+
+    /// Ends the world, with its data.
+    ///
+    /// # Errors
+    /// Fails for the world at the root.
+    pub async fn delete(self) -> Result<(), StandInError> {
+        let url = format!("{}/-/worlds/{}", self.server_url, self.shown.id);
+        self.client.control(Method::DELETE, &url, None).await?;
+        Ok(())
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "the world of this test: {} (seed {})",
+                self.page(),
+                self.shown.seed
+            );
+        }
+    }
+}
+
+/// Returns the parameter of a query that names rules; none for all.
+fn query_of(rules: &[&str]) -> String {
+    match rules {
+        [] => String::new(),
+        rules => format!("&rules={}", rules.join(",")),
+    }
+}
+
+fn parse_method(method: &str, url: &str) -> Result<Method, StandInError> {
+    let parsed = method.parse();
+    parsed.map_err(|_| StandInError::Address {
+        url: format!("{method} {url}"),
+    })
+}
+
+/// Returns the items of a list.
+pub(crate) fn items(list: Value) -> Vec<Value> {
+    match list {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the text in a field of a reply; empty if it has none.
+pub(crate) fn text(reply: &Value, field: &str) -> String {
+    let text = reply.get(field).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}

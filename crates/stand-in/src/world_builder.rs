@@ -1,0 +1,92 @@
+//! Options of a new world.
+use crate::control_client::{ControlClient, StandInError};
+use crate::world::World;
+use hyper::Method;
+use serde_json::{Map, Value};
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+
+/// Builder of a world: [`StandIn::world`](crate::StandIn::world). Awaiting it makes the world.
+///
+/// By default a world has the data of a demo.
+#[derive(Clone, Debug)]
+#[must_use = "a world is made when this is awaited"]
+pub struct WorldBuilder {
+    server_url: String,
+    client: ControlClient,
+    options: Map<String, Value>,
+}
+
+impl WorldBuilder {
+    pub(crate) fn new(server_url: String, client: ControlClient) -> Self {
+        Self {
+            server_url,
+            client,
+            options: Map::new(),
+        }
+    }
+
+    fn with(mut self, name: &str, value: Value) -> Self {
+        self.options.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Begins with one user in one workspace.
+    pub fn empty(self) -> Self {
+        self.from("empty")
+    }
+
+    /// Begins with the people, apps and objects of a fixture.
+    pub fn fixture(self, fixture: Value) -> Self {
+        self.with("fixture", fixture)
+    }
+
+    /// Begins with everything that another world has now.
+    pub fn copy_of(self, world: &World) -> Self {
+        self.from(world.id())
+    }
+
+    /// Begins with `demo`, `empty`, or everything of the world with an id.
+    pub fn from(self, content: &str) -> Self {
+        self.with("from", content.into())
+    }
+
+    /// Sets the name that lists show.
+    pub fn name(self, name: &str) -> Self {
+        self.with("name", name.into())
+    }
+
+    /// Sets the seed from which all random bytes follow.
+    pub fn seed(self, seed: u64) -> Self {
+        self.with("seed", seed.into())
+    }
+
+    /// Sets the time at which the clock stands, such as `2026-03-01T09:30:00Z`.
+    pub fn now(self, time: &str) -> Self {
+        self.with("now", time.into())
+    }
+
+    /// Sets a setting of the world, such as `limits.search`.
+    pub fn setting(mut self, key: &str, value: impl Into<Value>) -> Self {
+        let settings = self.options.entry("settings");
+        if let Value::Object(settings) = settings.or_insert_with(|| Value::Object(Map::new())) {
+            settings.insert(key.to_owned(), value.into());
+        }
+        self
+    }
+}
+
+impl IntoFuture for WorldBuilder {
+    type Output = Result<World, StandInError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let url = format!("{}/-/worlds", self.server_url);
+            let options = Value::Object(self.options);
+            let made = self.client.control(Method::POST, &url, Some(&options));
+            let made = made.await?;
+            World::new(self.server_url, self.client, made)
+        })
+    }
+}

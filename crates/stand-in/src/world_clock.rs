@@ -1,0 +1,73 @@
+//! The clock of a world.
+use crate::control_client::StandInError;
+use crate::world::{World, text};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Clock of a world: [`World::clock`].
+#[derive(Clone, Copy, Debug)]
+pub struct WorldClock<'w>(pub(crate) &'w World);
+
+impl WorldClock<'_> {
+    /// Returns the time that the world shows, as in replies.
+    ///
+    /// # Errors
+    /// Fails if the stand-in does not answer.
+    pub async fn now(self) -> Result<String, StandInError> {
+        Ok(text(&self.show().await?, "now"))
+    }
+
+    /// Returns where the clock stands, and what is due next. What is due now happens first.
+    ///
+    /// # Errors
+    /// Fails if the stand-in does not answer.
+    pub async fn show(self) -> Result<Value, StandInError> {
+        self.0.control("GET", "clock", None).await
+    }
+
+    async fn change(self, change: Value) -> Result<Value, StandInError> {
+        self.0.control("POST", "clock", Some(change)).await
+    }
+
+    /// Moves the clock by a period, such as `25h`. Returns where it stands, what is due next, and what happened on the way.
+    ///
+    /// # Errors
+    /// Fails if the period is none.
+    pub async fn advance(self, period: &str) -> Result<Value, StandInError> {
+        self.change(json!({ "advance": period })).await
+    }
+
+    /// Moves the clock by a duration: what a client under test may do in place of sleeping.
+    ///
+    /// # Errors
+    /// Fails if the stand-in does not answer.
+    pub async fn sleep(self, duration: Duration) -> Result<(), StandInError> {
+        self.change(json!({ "advance": duration.as_secs_f64() }))
+            .await?;
+        Ok(())
+    }
+
+    /// Moves the clock to a later time.
+    ///
+    /// # Errors
+    /// Fails if the time is earlier, or none.
+    pub async fn set(self, time: &str) -> Result<Value, StandInError> {
+        self.change(json!({ "set": time })).await
+    }
+
+    /// Lets the clock run.
+    ///
+    /// # Errors
+    /// Fails if the stand-in does not answer.
+    pub async fn run(self) -> Result<Value, StandInError> {
+        self.change(json!({ "mode": "running" })).await
+    }
+
+    /// Lets the clock stand still.
+    ///
+    /// # Errors
+    /// Fails if the stand-in does not answer.
+    pub async fn freeze(self) -> Result<Value, StandInError> {
+        self.change(json!({ "mode": "frozen" })).await
+    }
+}

@@ -1,0 +1,185 @@
+//! Worlds of a stand-in in this process: every call of the crate meets the server.
+use serde_json::json;
+use std::time::Duration;
+use workgraph_stand_in::{StandIn, StandInError, World};
+
+const BEGIN: &str = "2026-03-02T09:30:00.000Z";
+
+fn refused(error: StandInError) -> (u16, String) {
+    match error {
+        StandInError::Refused {
+            status, message, ..
+        } => (status, message),
+        other => panic!("{other}"),
+    }
+}
+
+async fn project(world: &World) -> String {
+    let team = world.json()["teams"][0]["gid"].clone();
+    let data = json!({"name": "Orders", "team": team});
+    let made = world.api("POST", "/projects", Some(data)).await.unwrap();
+    made["gid"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_test_controls_the_time_limits_and_faults_of_its_world() {
+    let stand_in = StandIn::start().await.unwrap();
+    let world = stand_in
+        .world()
+        .name("one")
+        .seed(7)
+        .now(BEGIN)
+        .await
+        .unwrap();
+    assert_eq!(world.seed(), 7);
+    let clock = world.clock();
+    clock.advance("25h").await.unwrap();
+    clock.sleep(Duration::from_millis(1500)).await.unwrap();
+    assert_eq!(clock.now().await.unwrap(), "2026-03-03T10:30:01.500Z");
+    let (status, message) = refused(clock.set(BEGIN).await.unwrap_err());
+    assert!(
+        status == 400 && message.contains("does not go back"),
+        "{message}"
+    );
+    clock.set("2026-03-04T00:00:00Z").await.unwrap();
+
+    world.limits().exhaust("standard").await.unwrap();
+    let me = world.api("GET", "/users/me", None).await;
+    assert_eq!(refused(me.unwrap_err()).0, 429);
+    clock.advance("1m").await.unwrap();
+    world.api("GET", "/users/me", None).await.unwrap();
+    world
+        .verify(json!({"operation": "getUser", "count": 2}))
+        .await
+        .unwrap();
+    let error = world
+        .verify(json!({"operation": "getUser", "status": 500}))
+        .await;
+    assert!(error.unwrap_err().to_string().contains("/users/me"));
+    assert_eq!(world.requests(&[("status", "429")]).await.unwrap().len(), 1);
+    world.grade(&["retry-after"]).await.unwrap();
+
+    let id = world
+        .faults()
+        .add(json!({"error": "internal"}), json!({"times": 1}))
+        .await
+        .unwrap();
+    assert_eq!(
+        refused(world.api("GET", "/users/me", None).await.unwrap_err()).0,
+        500
+    );
+    assert_eq!(world.faults().all().await.unwrap()[0]["id"], *id);
+    world.faults().delete(&id).await.unwrap();
+    world.faults().clear().await.unwrap();
+    assert_eq!(world.faults().all().await.unwrap().len(), 0);
+    stand_in.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_wait_is_graded_so() {
+    let stand_in = StandIn::start().await.unwrap();
+    let world = stand_in.world().await.unwrap();
+    world.limits().exhaust("standard").await.unwrap();
+    for _ in 0..2 {
+        world.api("GET", "/users/me", None).await.unwrap_err();
+    }
+    let error = world.grade(&[]).await.unwrap_err().to_string();
+    assert!(error.contains("retry-after"), "{error}");
+}
+
+#[tokio::test]
+async fn an_inbox_receives_what_was_refused_at_first() {
+    let stand_in = StandIn::start().await.unwrap();
+    let world = stand_in.world().now(BEGIN).await.unwrap();
+    let inbox = world.inbox("orders");
+    inbox.answer(500, Some(2)).await.unwrap();
+    let project = project(&world).await;
+    let webhook = json!({"resource": project, "target": inbox.url()});
+    world.api("POST", "/webhooks", Some(webhook)).await.unwrap();
+    let task = json!({"name": "Buy", "projects": [project]});
+    world.api("POST", "/tasks", Some(task)).await.unwrap();
+    world.clock().advance("1h").await.unwrap();
+    let events = inbox.events().await.unwrap();
+    assert!(
+        events
+            .iter()
+            .any(|event| event["resource"]["resource_type"] == "task")
+    );
+    let deliveries = inbox.deliveries().await.unwrap();
+    assert!(
+        deliveries
+            .iter()
+            .all(|delivery| delivery["is_signed"] == true)
+    );
+}
+
+#[tokio::test]
+async fn worlds_begin_with_a_fixture_go_their_own_ways_and_begin_again() {
+    let stand_in = StandIn::start().await.unwrap();
+    let fixture = json!({
+        "people": [{"name": "Ann", "email": "ann@acme.test"}, {"name": "Ben", "email": "ben@acme.test"}],
+        "apps": [{"name": "Reports", "redirect_uris": ["https://reports.test/callback"]}],
+        "projects": [{"name": "Launch", "tasks": [{"name": "Write copy", "assignee": "@Ben"}]}],
+    });
+    let world = stand_in.world().fixture(fixture).now(BEGIN).await.unwrap();
+    let path = format!("/tasks/{}", world.gid("Write copy").unwrap());
+    let task = world.api("GET", &path, None).await.unwrap();
+    assert_eq!(task["assignee"]["gid"], *world.gid("Ben").unwrap());
+    assert_eq!(world.gid("Nobody"), None);
+
+    let copy = world.copy().await.unwrap();
+    world.api("DELETE", &path, None).await.unwrap();
+    copy.api("GET", &path, None).await.unwrap();
+    world.reset().await.unwrap();
+    world.api("GET", &path, None).await.unwrap();
+
+    let tokens = world.grant(json!({"user": "Ben"})).await.unwrap();
+    assert!(tokens["access_token"].is_string());
+    let app = &world.json()["apps"][0];
+    let ask = format!(
+        "{}/-/oauth_authorize?response_type=code&client_id={}&redirect_uri={}&state=s1",
+        world.auth_url(),
+        app["client_id"].as_str().unwrap(),
+        app["redirect_uri"].as_str().unwrap(),
+    );
+    let back = world.authorize(&ask, Some("Ben"), "deny").await.unwrap();
+    assert!(
+        back.contains("access_denied") && back.contains("state=s1"),
+        "{back}"
+    );
+
+    let id = copy.id().to_owned();
+    copy.delete().await.unwrap();
+    assert_eq!(refused(stand_in.find(&id).await.unwrap_err()).0, 404);
+    assert_eq!(
+        stand_in.worlds().await.unwrap().as_array().unwrap().len(),
+        2
+    );
+}
+
+#[tokio::test]
+async fn one_that_runs_elsewhere_is_used_by_its_address() {
+    let stand_in = StandIn::start_with(StandIn::builder().set("limits.search", "3"))
+        .await
+        .unwrap();
+    let elsewhere = StandIn::at(&format!("{}/", stand_in.url())).control_token("any");
+    let world = elsewhere
+        .world()
+        .empty()
+        .setting("limits.standard_free", 5)
+        .await
+        .unwrap();
+    assert!(world.base_url().starts_with(stand_in.url()));
+    assert_eq!(elsewhere.find("w0").await.unwrap().id(), "w0");
+    let wrong = elsewhere.world().setting("limits.nothing", 5).await;
+    assert!(refused(wrong.unwrap_err()).1.contains("limits.nothing"));
+    for url in ["ftp://127.0.0.1/", "no address"] {
+        let error = StandIn::at(url).worlds().await.unwrap_err();
+        assert!(matches!(error, StandInError::Address { .. }), "{error}");
+    }
+    let error = StandIn::at("http://127.0.0.1:1")
+        .worlds()
+        .await
+        .unwrap_err();
+    assert!(matches!(error, StandInError::Unreachable { .. }), "{error}");
+}
