@@ -291,8 +291,12 @@ pub(crate) async fn grade(arguments: &GradeArgs) -> Result<ExitCode> {
         true => say(&world.junit(&rules).await?),
         false => say_json(&grade),
     }
-    let is_broken = |rules: &Vec<Value>| rules.iter().any(|rule| rule["verdict"] == "broken");
-    Ok(match grade["rules"].as_array().is_some_and(is_broken) {
+    let rules = grade.get("rules").and_then(Value::as_array);
+    let is_broken = |rule: &Value| {
+        rule.get("verdict")
+            .is_some_and(|verdict| verdict == "broken")
+    };
+    Ok(match rules.into_iter().flatten().any(is_broken) {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     })

@@ -45,7 +45,7 @@ impl Inbox<'_> {
     pub async fn events(self) -> Result<Vec<Value>, StandInError> {
         let deliveries = self.deliveries().await?.into_iter();
         let taken = deliveries.filter(|one| {
-            let status = one["answered"].as_u64();
+            let status = one.get("answered").and_then(Value::as_u64);
             status.is_some_and(|status| status < 300)
         });
         Ok(taken.flat_map(|one| member(one, "events")).collect())

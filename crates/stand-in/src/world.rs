@@ -175,15 +175,16 @@ impl World {
         let found = self
             .control("POST", "requests/verify", Some(pattern.clone()))
             .await?;
-        if found["holds"] == true {
+        if member(&found, "holds") == true {
             return Ok(());
         }
-        let near = found["near_misses"].as_array().into_iter().flatten();
-        let near =
-            near.map(|one| format!("\n  {} {}: {}", one["method"], one["path"], one["status"]));
+        let near = list(&found, "near_misses").map(|one| {
+            let (method, path) = (text(one, "method"), text(one, "path"));
+            format!("\n  {method} {path}: {}", member(one, "status"))
+        });
         Err(StandInError::NotHeld(format!(
             "{} requests match {pattern}; those that nearly do:{}",
-            found["count"],
+            member(&found, "count"),
             near.collect::<String>()
         )))
     }
@@ -194,10 +195,9 @@ impl World {
     /// Fails if a rule is broken, with what broke it.
     pub async fn grade(&self, rules: &[&str]) -> Result<Value, StandInError> {
         let grade = self.show_grade(rules).await?;
-        let judged = grade["rules"].as_array().into_iter().flatten();
-        let broken = judged.filter(|rule| rule["verdict"] == "broken");
+        let broken = list(&grade, "rules").filter(|rule| member(rule, "verdict") == "broken");
         let broken: String = broken
-            .map(|rule| format!("\n  {}: {}", rule["rule"], rule["why"]))
+            .map(|rule| format!("\n  {}: {}", text(rule, "rule"), text(rule, "why")))
             .collect();
         match broken.is_empty() {
             true => Ok(grade),
@@ -311,6 +311,16 @@ fn parse_method(method: &str, url: &str) -> Result<Method, StandInError> {
     parsed.map_err(|_| StandInError::Address {
         url: format!("{method} {url}"),
     })
+}
+
+/// Returns the member of an object; null if it has none.
+fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
+    object.get(name).unwrap_or(&Value::Null)
+}
+
+/// Returns the items of the list in a member of an object.
+fn list<'v>(object: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    member(object, name).as_array().into_iter().flatten()
 }
 
 /// Returns the items of a list.
