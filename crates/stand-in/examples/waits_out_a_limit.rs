@@ -10,7 +10,10 @@ async fn name_of_user(
 ) -> Result<String, StandInError> {
     loop {
         match world.api("GET", "/users/me", None).await {
-            Ok(user) => return Ok(user["name"].to_string()),
+            Ok(user) => {
+                let name = user.get("name").and_then(|name| name.as_str());
+                return Ok(name.unwrap_or("Nobody").to_owned());
+            }
             // A real client reads `Retry-After`; this one waits for a second, again and again.
             Err(StandInError::Refused { status: 429, .. }) => sleep(Duration::from_secs(1)).await?,
             Err(error) => return Err(error),

@@ -1,4 +1,10 @@
 //! Worlds of a stand-in in this process: every call of the crate meets the server.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 use serde_json::json;
 use std::time::Duration;
 use workgraph_stand_in::{StandIn, StandInError, World};
