@@ -86,7 +86,6 @@ impl StandIn {
     }
 
     /// Returns the builder of a world, which makes it when it is awaited.
-    #[must_use]
     pub fn world(&self) -> WorldBuilder {
         WorldBuilder::new(self.url.clone(), self.client.clone())
     }
