@@ -125,6 +125,7 @@ async fn worlds_begin_with_a_fixture_go_their_own_ways_and_begin_again() {
     let fixture = json!({
         "people": [{"name": "Ann", "email": "ann@acme.test"}, {"name": "Ben", "email": "ben@acme.test"}],
         "apps": [{"name": "Reports", "redirect_uris": ["https://reports.test/callback"]}],
+        "teams": [{"name": "Product"}],
         "projects": [{"name": "Launch", "tasks": [{"name": "Write copy", "assignee": "@Ben"}]}],
     });
     let world = stand_in.world().fixture(fixture).now(BEGIN).await.unwrap();
