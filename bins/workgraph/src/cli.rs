@@ -144,6 +144,9 @@ pub(crate) struct RunArgs {
     /// Mode of its clock: it stands still until a test moves it, or it runs.
     #[arg(long, value_name = "MODE", default_value = "frozen")]
     pub(crate) clock: ClockMode,
+    /// Refuse requests with fields, parameters and names in `opt_fields` that nobody knows.
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Host whose https requests by the program the stand-in answers, such as app.asana.com; may be repeated.
     #[arg(long, value_name = "HOST")]
     pub(crate) intercept: Vec<String>,

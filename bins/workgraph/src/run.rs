@@ -27,6 +27,7 @@ pub(crate) async fn run(config: Config, arguments: RunArgs, places: Places) -> R
         seed: arguments.seed,
         now: arguments.now,
         clock: arguments.clock,
+        strict: arguments.strict,
         intercept: arguments.intercept,
         ..StartOptions::default()
     };

@@ -7,6 +7,7 @@ use crate::execute::record_response::CostedResponse;
 use crate::gate::AuthorizedOperation;
 use crate::input::OperationInput;
 use crate::state::Api;
+use crate::unknown_inputs::show_unknown;
 use crate::{execute, external_ids, input};
 use std::borrow::Cow;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,6 +34,9 @@ impl Api {
         budget: &ResponseBudget,
     ) -> Result<CostedResponse, ApiError> {
         let operation = authorized.operation();
+        if let Some(watch) = self.request_watch.get() {
+            show_unknown(&**watch, sent, (operation, parameters), &self.settings)?;
+        }
         // The version is read before the load, so the loaded data has this version or a newer one.
         let cacheable_version = (matches!(operation.handler, Handler::Get(_))
             && !operation.time_dependent)

@@ -34,7 +34,7 @@ impl Api {
         request: &FastPathRequest<'_>,
         token_cache: &ConnectionTokenCache,
     ) -> Option<ApiResponse> {
-        if self.shared_limiter.get().is_some() || self.fault_source.get().is_some() {
+        if self.shared_limiter.get().is_some() || self.request_watch.get().is_some() {
             return None;
         }
         let authentication = self.authenticate_from_cache(request.authorization, token_cache)?;

@@ -11,7 +11,6 @@ pub mod error;
 mod execute;
 mod external_ids;
 mod fast_path;
-pub mod fault_source;
 pub mod features;
 mod gate;
 #[cfg(feature = "tower")]
@@ -27,6 +26,7 @@ pub mod refusal_reason;
 pub mod reply_cost;
 pub mod request;
 pub mod request_inspector;
+pub mod request_watch;
 pub mod router;
 mod session_reads;
 mod state;
@@ -34,6 +34,7 @@ pub mod storage_error;
 mod tickets;
 pub mod token_limits;
 mod token_usage;
+mod unknown_inputs;
 
 pub use account_tier::{FREE_TIER, PAID_TIER};
 pub use cache::token_cache::ConnectionTokenCache;

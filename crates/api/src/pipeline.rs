@@ -2,7 +2,6 @@
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
-use crate::fault_source::{AdmittedRequest, FaultSource, RequestFault};
 use crate::features::attachments::{ReceivedUpload, is_multipart};
 use crate::gate::{AdmissionState, Authentication, authorize};
 use crate::input::OperationInput;
@@ -10,6 +9,7 @@ use crate::ports::body_source::{BodyReadError, BodySource};
 use crate::received_body::RequestBody;
 use crate::request::{ApiRequest, ApiResponse, RequestOrigin};
 use crate::request_inspector::InspectedLine;
+use crate::request_watch::{AdmittedRequest, RequestFault, RequestWatch};
 use crate::router::RouteMatch;
 use crate::state::Api;
 use crate::{batch, query_token};
@@ -18,7 +18,7 @@ use workgraph_operations::{Caller, Method};
 
 /// Lets a request meet the fault that a tester asked for. Returns true if its sync token is forgotten.
 async fn meet_fault(
-    source: &dyn FaultSource,
+    watch: &dyn RequestWatch,
     request: &ApiRequest,
     found: &RouteMatch,
     app: Option<u64>,
@@ -30,7 +30,7 @@ async fn meet_fault(
         authorization: &request.authorization,
         app,
     };
-    match source.fault_of(&admitted).await {
+    match watch.fault_of(&admitted).await {
         None => Ok(false),
         Some(RequestFault::Error(error)) => Err(error),
         Some(RequestFault::SyncTokenForgotten) => Ok(true),
@@ -95,6 +95,9 @@ impl Api {
         };
         let explained = admission.terms.filter(|_| request.explain);
         let line = line_of(request, body.bytes());
+        if let Some(watch) = self.request_watch.get() {
+            watch.request_ended(line.body);
+        }
         let terms = admission.terms;
         let (mut reply, cost) =
             self.finish_request(operation, outcome, admission, line, origin.caller.base_url);
@@ -159,11 +162,11 @@ impl Api {
                 Box::pin(both).await?
             }
         };
-        let is_unsynced = match self.fault_source.get() {
+        let is_unsynced = match self.request_watch.get() {
             None => false,
-            Some(source) => {
+            Some(watch) => {
                 let app = authorized.grant().app;
-                Box::pin(meet_fault(&**source, request, found, app)).await?
+                Box::pin(meet_fault(&**watch, request, found, app)).await?
             }
         };
         let unsynced = is_unsynced.then(|| request.without_parameter(SYNC_TOKEN));

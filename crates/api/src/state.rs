@@ -2,7 +2,6 @@
 use crate::cache::ApiCaches;
 use crate::ended_jobs::EndedJobs;
 use crate::error::ApiError;
-use crate::fault_source::FaultSource;
 use crate::features::attachments::{PendingUploads, UploadReservations};
 use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
@@ -11,6 +10,7 @@ use crate::limits::recent_tokens::RecentTokens;
 use crate::ports::blob_store::BlobStore;
 use crate::ports::{Clock, Entropy};
 use crate::request_inspector::RequestInspector;
+use crate::request_watch::RequestWatch;
 use crate::router::Router;
 use crate::token_limits::{ActiveTokenLimits, TokenLimits};
 use crate::token_usage::TokenUsage;
@@ -51,8 +51,8 @@ pub struct Api {
     pub(crate) webhooks: OnceLock<WebhookService>,
     pub(crate) export_files: OnceLock<Arc<dyn ExportFiles>>,
     pub(crate) blob_store: OnceLock<Arc<dyn BlobStore>>,
-    /// Source of faults, in tests of clients.
-    pub(crate) fault_source: OnceLock<Arc<dyn FaultSource>>,
+    /// Watch over requests, in tests of clients.
+    pub(crate) request_watch: OnceLock<Arc<dyn RequestWatch>>,
     pub(crate) pending_uploads: PendingUploads,
     pub(crate) upload_reservations: UploadReservations,
     pub(crate) router: &'static Router,
@@ -136,7 +136,7 @@ impl Api {
             webhooks: OnceLock::new(),
             export_files: OnceLock::new(),
             blob_store: OnceLock::new(),
-            fault_source: OnceLock::new(),
+            request_watch: OnceLock::new(),
             pending_uploads: PendingUploads::default(),
             upload_reservations: UploadReservations::default(),
         }
@@ -173,9 +173,9 @@ impl Api {
         Some(found.operation.id)
     }
 
-    /// Sets the source of faults; the first call counts. Replies from the response cache then go through the whole pipeline, too.
-    pub fn set_fault_source(&self, source: Arc<dyn FaultSource>) {
-        let _second = self.fault_source.set(source);
+    /// Sets the watch over requests; the first call counts. Replies from the response cache then go through the whole pipeline, too.
+    pub fn set_request_watch(&self, watch: Arc<dyn RequestWatch>) {
+        let _second = self.request_watch.set(watch);
     }
 
     /// Returns a new gid that may be stored.

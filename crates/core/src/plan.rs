@@ -9,11 +9,13 @@ mod field_paths;
 mod quoted_name;
 #[cfg(test)]
 mod tests;
+mod unknown_names;
 
 pub use expand_paths::ExpandPaths;
 pub use expansion::{DefaultForm, resolve_expansion};
 pub use field_mask::{FieldMask, extended_plan, resolve_fields, resolve_fields_of_lookup};
 pub use field_paths::{DEPTH_MAX, FieldPaths, PATHS_MAX};
+pub use unknown_names::{UnknownName, unknown_names};
 
 use self::quoted_name::QuotedName;
 use crate::model::registry::{

@@ -27,6 +27,9 @@ pub struct StartOptions {
     /// Time at which the clock of a stand-in begins, such as 2026-03-01T09:30:00Z [default: now].
     #[arg(long, value_name = "TIME", requires = "stand_in")]
     pub now: Option<String>,
+    /// Refuse requests to a stand-in with fields, parameters and names in `opt_fields` that nobody knows; other servers ignore them.
+    #[arg(long, requires = "stand_in")]
+    pub strict: bool,
     /// Token with which other machines may control a stand-in, in the header `Workgraph-Control`. Without it only programs of this
     /// machine may.
     #[arg(long, value_name = "TOKEN", requires = "stand_in")]

@@ -1,6 +1,8 @@
 //! The stand-in over sockets: time, worlds, faults, and who may control it.
 #[path = "stand_in/client.rs"]
 mod client;
+#[path = "stand_in/commands.rs"]
+mod commands;
 #[path = "stand_in/control.rs"]
 mod control;
 #[path = "stand_in/delivery_faults.rs"]
@@ -21,6 +23,8 @@ mod interception;
 mod page;
 #[path = "stand_in/repetition.rs"]
 mod repetition;
+#[path = "stand_in/strictness.rs"]
+mod strictness;
 #[path = "stand_in/time.rs"]
 mod time;
 #[path = "stand_in/worlds.rs"]

@@ -1,12 +1,14 @@
 //! History of the clients of a world, for the rules that judge them.
+use crate::log::request_scope::current_request;
 use crate::stand_in::authorization_log::LoggedAuthorization;
 use crate::stand_in::delivery_faults::LoggedDelivery;
 use crate::stand_in::faults::Faults;
 use crate::stand_in::request_log::{LoggedRequest, RequestLog};
+use crate::stand_in::request_notes::{RequestNotes, refusal};
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use workgraph_api::fault_source::{AdmittedRequest, FaultSource, RequestFault};
+use workgraph_api::request_watch::{AdmittedRequest, RequestFault, RequestWatch, UnknownInput};
 
 /// History of the clients of a world.
 #[derive(Default)]
@@ -34,18 +36,34 @@ impl ClientHistory {
     }
 }
 
-/// Watch over the requests that limits admit: notes what apps use, and lets each meet its fault.
-pub(crate) struct AdmissionWatch {
+/// Watch over the requests to a world: notes what they contain and what apps use, and lets each meet its fault.
+pub(crate) struct WorldWatch {
     pub(crate) faults: Arc<Faults>,
     pub(crate) requests: Arc<RequestLog>,
+    pub(crate) notes: Arc<RequestNotes>,
+    /// True if requests with names that nobody knows are refused.
+    pub(crate) is_strict: bool,
 }
 
 #[async_trait]
-impl FaultSource for AdmissionWatch {
+impl RequestWatch for WorldWatch {
     async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<RequestFault> {
         if let Some(app) = request.app {
             self.requests.note_use(app, request.operation);
         }
         self.faults.fault_of(request).await
+    }
+
+    fn refuse_unknown(&self, unknown: &[UnknownInput]) -> Option<String> {
+        if let Some(request) = current_request() {
+            self.notes.add_unknown(request.to_text(), unknown);
+        }
+        refusal(unknown).filter(|_| self.is_strict)
+    }
+
+    fn request_ended(&self, body: &[u8]) {
+        if let Some(request) = current_request() {
+            self.notes.set_body(request.to_text(), body);
+        }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::futures::OwnedNotified;
 use workgraph_api::error::ApiError;
-use workgraph_api::fault_source::RequestFault;
+use workgraph_api::request_watch::RequestFault;
 use workgraph_auth::AuthRefusal;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::storage::GraphStoreError;

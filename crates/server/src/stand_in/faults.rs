@@ -5,7 +5,6 @@ use crate::log::request_scope::current_request;
 use crate::stand_in::delivery_fault::DeliveryFault;
 use crate::stand_in::fault_action::{Cut, FaultAction};
 use anyhow::{Result, bail};
-use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tokio::sync::Notify;
 use workgraph_api::Entropy;
-use workgraph_api::fault_source::{AdmittedRequest, FaultSource, RequestFault};
+use workgraph_api::request_watch::{AdmittedRequest, RequestFault};
 use workgraph_webhooks::Target;
 
 /// Maximum number of faults of a world at the same time.
@@ -294,9 +293,9 @@ impl Fault {
     }
 }
 
-#[async_trait]
-impl FaultSource for Faults {
-    async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<RequestFault> {
+impl Faults {
+    /// Returns the fault of a request; `None` if it goes on.
+    pub(crate) async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<RequestFault> {
         let (action, released) = {
             let met = self.meet_request(request)?;
             (met.0, met.1.notified_owned())

@@ -15,6 +15,7 @@ mod local_authority;
 mod oauth_grant;
 mod receiver_rules;
 mod request_log;
+mod request_notes;
 mod request_rules;
 mod seeded_entropy;
 mod settling;

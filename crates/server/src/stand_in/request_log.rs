@@ -1,6 +1,8 @@
 //! The requests that a world received, so that a test can check what its client sent.
+use crate::stand_in::request_notes::RequestNote;
 use crate::stand_in::timeline::time_text;
 use anyhow::{Context, Result, bail};
+use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,6 +16,9 @@ const KEPT: usize = 10_000;
 const TEXT_MAX: usize = 1_024;
 /// Maximum number of near misses in an answer.
 const NEAR_MAX: usize = 20;
+/// Maximum number of bytes of all bodies that are kept, and of one reply.
+const BODIES_MAX: usize = 4 << 20;
+const REPLY_MAX: usize = 256 << 10;
 
 /// Request with its outcome.
 #[derive(Clone, Debug)]
@@ -41,6 +46,23 @@ pub(crate) struct LoggedRequest {
     /// Page token of the next page, and sync token, in the reply.
     pub(crate) next_offset: Option<String>,
     pub(crate) sync: Option<String>,
+    /// Names in it that its operation does not know.
+    pub(crate) unknown: Vec<String>,
+    /// Bodies of request and reply, as long as there is room for them.
+    pub(crate) bodies: Option<LoggedBodies>,
+}
+
+/// Bodies of a request and of its reply.
+#[derive(Clone, Debug)]
+pub(crate) struct LoggedBodies {
+    pub(crate) request: Bytes,
+    pub(crate) reply: Bytes,
+}
+
+impl LoggedBodies {
+    fn len(&self) -> usize {
+        self.request.len() + self.reply.len()
+    }
 }
 
 impl LoggedRequest {
@@ -53,6 +75,8 @@ impl LoggedRequest {
             is_cut: false,
             next_offset: None,
             sync: None,
+            unknown: Vec::new(),
+            bodies: None,
             at,
             method,
             path,
@@ -73,6 +97,16 @@ impl LoggedRequest {
         let text = |pointer: &str| reply.pointer(pointer)?.as_str().map(str::to_owned);
         self.next_offset = text("/next_page/offset");
         self.sync = text("/sync");
+    }
+
+    /// Takes what was noted while the request was under way, and its reply. Bodies that are too large are left out.
+    pub(crate) fn keep(&mut self, note: RequestNote, reply: &[u8]) {
+        self.unknown = note.unknown;
+        let request = note.body.filter(|_| reply.len() <= REPLY_MAX);
+        self.bodies = request.map(|request| LoggedBodies {
+            request: request.into(),
+            reply: Bytes::copy_from_slice(reply),
+        });
     }
 
     /// Returns the value of a parameter of the query.
@@ -105,6 +139,7 @@ impl LoggedRequest {
             "status": self.status,
             "retry_after": self.retry_after,
             "user_agent": self.user_agent,
+            "unknown": self.unknown,
         })
     }
 }
@@ -118,6 +153,8 @@ pub(crate) struct RequestPattern {
     /// Path without the query.
     path: Option<String>,
     status: Option<u16>,
+    /// True for those with names that nobody knows.
+    has_unknown: Option<bool>,
     /// Number of requests that must match, exactly, at least, or at most.
     count: Option<usize>,
     at_least: Option<usize>,
@@ -144,7 +181,15 @@ impl RequestPattern {
                     })?;
                     pattern.status = Some(status);
                 }
-                _ => bail!("{name}: the parameters are operation, method, path and status"),
+                "has_unknown" => {
+                    let has_unknown = value.parse();
+                    pattern.has_unknown = Some(has_unknown.with_context(|| {
+                        format!("has_unknown: must be true or false, not `{value}`")
+                    })?);
+                }
+                _ => bail!(
+                    "{name}: the parameters are operation, method, path, status and has_unknown"
+                ),
             }
         }
         Ok(pattern)
@@ -161,6 +206,8 @@ impl RequestPattern {
             differ(&self.method, &request.method),
             differ(&self.path, path),
             self.status.is_some_and(|status| status != request.status),
+            self.has_unknown
+                .is_some_and(|wanted| wanted == request.unknown.is_empty()),
         ]
         .into_iter()
         .filter(|missed| *missed)
@@ -195,8 +242,29 @@ pub(crate) struct RequestLog(Mutex<Log>);
 struct Log {
     last: u64,
     requests: VecDeque<LoggedRequest>,
+    /// Number of bytes of all bodies, and of the first requests that have none any more.
+    body_bytes: usize,
+    without_bodies: usize,
     /// Operations that were admitted, by app.
     used: BTreeMap<u64, BTreeSet<&'static str>>,
+}
+
+impl Log {
+    fn forget_first(&mut self) {
+        let bodies = self.requests.pop_front().and_then(|first| first.bodies);
+        self.body_bytes -= bodies.map_or(0, |bodies| bodies.len());
+        self.without_bodies = self.without_bodies.saturating_sub(1);
+    }
+
+    /// Forgets the bodies of the first requests until those that are left have room.
+    fn make_room(&mut self) {
+        while self.body_bytes > BODIES_MAX
+            && let Some(request) = self.requests.get_mut(self.without_bodies)
+        {
+            self.body_bytes -= request.bodies.take().map_or(0, |bodies| bodies.len());
+            self.without_bodies += 1;
+        }
+    }
 }
 
 impl RequestLog {
@@ -209,9 +277,11 @@ impl RequestLog {
         log.last += 1;
         request.number = log.last;
         if log.requests.len() == KEPT {
-            log.requests.pop_front();
+            log.forget_first();
         }
+        log.body_bytes += request.bodies.as_ref().map_or(0, LoggedBodies::len);
         log.requests.push_back(request);
+        log.make_room();
     }
 
     /// Returns the number of requests that have ended.
@@ -260,8 +330,10 @@ impl RequestLog {
 
     pub(crate) fn clear(&self) {
         let mut log = self.0.lock();
-        log.requests.clear();
-        log.used.clear();
+        *log = Log {
+            last: log.last,
+            ..Log::default()
+        };
     }
 }
 
@@ -300,6 +372,34 @@ mod tests {
         ));
         assert!(!holds(json!({"operation": "deleteTask"})));
         assert!(holds(json!({"operation": "deleteTask", "at_most": 0})));
+    }
+
+    #[test]
+    fn bodies_are_kept_as_long_as_there_is_room() {
+        let log = RequestLog::default();
+        let size = 100 << 10;
+        let most = BODIES_MAX / size;
+        for number in 0..3 * most {
+            let mut request =
+                LoggedRequest::new(SystemTime::UNIX_EPOCH, "GET".to_owned(), "/".to_owned());
+            let note = RequestNote {
+                unknown: Vec::new(),
+                body: Some(Vec::new()),
+            };
+            request.keep(note, &vec![0; if number % 2 == 0 { size } else { 0 }]);
+            log.push(request);
+        }
+        let (requests, _) = log.all();
+        let kept = requests.iter().filter(|one| one.bodies.is_some()).count();
+        assert!(
+            (2 * most - 2..=2 * most).contains(&kept),
+            "{kept} of {most}"
+        );
+        assert!(requests.first().unwrap().bodies.is_none());
+        assert!(requests.last().unwrap().bodies.is_some());
+        let mut large = requests[0].clone();
+        large.keep(RequestNote::default(), &[]);
+        assert!(large.bodies.is_none());
     }
 
     #[test]

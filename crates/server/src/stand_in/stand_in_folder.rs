@@ -119,7 +119,7 @@ pub(crate) fn sources(options: &StartOptions, machine: &Arc<WallClock>) -> Resul
         now = shown,
         "a stand-in: --seed and --now repeat this run"
     );
-    Ok(TestSources::new(machine, seed, now))
+    Ok(TestSources::new(machine, seed, now).strict(options.strict))
 }
 
 /// Returns the text that describes a stand-in at its start.

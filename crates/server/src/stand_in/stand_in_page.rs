@@ -198,7 +198,12 @@ impl ShownWorld {
                 tr {
                     td { (text(request, "number")) }
                     td { (text(request, "at")) }
-                    td { code { (text(request, "method")) " " (text(request, "path")) } }
+                    td {
+                        code { (text(request, "method")) " " (text(request, "path")) }
+                        @for unknown in request.get("unknown").map(rows).unwrap_or_default() {
+                            p.broken { "Unknown " (unknown.as_str().unwrap_or_default()) }
+                        }
+                    }
                     td { (text(request, "operation")) }
                     td { (text(request, "status")) }
                 }

@@ -72,6 +72,7 @@ impl StandIn {
         logged.retry_after = text("retry-after");
         logged.read_reply(response.body().bytes());
         let request_id = text("x-request-id").unwrap_or_default();
+        logged.keep(test_world.notes.take(&request_id), response.body().bytes());
         let cut = test_world.faults.take_cut(&request_id);
         logged.is_cut = cut.is_some();
         test_world.requests.push(logged);

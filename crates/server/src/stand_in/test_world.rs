@@ -7,11 +7,12 @@ use crate::config::Config;
 use crate::http::world::World;
 use crate::server_resources::ServerResources;
 use crate::stand_in::authorization_log::AuthorizationLog;
-use crate::stand_in::client_history::{AdmissionWatch, ClientHistory};
+use crate::stand_in::client_history::{ClientHistory, WorldWatch};
 use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::faults::Faults;
 use crate::stand_in::inbox::Inboxes;
 use crate::stand_in::request_log::RequestLog;
+use crate::stand_in::request_notes::RequestNotes;
 use crate::stand_in::seeded_entropy::SeededEntropy;
 use crate::stand_in::timeline::{Timeline, time_text};
 use crate::stand_in::virtual_clock::VirtualClock;
@@ -41,6 +42,8 @@ pub(crate) struct TestSources {
     entropy: Arc<SeededEntropy>,
     faults: Arc<Faults>,
     deliveries: Arc<DeliveryFaults>,
+    /// True if requests with names that nobody knows are refused.
+    pub(crate) is_strict: bool,
 }
 
 impl TestSources {
@@ -55,7 +58,14 @@ impl TestSources {
             clock,
             entropy,
             faults,
+            is_strict: false,
         }
+    }
+
+    /// Sets whether requests with names that nobody knows are refused.
+    pub(crate) fn strict(mut self, is_strict: bool) -> Self {
+        self.is_strict = is_strict;
+        self
     }
 
     /// Returns a client of webhooks whose deliveries meet the faults of the world.
@@ -108,6 +118,8 @@ pub(crate) struct TestWorld {
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) faults: Arc<Faults>,
     pub(crate) requests: Arc<RequestLog>,
+    pub(crate) notes: Arc<RequestNotes>,
+    pub(crate) is_strict: bool,
     pub(crate) authorizations: AuthorizationLog,
     pub(super) deliveries: Arc<DeliveryFaults>,
     pub(crate) inboxes: Inboxes,
@@ -143,11 +155,14 @@ impl TestWorld {
         prepared.keys.refresh();
         let faults = Arc::clone(&sources.faults);
         let requests = Arc::<RequestLog>::default();
-        let watch = AdmissionWatch {
+        let notes = Arc::<RequestNotes>::default();
+        let watch = WorldWatch {
             faults: Arc::clone(&faults),
             requests: Arc::clone(&requests),
+            notes: Arc::clone(&notes),
+            is_strict: sources.is_strict,
         };
-        prepared.world.api.set_fault_source(Arc::new(watch));
+        prepared.world.api.set_request_watch(Arc::new(watch));
         let timeline = Timeline::new(
             Arc::clone(&prepared.world),
             Arc::clone(&sources.clock),
@@ -166,6 +181,8 @@ impl TestWorld {
             timeline,
             faults,
             requests,
+            notes,
+            is_strict: sources.is_strict,
             authorizations: AuthorizationLog::default(),
             deliveries: Arc::clone(&sources.deliveries),
             inboxes: Inboxes::default(),
@@ -217,6 +234,7 @@ impl TestWorld {
             "began_at": time_text(self.began_at),
             "now": time_text(self.clock.now()),
             "clock": self.clock.mode(),
+            "strict": self.is_strict,
             "copied": self.copied.map(|method| match method {
                 CopyMethod::Linked => "linked",
                 CopyMethod::Copied => "copied",

@@ -215,7 +215,8 @@ impl TestWorlds {
         };
         config.store.single_connection = true;
         config.store.node_cache_bytes = NODE_CACHE_BYTES;
-        let sources = TestSources::new(&self.process.clock, plan.seed, plan.now);
+        let strict = plan.options.strict.unwrap_or(self.root_world.is_strict);
+        let sources = TestSources::new(&self.process.clock, plan.seed, plan.now).strict(strict);
         let opening = Opening {
             demo: plan.content == FirstContent::Demo,
             is_server: false,

@@ -58,6 +58,8 @@ pub(crate) struct WorldOptions {
     pub(crate) name: Option<String>,
     pub(crate) seed: Option<u64>,
     pub(crate) now: Option<SystemTime>,
+    /// True if requests with names that nobody knows are refused; as the server says if it is left out.
+    pub(crate) strict: Option<bool>,
     /// Settings that differ from those of the server, in the form of `--set`.
     settings: Vec<(String, String)>,
 }
@@ -71,6 +73,7 @@ struct SentOptions {
     name: Option<String>,
     seed: Option<u64>,
     now: Option<String>,
+    strict: Option<bool>,
     #[serde(default)]
     settings: BTreeMap<String, Value>,
 }
@@ -130,6 +133,7 @@ impl WorldOptions {
             content,
             name: sent.name,
             seed: sent.seed,
+            strict: sent.strict,
             now: sent.now.map(|text| parse_time("now", &text)).transpose()?,
             settings: sent
                 .settings

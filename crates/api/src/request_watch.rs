@@ -1,0 +1,53 @@
+//! Watch over requests: what a tester wants to know of them, and the faults that they meet in place of their work.
+use crate::error::ApiError;
+use async_trait::async_trait;
+
+/// Request that was admitted within its limits, as a watch sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct AdmittedRequest<'r> {
+    /// Name of the operation.
+    pub operation: &'static str,
+    /// Method, as in HTTP.
+    pub method: &'static str,
+    /// Path below the API base, as it was sent.
+    pub path: &'r str,
+    /// Values of its `Authorization` headers.
+    pub authorization: &'r [String],
+    /// Number of the app that the token was issued to, if any.
+    pub app: Option<u64>,
+}
+
+/// Fault of a request.
+#[derive(Debug)]
+pub enum RequestFault {
+    /// The request ends with this error before anything is done.
+    Error(ApiError),
+    /// The sync token of a request for events is not known any more.
+    SyncTokenForgotten,
+}
+
+/// Name in a request that its operation does not know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownInput {
+    /// Part of the request: `query`, `data` or `opt_fields`.
+    pub part: &'static str,
+    /// Name as it was sent; in `opt_fields` a path.
+    pub name: String,
+    /// Names that are known in its place.
+    pub known: Vec<&'static str>,
+}
+
+/// Watch over requests. Without one no request has a fault, and what no operation knows is ignored.
+#[async_trait]
+pub trait RequestWatch: Send + Sync {
+    /// Returns the fault of a request that its limits admit; `None` if it goes on. The request holds its permits as long as this
+    /// takes.
+    async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<RequestFault>;
+
+    /// Takes the names in a request, or in an action of a batch, that its operation does not know. Returns the message with which
+    /// it is refused; `None` if they are ignored.
+    fn refuse_unknown(&self, unknown: &[UnknownInput]) -> Option<String>;
+
+    /// Takes the body of a request that has ended, as far as it was read.
+    fn request_ended(&self, body: &[u8]);
+}
