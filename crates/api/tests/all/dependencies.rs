@@ -111,10 +111,12 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
                 "workgraph-store-sqlite",
                 "workgraph-store-postgres",
                 "workgraph-rows",
+                "workgraph-recordings",
             ])
             .collect(),
         "workgraph-limits-redis" => vec!["workgraph-limits"],
         "workgraph-laws" => vec!["workgraph-webhooks"],
+        "workgraph-recordings" => vec![],
         "workgraph-testkit" => LEAVES
             .into_iter()
             .chain(["workgraph-store-memory"])

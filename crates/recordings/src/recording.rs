@@ -1,0 +1,144 @@
+//! Recorded exchanges: requests with the replies that they got.
+
+use crate::api_address::{without_token, without_user};
+
+/// Path of the API in addresses, unless the caller names another one.
+pub const API_BASE_PATH: &str = "/api/1.0";
+
+/// Content type of forms without files.
+pub(crate) const FORM_TYPE: &str = "application/x-www-form-urlencoded";
+
+/// Recorded request, relative to the base of the API. It has no credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedRequest {
+    /// Method, such as `GET`.
+    pub method: String,
+    /// Path below the base, and the query: `/tasks/12?opt_fields=name`. It is empty, or begins with `/` or `?`.
+    pub target: String,
+    /// Value of the header `Content-Type`, if the request had one.
+    pub content_type: Option<String>,
+    /// Body as text, if the request had one. Bytes of a file that are no text are not kept exactly.
+    pub body: Option<String>,
+}
+
+impl RecordedRequest {
+    /// Returns the path without the query.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.target
+            .split_once('?')
+            .map_or(self.target.as_str(), |(path, _)| path)
+    }
+
+    /// Returns true if the body is a form without files.
+    pub(crate) fn is_form(&self) -> bool {
+        let kind = self.content_type.as_deref().unwrap_or("");
+        kind.starts_with(FORM_TYPE)
+    }
+}
+
+/// Reply to a request: a recorded one, or the one that came from the other server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedReply {
+    /// Status, such as 200.
+    pub status: u16,
+    /// Body as text, empty if there was none; `None` if it was not recorded, and then bodies are not compared.
+    pub body: Option<String>,
+}
+
+impl RecordedReply {
+    /// Makes a reply from what was received. Bytes that are no UTF-8 are replaced.
+    #[must_use]
+    pub fn received(status: u16, body: &[u8]) -> Self {
+        Self {
+            status,
+            body: Some(String::from_utf8_lossy(body).into_owned()),
+        }
+    }
+}
+
+/// Recorded exchange: one request with its reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedExchange {
+    /// Time at which the request was sent, as RFC 3339 text. It is not interpreted.
+    pub started_at: String,
+    /// Address of the API, up to and including its base path: `http://127.0.0.1:8080/w/7/api/1.0`.
+    pub base: String,
+    /// The request.
+    pub request: RecordedRequest,
+    /// The reply to it.
+    pub reply: RecordedReply,
+}
+
+/// Recording of a client's exchanges with an API, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    exchanges: Vec<RecordedExchange>,
+    skipped: usize,
+}
+
+impl Recording {
+    /// Makes an empty recording.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an exchange at the end. Tokens (`access_token` in a query or form) and the user in the base are left out.
+    pub fn push(&mut self, mut exchange: RecordedExchange) {
+        exchange.base = without_user(&exchange.base);
+        let request = &mut exchange.request;
+        request.target = without_token(&request.target);
+        if request.is_form()
+            && let Some(body) = &mut request.body
+        {
+            let kept = without_token(&format!("?{body}"));
+            *body = kept.trim_start_matches('?').to_owned();
+        }
+        self.exchanges.push(exchange);
+    }
+
+    /// Returns the exchanges in their order.
+    #[must_use]
+    pub fn exchanges(&self) -> &[RecordedExchange] {
+        &self.exchanges
+    }
+
+    /// Returns the number of entries of the file that were not used: those outside of the API, preflights (`OPTIONS`), and
+    /// requests without a reply.
+    #[must_use]
+    pub const fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// Counts an entry that is not used.
+    pub(crate) const fn skip(&mut self) {
+        self.skipped += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_does_not_get_into_a_recording() {
+        let mut recording = Recording::new();
+        recording.push(RecordedExchange {
+            started_at: String::new(),
+            base: "https://ada:secret@work.test/api/1.0".to_owned(),
+            request: RecordedRequest {
+                method: "GET".to_owned(),
+                target: "/users/me?access_token=secret&opt_pretty=true".to_owned(),
+                content_type: Some(FORM_TYPE.to_owned()),
+                body: Some("access_token=secret&name=a".to_owned()),
+            },
+            reply: RecordedReply::received(200, b"{}"),
+        });
+        let exchange = &recording.exchanges()[0];
+        assert_eq!(exchange.request.target, "/users/me?opt_pretty=true");
+        assert_eq!(exchange.request.path(), "/users/me");
+        assert_eq!(exchange.request.body.as_deref(), Some("name=a"));
+        assert_eq!(exchange.base, "https://work.test/api/1.0");
+    }
+}
