@@ -15,14 +15,18 @@ const pause = (ms) => new Promise((resolve) => realSetTimeout(resolve, ms))
 /** A request to the stand-in that it refused; the message says why. */
 export class Refused extends Error {}
 
-async function call(method, url, body) {
+async function ask(method, url, body) {
   const reply = await fetch(url, {
     method,
     headers: { 'content-type': 'application/json' },
     body: body === undefined ? undefined : JSON.stringify(body),
   })
   if (!reply.ok) throw new Refused(`${method} ${url}: ${reply.status}: ${await reply.text()}`)
-  return (await reply.json()).data
+  return reply.json()
+}
+
+async function call(method, url, body) {
+  return (await ask(method, url, body)).data
 }
 
 /** A stand-in that serves worlds: a process of its own (`StandIn.start()`), or the address of one that runs. */
@@ -140,6 +144,11 @@ export class World {
   requests(pattern = {}) {
     const query = Object.entries(pattern).map(([name, value]) => `${name}=${value}`)
     return this.control('GET', `requests?${query.join('&')}`)
+  }
+
+  /** Returns the requests to the API of this world with their replies, as an HTTP archive (HAR 1.2). */
+  recording() {
+    return ask('GET', `${this.url}/-/recording`)
   }
 
   /** Fails unless as many requests match as count, at_least or at_most say; at least one by default. */

@@ -1,6 +1,7 @@
 //! The command line.
 pub(crate) mod manual;
 
+use crate::compare_command::CompareArgs;
 use crate::laws_command::LawsArgs;
 use crate::stand_in_commands::{
     ClockCommand, FaultCommand, GradeArgs, StandInArgs, WorldArgs, WorldCommand,
@@ -99,6 +100,9 @@ pub(crate) enum Command {
     },
     /// Grade the clients of a world of a stand-in by the rules of a good client; exits with 1 if one is broken.
     Grade(GradeArgs),
+    /// Send the requests of a recording to a server, and compare its replies with the recorded ones: those of the public service with
+    /// a stand-in, or of one version with the next. Exits with 1 if they differ, and with 2 if they can't be compared.
+    Compare(CompareArgs),
     /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
     Openapi,
     /// Ask a server whether it is ready; exits with 1 if it is not, or does not answer.
@@ -171,6 +175,16 @@ pub(crate) fn demo() -> Command {
         start,
         port_file: None,
     })
+}
+
+/// Reads the value of a flag in the form `KEY=VALUE`.
+///
+/// # Errors
+/// Fails if it has no `=`.
+pub(crate) fn parse_pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=');
+    let (key, value) = pair.ok_or_else(|| format!("`{text}` is not KEY=VALUE"))?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// Prints a line. The reader may have closed the pipe, which is no error.

@@ -1,5 +1,6 @@
 //! The `workgraph` command: flags, signals and exit codes around the library.
 mod cli;
+mod compare_command;
 mod laws_command;
 mod run;
 mod serve;
@@ -103,6 +104,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Fault { of, what } => {
             runtime()?.block_on(stand_in_commands::fault(&of, what))?;
             CommandOutcome::default()
+        }
+        Command::Compare(arguments) => {
+            let compared = compare_command::run(arguments);
+            return Ok(compared.unwrap_or_else(|error| {
+                complain(&format!("{error:#}"));
+                ExitCode::from(compare_command::NOT_COMPARED)
+            }));
         }
         Command::Grade(arguments) => {
             return runtime()?.block_on(stand_in_commands::grade(&arguments));

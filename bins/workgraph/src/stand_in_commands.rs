@@ -1,7 +1,7 @@
 //! `workgraph world`, `clock`, `fault` and `grade`: what a test controls, from a shell.
 mod fault_conditions;
 
-use crate::cli::say;
+use crate::cli::{parse_pair, say};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use fault_conditions::parse_fault;
@@ -64,6 +64,11 @@ pub(crate) enum WorldCommand {
     },
     /// Let a world begin again, with the same time, data and tokens.
     Reset {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Print the requests to the API of a world with their replies, as an HTTP archive (HAR 1.2); `workgraph compare` reads it.
+    Recording {
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -164,12 +169,6 @@ pub(crate) struct GradeArgs {
     junit: bool,
 }
 
-fn parse_pair(text: &str) -> Result<(String, String), String> {
-    let pair = text.split_once('=');
-    let (key, value) = pair.ok_or_else(|| format!("`{text}` is not KEY=VALUE"))?;
-    Ok((key.to_owned(), value.to_owned()))
-}
-
 impl StandInArgs {
     fn stand_in(&self) -> StandIn {
         let stand_in = StandIn::at(&self.url);
@@ -230,6 +229,7 @@ pub(crate) async fn world(arguments: &StandInArgs, command: WorldCommand) -> Res
             say_json(options.apply(source.copy()).await?.json());
         }
         WorldCommand::Reset { id } => stand_in.find(&id).await?.reset().await?,
+        WorldCommand::Recording { id } => say_json(&stand_in.find(&id).await?.recording().await?),
         WorldCommand::Delete { id } => stand_in.find(&id).await?.delete().await?,
     }
     Ok(())

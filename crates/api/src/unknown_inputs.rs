@@ -83,6 +83,7 @@ fn unknown_in_query(
             .iter()
             .map(|input| input.name)
             .chain(OUTPUT_OPTIONS)
+            .chain(OF_ALL)
     };
     unknown
         .map(|name| UnknownInput {

@@ -261,6 +261,14 @@ impl World {
         Ok(text(&reply, "redirect"))
     }
 
+    /// Returns the requests to the API of the world with their replies, as an HTTP archive (HAR 1.2).
+    ///
+    /// # Errors
+    /// Fails if the stand-in does not answer.
+    pub async fn recording(&self) -> Result<Value, StandInError> {
+        self.control("GET", "recording", None).await
+    }
+
     /// Lets the world begin again, with the same time, data and tokens.
     ///
     /// # Errors

@@ -16,14 +16,15 @@ class Refused(Exception):
     """A request to the stand-in that it refused; the text says why."""
 
 
-def call(method, url, body=None):
-    """Sends a control request, and returns the data of its reply."""
+def call(method, url, body=None, whole=False):
+    """Sends a control request, and returns the data of its reply, or the whole reply."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, method=method)
     request.add_header("Content-Type", "application/json")
     try:
         with _opener.open(request) as reply:
-            return json.load(reply)["data"]
+            shown = json.load(reply)
+            return shown if whole else shown["data"]
     except urllib.error.HTTPError as error:
         text = error.read().decode(errors="replace")
         raise Refused(f"{method} {url}: {error.code}: {text}") from None
@@ -68,6 +69,10 @@ class World:
         """Returns the requests that this world received and that match: ``operation``, ``method``, ``path``, ``status``."""
         query = urllib.parse.urlencode(pattern, safe="/")
         return self.control("GET", f"requests?{query}")
+
+    def recording(self):
+        """Returns the requests to the API of this world with their replies, as an HTTP archive (HAR 1.2)."""
+        return call("GET", f"{self.url}/-/recording", whole=True)
 
     def verify(self, **pattern):
         """Fails unless as many requests match as ``count``, ``at_least`` or ``at_most`` say; at least one by default."""

@@ -21,6 +21,8 @@ mod helpers;
 mod interception;
 #[path = "stand_in/page.rs"]
 mod page;
+#[path = "stand_in/recordings.rs"]
+mod recordings;
 #[path = "stand_in/repetition.rs"]
 mod repetition;
 #[path = "stand_in/strictness.rs"]

@@ -10,6 +10,7 @@ use crate::stand_in::test_world::TestWorld;
 use crate::stand_in::test_worlds::TestWorlds;
 use crate::stand_in::timeline::{Happened, NextDue, time_text};
 use crate::stand_in::world_options::{WorldOptions, parse_period, parse_time};
+use crate::stand_in::world_recording::archive;
 use anyhow::{Context, Result, anyhow, bail};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
@@ -27,7 +28,7 @@ use workgraph_wire::messages;
 use workgraph_wire::query_params::QueryParams;
 
 /// First segments of the paths of control routes, after `/-/`.
-const ROUTES: [&str; 11] = [
+const ROUTES: [&str; 12] = [
     "worlds",
     "clock",
     "faults",
@@ -38,6 +39,7 @@ const ROUTES: [&str; 11] = [
     "reset",
     "fixture-schema",
     "grade",
+    "recording",
     "stand-in",
 ];
 /// Maximum size of the body of a control request in bytes.
@@ -150,6 +152,11 @@ async fn control(
             None => missing("file"),
         },
         ("GET", ["grade"]) => show_grade(test_world, query)?,
+        ("GET", ["recording"]) => {
+            let (requests, _) = test_world.requests.all();
+            let archive = archive(&requests, &test_world.origin.root)?;
+            ApiResponse::json(200, archive.to_string().into_bytes())
+        }
         ("POST", ["oauth", "grant"]) => shown(grant(test_world, body).await?),
         ("POST", ["limits"]) => shown(exhaust(test_world, body).await?),
         ("GET", ["requests"]) => shown(test_world.requests.json(&RequestPattern::of_query(query)?)),

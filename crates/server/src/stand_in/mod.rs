@@ -30,6 +30,7 @@ mod virtual_clock;
 mod world_copy;
 mod world_options;
 mod world_plan;
+mod world_recording;
 
 pub(crate) use self::interception::{Interception, intercept};
 pub(crate) use self::stand_in_folder::{

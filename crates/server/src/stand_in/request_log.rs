@@ -46,6 +46,7 @@ pub(crate) struct LoggedRequest {
     /// Page token of the next page, and sync token, in the reply.
     pub(crate) next_offset: Option<String>,
     pub(crate) sync: Option<String>,
+    pub(crate) content_type: Option<String>,
     /// Names in it that its operation does not know.
     pub(crate) unknown: Vec<String>,
     /// Bodies of request and reply, as long as there is room for them.
@@ -55,13 +56,16 @@ pub(crate) struct LoggedRequest {
 /// Bodies of a request and of its reply.
 #[derive(Clone, Debug)]
 pub(crate) struct LoggedBodies {
+    /// Path and query, however long they are.
+    pub(crate) path: String,
+    pub(crate) content_type: Option<String>,
     pub(crate) request: Bytes,
     pub(crate) reply: Bytes,
 }
 
 impl LoggedBodies {
     fn len(&self) -> usize {
-        self.request.len() + self.reply.len()
+        self.path.len() + self.request.len() + self.reply.len()
     }
 }
 
@@ -75,6 +79,7 @@ impl LoggedRequest {
             is_cut: false,
             next_offset: None,
             sync: None,
+            content_type: None,
             unknown: Vec::new(),
             bodies: None,
             at,
@@ -104,6 +109,8 @@ impl LoggedRequest {
         self.unknown = note.unknown;
         let request = note.body.filter(|_| reply.len() <= REPLY_MAX);
         self.bodies = request.map(|request| LoggedBodies {
+            path: self.path.clone(),
+            content_type: self.content_type.take(),
             request: request.into(),
             reply: Bytes::copy_from_slice(reply),
         });

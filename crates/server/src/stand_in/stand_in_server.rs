@@ -12,7 +12,7 @@ use crate::stand_in::request_log::LoggedRequest;
 use crate::stand_in::test_world::TestWorld;
 use crate::stand_in::test_worlds::{TestWorlds, WORLDS};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderValue, USER_AGENT};
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderValue, USER_AGENT};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Request, Response, Uri};
 use std::sync::Arc;
@@ -141,6 +141,7 @@ fn logged_request(test_world: &TestWorld, request: &Request<Incoming>) -> Logged
         .unwrap_or_default();
     let text = |name| request.headers().get(name)?.to_str().ok();
     logged.user_agent = text(USER_AGENT).map(str::to_owned);
+    logged.content_type = text(CONTENT_TYPE).map(str::to_owned);
     logged.token = bearer_token(request).map(SecretDigest::of);
     let length = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
     logged.length = length.unwrap_or_default();
