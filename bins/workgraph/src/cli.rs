@@ -177,27 +177,5 @@ pub(crate) fn demo() -> Command {
     })
 }
 
-/// Reads the value of a flag in the form `KEY=VALUE`.
-///
-/// # Errors
-/// Fails if it has no `=`.
-pub(crate) fn parse_pair(text: &str) -> Result<(String, String), String> {
-    let pair = text.split_once('=');
-    let (key, value) = pair.ok_or_else(|| format!("`{text}` is not KEY=VALUE"))?;
-    Ok((key.to_owned(), value.to_owned()))
-}
-
-/// Prints a line. The reader may have closed the pipe, which is no error.
-pub(crate) fn say(text: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
-}
-
-/// Writes bytes to standard output. The reader may have closed the pipe, which is no error.
-pub(crate) fn say_bytes(bytes: &[u8]) {
-    use std::io::Write;
-    let _ = std::io::stdout().write_all(bytes);
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! `workgraph compare`: sends recorded requests to a server again, and compares its replies with the recorded ones.
-use crate::cli::{parse_pair, say};
+use crate::flag_values::parse_pair;
+use crate::standard_output::say;
 use anyhow::{Context, Result};
 use clap::Args;
 use std::collections::BTreeMap;
@@ -67,8 +68,8 @@ pub(crate) fn run(arguments: CompareArgs) -> Result<ExitCode> {
     };
     let comparison = Comparison::new(recording).with_strictness(strictness);
     let mut comparison = comparison.with_names(gids);
-    let client = client();
     let base = arguments.base_url.trim_end_matches('/');
+    let client = client(base);
     while let Some(request) = comparison.next_request() {
         let reply = send(&client, base, &arguments.token, &request)
             .with_context(|| format!("{} {base}{}", request.method, request.target))?;
@@ -97,12 +98,16 @@ fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).with_context(|| file.display().to_string())
 }
 
-/// Returns a client that follows no redirects.
-fn client() -> Agent {
+/// Returns a client of an address that follows no redirects. A proxy of the environment is for addresses elsewhere.
+fn client(base: &str) -> Agent {
     let config = Agent::config_builder()
         .timeout_global(Some(PATIENCE))
         .http_status_as_error(false)
         .max_redirects(0);
+    let config = match base.starts_with("http://") {
+        true => config.proxy(None),
+        false => config,
+    };
     config.build().into()
 }
 

@@ -1,15 +1,18 @@
 //! The `workgraph` command: flags, signals and exit codes around the library.
 mod cli;
 mod compare_command;
+mod flag_values;
 mod laws_command;
 mod run;
 mod serve;
 mod stand_in_commands;
+mod standard_output;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use cli::{Cli, Command, ConfigCommand, say, say_bytes};
+use cli::{Cli, Command, ConfigCommand};
 use mimalloc::MiMalloc;
+use standard_output::{say, say_bytes};
 use std::process::ExitCode;
 use tokio::runtime::{Builder, Runtime};
 use workgraph_server::admin_commands::{AdminCommand, UserCommand};

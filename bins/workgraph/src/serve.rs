@@ -1,5 +1,6 @@
 //! `workgraph serve`: a server that signals and a service manager steer.
-use crate::cli::{ServeArgs, say};
+use crate::cli::ServeArgs;
+use crate::standard_output::say;
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use workgraph_server::{Config, Server, notify_service_manager, write_port};

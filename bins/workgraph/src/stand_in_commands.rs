@@ -1,7 +1,8 @@
 //! `workgraph world`, `clock`, `fault` and `grade`: what a test controls, from a shell.
 mod fault_conditions;
 
-use crate::cli::{parse_pair, say};
+use crate::flag_values::parse_pair;
+use crate::standard_output::say;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use fault_conditions::parse_fault;
@@ -225,8 +226,8 @@ pub(crate) async fn world(arguments: &StandInArgs, command: WorldCommand) -> Res
         WorldCommand::List => say_json(&stand_in.worlds().await?),
         WorldCommand::Show { id } => say_json(stand_in.find(&id).await?.json()),
         WorldCommand::Copy { id, options } => {
-            let source = stand_in.find(&id).await?;
-            say_json(options.apply(source.copy()).await?.json());
+            let builder = stand_in.world().from(&id);
+            say_json(options.apply(builder).await?.json());
         }
         WorldCommand::Reset { id } => stand_in.find(&id).await?.reset().await?,
         WorldCommand::Recording { id } => say_json(&stand_in.find(&id).await?.recording().await?),

@@ -1,12 +1,12 @@
 //! A receiver of webhooks.
 use crate::control_client::StandInError;
-use crate::world::{World, items};
+use crate::world_address::{WorldAddress, items};
 use serde_json::{Value, json};
 
-/// Receiver of webhooks in a world: [`World::inbox`]. It confirms handshakes and checks signatures.
+/// Receiver of webhooks in a world: [`World::inbox`](crate::World::inbox). It confirms handshakes and checks signatures.
 #[derive(Clone, Copy, Debug)]
 pub struct Inbox<'w> {
-    pub(crate) world: &'w World,
+    pub(crate) world: &'w WorldAddress,
     pub(crate) name: &'w str,
 }
 
@@ -14,7 +14,7 @@ impl Inbox<'_> {
     /// Returns the address, for the target of a webhook.
     #[must_use]
     pub fn url(self) -> String {
-        format!("{}/-/inbox/{}", self.world.auth_url(), self.name)
+        format!("{}/-/inbox/{}", self.world.auth_url, self.name)
     }
 
     /// Lets it answer a status, so many times or always.

@@ -18,6 +18,7 @@ mod control_client;
 mod inbox;
 mod stand_in;
 mod world;
+mod world_address;
 mod world_builder;
 mod world_clock;
 mod world_controls;

@@ -2,8 +2,8 @@
 use crate::control_client::{ControlClient, StandInError};
 use crate::world::World;
 use crate::world_builder::WorldBuilder;
-use hyper::Method;
 use serde_json::Value;
+use ureq::http::Method;
 
 /// Stand-in, which serves worlds.
 ///

@@ -1,12 +1,11 @@
 //! A world: the data, the time and the faults of one test.
 use crate::control_client::{ControlClient, StandInError};
 use crate::inbox::Inbox;
-use crate::world_builder::WorldBuilder;
+use crate::world_address::{WorldAddress, items, list, member, parse_method, text};
 use crate::world_clock::WorldClock;
 use crate::world_controls::{WorldFaults, WorldLimits};
-use hyper::Method;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use ureq::http::Method;
 
 /// World of a stand-in.
 ///
@@ -14,21 +13,9 @@ use serde_json::{Map, Value, json};
 #[derive(Debug)]
 pub struct World {
     server_url: String,
-    client: ControlClient,
-    shown: ShownWorld,
+    address: WorldAddress,
     /// World as the stand-in shows it.
     json: Value,
-}
-
-/// Fields of a world that its methods need.
-#[derive(Debug, Deserialize)]
-struct ShownWorld {
-    id: String,
-    seed: u64,
-    base_url: String,
-    auth_url: String,
-    #[serde(default)]
-    personal_access_token: Option<String>,
 }
 
 impl World {
@@ -37,15 +24,10 @@ impl World {
         client: ControlClient,
         json: Value,
     ) -> Result<Self, StandInError> {
-        let shown = ShownWorld::deserialize(&json);
-        let shown = shown.map_err(|error| StandInError::Unreachable {
-            url: server_url.clone(),
-            reason: format!("the world is not understood: {error}"),
-        })?;
+        let address = WorldAddress::read(client, &server_url, &json)?;
         Ok(Self {
             server_url,
-            client,
-            shown,
+            address,
             json,
         })
     }
@@ -53,37 +35,37 @@ impl World {
     /// Returns the id, such as `w7`.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.shown.id
+        &self.address.id
     }
 
     /// Returns the seed from which all random bytes follow.
     #[must_use]
     pub const fn seed(&self) -> u64 {
-        self.shown.seed
+        self.address.seed
     }
 
     /// Returns the address of the API, for the client under test.
     #[must_use]
     pub fn base_url(&self) -> &str {
-        &self.shown.base_url
+        &self.address.base_url
     }
 
     /// Returns the address of the authorization server, below which all other addresses of the world are.
     #[must_use]
     pub fn auth_url(&self) -> &str {
-        &self.shown.auth_url
+        &self.address.auth_url
     }
 
     /// Returns the personal access token of the first user, for the client under test; empty if the world shows none.
     #[must_use]
     pub fn token(&self) -> &str {
-        self.shown.personal_access_token.as_deref().unwrap_or("")
+        &self.address.token
     }
 
     /// Returns the page that shows the world in a browser.
     #[must_use]
     pub fn page(&self) -> String {
-        format!("{}/-/stand-in", self.shown.auth_url)
+        format!("{}/-/stand-in", self.address.auth_url)
     }
 
     /// Returns the world as it was shown when it was made: `users`, `workspaces`, `teams`, `apps` and more.
@@ -108,9 +90,7 @@ impl World {
         path: &str,
         body: Option<Value>,
     ) -> Result<Value, StandInError> {
-        let url = format!("{}/-/{path}", self.shown.auth_url);
-        let method = parse_method(method, &url)?;
-        self.client.control(method, &url, body.as_ref()).await
+        self.address.control(method, path, body).await
     }
 
     /// Sends a request to the API as the first user, and returns the `data` of the reply; for the arrangement of a test.
@@ -123,33 +103,39 @@ impl World {
         path: &str,
         data: Option<Value>,
     ) -> Result<Value, StandInError> {
-        let url = format!("{}{path}", self.shown.base_url);
+        let url = format!("{}{path}", self.address.base_url);
         let line = (parse_method(method, &url)?, &*url);
-        self.client.api(line, self.token(), data.as_ref()).await
+        self.address
+            .client
+            .api(line, self.token(), data.as_ref())
+            .await
     }
 
     /// Returns the clock.
     #[must_use]
     pub const fn clock(&self) -> WorldClock<'_> {
-        WorldClock(self)
+        WorldClock(&self.address)
     }
 
     /// Returns the limits.
     #[must_use]
     pub const fn limits(&self) -> WorldLimits<'_> {
-        WorldLimits(self)
+        WorldLimits(&self.address)
     }
 
     /// Returns the faults.
     #[must_use]
     pub const fn faults(&self) -> WorldFaults<'_> {
-        WorldFaults(self)
+        WorldFaults(&self.address)
     }
 
     /// Returns the receiver of webhooks with a name.
     #[must_use]
     pub const fn inbox<'w>(&'w self, name: &'w str) -> Inbox<'w> {
-        Inbox { world: self, name }
+        Inbox {
+            world: &self.address,
+            name,
+        }
     }
 
     /// Returns the requests that the world received and that match: `operation`, `method`, `path`, `status`.
@@ -223,10 +209,14 @@ impl World {
     pub async fn junit(&self, rules: &[&str]) -> Result<String, StandInError> {
         let url = format!(
             "{}/-/grade?format=junit{}",
-            self.shown.auth_url,
+            self.address.auth_url,
             query_of(rules)
         );
-        let bytes = self.client.bytes(Method::GET, &url, None, None).await?;
+        let bytes = self
+            .address
+            .client
+            .bytes(Method::GET, &url, None, None)
+            .await?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -278,18 +268,16 @@ impl World {
         Ok(())
     }
 
-    /// Returns the builder of a world that begins with everything that this one has.
-    pub fn copy(&self) -> WorldBuilder {
-        WorldBuilder::new(self.server_url.clone(), self.client.clone()).copy_of(self)
-    }
-
     /// Ends the world, with its data.
     ///
     /// # Errors
     /// Fails for the world at the root.
     pub async fn delete(self) -> Result<(), StandInError> {
-        let url = format!("{}/-/worlds/{}", self.server_url, self.shown.id);
-        self.client.control(Method::DELETE, &url, None).await?;
+        let url = format!("{}/-/worlds/{}", self.server_url, self.address.id);
+        self.address
+            .client
+            .control(Method::DELETE, &url, None)
+            .await?;
         Ok(())
     }
 }
@@ -300,7 +288,7 @@ impl Drop for World {
             eprintln!(
                 "the world of this test: {} (seed {})",
                 self.page(),
-                self.shown.seed
+                self.address.seed
             );
         }
     }
@@ -312,35 +300,4 @@ fn query_of(rules: &[&str]) -> String {
         [] => String::new(),
         rules => format!("&rules={}", rules.join(",")),
     }
-}
-
-fn parse_method(method: &str, url: &str) -> Result<Method, StandInError> {
-    let parsed = method.parse();
-    parsed.map_err(|_| StandInError::Address {
-        url: format!("{method} {url}"),
-    })
-}
-
-/// Returns the member of an object; null if it has none.
-fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
-    object.get(name).unwrap_or(&Value::Null)
-}
-
-/// Returns the items of the list in a member of an object.
-fn list<'v>(object: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    member(object, name).as_array().into_iter().flatten()
-}
-
-/// Returns the items of a list.
-pub(crate) fn items(list: Value) -> Vec<Value> {
-    match list {
-        Value::Array(items) => items,
-        _ => Vec::new(),
-    }
-}
-
-/// Returns the text in a field of a reply; empty if it has none.
-pub(crate) fn text(reply: &Value, field: &str) -> String {
-    let text = reply.get(field).and_then(Value::as_str);
-    text.unwrap_or_default().to_owned()
 }

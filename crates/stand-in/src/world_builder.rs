@@ -1,10 +1,10 @@
 //! Options of a new world.
 use crate::control_client::{ControlClient, StandInError};
 use crate::world::World;
-use hyper::Method;
 use serde_json::{Map, Value};
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
+use ureq::http::Method;
 
 /// Builder of a world: [`StandIn::world`](crate::StandIn::world). Awaiting it makes the world.
 ///

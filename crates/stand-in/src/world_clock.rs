@@ -1,12 +1,12 @@
 //! The clock of a world.
 use crate::control_client::StandInError;
-use crate::world::{World, text};
+use crate::world_address::{WorldAddress, text};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Clock of a world: [`World::clock`].
+/// Clock of a world: [`World::clock`](crate::World::clock).
 #[derive(Clone, Copy, Debug)]
-pub struct WorldClock<'w>(pub(crate) &'w World);
+pub struct WorldClock<'w>(pub(crate) &'w WorldAddress);
 
 impl WorldClock<'_> {
     /// Returns the time that the world shows, as in replies.

@@ -1,11 +1,11 @@
 //! The limits and the faults of a world.
 use crate::control_client::StandInError;
-use crate::world::{World, items, text};
+use crate::world_address::{WorldAddress, items, text};
 use serde_json::{Value, json};
 
-/// Limits of a world: [`World::limits`].
+/// Limits of a world: [`World::limits`](crate::World::limits).
 #[derive(Clone, Copy, Debug)]
-pub struct WorldLimits<'w>(pub(crate) &'w World);
+pub struct WorldLimits<'w>(pub(crate) &'w WorldAddress);
 
 impl WorldLimits<'_> {
     /// Uses up a limit of the world's token: `standard`, `search` or `cost`.
@@ -13,7 +13,7 @@ impl WorldLimits<'_> {
     /// # Errors
     /// Fails if the limit has another name.
     pub async fn exhaust(self, limit: &str) -> Result<Value, StandInError> {
-        self.exhaust_of(self.0.token(), limit).await
+        self.exhaust_of(&self.0.token, limit).await
     }
 
     /// Uses up a limit of a token.
@@ -26,9 +26,9 @@ impl WorldLimits<'_> {
     }
 }
 
-/// Faults of a world: [`World::faults`].
+/// Faults of a world: [`World::faults`](crate::World::faults).
 #[derive(Clone, Copy, Debug)]
-pub struct WorldFaults<'w>(pub(crate) &'w World);
+pub struct WorldFaults<'w>(pub(crate) &'w WorldAddress);
 
 impl WorldFaults<'_> {
     /// Adds a fault, such as `{"error": "internal"}`, of the requests that match, such as `{"operation": "createTask", "times": 1}`.

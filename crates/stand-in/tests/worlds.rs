@@ -134,7 +134,7 @@ async fn worlds_begin_with_a_fixture_go_their_own_ways_and_begin_again() {
     assert_eq!(task["assignee"]["gid"], *world.gid("Ben").unwrap());
     assert_eq!(world.gid("Nobody"), None);
 
-    let copy = world.copy().await.unwrap();
+    let copy = stand_in.world().copy_of(&world).await.unwrap();
     world.api("DELETE", &path, None).await.unwrap();
     copy.api("GET", &path, None).await.unwrap();
     world.reset().await.unwrap();
