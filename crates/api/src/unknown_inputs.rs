@@ -1,6 +1,7 @@
 //! Names in a request that its operation does not know. They are ignored, as the contract says, but nearly always a mistake of the
 //! client, so a tester may want to know.
 use crate::error::ApiError;
+use crate::features::task_counts::NAMES as COUNTS;
 use crate::input::{OperationInput, parse_inputs};
 use crate::request::Method;
 use crate::request_watch::{RequestWatch, UnknownInput};
@@ -9,13 +10,15 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::resources::resource;
 use workgraph_core::plan::{FieldPaths, unknown_names};
 use workgraph_operations::ApiSettings;
-use workgraph_operations::operation::Operation;
 use workgraph_operations::operation::inputs::{InputDef, InputPlace, InputType, PathParameters};
+use workgraph_operations::operation::{Operation, ResponseKind};
 use workgraph_wire::{QueryParams, form_body};
 
 /// Parameters that every operation takes, and names in `opt_fields` that clients of lists send, though they are no fields.
 const OF_ALL: [&str; 2] = ["limit", "offset"];
 const OF_PAGES: [&str; 3] = ["offset", "path", "uri"];
+/// Parameter in which the official library for Python repeats the body.
+const BODY_AGAIN: &str = "body";
 /// Beginning of the names of output options.
 const OUTPUT_OPTION: &str = "opt_";
 /// Output options.
@@ -36,16 +39,8 @@ pub(crate) fn show_unknown(
     };
     let mut unknown = unknown_in_query(operation, parameters, &query);
     unknown.extend(unknown_in_data(operation, parameters, &data));
-    if let Some(fields) = options.fields
-        && let Ok(paths) = FieldPaths::parse(&fields.join(","))
-    {
-        let found = unknown_names(operation.named_fields_type(), &paths).into_iter();
-        let found = found.filter(|unknown| !OF_PAGES.contains(&&*unknown.path));
-        unknown.extend(found.map(|unknown| UnknownInput {
-            part: "opt_fields",
-            name: unknown.path,
-            known: unknown.known,
-        }));
+    if let Some(fields) = &options.fields {
+        unknown.extend(unknown_in_fields(operation, &fields.join(",")));
     }
     if unknown.is_empty() {
         return Ok(());
@@ -54,6 +49,30 @@ pub(crate) fn show_unknown(
         Some(message) => Err(DomainError::invalid(message).into()),
         None => Ok(()),
     }
+}
+
+/// Returns the unknown names in `opt_fields`, where the reply has records, or counts by name.
+fn unknown_in_fields(operation: &Operation, fields: &str) -> Vec<UnknownInput> {
+    let unknown = |name: String, known: Vec<&'static str>| UnknownInput {
+        part: "opt_fields",
+        name,
+        known,
+    };
+    if operation.response == ResponseKind::Counts {
+        let names = fields.split(',').map(str::trim);
+        return names
+            .filter(|name| !name.is_empty() && !COUNTS.contains(name))
+            .map(|name| unknown(name.to_owned(), COUNTS.to_vec()))
+            .collect();
+    }
+    let (Some(ty), Ok(paths)) = (operation.record(), FieldPaths::parse(fields)) else {
+        return Vec::new();
+    };
+    let found = unknown_names(ty, &paths).into_iter();
+    found
+        .filter(|found| !OF_PAGES.contains(&&*found.path))
+        .map(|found| unknown(found.path, found.known))
+        .collect()
 }
 
 /// Returns the unknown names in the query of a read or a deletion. Those of a write become fields of its body.
@@ -104,6 +123,7 @@ fn unknown_in_data(
     let unknown = data.keys().filter(|name| {
         !known.iter().any(|known| is_named(known, name))
             && !parameters.iter().any(|(given, _)| *given == name.as_str())
+            && *name != BODY_AGAIN
     });
     unknown
         .map(|name| UnknownInput {

@@ -11,7 +11,7 @@ use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{envelope, messages};
 
 /// The names of the counts; each is only sent when requested by name.
-const NAMES: [&str; 6] = [
+pub(crate) const NAMES: [&str; 6] = [
     "num_tasks",
     "num_incomplete_tasks",
     "num_completed_tasks",

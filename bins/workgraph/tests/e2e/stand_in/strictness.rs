@@ -66,6 +66,9 @@ fn what_the_contract_knows_is_not_reported() {
         let path = format!("/tasks?assignee=me&workspace={workspace}&{query}");
         world.data("GET", &path, Value::Null);
     }
+    let project = world.project("Orders");
+    let counts = format!("/projects/{project}/task_counts?opt_fields=num_tasks");
+    world.data("GET", &counts, Value::Null);
     let search = "custom_fields.12.is_set=true&sort_by=created_at&is_subtask=false";
     let path = format!("/workspaces/{workspace}/tasks/search?{search}");
     world.ask("GET", &path, Value::Null);
