@@ -173,6 +173,10 @@ kill-attachments points="300" seed="1":
 kill-linked points="200":
     WORKGRAPH_KILL_POINTS={{points}} cargo test -p workgraph-store-sqlite --lib -- linked_files::tests::what_a_killed_process
 
+# Random programs in a world: after each move of the clock nothing is due, and one move equals many small ones
+time-programs programs="10000":
+    WORKGRAPH_PROGRAMS={{programs}} cargo test --release -p workgraph --test e2e -- time_programs
+
 # With hide_forbidden, every gid that a reader may not see against one that nothing has: all cases, not every thirteenth
 oracles:
     WORKGRAPH_ORACLE_STRIDE=1 cargo test -p workgraph-api --test all -- oracles::gids --nocapture

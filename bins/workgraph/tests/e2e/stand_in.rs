@@ -29,5 +29,9 @@ mod repetition;
 mod strictness;
 #[path = "stand_in/time.rs"]
 mod time;
+#[path = "stand_in/time_programs.rs"]
+mod time_programs;
+#[path = "stand_in/time_receivers.rs"]
+mod time_receivers;
 #[path = "stand_in/worlds.rs"]
 mod worlds;

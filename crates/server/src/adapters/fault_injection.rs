@@ -4,6 +4,7 @@
 //! - `WORKGRAPH_TEST_ABORT` names a node, too; each read of it ends the process.
 //! - `WORKGRAPH_TEST_HOLD` names a file; while it exists, the store does not answer.
 //! - `WORKGRAPH_TEST_QUICK_SECRETS` makes passwords and keys in no time, and worth nothing: tests start many servers.
+//! - `WORKGRAPH_TEST_TIMELINE` gives the timelines of a stand-in a defect.
 //! - `WORKGRAPH_TEST_CLOCK` names a socket to create; each line sent to it is a number of milliseconds by which the clock
 //!   jumps ahead, and is answered with the same number.
 use crate::adapters::system_clock::WallClock;

@@ -44,7 +44,7 @@ const ROUTES: [&str; 12] = [
 ];
 /// Maximum size of the body of a control request in bytes.
 const BODY_MAX: usize = 1 << 20;
-/// Time after which a request that moves a clock is answered although things still happen.
+/// Longest time, and the usual one, after which a request that moves a clock is answered although things still happen.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// Returns true if a request is one to a control route. The counts of limits are shown by a route of every server.
@@ -268,6 +268,8 @@ async fn exhaust(test_world: &TestWorld, body: &[u8]) -> Result<Value> {
 #[serde(deny_unknown_fields)]
 struct ClockChange {
     advance: Option<Value>,
+    /// Time after which the request is answered although things still happen.
+    max_wait: Option<Value>,
     set: Option<String>,
     mode: Option<String>,
 }
@@ -283,6 +285,10 @@ async fn show_clock(test_world: &TestWorld) -> Result<ApiResponse> {
 async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<ApiResponse> {
     let change: ClockChange = serde_json::from_slice(body)?;
     let now = test_world.clock.now();
+    let max_wait = match &change.max_wait {
+        Some(period) => parse_period("max_wait", period)?.min(WAIT_MAX),
+        None => WAIT_MAX,
+    };
     let target = match (change.advance, change.set, change.mode.as_deref()) {
         (Some(period), None, None) => {
             let target = now.checked_add(parse_period("advance", &period)?);
@@ -311,7 +317,7 @@ async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<ApiRes
     let timeline = Arc::clone(&test_world.timeline);
     // What has begun goes on, even if nobody waits for it.
     let moving = tokio::spawn(async move { timeline.advance_to(target).await });
-    match tokio::time::timeout(WAIT_MAX, moving).await {
+    match tokio::time::timeout(max_wait, moving).await {
         Ok(moved) => {
             let moved = moved.context("moving the clock broke off")??;
             Ok(shown(clock_json(test_world, Some(moved))))

@@ -25,6 +25,7 @@ mod stand_in_server;
 mod test_world;
 mod test_worlds;
 mod timeline;
+mod timeline_defect;
 mod verdict;
 mod virtual_clock;
 mod world_copy;

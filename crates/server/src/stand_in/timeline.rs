@@ -6,6 +6,7 @@ use crate::http::world::World;
 use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::settling::{PATIENCE, Settling};
+use crate::stand_in::timeline_defect::TimelineDefect;
 use crate::stand_in::virtual_clock::VirtualClock;
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::webhook_worker::prune_journal;
@@ -23,6 +24,8 @@ use workgraph_core::model::time::Time;
 const ACTS_MAX: usize = 10_000;
 /// Interval between full hours, at which new rows of the audit log are signed.
 const HOUR: Duration = Duration::from_secs(3600);
+/// Interval at which a timeline with that defect looks.
+const TICK: Duration = Duration::from_secs(60);
 /// Maximum sleep while the clock runs: what is due may have changed without a commit.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -98,6 +101,7 @@ pub(crate) struct Timeline {
     /// Notified when a request has ended, and when the clock was changed.
     changed: Notify,
     settling: Settling,
+    defect: Option<TimelineDefect>,
 }
 
 /// Result of a run of all jobs.
@@ -132,6 +136,7 @@ impl Timeline {
             turn: Mutex::default(),
             changed: Notify::new(),
             settling: Settling::new(),
+            defect: TimelineDefect::of_environment(),
         })
     }
 
@@ -205,7 +210,11 @@ impl Timeline {
         let mut happened = Vec::new();
         loop {
             let next = self.run_due(&mut turn, &mut happened).await?;
+            let tick = next_full(TICK, self.clock.now());
             match next {
+                _ if self.defect == Some(TimelineDefect::Polled) && tick < target => {
+                    self.clock.move_to(tick);
+                }
                 Some(next) if next.at <= target && next.at > self.clock.now() => {
                     self.clock.move_to(next.at);
                 }
@@ -236,6 +245,12 @@ impl Timeline {
         api.sweep_limits();
         prune_journal(api).await;
         clean_up(&self.world, self.remember).await;
+    }
+
+    /// Returns the time of the next delivery.
+    fn next_delivery(&self) -> Option<SystemTime> {
+        let next = self.world.api.next_delivery();
+        next.filter(|_| self.defect != Some(TimelineDefect::NoDeliveries))
     }
 
     /// Lets everything happen that is due now, jobs before deliveries; returns what is due next.
@@ -278,7 +293,7 @@ impl Timeline {
         };
         let all = [
             due(next_job, "job"),
-            due(api.next_delivery(), "delivery"),
+            due(self.next_delivery(), "delivery"),
             due(self.deliveries.next_due(), "late_delivery"),
             due(*signing, "audit_signed"),
         ];
@@ -301,7 +316,7 @@ impl Timeline {
             });
         }
         if signing.is_none() && self.audit_signer.has_unsigned_rows().await? {
-            *signing = Some(next_full_hour(now));
+            *signing = Some(next_full(HOUR, now));
         }
         Ok(())
     }
@@ -355,11 +370,11 @@ fn whole_millisecond(time: SystemTime) -> SystemTime {
         .unwrap_or(time)
 }
 
-/// Returns the next full hour after a time.
-fn next_full_hour(time: SystemTime) -> SystemTime {
+/// Returns the next full hour, or another full period, after a time.
+fn next_full(period: Duration, time: SystemTime) -> SystemTime {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let hours = since.as_secs() / HOUR.as_secs();
-    let next = hours.saturating_add(1).saturating_mul(HOUR.as_secs());
+    let periods = since.as_secs() / period.as_secs();
+    let next = periods.saturating_add(1).saturating_mul(period.as_secs());
     UNIX_EPOCH
         .checked_add(Duration::from_secs(next))
         .unwrap_or(time)

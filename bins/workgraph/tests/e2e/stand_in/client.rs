@@ -19,6 +19,11 @@ impl StandIn {
     }
 
     pub(crate) fn start_with(name: &str, arguments: &[&str]) -> Self {
+        Self::start_in(name, arguments, &[])
+    }
+
+    /// Starts one in an environment.
+    pub(crate) fn start_in(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let folder = Folder::new(name);
         let port_file = folder.path().join("port");
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
@@ -32,6 +37,7 @@ impl StandIn {
                 BEGIN,
             ])
             .args(arguments)
+            .envs(environment.iter().copied())
             .arg("--port-file")
             .arg(&port_file)
             .arg("--data")

@@ -1,0 +1,28 @@
+//! Defects of a timeline that tests ask for, to see that they would be found.
+
+/// Defect of a timeline. Only debug builds have one, if the environment variable `WORKGRAPH_TEST_TIMELINE` names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TimelineDefect {
+    /// Deliveries are no part of it, after those that a request brought about at once.
+    NoDeliveries,
+    /// It does not go from one due act to the next, but looks at every full minute.
+    Polled,
+}
+
+impl TimelineDefect {
+    /// Returns the defect that the environment names.
+    #[cfg(debug_assertions)]
+    pub(crate) fn of_environment() -> Option<Self> {
+        match std::env::var("WORKGRAPH_TEST_TIMELINE").ok()?.as_str() {
+            "no_deliveries" => Some(Self::NoDeliveries),
+            "polled" => Some(Self::Polled),
+            _ => None,
+        }
+    }
+
+    /// Returns the defect that the environment names: none, in a release.
+    #[cfg(not(debug_assertions))]
+    pub(crate) const fn of_environment() -> Option<Self> {
+        None
+    }
+}
