@@ -105,7 +105,9 @@ fn a_receiver_that_hangs_ends_the_call_at_its_time_and_not_the_move() {
     let (open, closed) = std::sync::mpsc::channel::<()>();
     let closed = std::sync::Arc::new(std::sync::Mutex::new(closed));
     // Until the test drops its end.
-    let target = receiver(move || drop(closed.lock().unwrap().recv()));
+    let target = receiver(move || {
+        let _ended = closed.lock().unwrap().recv();
+    });
     let project = watched_project(&world, &target);
     add_task(&world, &project, "Buy");
     let path = format!("{}/-/clock", world.path);
