@@ -265,7 +265,9 @@ impl Timeline {
             let next_job = self.run_jobs(happened).await?;
             api.scan_commits().await?;
             let at = self.clock.now();
-            let Some(attempt) = api.take_delivery() else {
+            let is_left_out = self.defect == Some(TimelineDefect::NoDeliveries);
+            let attempt = (!is_left_out).then(|| api.take_delivery());
+            let Some(attempt) = attempt.flatten() else {
                 if self.deliveries.send_due().await {
                     let act = Act::LateDelivery;
                     happened.push(Happened { at, act });

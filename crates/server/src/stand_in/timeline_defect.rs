@@ -3,7 +3,7 @@
 /// Defect of a timeline. Only debug builds have one, if the environment variable `WORKGRAPH_TEST_TIMELINE` names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimelineDefect {
-    /// Deliveries are no part of it, after those that a request brought about at once.
+    /// Deliveries are no part of it.
     NoDeliveries,
     /// It does not go from one due act to the next, but looks at every full minute.
     Polled,
