@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 use workgraph_core::model::time::Time;
 
 /// Number of programs, unless `WORKGRAPH_PROGRAMS` says another one.
-const PROGRAMS: u64 = 30;
+const PROGRAMS: u64 = 10;
 /// Number of programs in which a defect must be found.
-const PROGRAMS_OF_TWINS: u64 = 20;
+const PROGRAMS_OF_TWINS: u64 = 10;
+/// Maximum number of pieces of a move, but for the last one.
+const PIECES_MAX: usize = 6;
 /// Silence after which a webhook that works gets a heartbeat, in milliseconds.
 const HEARTBEAT: i64 = 8 * 3600 * 1000;
 const INBOXES: [&str; 3] = ["first", "second", "third"];
@@ -50,8 +52,11 @@ fn in_pieces(program: &[Step], seeded: &mut Seeded) -> Vec<Step> {
             let mut left: u64 = moves.iter().sum();
             let mut pieces = Vec::new();
             while left > 0 {
-                let most = usize::try_from(left.div_ceil(2)).unwrap();
-                let piece = (1 + seeded.below(most) as u64).min(left);
+                let most = usize::try_from(left).unwrap();
+                let piece = match pieces.len() {
+                    PIECES_MAX.. => left,
+                    _ => 1 + seeded.below(most) as u64,
+                };
                 pieces.push(piece);
                 left -= piece;
             }

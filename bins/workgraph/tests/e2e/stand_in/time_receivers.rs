@@ -113,7 +113,7 @@ fn a_receiver_that_hangs_ends_the_call_at_its_time_and_not_the_move() {
     let path = format!("{}/-/clock", world.path);
     let json = [("Content-Type", "application/json")];
     let begun = clock();
-    let body = json!({"advance": "1h", "max_wait": "300ms"}).to_string();
+    let body = json!({"advance": "1h", "max_wait": 0.3}).to_string();
     let reply = stand_in.send("POST", &path, &json, &body);
     assert_eq!(reply.status, 202, "{}", reply.text());
     assert_eq!(reply.json()["data"]["settled"], false);
