@@ -1,0 +1,288 @@
+//! Content of a workspace that is exported: projects with their sections and tasks, in their order.
+use crate::admin::exported_fields::field_names;
+use crate::admin::exported_people::ExportedPeople;
+use crate::admin::fixture_labels::FixtureLabels;
+use crate::admin::fixture_objects::FIRST_SECTION;
+use crate::admin::world_reader::{Record, WorldReader};
+use anyhow::{Result, bail};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use workgraph_core::access::Level;
+use workgraph_core::model::registry::rel;
+use workgraph_core::{Gid, Type};
+
+/// Maximum number of tasks of an exported world, with their subtasks.
+pub(crate) const TASKS_MAX: usize = 10_000;
+
+/// Fields of tasks, besides those that are exported as they are.
+const TASK_FIELDS: &str = "name,notes,html_notes,completed,due_at,due_on,start_at,start_on,created_by.gid,parent.gid,\
+    memberships.(project|section).gid,followers.gid,tags.gid,dependencies.gid,likes.user.gid,num_subtasks,custom_type.gid,\
+    custom_fields.(gid|name|enabled|resource_subtype|representation_type|text_value|number_value|date_value|people_value.gid|\
+    enum_value.gid|multi_enum_values.gid|reference_value.gid)";
+/// Fields of projects, besides those that are exported as they are.
+const PROJECT_FIELDS: &str = "name,notes,html_notes,owner.gid,team.gid,followers.gid,created_by.gid,custom_fields.display_value";
+
+/// Project of a workspace.
+pub(crate) struct ProjectContent {
+    pub(crate) record: Record,
+    /// Person who makes it in the fixture.
+    pub(crate) actor: Gid,
+    /// Sections in their order.
+    pub(crate) sections: Vec<Gid>,
+    /// Tasks in their order, with those that are made elsewhere.
+    pub(crate) tasks: Vec<Gid>,
+}
+
+/// Content of a workspace.
+pub(crate) struct WorkspaceContent<'a> {
+    pub(crate) reader: WorldReader<'a>,
+    pub(crate) projects: Vec<ProjectContent>,
+    pub(crate) tasks: BTreeMap<Gid, Record>,
+    /// Subtasks in their order, by task.
+    pub(crate) subtasks: BTreeMap<Gid, Vec<Gid>>,
+    /// Names of sections.
+    pub(crate) sections: BTreeMap<Gid, String>,
+    /// Projects with which tasks are made.
+    pub(crate) homes: BTreeMap<Gid, Gid>,
+    /// Tasks that are in no project and below no other task.
+    pub(crate) loose: Vec<Gid>,
+    /// People who make the tasks in the fixture.
+    pub(crate) actors: BTreeMap<Gid, Gid>,
+    /// Number of tasks that others make than in the world.
+    pub(crate) other_creators: usize,
+    /// Number of sections in the lists of users, besides the first ones.
+    pub(crate) list_sections: usize,
+}
+
+impl<'a> WorkspaceContent<'a> {
+    /// Reads the content of a workspace, of which at most `room` tasks.
+    ///
+    /// # Errors
+    /// Fails if the store can't be read, or there are too many tasks.
+    pub(crate) async fn read(
+        reader: WorldReader<'a>,
+        people: &ExportedPeople,
+        room: usize,
+    ) -> Result<Self> {
+        let mut content = Self {
+            reader,
+            projects: Vec::new(),
+            tasks: BTreeMap::new(),
+            subtasks: BTreeMap::new(),
+            sections: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            loose: Vec::new(),
+            actors: BTreeMap::new(),
+            other_creators: 0,
+            list_sections: 0,
+        };
+        if reader.count(Type::Task).await? > room {
+            bail!(
+                "the world has more than {TASKS_MAX} tasks, the most that an exported fixture has: copy the world (`from`)"
+            );
+        }
+        let fields = format!("{TASK_FIELDS},{}", field_names(Type::Task));
+        for record in reader.records(Type::Task, &fields).await? {
+            content.tasks.insert(record.gid, record);
+        }
+        for task in content.tasks.values() {
+            if task
+                .fields
+                .get("num_subtasks")
+                .is_some_and(|count| *count != 0)
+            {
+                let below = reader.sources(task.gid, rel::PARENT).await?;
+                content.subtasks.insert(task.gid, below);
+            }
+        }
+        content.read_projects(people).await?;
+        let lists = reader.count(Type::UserTaskList).await?;
+        let all = reader.count(Type::Section).await?;
+        let shown = content.sections.len().saturating_add(lists);
+        content.list_sections = all.saturating_sub(shown);
+        content.loose = content
+            .tasks
+            .keys()
+            .filter(|gid| !content.homes.contains_key(gid) && !content.is_subtask(**gid))
+            .copied()
+            .collect();
+        content.find_actors(people).await?;
+        Ok(content)
+    }
+
+    async fn read_projects(&mut self, people: &ExportedPeople) -> Result<()> {
+        let reader = self.reader;
+        let fields = format!("{PROJECT_FIELDS},{}", field_names(Type::Project));
+        let names = reader.records(Type::Section, "name").await?;
+        let mut names: BTreeMap<Gid, Record> = names
+            .into_iter()
+            .map(|record| (record.gid, record))
+            .collect();
+        for record in reader.records(Type::Project, &fields).await? {
+            let creator = record.gid_at("/created_by/gid");
+            let Some(actor) = people.actor(reader.workspace, creator) else {
+                continue;
+            };
+            let sections = reader.sources(record.gid, rel::SECTION_OF).await?;
+            for section in &sections {
+                if let Some(section) = names.remove(section) {
+                    let name = section.text("/name").unwrap_or_default().to_owned();
+                    self.sections.insert(section.gid, name);
+                }
+            }
+            let tasks = reader.tasks_of(record.gid).await?;
+            for task in &tasks {
+                if self.tasks.contains_key(task) && !self.is_subtask(*task) {
+                    self.homes.entry(*task).or_insert(record.gid);
+                }
+            }
+            self.projects.push(ProjectContent {
+                record,
+                actor,
+                sections,
+                tasks,
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns true if a task is made below another.
+    fn is_subtask(&self, task: Gid) -> bool {
+        let parent = self
+            .tasks
+            .get(&task)
+            .and_then(|task| task.gid_at("/parent/gid"));
+        parent.is_some_and(|parent| self.tasks.contains_key(&parent))
+    }
+
+    /// Returns the tasks that are made with a project, in their order.
+    pub(crate) fn own_tasks(&self, project: &ProjectContent) -> Vec<Gid> {
+        let home = Some(&project.record.gid);
+        let tasks = project.tasks.iter().copied();
+        tasks.filter(|task| self.homes.get(task) == home).collect()
+    }
+
+    /// Returns the subtasks of a task, in their order.
+    pub(crate) fn subtasks_of(&self, task: Gid) -> &[Gid] {
+        self.subtasks
+            .get(&task)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    /// Returns the section of a task in a project.
+    pub(crate) fn section_of(&self, task: Gid, project: Gid) -> Option<Gid> {
+        let gid = |item: &Value, pointer: &str| Gid::parse(item.pointer(pointer)?.as_str()?);
+        let memberships = self.tasks.get(&task)?.items("/memberships");
+        let here = memberships
+            .iter()
+            .find(|item| gid(item, "/project/gid") == Some(project))?;
+        gid(here, "/section/gid")
+    }
+
+    /// Returns true if a person belongs to the workspace and has a level on a node.
+    ///
+    /// # Errors
+    /// Fails if the store can't be read.
+    pub(crate) async fn has_level(
+        &self,
+        people: &ExportedPeople,
+        person: Gid,
+        node: Gid,
+        level: Level,
+    ) -> Result<bool> {
+        if !people.is_member(self.reader.workspace, person) {
+            return Ok(false);
+        }
+        Ok(self.reader.level(person, node).await? >= level)
+    }
+
+    /// Returns the first of some people who may change a node, each with the node.
+    ///
+    /// # Errors
+    /// Fails if the store can't be read.
+    pub(crate) async fn first_editor(&self, all: [(Gid, Gid); 2]) -> Result<Option<Gid>> {
+        for (person, node) in all {
+            if self.reader.level(person, node).await? >= Level::Editor {
+                return Ok(Some(person));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Finds who makes each task: its creator, if they could make it now; otherwise who makes what it is in.
+    async fn find_actors(&mut self, people: &ExportedPeople) -> Result<()> {
+        let workspace = self.reader.workspace;
+        let mut waiting: Vec<(Gid, Option<Gid>, Gid)> = Vec::new();
+        for project in &self.projects {
+            let container = Some(project.record.gid);
+            let tasks = self.own_tasks(project).into_iter();
+            waiting.extend(tasks.map(|task| (task, container, project.actor)));
+        }
+        for task in &self.loose {
+            let creator = self
+                .tasks
+                .get(task)
+                .and_then(|task| task.gid_at("/created_by/gid"));
+            let actor = people.actor(workspace, creator);
+            waiting.extend(actor.map(|actor| (*task, None, actor)));
+        }
+        while let Some((gid, container, usual)) = waiting.pop() {
+            let creator = self
+                .tasks
+                .get(&gid)
+                .and_then(|task| task.gid_at("/created_by/gid"));
+            let actor = match (creator, container) {
+                (Some(creator), _) if creator == usual => usual,
+                (Some(creator), Some(container))
+                    if people.is_member(workspace, creator)
+                        && self.reader.level(creator, container).await? >= Level::Editor =>
+                {
+                    creator
+                }
+                _ => {
+                    self.other_creators += 1;
+                    usual
+                }
+            };
+            self.actors.insert(gid, actor);
+            let below = self.subtasks_of(gid).iter();
+            let below: Vec<_> = below.map(|task| (*task, Some(gid), actor)).collect();
+            waiting.extend(below);
+        }
+        Ok(())
+    }
+
+    /// Calls projects, sections and tasks by their names, in the order of the fixture.
+    pub(crate) fn add_labels(&self, labels: &mut FixtureLabels) {
+        for project in &self.projects {
+            let name = project.record.text("/name").unwrap_or_default();
+            let label = labels.add(project.record.gid, name, "project");
+            let prefix = format!("{label}/");
+            labels.reserve(&format!("{prefix}{FIRST_SECTION}"));
+            for (number, section) in project.sections.iter().enumerate() {
+                let name = self.sections.get(section).map_or("", String::as_str);
+                if number == 0 && name == FIRST_SECTION {
+                    labels.set(*section, &format!("{prefix}{FIRST_SECTION}"));
+                } else {
+                    labels.add_below(&prefix, (*section, name), "section");
+                }
+            }
+            for task in self.own_tasks(project) {
+                self.add_task_labels(task, labels);
+            }
+        }
+        for task in &self.loose {
+            self.add_task_labels(*task, labels);
+        }
+    }
+
+    fn add_task_labels(&self, task: Gid, labels: &mut FixtureLabels) {
+        if let Some(record) = self.tasks.get(&task) {
+            labels.add(task, record.text("/name").unwrap_or_default(), "task");
+        }
+        for below in self.subtasks_of(task) {
+            self.add_task_labels(*below, labels);
+        }
+    }
+}
