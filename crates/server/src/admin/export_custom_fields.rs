@@ -25,7 +25,7 @@ pub(crate) async fn export_custom_fields(
     content: &WorkspaceContent<'_>,
 ) -> Result<()> {
     let fields = format!(
-        "name,created_by.gid,is_global_to_workspace,enum_options.(gid|name|color|enabled),{}",
+        "name,is_global_to_workspace,enum_options.(gid|name|color|enabled),{}",
         field_names(Type::CustomField)
     );
     let fields = content.reader.records(Type::CustomField, &fields).await?;
@@ -43,7 +43,7 @@ pub(crate) async fn export_custom_fields(
         .await?;
     let creators: BTreeMap<Gid, Option<Gid>> = fields
         .iter()
-        .map(|field| (field.gid, field.gid_at("/created_by/gid")))
+        .map(|field| (field.gid, field.creator))
         .collect();
     let is_further = |membership: &&Record| {
         let field = membership.gid_at("/parent/gid");
@@ -52,17 +52,15 @@ pub(crate) async fn export_custom_fields(
     };
     let further = members.iter().filter(is_further).count();
     state.leave_out("membership of a custom field", further);
-    for (gid, task) in &content.tasks {
-        if let Some(actor) = content.actors.get(gid).copied() {
-            add_values(state, task, actor);
-        }
+    for (task, actor) in content.made_tasks() {
+        add_values(state, task, actor);
     }
     Ok(())
 }
 
 fn add_field(state: &mut ExportState, content: &WorkspaceContent<'_>, field: &Record) {
     let workspace = content.reader.workspace;
-    let creator = field.gid_at("/created_by/gid");
+    let creator = field.creator;
     let Some(actor) = state.people.full_actor(workspace, creator) else {
         state.leave_out("custom field of a workspace without members", 1);
         return;

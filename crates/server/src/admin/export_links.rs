@@ -26,14 +26,11 @@ pub(crate) async fn export_links(
         add_further_tasks(state, content, project).await?;
     }
     let authors = add_comments(state, content).await?;
-    for (gid, record) in &content.tasks {
-        let Some(actor) = content.actors.get(gid).copied() else {
-            continue;
-        };
+    for (record, actor) in content.made_tasks() {
         let task = LinkedTask { record, actor };
         add_dependencies(state, content, &task).await?;
         add_likes(state, content, &task).await?;
-        let authors = authors.get(gid);
+        let authors = authors.get(&record.gid);
         remove_followers(state, content, &task, authors);
     }
     Ok(())
@@ -70,12 +67,9 @@ async fn add_tags(state: &mut ExportState, content: &WorkspaceContent<'_>) -> Re
         }
         state.requests.add(RequestPhase::Tags, request);
     }
-    for (gid, record) in &content.tasks {
-        let Some(actor) = content.actors.get(gid).copied() else {
-            continue;
-        };
+    for (record, actor) in content.made_tasks() {
         for tag in state.references(&record.gids("/tags", "/gid"), "tag of a task") {
-            let request = of_task(state, "addTagForTask", *gid, actor).field("tag", tag);
+            let request = of_task(state, "addTagForTask", record.gid, actor).field("tag", tag);
             state.requests.add(RequestPhase::Tags, request);
         }
     }
@@ -143,7 +137,7 @@ async fn add_comments(
 ) -> Result<BTreeMap<Gid, BTreeSet<Gid>>> {
     let mut authors: BTreeMap<Gid, BTreeSet<Gid>> = BTreeMap::new();
     let fields = format!(
-        "resource_subtype,text,html_text,target.gid,created_by.gid,num_likes,{}",
+        "resource_subtype,text,html_text,target.gid,num_likes,{}",
         field_names(Type::Story)
     );
     for comment in content.reader.records(Type::Story, &fields).await? {
@@ -156,7 +150,7 @@ async fn add_comments(
             state.leave_out("comment on what is no task", 1);
             continue;
         };
-        let author = match comment.gid_at("/created_by/gid") {
+        let author = match comment.creator {
             Some(author)
                 if content
                     .has_level(&state.people, author, task, Level::Commenter)
@@ -195,7 +189,8 @@ async fn add_dependencies(
     task: &LinkedTask<'_>,
 ) -> Result<()> {
     let mut seen = Vec::new();
-    for other in task.record.gids("/dependencies", "/gid") {
+    let dependencies = task.record.gids("/dependencies", "/gid");
+    for other in content.sorted(&dependencies) {
         match content
             .has_level(&state.people, task.actor, other, Level::Editor)
             .await?
@@ -220,7 +215,10 @@ async fn add_likes(
     task: &LinkedTask<'_>,
 ) -> Result<()> {
     let gid = task.record.gid;
-    for user in task.record.gids("/likes", "/user/gid") {
+    let likes = task.record.gids("/likes", "/user/gid");
+    let known = state.people.sorted(&likes);
+    state.leave_out("like of a task", likes.len().saturating_sub(known.len()));
+    for user in known {
         if !content
             .has_level(&state.people, user, gid, Level::Viewer)
             .await?

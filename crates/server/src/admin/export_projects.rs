@@ -1,6 +1,8 @@
 //! Projects of an exported fixture, with their members, sections and tasks.
 use crate::admin::export_state::ExportState;
-use crate::admin::exported_fields::{text_field, written};
+use crate::admin::export_tasks::{add_loose_task, task_json};
+use crate::admin::export_texts::{add_name, add_text};
+use crate::admin::exported_fields::written;
 use crate::admin::exported_requests::{ExportedRequest, RequestPhase};
 use crate::admin::fixture_labels::plain;
 use crate::admin::fixture_objects::FIRST_SECTION;
@@ -46,7 +48,7 @@ fn project_json(
     if let Some(sender) = state.sender(actor) {
         out.insert("as".to_owned(), sender.into());
     }
-    let creator = record.gid_at("/created_by/gid");
+    let creator = record.creator;
     state.leave_out("creator of a project", usize::from(creator != Some(actor)));
     let place = match record.gid_at("/team/gid") {
         Some(team) => ("team", state.labels.label(team).map(Value::from)),
@@ -58,7 +60,7 @@ fn project_json(
     out.insert(place.0.to_owned(), place.1.unwrap_or_default());
     match record.gid_at("/owner/gid") {
         Some(owner) if owner == actor => {}
-        Some(owner) if content_has(state, content, owner) => {
+        Some(owner) if content.has_member(&state.people, owner) => {
             let owner = state.labels.reference(owner).unwrap_or_default();
             out.insert("owner".to_owned(), owner);
         }
@@ -96,49 +98,6 @@ fn project_json(
         out.insert("tasks".to_owned(), tasks.into());
     }
     out.into()
-}
-
-fn content_has(state: &ExportState, content: &WorkspaceContent<'_>, person: Gid) -> bool {
-    state.people.is_member(content.reader.workspace, person)
-}
-
-/// Adds the name of an object, and how the fixture calls it if that is another name.
-fn add_name(state: &ExportState, record: &Record, out: &mut Map<String, Value>) {
-    let name = plain(record.text("/name").unwrap_or_default());
-    let label = state.labels.label(record.gid).map(Value::from);
-    if let Some(label) = label.filter(|label| *label != name) {
-        out.insert("called".to_owned(), label);
-    }
-    out.insert("name".to_owned(), name);
-}
-
-/// Adds the notes of a project or task. If they link to other objects, a request writes them.
-fn add_text(
-    state: &mut ExportState,
-    (record, actor): (&Record, Gid),
-    ty: Type,
-    out: &mut Map<String, Value>,
-) {
-    let text = text_field(record, ("notes", "html_notes"), &state.labels);
-    state.leave_out("link in a text", usize::from(text.is_reduced));
-    let Some(text) = text.field else {
-        return;
-    };
-    if !text.is_linking {
-        out.insert(text.name.to_owned(), text.value);
-        return;
-    }
-    let (operation, parameter) = match ty {
-        Type::Project => ("updateProject", "project_gid"),
-        _ => ("updateTask", "task_gid"),
-    };
-    if let Some(reference) = state.labels.reference(record.gid) {
-        let request = ExportedRequest::of(operation)
-            .at(parameter, reference)
-            .field(text.name, text.value)
-            .sent_by(state.sender(actor));
-        state.requests.add(RequestPhase::Texts, request);
-    }
 }
 
 /// Adds the members of a project, and the requests that change its members and followers at the end.
@@ -240,115 +199,4 @@ fn section_label(state: &ExportState, project: Gid, section: Gid) -> Option<Stri
     let prefix = format!("{}/", state.labels.label(project)?);
     let label = state.labels.label(section)?;
     label.strip_prefix(&prefix).map(str::to_owned)
-}
-
-/// Returns a task with its subtasks as a fixture has it; `usual` is who makes it if it says nothing else.
-fn task_json(
-    state: &mut ExportState,
-    content: &WorkspaceContent<'_>,
-    task: Gid,
-    usual: Gid,
-) -> Map<String, Value> {
-    let Some(record) = content.tasks.get(&task) else {
-        return Map::new();
-    };
-    let actor = content.actors.get(&task).copied().unwrap_or(usual);
-    let mut out = task_fields(state, content, (record, actor));
-    add_name(state, record, &mut out);
-    if actor != usual
-        && let Some(label) = state.labels.label(actor)
-    {
-        out.insert("as".to_owned(), label.into());
-    }
-    let subtasks: Vec<Value> = content
-        .subtasks_of(task)
-        .iter()
-        .map(|below| task_json(state, content, *below, actor).into())
-        .collect();
-    if !subtasks.is_empty() {
-        out.insert("subtasks".to_owned(), subtasks.into());
-    }
-    out
-}
-
-/// Returns the fields of a task that a request can write when it creates it.
-fn task_fields(
-    state: &mut ExportState,
-    content: &WorkspaceContent<'_>,
-    (record, actor): (&Record, Gid),
-) -> Map<String, Value> {
-    let mut out = written(Type::Task, record, &state.labels);
-    let subtype = record.text("/resource_subtype").unwrap_or_default();
-    if subtype == "custom" {
-        state.leave_out("custom type of a task", 1);
-        out.remove("resource_subtype");
-    }
-    if record.flag("/completed") && subtype != "approval" {
-        out.insert("completed".to_owned(), true.into());
-    }
-    for (at, on) in [("due_at", "due_on"), ("start_at", "start_on")] {
-        let text = |name: &str| record.fields.get(name).and_then(Value::as_str);
-        if let Some(time) = text(at) {
-            out.insert(at.to_owned(), state.labels.time(time));
-        } else if let Some(day) = text(on) {
-            out.insert(on.to_owned(), state.labels.day(day));
-        }
-    }
-    let assignee = record.gid_at("/assignee/gid");
-    if let Some(assignee) = assignee
-        && !content_has(state, content, assignee)
-    {
-        state.leave_out("assignee who left the workspace", 1);
-        out.remove("assignee");
-    }
-    let followers = record.gids("/followers", "/gid");
-    let known = state.people.sorted(&followers);
-    state.leave_out(
-        "follower who left the workspace",
-        followers.len().saturating_sub(known.len()),
-    );
-    let others: Vec<Gid> = known
-        .into_iter()
-        .filter(|gid| *gid != actor && Some(*gid) != assignee)
-        .filter(|gid| content_has(state, content, *gid))
-        .collect();
-    let others = state.references(&others, "follower who left the workspace");
-    if !others.is_empty() {
-        out.insert("followers".to_owned(), others.into());
-    }
-    state.leave_out("data of an app at a task", usize::from(record.has_external));
-    add_text(state, (record, actor), Type::Task, &mut out);
-    out
-}
-
-/// Adds the requests that create a task that is in no project, and its subtasks.
-fn add_loose_task(
-    state: &mut ExportState,
-    content: &WorkspaceContent<'_>,
-    task: Gid,
-    parent: Option<Gid>,
-) {
-    let (Some(record), Some(actor)) = (content.tasks.get(&task), content.actors.get(&task)) else {
-        state.leave_out("task in a workspace without members", 1);
-        return;
-    };
-    let name = plain(record.text("/name").unwrap_or_default());
-    let mut fields = task_fields(state, content, (record, *actor));
-    fields.insert("name".to_owned(), name);
-    let request = match parent.and_then(|parent| state.labels.reference(parent)) {
-        Some(parent) => ExportedRequest::of("createSubtaskForTask").at("task_gid", parent),
-        None => {
-            let workspace = state.labels.reference(content.reader.workspace);
-            ExportedRequest::of("createTask").field("workspace", workspace.unwrap_or_default())
-        }
-    };
-    let label = state.labels.label(task).unwrap_or_default();
-    let request = request
-        .with(fields)
-        .called(label)
-        .sent_by(state.sender(*actor));
-    state.requests.add(RequestPhase::LooseTasks, request);
-    for below in content.subtasks_of(task) {
-        add_loose_task(state, content, *below, Some(task));
-    }
 }

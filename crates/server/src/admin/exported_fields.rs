@@ -200,6 +200,7 @@ mod tests {
             fields: json!({"resource_subtype": "milestone", "approval_status": null, "assignee": {"gid": "7"},
                 "notes": "Call <Ben>"}),
             html: Some("<body>Call &lt;Ben&gt;</body>".to_owned()),
+            creator: None,
             has_external: false,
         };
         let fields = written(Type::Task, &record, &labels);

@@ -1,5 +1,5 @@
 //! Export of a world as a fixture, from which an equal world can be made.
-use crate::admin::admin_service::AdminService;
+use crate::admin::admin_service::{AdminService, service_prefix};
 use crate::admin::bootstrap_file::AppEntry;
 use crate::admin::export_custom_fields::export_custom_fields;
 use crate::admin::export_links::export_links;
@@ -9,7 +9,7 @@ use crate::admin::export_teams::{ExportedTeams, export_apps};
 use crate::admin::exported_people::ExportedPeople;
 use crate::admin::fixture_labels::FixtureLabels;
 use crate::admin::workspace_content::{TASKS_MAX, WorkspaceContent};
-use crate::admin::world_reader::WorldReader;
+use crate::admin::world_reader::{Record, WorldReader};
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::{Node, Type};
 
 /// Types that a fixture has, or that follow from what it has.
-const CARRIED: [Type; 28] = [
+const CARRIED: [Type; 29] = [
     Type::Workspace,
     Type::User,
     Type::Team,
@@ -47,6 +47,7 @@ const CARRIED: [Type; 28] = [
     Type::GoalMembership,
     Type::CustomTypeStatusOption,
     Type::Reaction,
+    Type::Role,
 ];
 
 /// Exported world.
@@ -151,7 +152,10 @@ async fn count_others(state: &mut ExportState, reader: WorldReader<'_>) -> Resul
         let noun = resource(*ty).noun;
         state.leave_out(noun, count);
     }
-    let prefix = crate::admin::admin_service::service_prefix(reader.workspace);
+    let roles = reader.records(Type::Role, "is_standard_role").await?;
+    let is_own = |role: &&Record| !role.flag("/is_standard_role");
+    state.leave_out("role", roles.iter().filter(is_own).count());
+    let prefix = service_prefix(reader.workspace);
     let services = reader.service.numbered_nodes(&prefix).await?;
     state.leave_out("service account", services.len());
     Ok(())

@@ -105,17 +105,21 @@ impl FixtureLabels {
     }
 
     /// Returns a rich text in its stored form with names in place of the gids to which it links, or `None` if it links to what is
-    /// not part of the fixture.
+    /// not part of the fixture. The other attributes of links follow from the gids.
     pub(crate) fn html(&self, stored: &str) -> Option<String> {
         let (mut out, mut rest) = (String::with_capacity(stored.len()), stored);
         while let Some((before, after)) = rest.split_once(LINK.0) {
             let (gid, after) = after.split_once(LINK.1)?;
             let label = self.label(Gid::parse(gid)?)?;
+            let (before, tag) = before.rsplit_once('<')?;
+            let (tag, _) = tag.split_once(' ')?;
+            let (more, after) = after.split_once('>')?;
+            let end = if more.ends_with('/') { "/>" } else { ">" };
             out.push_str(before);
-            out.push_str(LINK.0);
-            out.push(REFERENCE);
-            out.push_str(label);
-            out.push_str(LINK.1);
+            out.push_str(&format!(
+                "<{tag} {}{REFERENCE}{label}{}{end}",
+                LINK.0, LINK.1
+            ));
             rest = after;
         }
         out.push_str(rest);
@@ -189,5 +193,8 @@ mod tests {
             assert_eq!(names.resolved(field, exported).unwrap(), value, "{field}");
         }
         assert_eq!(labels.html("<body><a data-asana-gid=\"8\"/></body>"), None);
+        let stored = "<body><a href=\"https://x\">x</a><a href=\"https://7\" data-asana-gid=\"7\" data-x=\"y\"></a></body>";
+        let named = "<body><a href=\"https://x\">x</a><a data-asana-gid=\"@Ann\"></a></body>";
+        assert_eq!(labels.html(stored), Some(named.to_owned()));
     }
 }

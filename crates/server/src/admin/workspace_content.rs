@@ -15,12 +15,13 @@ use workgraph_core::{Gid, Type};
 pub(crate) const TASKS_MAX: usize = 10_000;
 
 /// Fields of tasks, besides those that are exported as they are.
-const TASK_FIELDS: &str = "name,notes,html_notes,completed,due_at,due_on,start_at,start_on,created_by.gid,parent.gid,\
+const TASK_FIELDS: &str = "name,notes,html_notes,completed,due_at,due_on,start_at,start_on,parent.gid,\
     memberships.(project|section).gid,followers.gid,tags.gid,dependencies.gid,likes.user.gid,num_subtasks,custom_type.gid,\
-    custom_fields.(gid|name|enabled|resource_subtype|representation_type|text_value|number_value|date_value|people_value.gid|\
-    enum_value.gid|multi_enum_values.gid|reference_value.gid)";
+    custom_fields.(gid|enabled|resource_subtype|representation_type|text_value|number_value|date_value),\
+    custom_fields.(people_value|enum_value|multi_enum_values|reference_value).gid";
 /// Fields of projects, besides those that are exported as they are.
-const PROJECT_FIELDS: &str = "name,notes,html_notes,owner.gid,team.gid,followers.gid,created_by.gid,custom_fields.display_value";
+const PROJECT_FIELDS: &str =
+    "name,notes,html_notes,owner.gid,team.gid,followers.gid,custom_fields.display_value";
 
 /// Project of a workspace.
 pub(crate) struct ProjectContent {
@@ -46,6 +47,10 @@ pub(crate) struct WorkspaceContent<'a> {
     pub(crate) homes: BTreeMap<Gid, Gid>,
     /// Tasks that are in no project and below no other task.
     pub(crate) loose: Vec<Gid>,
+    /// All tasks, in the order in which the fixture makes them.
+    order: Vec<Gid>,
+    /// Places of the tasks in that order.
+    ranks: BTreeMap<Gid, usize>,
     /// People who make the tasks in the fixture.
     pub(crate) actors: BTreeMap<Gid, Gid>,
     /// Number of tasks that others make than in the world.
@@ -72,6 +77,8 @@ impl<'a> WorkspaceContent<'a> {
             sections: BTreeMap::new(),
             homes: BTreeMap::new(),
             loose: Vec::new(),
+            order: Vec::new(),
+            ranks: BTreeMap::new(),
             actors: BTreeMap::new(),
             other_creators: 0,
             list_sections: 0,
@@ -106,6 +113,9 @@ impl<'a> WorkspaceContent<'a> {
             .filter(|gid| !content.homes.contains_key(gid) && !content.is_subtask(**gid))
             .copied()
             .collect();
+        content.order = content.ordered();
+        let order = content.order.iter().copied().enumerate();
+        content.ranks = order.map(|(rank, task)| (task, rank)).collect();
         content.find_actors(people).await?;
         Ok(content)
     }
@@ -119,7 +129,7 @@ impl<'a> WorkspaceContent<'a> {
             .map(|record| (record.gid, record))
             .collect();
         for record in reader.records(Type::Project, &fields).await? {
-            let creator = record.gid_at("/created_by/gid");
+            let creator = record.creator;
             let Some(actor) = people.actor(reader.workspace, creator) else {
                 continue;
             };
@@ -180,6 +190,11 @@ impl<'a> WorkspaceContent<'a> {
         gid(here, "/section/gid")
     }
 
+    /// Returns true if a person belongs to the workspace.
+    pub(crate) fn has_member(&self, people: &ExportedPeople, person: Gid) -> bool {
+        people.is_member(self.reader.workspace, person)
+    }
+
     /// Returns true if a person belongs to the workspace and has a level on a node.
     ///
     /// # Errors
@@ -191,7 +206,7 @@ impl<'a> WorkspaceContent<'a> {
         node: Gid,
         level: Level,
     ) -> Result<bool> {
-        if !people.is_member(self.reader.workspace, person) {
+        if !self.has_member(people, person) {
             return Ok(false);
         }
         Ok(self.reader.level(person, node).await? >= level)
@@ -220,18 +235,12 @@ impl<'a> WorkspaceContent<'a> {
             waiting.extend(tasks.map(|task| (task, container, project.actor)));
         }
         for task in &self.loose {
-            let creator = self
-                .tasks
-                .get(task)
-                .and_then(|task| task.gid_at("/created_by/gid"));
+            let creator = self.tasks.get(task).and_then(|task| task.creator);
             let actor = people.actor(workspace, creator);
             waiting.extend(actor.map(|actor| (*task, None, actor)));
         }
         while let Some((gid, container, usual)) = waiting.pop() {
-            let creator = self
-                .tasks
-                .get(&gid)
-                .and_then(|task| task.gid_at("/created_by/gid"));
+            let creator = self.tasks.get(&gid).and_then(|task| task.creator);
             let actor = match (creator, container) {
                 (Some(creator), _) if creator == usual => usual,
                 (Some(creator), Some(container))
@@ -268,21 +277,40 @@ impl<'a> WorkspaceContent<'a> {
                     labels.add_below(&prefix, (*section, name), "section");
                 }
             }
-            for task in self.own_tasks(project) {
-                self.add_task_labels(task, labels);
-            }
         }
-        for task in &self.loose {
-            self.add_task_labels(*task, labels);
+        for task in &self.order {
+            let name = self.tasks.get(task).and_then(|task| task.text("/name"));
+            labels.add(*task, name.unwrap_or_default(), "task");
         }
     }
 
-    fn add_task_labels(&self, task: Gid, labels: &mut FixtureLabels) {
-        if let Some(record) = self.tasks.get(&task) {
-            labels.add(task, record.text("/name").unwrap_or_default(), "task");
+    fn ordered(&self) -> Vec<Gid> {
+        let own = self
+            .projects
+            .iter()
+            .flat_map(|project| self.own_tasks(project));
+        let mut waiting: Vec<Gid> = own.chain(self.loose.iter().copied()).collect();
+        waiting.reverse();
+        let mut order = Vec::with_capacity(self.tasks.len());
+        while let Some(task) = waiting.pop() {
+            order.push(task);
+            waiting.extend(self.subtasks_of(task).iter().rev());
         }
-        for below in self.subtasks_of(task) {
-            self.add_task_labels(*below, labels);
-        }
+        order
+    }
+
+    /// Sorts tasks by the order in which the fixture makes them.
+    pub(crate) fn sorted(&self, tasks: &[Gid]) -> Vec<Gid> {
+        let mut sorted = tasks.to_vec();
+        sorted.sort_by_key(|task| self.ranks.get(task).copied());
+        sorted
+    }
+
+    /// Returns the tasks that the fixture makes, in its order, each with who makes it.
+    pub(crate) fn made_tasks(&self) -> impl Iterator<Item = (&Record, Gid)> {
+        self.order.iter().filter_map(|task| {
+            let actor = self.actors.get(task)?;
+            Some((self.tasks.get(task)?, *actor))
+        })
     }
 }

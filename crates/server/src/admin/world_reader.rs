@@ -12,6 +12,8 @@ use workgraph_core::{Gid, Node, Type, tasks_of_container};
 
 /// Number of records that are read at once.
 const PAGE: usize = 200;
+/// Key under which nodes store who created them.
+const CREATOR: &str = "created_by";
 /// Keys under which nodes store rich texts.
 const RICH_TEXTS: [&str; 3] = ["html_notes", "html_text", "html_description"];
 
@@ -22,6 +24,8 @@ pub(crate) struct Record {
     pub(crate) fields: Value,
     /// Its rich text in the stored form, which has no names of what it links to.
     pub(crate) html: Option<String>,
+    /// User who created it, where that is known.
+    pub(crate) creator: Option<Gid>,
     /// True if apps keep data with it.
     pub(crate) has_external: bool,
 }
@@ -92,6 +96,7 @@ impl WorldReader<'_> {
                 all.push(Record {
                     gid,
                     html: node.and_then(html),
+                    creator: node.and_then(|node| node.link(CREATOR)),
                     has_external: node.is_some_and(|node| node.raw("external").is_some()),
                     fields,
                 });
