@@ -105,8 +105,12 @@ async fn add_further_tasks(
         let (Some(actor), Some(here)) = (content.actors.get(task).copied(), section(task)) else {
             continue;
         };
-        let sender = [(actor, gid), (project.actor, *task)];
-        let Some(sender) = content.first_editor(sender).await? else {
+        let people = &state.people;
+        let sender = if content.has_level(people, actor, gid, Level::Editor).await? {
+            actor
+        } else if content.is_editor(people, project.actor, *task).await? {
+            project.actor
+        } else {
             state.leave_out("further project of a task", 1);
             continue;
         };

@@ -34,6 +34,14 @@ pub(crate) struct ProjectContent {
     pub(crate) tasks: Vec<Gid>,
 }
 
+/// Object in which a task is made.
+#[derive(Clone, Copy)]
+enum Container {
+    Workspace,
+    Project(Gid),
+    Task(Gid),
+}
+
 /// Content of a workspace.
 pub(crate) struct WorkspaceContent<'a> {
     pub(crate) reader: WorldReader<'a>,
@@ -212,51 +220,74 @@ impl<'a> WorkspaceContent<'a> {
         Ok(self.reader.level(person, node).await? >= level)
     }
 
-    /// Returns the first of some people who may change a node, each with the node.
+    /// Returns true if a person may change a task as soon as it is made: they make it or one above it, follow it or are responsible
+    /// for it, or may change the project with which it is made.
     ///
     /// # Errors
     /// Fails if the store can't be read.
-    pub(crate) async fn first_editor(&self, all: [(Gid, Gid); 2]) -> Result<Option<Gid>> {
-        for (person, node) in all {
-            if self.reader.level(person, node).await? >= Level::Editor {
-                return Ok(Some(person));
-            }
+    pub(crate) async fn is_editor(
+        &self,
+        people: &ExportedPeople,
+        person: Gid,
+        task: Gid,
+    ) -> Result<bool> {
+        if !self.has_member(people, person) {
+            return Ok(false);
         }
-        Ok(None)
+        let mut next = Some(task);
+        while let Some(gid) = next {
+            let Some(record) = self.tasks.get(&gid) else {
+                return Ok(false);
+            };
+            if self.actors.get(&gid) == Some(&person)
+                || record.gid_at("/assignee/gid") == Some(person)
+                || record.gids("/followers", "/gid").contains(&person)
+            {
+                return Ok(true);
+            }
+            if let Some(home) = self.homes.get(&gid) {
+                return Ok(self.reader.level(person, *home).await? >= Level::Editor);
+            }
+            next = record.gid_at("/parent/gid");
+        }
+        Ok(false)
     }
 
     /// Finds who makes each task: its creator, if they could make it now; otherwise who makes what it is in.
     async fn find_actors(&mut self, people: &ExportedPeople) -> Result<()> {
         let workspace = self.reader.workspace;
-        let mut waiting: Vec<(Gid, Option<Gid>, Gid)> = Vec::new();
+        let mut waiting: Vec<(Gid, Container, Gid)> = Vec::new();
         for project in &self.projects {
-            let container = Some(project.record.gid);
+            let container = Container::Project(project.record.gid);
             let tasks = self.own_tasks(project).into_iter();
             waiting.extend(tasks.map(|task| (task, container, project.actor)));
         }
         for task in &self.loose {
             let creator = self.tasks.get(task).and_then(|task| task.creator);
             let actor = people.actor(workspace, creator);
-            waiting.extend(actor.map(|actor| (*task, None, actor)));
+            waiting.extend(actor.map(|actor| (*task, Container::Workspace, actor)));
         }
         while let Some((gid, container, usual)) = waiting.pop() {
             let creator = self.tasks.get(&gid).and_then(|task| task.creator);
-            let actor = match (creator, container) {
-                (Some(creator), _) if creator == usual => usual,
-                (Some(creator), Some(container))
-                    if people.is_member(workspace, creator)
-                        && self.reader.level(creator, container).await? >= Level::Editor =>
-                {
-                    creator
+            let may_create = match (creator, container) {
+                (None, _) => false,
+                (Some(creator), _) if creator == usual => true,
+                (Some(creator), Container::Project(project)) => {
+                    self.has_level(people, creator, project, Level::Editor)
+                        .await?
                 }
-                _ => {
-                    self.other_creators += 1;
-                    usual
+                (Some(creator), Container::Task(task)) => {
+                    self.is_editor(people, creator, task).await?
                 }
+                (Some(_), Container::Workspace) => false,
             };
+            let actor = creator.filter(|_| may_create).unwrap_or(usual);
+            self.other_creators += usize::from(!may_create);
             self.actors.insert(gid, actor);
             let below = self.subtasks_of(gid).iter();
-            let below: Vec<_> = below.map(|task| (*task, Some(gid), actor)).collect();
+            let below: Vec<_> = below
+                .map(|task| (*task, Container::Task(gid), actor))
+                .collect();
             waiting.extend(below);
         }
         Ok(())
