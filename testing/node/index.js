@@ -230,6 +230,11 @@ export class World {
     await this.control('POST', 'reset', {})
   }
 
+  /** Returns what this world has now as a fixture: `standIn.world({ fixture })` makes an equal world. */
+  fixture() {
+    return this.control('GET', 'fixture')
+  }
+
   /** Makes a world with everything that this one has now. */
   async copy(options = {}) {
     return new World(this.#serverUrl, await call('POST', `${this.#serverUrl}/-/worlds`, { ...options, from: this.id }))

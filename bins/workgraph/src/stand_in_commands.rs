@@ -73,6 +73,11 @@ pub(crate) enum WorldCommand {
         #[arg(value_name = "ID")]
         id: String,
     },
+    /// Print a fixture that makes an equal world.
+    Export {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
     /// Delete a world, with its data.
     Delete {
         #[arg(value_name = "ID")]
@@ -231,6 +236,7 @@ pub(crate) async fn world(arguments: &StandInArgs, command: WorldCommand) -> Res
         }
         WorldCommand::Reset { id } => stand_in.find(&id).await?.reset().await?,
         WorldCommand::Recording { id } => say_json(&stand_in.find(&id).await?.recording().await?),
+        WorldCommand::Export { id } => say_json(&stand_in.find(&id).await?.fixture().await?),
         WorldCommand::Delete { id } => stand_in.find(&id).await?.delete().await?,
     }
     Ok(())

@@ -259,6 +259,14 @@ impl World {
         self.control("GET", "recording", None).await
     }
 
+    /// Returns a fixture that makes an equal world.
+    ///
+    /// # Errors
+    /// Fails if the world has too many tasks.
+    pub async fn fixture(&self) -> Result<Value, StandInError> {
+        self.control("GET", "fixture", None).await
+    }
+
     /// Lets the world begin again, with the same time, data and tokens.
     ///
     /// # Errors

@@ -62,6 +62,9 @@ test('an app acts for a user, and a world begins again', async ({ world }) => {
   const me = async (token) => (await new Asana.UsersApi(client(world, token)).getUser('me', {})).data.name
   expect(await me(access_token)).toBe(world.users[1].name)
   const project = await world.api('POST', '/projects', { name: 'Orders', team: world.teams[0].gid })
+  const { people, projects } = await world.fixture()
+  expect(people.map((one) => one.name)).toEqual(world.users.map((one) => one.name))
+  expect(projects.map((one) => one.name)).toContain('Orders')
   await world.reset()
   await expect(world.api('GET', `/projects/${project.gid}`)).rejects.toThrow(Refused)
   expect(await me(world.token)).toBe('Ann Admin')

@@ -90,6 +90,14 @@ def test_a_world_begins_with_a_fixture(workgraph):
     assert (task["assignee"]["gid"], task["due_on"]) == (workgraph.names["Ben"], "2026-03-04")
 
 
+def test_a_world_is_exported_as_a_fixture(workgraph, workgraph_server):
+    workgraph.api("POST", "/tasks", {"name": "Mine", "workspace": workgraph.workspaces[0]["gid"]})
+    fixture = workgraph.fixture()
+    equal = workgraph_server.world(fixture=fixture)
+    assert "Mine" in equal.names and equal.fixture() == fixture
+    equal.delete()
+
+
 @pytest.mark.workgraph(fixture=FIXTURE)
 def test_the_library_acts_for_a_user_of_an_app(workgraph):
     configuration = asana.Configuration()

@@ -141,6 +141,10 @@ class World:
         """Lets the world begin again, with the same token."""
         self.control("POST", "reset", {})
 
+    def fixture(self):
+        """Returns what this world has now as a fixture: ``StandIn.world(fixture=...)`` makes an equal world."""
+        return self.control("GET", "fixture")
+
     def copy(self, **options):
         """Makes a world with everything that this one has now."""
         return World(self._server_url, call("POST", f"{self._server_url}/-/worlds", {**options, "from": self.id}))

@@ -9,6 +9,8 @@ mod control;
 mod delivery_faults;
 #[path = "stand_in/faults.rs"]
 mod faults;
+#[path = "stand_in/fixture_export.rs"]
+mod fixture_export;
 #[path = "stand_in/fixtures.rs"]
 mod fixtures;
 #[path = "stand_in/grades.rs"]

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 ///
 /// A text `@NAME` stands for the gid of what has this name in the fixture: a workspace, person (by name or address), team,
 /// project, section (`PROJECT/SECTION`), task, or whatever a request calls so. `{"in_days": 3}` stands for a day, or for a time
-/// in a field that ends in `_at`, counted from the time at which the world begins.
+/// in a field that ends in `_at` or `_time`, counted from the time at which the world begins; `{"in_seconds": 90}` for any other
+/// time. `@@` at the begin of a text stands for `@`. In rich texts, `data-asana-gid="@NAME"` is a link to what has the name.
 #[derive(Deserialize, JsonSchema, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fixture {
@@ -38,6 +39,8 @@ pub(crate) struct Fixture {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixtureWorkspace {
     pub(crate) name: String,
+    /// Name for it in the fixture, if that is another one.
+    pub(crate) called: Option<String>,
     /// Plan.
     #[serde(default)]
     pub(crate) plan: Plan,
@@ -68,6 +71,20 @@ pub(crate) struct FixturePerson {
     pub(crate) role: PersonRole,
     /// Name of the workspace; the first one if it is left out.
     pub(crate) workspace: Option<String>,
+    /// Further workspaces.
+    #[serde(default)]
+    pub(crate) further_workspaces: Vec<FixtureMembership>,
+}
+
+/// Membership of a person in a further workspace.
+#[derive(Deserialize, JsonSchema, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FixtureMembership {
+    /// Name of the workspace.
+    pub(crate) workspace: String,
+    /// Role in it.
+    #[serde(default)]
+    pub(crate) role: PersonRole,
 }
 
 /// Role of a person in a workspace.
@@ -101,22 +118,34 @@ pub(crate) struct FixtureApp {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixtureTeam {
     pub(crate) name: String,
+    /// Name for it in the fixture, if that is another one.
+    pub(crate) called: Option<String>,
     /// Name of the workspace; the first one if it is left out.
     pub(crate) workspace: Option<String>,
-    /// Names of its members; the first person is one in any case.
+    /// Names of its members.
     #[serde(default)]
     pub(crate) members: Vec<String>,
+    /// Names of its admins, who are members, too; the first person if they are left out.
+    pub(crate) admins: Option<Vec<String>>,
 }
 
 /// Project of a fixture. All other fields are those of the API.
 #[derive(Deserialize, JsonSchema, Debug)]
 pub(crate) struct FixtureProject {
     pub(crate) name: String,
-    /// Name of its team; the first team if it is left out.
+    /// Name for it in the fixture, if that is another one.
+    pub(crate) called: Option<String>,
+    /// Name of the person who creates it, with its tasks; the first one if it is left out.
+    #[serde(rename = "as")]
+    pub(crate) sender: Option<String>,
+    /// Name of its team; the first team, or that of the `workspace`, if it is left out.
     pub(crate) team: Option<String>,
-    /// Names of its sections.
+    /// People and teams with whom it is shared, besides the person who creates it.
     #[serde(default)]
-    pub(crate) sections: Vec<String>,
+    pub(crate) members: Vec<FixtureMember>,
+    /// Its sections. They come after the one with which each project begins, `Untitled section`.
+    #[serde(default)]
+    pub(crate) sections: Vec<FixtureSection>,
     /// Tasks in it.
     #[serde(default)]
     pub(crate) tasks: Vec<FixtureTask>,
@@ -124,10 +153,49 @@ pub(crate) struct FixtureProject {
     pub(crate) fields: Map<String, Value>,
 }
 
+/// Person or team with whom a project is shared.
+#[derive(Deserialize, JsonSchema, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FixtureMember {
+    /// Name of the person or team.
+    pub(crate) member: String,
+    /// Access level; that of new members if it is left out.
+    pub(crate) access_level: Option<String>,
+}
+
+/// Section of a project: its name, or what it is called in the fixture, too.
+#[derive(Deserialize, JsonSchema, Debug)]
+#[serde(untagged)]
+pub(crate) enum FixtureSection {
+    Name(String),
+    Called { name: String, called: String },
+}
+
+impl FixtureSection {
+    /// Returns the name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Name(name) | Self::Called { name, .. } => name,
+        }
+    }
+
+    /// Returns the name in the fixture.
+    pub(crate) fn called(&self) -> &str {
+        match self {
+            Self::Name(called) | Self::Called { called, .. } => called,
+        }
+    }
+}
+
 /// Task of a fixture. All other fields are those of the API.
 #[derive(Deserialize, JsonSchema, Debug)]
 pub(crate) struct FixtureTask {
     pub(crate) name: String,
+    /// Name for it in the fixture, if that is another one.
+    pub(crate) called: Option<String>,
+    /// Name of the person who creates it; that of the project or task that it is in if it is left out.
+    #[serde(rename = "as")]
+    pub(crate) sender: Option<String>,
     /// Name of its section in the project.
     pub(crate) section: Option<String>,
     /// Subtasks.

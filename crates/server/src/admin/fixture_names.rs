@@ -7,11 +7,17 @@ use workgraph_core::Gid;
 use workgraph_core::model::time::{Date, Time};
 
 /// Begin of a text that stands for a gid.
-const REFERENCE: char = '@';
+pub(crate) const REFERENCE: char = '@';
 /// Field of an object that stands for a day or a time.
-const IN_DAYS: &str = "in_days";
-/// End of the names of fields whose values are times, and not days.
-const TIME_SUFFIX: &str = "_at";
+pub(crate) const IN_DAYS: &str = "in_days";
+/// Field of an object that stands for a time.
+pub(crate) const IN_SECONDS: &str = "in_seconds";
+/// Begin of a reference in a rich text, and its end.
+pub(crate) const LINK: (&str, &str) = ("data-asana-gid=\"", "\"");
+/// Begin of the names of fields whose values are rich texts.
+const HTML_PREFIX: &str = "html_";
+/// Ends of the names of fields whose values are times, and not days.
+const TIME_SUFFIXES: [&str; 2] = ["_at", "_time"];
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Gids of what a fixture has named so far.
@@ -75,16 +81,19 @@ impl FixtureNames {
     pub(crate) fn resolved(&self, field: &str, value: Value) -> Result<Value> {
         Ok(match value {
             Value::String(text) => match text.strip_prefix(REFERENCE) {
+                Some(rest) if rest.starts_with(REFERENCE) => rest.into(),
                 Some(name) => self.text(name)?.into(),
+                None if field.starts_with(HTML_PREFIX) => self.linked(&text)?.into(),
                 None => text.into(),
             },
             Value::Array(values) => {
                 let values = values.into_iter().map(|value| self.resolved(field, value));
                 values.collect::<Result<Vec<_>>>()?.into()
             }
-            Value::Object(object) => match days(&object) {
-                Some(days) => self.day(field, days)?.into(),
-                None => {
+            Value::Object(object) => match (days(&object), seconds(&object)) {
+                (Some(days), _) => self.day(field, days)?.into(),
+                (None, Some(seconds)) => self.time(seconds)?.into(),
+                (None, None) => {
                     let pairs = object.into_iter();
                     let pairs = pairs.map(|(name, value)| {
                         let value = self.resolved(&name, value)?;
@@ -102,10 +111,42 @@ impl FixtureNames {
         })
     }
 
+    /// Returns a rich text with gids in place of the names to which it links.
+    fn linked(&self, html: &str) -> Result<String> {
+        let (mut out, mut rest) = (String::with_capacity(html.len()), html);
+        while let Some((before, after)) = rest.split_once(LINK.0) {
+            out.push_str(before);
+            out.push_str(LINK.0);
+            rest = after;
+            if let Some((name, after)) = after
+                .strip_prefix(REFERENCE)
+                .and_then(|named| named.split_once(LINK.1))
+            {
+                out.push_str(self.text(name)?);
+                out.push_str(LINK.1);
+                rest = after;
+            }
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+
+    /// Returns the time that is so many seconds from now.
+    fn time(&self, seconds: f64) -> Result<String> {
+        let distance = Duration::try_from_secs_f64(seconds.abs()).ok();
+        // Times have milliseconds.
+        let millis = distance.map(|distance| distance.as_micros().saturating_add(500) / 1_000);
+        let millis = millis.and_then(|millis| i64::try_from(millis).ok());
+        let millis = millis
+            .with_context(|| format!("{IN_SECONDS}: {seconds} seconds are too far from now"))?;
+        let millis = if seconds < 0.0 { -millis } else { millis };
+        Ok(Time::from_system(self.now).add_millis(millis).to_string())
+    }
+
     /// Returns the day, or the time, that is so many days from now.
     fn day(&self, field: &str, days: i64) -> Result<String> {
         let too_far = || format!("{field}: {days} days are too far from now");
-        if field.ends_with(TIME_SUFFIX) {
+        if TIME_SUFFIXES.iter().any(|end| field.ends_with(end)) {
             let distance = u32::try_from(days.unsigned_abs()).ok();
             let distance = distance.and_then(|days| DAY.checked_mul(days));
             let time = distance.and_then(|distance| match days {
@@ -126,6 +167,12 @@ impl FixtureNames {
 fn days(object: &Map<String, Value>) -> Option<i64> {
     let days = object.get(IN_DAYS).filter(|_| object.len() == 1);
     days.and_then(Value::as_i64)
+}
+
+/// Returns the number of seconds if an object has nothing but that.
+fn seconds(object: &Map<String, Value>) -> Option<f64> {
+    let seconds = object.get(IN_SECONDS).filter(|_| object.len() == 1);
+    seconds.and_then(Value::as_f64)
 }
 
 #[cfg(test)]
@@ -150,6 +197,19 @@ mod tests {
         let expected = json!({"assignee": "12", "custom_fields": {"12": ["12", "x@y"]}, "due_on": "2026-03-05",
             "due_at": "2026-03-01T09:30:00.000Z", "data": {"in_days": 1, "more": 2}});
         assert_eq!(resolved, expected);
+    }
+
+    #[test]
+    fn texts_that_begin_with_the_sign_of_a_name_and_links_in_rich_texts_are_resolved() {
+        let sent = json!({"name": "@@Ann", "notes": "@@@x", "html_notes": "<body><a data-asana-gid=\"@Ann\"/>, \
+            <a data-asana-gid=\"7\"/></body>", "due_at": {"in_seconds": -1.5}, "date_time": {"in_days": 1}});
+        let resolved = names().resolved("", sent).unwrap();
+        let expected = json!({"name": "@Ann", "notes": "@@x", "html_notes": "<body><a data-asana-gid=\"12\"/>, \
+            <a data-asana-gid=\"7\"/></body>", "due_at": "2026-03-02T09:29:58.500Z",
+            "date_time": "2026-03-03T09:30:00.000Z"});
+        assert_eq!(resolved, expected);
+        let unknown = json!({"html_text": "<body><a data-asana-gid=\"@Ben\"/></body>"});
+        assert!(names().resolved("", unknown).is_err());
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl AdminService {
     }
 
     /// Gives a user a membership with a role, replacing an earlier one.
-    async fn add_member(&self, user: Gid, workspace: &Node, role: Role) -> Result<()> {
+    pub(crate) async fn add_member(&self, user: Gid, workspace: &Node, role: Role) -> Result<()> {
         let waiting = self.api.invitations(user).await;
         let waiting =
             waiting.with_context(|| format!("the invitations of user {user} can't be read"))?;

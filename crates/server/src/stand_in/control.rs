@@ -28,7 +28,7 @@ use workgraph_wire::messages;
 use workgraph_wire::query_params::QueryParams;
 
 /// First segments of the paths of control routes, after `/-/`.
-const ROUTES: [&str; 12] = [
+const ROUTES: [&str; 13] = [
     "worlds",
     "clock",
     "faults",
@@ -37,6 +37,7 @@ const ROUTES: [&str; 12] = [
     "inbox",
     "oauth",
     "reset",
+    "fixture",
     "fixture-schema",
     "grade",
     "recording",
@@ -44,6 +45,8 @@ const ROUTES: [&str; 12] = [
 ];
 /// Maximum size of the body of a control request in bytes.
 const BODY_MAX: usize = 1 << 20;
+/// Maximum size of the body of a request that makes a world: its fixture may have all that an export has.
+const WORLD_BODY_MAX: usize = 16 << 20;
 /// Longest time, and the usual one, after which a request that moves a clock is answered although things still happen.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
@@ -73,7 +76,11 @@ pub(crate) async fn respond(
         return refuse(refusal);
     }
     let path = head.uri.path().trim_start_matches("/-/");
-    let body = match Limited::new(body, BODY_MAX).collect().await {
+    let limit = match path {
+        "worlds" => WORLD_BODY_MAX,
+        _ => BODY_MAX,
+    };
+    let body = match Limited::new(body, limit).collect().await {
         Ok(body) => body.to_bytes(),
         Err(_) => {
             let reason = RequestRefusal::BodyBroken;
@@ -143,6 +150,7 @@ async fn control(
         ("POST", ["faults", id, "release"]) => {
             done(test_world.faults.release(id.parse()?), "fault")
         }
+        ("GET", ["fixture"]) => show_fixture(test_world).await?,
         ("GET", ["fixture-schema"]) => {
             ApiResponse::json(200, Fixture::schema().to_string().into_bytes())
         }
@@ -192,6 +200,13 @@ fn shown(data: Value) -> ApiResponse {
 fn missing(what: &str) -> ApiResponse {
     let message = format!("There is no {what} with this id");
     ApiResponse::refusal(RequestRefusal::NotFound, 404, &message)
+}
+
+/// Returns what a world has as a fixture, with the number of what a fixture can't have.
+async fn show_fixture(test_world: &TestWorld) -> Result<ApiResponse> {
+    let exported = test_world.export().await?;
+    let body = json!({ "data": exported.fixture, "left_out": exported.left_out });
+    Ok(ApiResponse::json(200, body.to_string().into_bytes()))
 }
 
 /// Returns the page of a world.

@@ -9,6 +9,8 @@ mod delivery_fault;
 mod delivery_faults;
 mod fault_action;
 mod faults;
+#[cfg(test)]
+mod fixture_round_trips;
 mod inbox;
 mod interception;
 mod local_authority;

@@ -2,7 +2,9 @@
 use crate::adapters::signing_key_store::store_published_key;
 use crate::adapters::stores::CopyMethod;
 use crate::adapters::system_clock::WallClock;
+use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap_file::Bootstrap;
+use crate::admin::fixture_export::{ExportedWorld, export_fixture};
 use crate::config::Config;
 use crate::http::world::World;
 use crate::server_resources::ServerResources;
@@ -114,6 +116,7 @@ pub(crate) struct TestWorld {
     pub(crate) seed: u64,
     pub(crate) began_at: SystemTime,
     pub(crate) world: Arc<World>,
+    service: Arc<AdminService>,
     pub(crate) clock: Arc<VirtualClock>,
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) faults: Arc<Faults>,
@@ -176,6 +179,7 @@ impl TestWorld {
             seed: sources.seed,
             began_at,
             world: prepared.world,
+            service: prepared.service,
             clock: Arc::clone(&sources.clock),
             following: tokio::spawn(Arc::clone(&timeline).follow()),
             timeline,
@@ -212,6 +216,17 @@ impl TestWorld {
                 .filter_map(|user| user.token.as_deref())
                 .any(|own| own == token)
             || self.granted_tokens.lock().contains(token)
+    }
+
+    /// Exports what the world has now as a fixture.
+    ///
+    /// # Errors
+    /// Fails if the world can't be read, or has more than a fixture can have.
+    pub(crate) async fn export(&self) -> Result<ExportedWorld> {
+        // Nothing is half done in the fixture.
+        self.timeline.settle().await?;
+        let apps = self.bootstrap.as_ref().map(|boot| &*boot.apps);
+        export_fixture(&self.service, apps.unwrap_or_default()).await
     }
 
     /// Returns what the clients of the world did.

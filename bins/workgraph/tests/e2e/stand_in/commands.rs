@@ -93,6 +93,11 @@ fn a_shell_makes_worlds_moves_clocks_adds_faults_and_grades_clients() {
     );
     assert!(junit.contains("<testcase"), "{junit}");
 
+    let exported = printed(&stand_in, &["world", "export", id]);
+    std::fs::write(&fixture, exported).unwrap();
+    let again = ["world", "create", "--fixture", fixture.to_str().unwrap()];
+    assert_eq!(json(&stand_in, &again)["users"][0]["name"], "Ann Admin");
+    assert!(printed(&stand_in, &["world", "recording", id]).contains("log"));
     printed(&stand_in, &["world", "reset", id]);
     printed(&stand_in, &["world", "delete", copy]);
     assert_eq!(
@@ -100,7 +105,7 @@ fn a_shell_makes_worlds_moves_clocks_adds_faults_and_grades_clients() {
             .as_array()
             .unwrap()
             .len(),
-        3
+        4
     );
     let gone = run(&stand_in, &["world", "show", copy]);
     assert_eq!(gone.status.code(), Some(1));

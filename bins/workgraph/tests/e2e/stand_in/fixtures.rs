@@ -2,7 +2,7 @@
 use super::client::{StandIn, World};
 use serde_json::{Value, json};
 
-fn fixture() -> Value {
+pub(crate) fn fixture() -> Value {
     json!({
         "workspaces": [{"name": "Acme"}, {"name": "Side", "plan": "free", "organization": false}],
         "people": [
