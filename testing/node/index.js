@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { closeSync, existsSync, openSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -9,24 +11,34 @@ const START_MS = 30_000
 const MEMORY = '/dev/shm'
 const OF_THE_RUNTIME = /\bnode:|[\\/]node_modules[\\/](vitest|@vitest|tinypool)[\\/]/
 // Timers may be bridged while a stand-in is used.
-const realSetTimeout = globalThis.setTimeout
+const { setTimeout: realSetTimeout, clearTimeout: realClearTimeout } = globalThis
 const pause = (ms) => new Promise((resolve) => realSetTimeout(resolve, ms))
 
 /** A request to the stand-in that it refused; the message says why. */
 export class Refused extends Error {}
 
-async function ask(method, url, body) {
-  const reply = await fetch(url, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    body: body === undefined ? undefined : JSON.stringify(body),
+// Not `fetch`: its first use in a worker takes longer than many worlds, and fake timers may stop it.
+function ask(method, url, body, token) {
+  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
+  const { request } = url.startsWith('https:') ? https : http
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, async (reply) => {
+      try {
+        let text = ''
+        for await (const part of reply.setEncoding('utf8')) text += part
+        if (reply.statusCode >= 300) reject(new Refused(`${method} ${url}: ${reply.statusCode}: ${text}`))
+        else resolve(JSON.parse(text))
+      } catch (error) {
+        reject(error)
+      }
+    })
+    sent.once('error', reject)
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
   })
-  if (!reply.ok) throw new Refused(`${method} ${url}: ${reply.status}: ${await reply.text()}`)
-  return reply.json()
 }
 
-async function call(method, url, body) {
-  return (await ask(method, url, body)).data
+async function call(...request) {
+  return (await ask(...request)).data
 }
 
 /** A stand-in that serves worlds: a process of its own (`StandIn.start()`), or the address of one that runs. */
@@ -130,14 +142,8 @@ export class World {
   }
 
   /** Sends a request to the API as the first user, and returns its data; for the arrangement of a test. */
-  async api(method, path, data) {
-    const reply = await fetch(`${this.baseUrl}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
-      body: data === undefined ? undefined : JSON.stringify({ data }),
-    })
-    if (!reply.ok) throw new Refused(`${method} ${path}: ${reply.status}: ${await reply.text()}`)
-    return (await reply.json()).data
+  api(method, path, data) {
+    return call(method, `${this.baseUrl}${path}`, data === undefined ? undefined : { data }, this.token)
   }
 
   /** Returns the requests that this world received and that match: operation, method, path, status. */
@@ -184,30 +190,38 @@ export class World {
   /**
    * Lets `setTimeout` of at least `from` milliseconds move the clock of this world in place of waiting, until the returned function
    * is called; its property `slept` has the waits in milliseconds. Shorter timers, such as those of sockets, stay as they are.
+   * With `vi` of vitest, whose fake timers are in use, their clock moves too.
    */
-  bridgeTimers({ from = 500 } = {}) {
-    const { setTimeout: realSet, clearTimeout: realClear } = globalThis
+  bridgeTimers(vi, { from = 500 } = {}) {
+    const { setTimeout: setBefore, clearTimeout: clearBefore } = globalThis
     const slept = []
-    const cleared = new WeakSet()
+    const ours = new WeakSet()
+    const real = (...args) => {
+      const handle = realSetTimeout(...args)
+      ours.add(handle)
+      return handle
+    }
     globalThis.setTimeout = (task, ms = 0, ...args) => {
       // Timers of Node.js itself and of the test runner watch over real sockets and processes.
       const caller = new Error().stack.split('\n')[2] ?? ''
-      if (!(ms >= from) || OF_THE_RUNTIME.test(caller)) return realSet(task, ms, ...args)
+      if (OF_THE_RUNTIME.test(caller)) return real(task, ms, ...args)
+      if (!(ms >= from)) return setBefore(task, ms, ...args)
       slept.push(ms)
       // Keeps the process alive, and is what the caller may clear.
-      const handle = realSet(() => {}, 2 ** 31 - 1)
-      const end = () => {
-        realClear(handle)
-        if (!cleared.has(handle)) task(...args)
+      const handle = real(() => {}, 2 ** 31 - 1)
+      const end = async () => {
+        await vi?.advanceTimersByTimeAsync(ms)
+        realClearTimeout(handle)
+        if (ours.has(handle)) task(...args)
       }
       this.clock.advance(ms / 1000).then(end)
       return handle
     }
     globalThis.clearTimeout = (handle) => {
-      if (handle !== null && typeof handle === 'object') cleared.add(handle)
-      realClear(handle)
+      if (ours.delete(handle)) realClearTimeout(handle)
+      else clearBefore(handle)
     }
-    const restore = () => Object.assign(globalThis, { setTimeout: realSet, clearTimeout: realClear })
+    const restore = () => Object.assign(globalThis, { setTimeout: setBefore, clearTimeout: clearBefore })
     restore.slept = slept
     return restore
   }

@@ -1,19 +1,20 @@
-// `test` of vitest with the fixture `world`: a world of its own for each test. That of a failed test is kept until the run ends.
-import { test as base } from 'vitest'
+// `test` of vitest with the fixture `world`: a world of its own for each test. That of a failed test is kept while the stand-in runs.
+import { inject, test as base } from 'vitest'
 import { StandIn } from './index.js'
 
-let standIn
-const server = () => {
-  const url = process.env.WORKGRAPH_STAND_IN_URL
-  standIn ??= url ? Promise.resolve(new StandIn(url)) : StandIn.start()
-  return standIn
-}
-
-process.once('beforeExit', async () => (await standIn)?.stop())
-
 export const test = base.extend({
-  world: async ({ task, onTestFailed }, use) => {
-    const world = await (await server()).world({ name: task.name })
+  // Without the global setup each worker has a stand-in of its own.
+  standIn: [
+    async ({}, use) => {
+      const url = inject('workgraphStandIn') ?? process.env.WORKGRAPH_STAND_IN_URL
+      const standIn = url ? new StandIn(url) : await StandIn.start()
+      await use(standIn)
+      await standIn.stop()
+    },
+    { scope: 'worker' },
+  ],
+  world: async ({ standIn, task, onTestFailed }, use) => {
+    const world = await standIn.world({ name: task.name })
     let hasFailed = false
     onTestFailed(() => {
       hasFailed = true
@@ -23,9 +24,3 @@ export const test = base.extend({
     if (!hasFailed) await world.delete()
   },
 })
-
-/** Ends the stand-in of this process; for a global teardown. */
-export async function stop() {
-  await (await standIn)?.stop()
-  standIn = undefined
-}

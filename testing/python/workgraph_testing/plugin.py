@@ -1,6 +1,8 @@
 """The pytest plugin: the fixture ``workgraph`` is a world of its own for each test."""
 
+import contextlib
 import os
+import threading
 
 import pytest
 
@@ -24,20 +26,40 @@ def workgraph_server(request):
         yield server
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """Starts one stand-in for all workers of pytest-xdist."""
-    stash = node.config.stash
-    if os.environ.get("WORKGRAPH_STAND_IN_URL"):
-        return
-    if _SHARED not in stash:
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session):
+    """Begins one stand-in for all workers of pytest-xdist, which starts while they do."""
+    config = session.config
+    if config.pluginmanager.hasplugin("dsession") and not os.environ.get("WORKGRAPH_STAND_IN_URL"):
         try:
-            stash[_SHARED] = StandIn.start()
+            config.stash[_SHARED] = StandIn.begin()
         except (OSError, RuntimeError):
             # The first test that uses a world says why.
-            stash[_SHARED] = None
-    if stash[_SHARED]:
-        node.workerinput[_URL_OF_WORKERS] = stash[_SHARED].url
+            pass
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tells a worker of pytest-xdist where the stand-in is."""
+    stash = node.config.stash
+    shared = stash.get(_SHARED, None)
+    if not shared:
+        return
+    if not shared.url:
+        try:
+            shared.wait()
+        except RuntimeError:
+            del stash[_SHARED]
+            return
+        threading.Thread(target=_make_first_world, args=[shared], daemon=True).start()
+    node.workerinput[_URL_OF_WORKERS] = shared.url
+
+
+def _make_first_world(server):
+    """The first world takes as long as fifty others, so it is made while the workers start."""
+    # Whatever fails here fails again where a test says so.
+    with contextlib.suppress(Exception):
+        server.world().delete()
 
 
 def pytest_unconfigure(config):

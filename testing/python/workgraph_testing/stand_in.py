@@ -28,6 +28,11 @@ class StandIn:
     @classmethod
     def start(cls, *arguments, binary=None):
         """Starts a stand-in on a free port. ``arguments`` are further ones, such as ``"--seed=7"``."""
+        return cls.begin(*arguments, binary=binary).wait()
+
+    @classmethod
+    def begin(cls, *arguments, binary=None):
+        """Starts a stand-in that has no address before ``wait()``."""
         binary = binary or os.environ.get("WORKGRAPH_BIN") or shutil.which("workgraph")
         if not binary:
             raise RuntimeError(
@@ -36,39 +41,38 @@ class StandIn:
         # What a test leaves is worth nothing, so it need not reach a disk.
         memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
         folder = tempfile.mkdtemp(prefix="workgraph-stand-in-", dir=memory)
-        port_file = os.path.join(folder, "port")
-        log = open(os.path.join(folder, "log"), "wb")
-        process = subprocess.Popen(
-            [
-                binary,
-                "serve",
-                "--stand-in",
-                "--listen=127.0.0.1:0",
-                f"--data={os.path.join(folder, 'data')}",
-                f"--port-file={port_file}",
-                *arguments,
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        log.close()
+        command = [binary, "serve", "--stand-in", "--listen=127.0.0.1:0", f"--data={os.path.join(folder, 'data')}"]
+        command += [f"--port-file={os.path.join(folder, 'port')}", *arguments]
+        try:
+            with open(os.path.join(folder, "log"), "wb") as log:
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return cls("", process, folder)
+
+    def wait(self):
+        """Waits until the stand-in that was begun has its address."""
         deadline = time.monotonic() + _START_SECONDS
-        while True:
-            try:
-                with open(port_file, encoding="ascii") as file:
-                    port = file.read().strip()
-                if port:
-                    return cls(f"http://127.0.0.1:{port}", process, folder)
-            except FileNotFoundError:
-                pass
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                with open(os.path.join(folder, "log"), encoding="utf-8", errors="replace") as file:
-                    text = file.read()
-                shutil.rmtree(folder, ignore_errors=True)
+        while not self.url:
+            port = self._read("port").strip()
+            if port:
+                self.url = f"http://127.0.0.1:{port}"
+            elif self._process.poll() is not None or time.monotonic() > deadline:
+                text = self._read("log")
+                self._process.kill()
+                self.stop()
                 raise RuntimeError(f"the stand-in did not start:\n{text}")
-            _real_sleep(0.005)
+            else:
+                _real_sleep(0.005)
+        return self
+
+    def _read(self, name):
+        try:
+            with open(os.path.join(self._folder, name), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
 
     def world(self, **options):
         """Makes a world. ``options`` are those of ``POST /-/worlds``: ``from_`` (``"demo"``, ``"empty"`` or a world), ``fixture``,

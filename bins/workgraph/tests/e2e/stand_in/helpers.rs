@@ -60,6 +60,8 @@ fn tests_of_vitest_have_worlds_of_their_own() {
             "package.json",
             "index.js",
             "vitest.js",
+            "global-setup.js",
+            "vitest.config.js",
             "test/world.test.js",
         ],
     );
@@ -70,5 +72,5 @@ fn tests_of_vitest_have_worlds_of_their_own() {
         .arg("run")
         .current_dir(folder.path())
         .env("NO_COLOR", "1");
-    passed(&mut run, "7 passed");
+    passed(&mut run, "9 passed");
 }
