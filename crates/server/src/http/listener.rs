@@ -4,10 +4,13 @@ use crate::http::connection_context::ConnectionContext;
 use crate::http::connections::{ClientConnection, TICK_MILLIS};
 use crate::http::instrumented_socket::InstrumentedSocket;
 use crate::http::process::Process;
+use crate::http::request_body::ClientBody;
 use crate::http::request_service::{self, RequestHandler};
 use crate::http::stop_signal::StopSignal;
 use crate::http::world::World;
 use anyhow::Result;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -154,8 +157,10 @@ fn connect(
         let _inside = inside;
         let client = Arc::clone(&peer.connection);
         let io = TokioIo::new(InstrumentedSocket::new(stream, Arc::clone(&client)));
-        let service =
-            service_fn(move |request| Arc::clone(&handler).handle(Arc::clone(&peer), request));
+        let service = service_fn(move |request: Request<Incoming>| {
+            let request = request.map(ClientBody::Left);
+            Arc::clone(&handler).handle(Arc::clone(&peer), request)
+        });
         let connection = builder.serve_connection(io, service).into_owned();
         if let Err(e) = until_closed(connection, &client).await {
             tracing::debug!(reason = e.to_string(), "a connection broke");

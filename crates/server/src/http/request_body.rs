@@ -1,6 +1,7 @@
 //! Request bodies, passed on as they arrive, within bounds of time and memory.
 use crate::http::byte_budgets::{ByteHolder, ByteLease};
 use bytes::Bytes;
+use http_body_util::{Either, Full};
 use hyper::body::{Body, Incoming};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,8 +18,14 @@ const DRAIN_TIME: Duration = Duration::from_secs(2);
 /// Factor by which a body counts if it is kept as a whole: the parsed value is larger than its text.
 const KEPT_FACTOR: usize = 4;
 
+/// Body of a request: as it arrives, or one that was read already.
+pub(crate) type ClientBody = Either<Incoming, Full<Bytes>>;
+
+/// Break-off of a body that arrives.
+type BrokenBody = <ClientBody as Body>::Error;
+
 /// Returns the next piece of a body.
-async fn next(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
+async fn next(body: &mut ClientBody) -> Option<Result<Bytes, BrokenBody>> {
     loop {
         match std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await? {
             Err(broken) => return Some(Err(broken)),
@@ -33,7 +40,7 @@ async fn next(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
 
 /// Reads the rest of a body, within bounds. The answer does not depend on how much arrives. Returns true if all of it
 /// arrived.
-async fn drain(body: &mut Incoming) -> bool {
+async fn drain(body: &mut ClientBody) -> bool {
     let mut spilt = 0;
     let spill = async {
         loop {
@@ -65,7 +72,7 @@ pub(crate) struct BodyPace {
 
 /// Body of a request, passed on as it arrives.
 pub(crate) struct StreamedBody {
-    body: Incoming,
+    body: ClientBody,
     pace: BodyPace,
     /// End of the current pause, if the client pauses.
     pause: Option<Pin<Box<Sleep>>>,
@@ -83,7 +90,7 @@ impl StreamedBody {
     /// Returns a body that must arrive at a pace. With a lease it is kept as a whole. `awaits_request` is set for a client
     /// that waits for `100 Continue`.
     pub(crate) fn new(
-        body: Incoming,
+        body: ClientBody,
         pace: BodyPace,
         lease: Option<ByteLease>,
         awaits_request: bool,

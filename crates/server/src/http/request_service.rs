@@ -3,6 +3,7 @@ use crate::http::connection_context::ConnectionContext;
 use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
 use crate::http::head_checks::{check, no_host};
 use crate::http::process::Process;
+use crate::http::request_body::ClientBody;
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
 use crate::http::routed_response::{JSON, RoutedResponse};
 use crate::http::routes::{fast_path_response, health, route};
@@ -43,7 +44,7 @@ pub(crate) trait RequestHandler: Send + Sync {
     fn handle(
         self: Arc<Self>,
         peer: Arc<ConnectionContext>,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> ResponseFuture;
 }
 
@@ -54,7 +55,7 @@ impl RequestHandler for Direct {
     fn handle(
         self: Arc<Self>,
         peer: Arc<ConnectionContext>,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> ResponseFuture {
         handle_request(peer, request)
     }
@@ -63,7 +64,7 @@ impl RequestHandler for Direct {
 /// Answers a request: immediately, if that only needs data in memory.
 pub(crate) fn handle_request(
     peer: Arc<ConnectionContext>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
 ) -> ResponseFuture {
     let (mut head, body) = request.into_parts();
     let (begun, refusal) = begin(&peer, &head);
@@ -87,8 +88,8 @@ pub(crate) fn handle_request(
 /// Answers a request with what `answer` returns for its head and its body, unless its head is invalid.
 pub(crate) async fn handle_request_with<F: Future<Output = RoutedResponse>>(
     peer: &ConnectionContext,
-    request: Request<Incoming>,
-    answer: impl FnOnce(Parts, Incoming) -> F,
+    request: Request<ClientBody>,
+    answer: impl FnOnce(Parts, ClientBody) -> F,
 ) -> Response<ResponseBody> {
     let (head, body) = request.into_parts();
     let (begun, refusal) = begin(peer, &head);

@@ -8,13 +8,13 @@ use crate::http::connection_context::{CallOutcome, ConnectionContext, RequestCli
 use crate::http::download::Download;
 use crate::http::own_address::BASE;
 use crate::http::process::Process;
-use crate::http::request_body::{BodyPace, CollectError, StreamedBody};
+use crate::http::request_body::{BodyPace, ClientBody, CollectError, StreamedBody};
 use crate::http::routed_response::RoutedResponse;
 use crate::http::world::World;
 use crate::log::request_id::RequestId;
 use crate::log::request_scope::{current_request, in_current_request};
 use bytes::Bytes;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(crate) fn fast_path_response(
 pub(crate) async fn route(
     peer: &Arc<ConnectionContext>,
     head: &mut Parts,
-    body: Incoming,
+    body: ClientBody,
     base_url: Option<&str>,
 ) -> RoutedResponse {
     let ConnectionContext { process, world, .. } = &**peer;
@@ -257,7 +257,7 @@ fn download(peer: &ConnectionContext, name: &str, head: &Parts) -> RoutedRespons
 fn streamed(
     peer: &ConnectionContext,
     head: &Parts,
-    body: Incoming,
+    body: ClientBody,
     pace: BodyPace,
     is_kept: bool,
 ) -> Option<StreamedBody> {
@@ -303,7 +303,7 @@ async fn portal(
     peer: &ConnectionContext,
     (route, base_url): (Route, Option<&str>),
     head: &Parts,
-    body: Incoming,
+    body: ClientBody,
 ) -> RoutedResponse {
     let ConnectionContext {
         process,
@@ -387,7 +387,7 @@ async fn portal(
 async fn api(
     peer: &Arc<ConnectionContext>,
     head: &mut Parts,
-    body: Incoming,
+    body: ClientBody,
     (start, base_url): (usize, Option<&str>),
 ) -> RoutedResponse {
     let ConnectionContext {

@@ -1,5 +1,6 @@
 //! The control routes of a stand-in.
 use crate::admin::fixture::Fixture;
+use crate::http::request_body::ClientBody;
 use crate::http::routed_response::RoutedResponse;
 use crate::stand_in::client_grade::ClientGrade;
 use crate::stand_in::control_access::{self, ControlRefusal};
@@ -13,7 +14,6 @@ use crate::stand_in::world_options::{WorldOptions, parse_period, parse_time};
 use crate::stand_in::world_recording::archive;
 use anyhow::{Context, Result, anyhow, bail};
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, Request};
 use serde::Deserialize;
@@ -51,7 +51,7 @@ const WORLD_BODY_MAX: usize = 16 << 20;
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// Returns true if a request is one to a control route. The counts of limits are shown by a route of every server.
-pub(crate) fn is_control(request: &Request<Incoming>) -> bool {
+pub(crate) fn is_control(request: &Request<ClientBody>) -> bool {
     let first = |rest: &str| {
         rest.split('/')
             .next()
@@ -67,7 +67,7 @@ pub(crate) async fn respond(
     worlds: &TestWorlds,
     test_world: &Arc<TestWorld>,
     (client, head): (IpAddr, &Parts),
-    body: Incoming,
+    body: ClientBody,
 ) -> RoutedResponse {
     let refuse = |refusal: ControlRefusal| {
         RoutedResponse::refuse(RequestRefusal::Forbidden, 403, refusal.message())

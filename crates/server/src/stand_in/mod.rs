@@ -11,10 +11,12 @@ mod fault_action;
 mod faults;
 #[cfg(test)]
 mod fixture_round_trips;
+mod given_secrets;
 mod inbox;
 mod interception;
 mod local_authority;
 mod oauth_grant;
+mod oauth_traffic;
 mod receiver_rules;
 mod request_log;
 mod request_notes;

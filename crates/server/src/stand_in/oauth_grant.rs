@@ -1,5 +1,6 @@
 //! Grants without a browser: a test decides for a user what the sign-in and consent pages would ask.
 use crate::admin::bootstrap_file::{AppEntry, Bootstrap};
+use crate::stand_in::oauth_traffic::note_code;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::test_world::TestWorld;
 use anyhow::{Context, Result, bail};
@@ -66,6 +67,7 @@ pub(super) async fn grant(test_world: &TestWorld, body: &[u8]) -> Result<Value> 
             .map_or(&**address, |(_, query)| query);
         test_world.authorizations.add(query);
         let decided = in_stream(stream, decide(test_world, user, is_allowed, query)).await?;
+        note_code(&decided, &test_world.given);
         return Ok(json!({ "redirect": decided }));
     }
     let app = find_app(test_world, &sent)?;
@@ -78,7 +80,10 @@ pub(super) async fn grant(test_world: &TestWorld, body: &[u8]) -> Result<Value> 
     });
     let tokens = granted.await?;
     if let Some(token) = tokens.get("access_token").and_then(Value::as_str) {
-        test_world.granted_tokens.lock().insert(token.to_owned());
+        test_world.given.add(token);
+    }
+    if let Some(token) = tokens.get("refresh_token").and_then(Value::as_str) {
+        test_world.given.add(token);
     }
     Ok(tokens)
 }

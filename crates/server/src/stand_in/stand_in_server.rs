@@ -1,6 +1,7 @@
 //! The handler of the requests of a stand-in: finds the world of each one, and what a test asked to happen to it.
 use crate::http::connection_context::{ConnectionContext, token_text};
 use crate::http::own_address::{AtTheRoot, BASE};
+use crate::http::request_body::ClientBody;
 use crate::http::request_service::{
     RequestHandler, ResponseFuture, handle_request, handle_request_with,
 };
@@ -8,10 +9,10 @@ use crate::http::response_body::ResponseBody;
 use crate::http::routed_response::RoutedResponse;
 use crate::stand_in::control;
 use crate::stand_in::fault_action::Cut;
+use crate::stand_in::oauth_traffic::{hints, note_given};
 use crate::stand_in::request_log::LoggedRequest;
 use crate::stand_in::test_world::TestWorld;
 use crate::stand_in::test_worlds::{TestWorlds, WORLDS};
-use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderValue, USER_AGENT};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Request, Response, Uri};
@@ -27,9 +28,9 @@ impl StandIn {
     async fn answer(
         self: Arc<Self>,
         peer: Arc<ConnectionContext>,
-        mut request: Request<Incoming>,
+        mut request: Request<ClientBody>,
     ) -> Response<ResponseBody> {
-        let (test_world, peer) = match self.enter(&peer, &mut request) {
+        let (test_world, peer) = match self.enter(&peer, &mut request).await {
             Ok(entered) => entered,
             Err(NoWorld) => {
                 return handle_request_with(&peer, request, async |_, _| {
@@ -59,6 +60,7 @@ impl StandIn {
         if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(now)) {
             response.headers_mut().insert(DATE, date);
         }
+        note_given(&logged.path, &response, &test_world.given);
         test_world.timeline.request_ended();
         let text = |name: &str| {
             response
@@ -89,10 +91,10 @@ impl StandIn {
 
     /// Returns the world of a request, by its path or its token, and the connection as a request to that world sees it. Removes the
     /// path of the world from that of the request.
-    fn enter(
+    async fn enter(
         &self,
         peer: &Arc<ConnectionContext>,
-        request: &mut Request<Incoming>,
+        request: &mut Request<ClientBody>,
     ) -> Result<(Arc<TestWorld>, Arc<ConnectionContext>), NoWorld> {
         let test_world = match split_path(request.uri()) {
             Some((id, rest)) => {
@@ -105,7 +107,7 @@ impl StandIn {
             None => {
                 let test_world = match bearer_token(request) {
                     Some(token) => self.0.of_token(token),
-                    None => Arc::clone(&self.0.root_world),
+                    None => self.0.of_hints(&hints(request).await),
                 };
                 request.extensions_mut().insert(AtTheRoot);
                 test_world
@@ -126,7 +128,7 @@ impl StandIn {
 }
 
 /// Returns a request as the log of its world has it, without its outcome.
-fn logged_request(test_world: &TestWorld, request: &Request<Incoming>) -> LoggedRequest {
+fn logged_request(test_world: &TestWorld, request: &Request<ClientBody>) -> LoggedRequest {
     let (method, path) = (request.method().as_str(), request.uri().path());
     let sent = request
         .uri()
@@ -150,7 +152,7 @@ fn logged_request(test_world: &TestWorld, request: &Request<Incoming>) -> Logged
 }
 
 /// Returns the token of a request.
-fn bearer_token(request: &Request<Incoming>) -> Option<&str> {
+fn bearer_token(request: &Request<ClientBody>) -> Option<&str> {
     let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
     token_text(header)
 }
@@ -175,7 +177,7 @@ impl RequestHandler for StandIn {
     fn handle(
         self: Arc<Self>,
         peer: Arc<ConnectionContext>,
-        request: Request<Incoming>,
+        request: Request<ClientBody>,
     ) -> ResponseFuture {
         ResponseFuture::Pending(Box::pin(self.answer(peer, request)))
     }

@@ -12,6 +12,7 @@ use crate::stand_in::authorization_log::AuthorizationLog;
 use crate::stand_in::client_history::{ClientHistory, WorldWatch};
 use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::faults::Faults;
+use crate::stand_in::given_secrets::GivenSecrets;
 use crate::stand_in::inbox::Inboxes;
 use crate::stand_in::request_log::RequestLog;
 use crate::stand_in::request_notes::RequestNotes;
@@ -22,9 +23,7 @@ use crate::stand_in::world_plan::WorldPlan;
 use crate::world_sources::WorldSources;
 use crate::world_start::prepared_world::PreparedWorld;
 use anyhow::Result;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -133,8 +132,8 @@ pub(crate) struct TestWorld {
     pub(super) bootstrap: Option<Bootstrap>,
     /// Number of grants that the test has asked for.
     pub(super) grants: AtomicU64,
-    /// Access tokens of these grants.
-    pub(super) granted_tokens: Mutex<BTreeSet<String>>,
+    /// Tokens and codes of these grants, and of the authorization server.
+    pub(crate) given: GivenSecrets,
     /// The store and what depends on it, which live as long as the world.
     _resources: Arc<ServerResources>,
     /// Task that lets things happen in the world.
@@ -194,7 +193,7 @@ impl TestWorld {
             copied: None,
             bootstrap,
             grants: AtomicU64::new(0),
-            granted_tokens: Mutex::default(),
+            given: GivenSecrets::default(),
             _resources: resources,
         })
     }
@@ -204,7 +203,13 @@ impl TestWorld {
         self.plan.as_ref().map_or(0, |plan| plan.number)
     }
 
-    /// Returns true if the test got a token from this world, not from its API.
+    /// Returns true if the world began with an app.
+    pub(crate) fn has_app(&self, client_id: &str) -> bool {
+        let mut apps = self.bootstrap.iter().flat_map(|boot| &boot.apps);
+        apps.any(|app| app.client_id == client_id)
+    }
+
+    /// Returns true if a token or a code was given by this world.
     pub(crate) fn gave(&self, token: &str) -> bool {
         let first = self
             .bootstrap
@@ -215,7 +220,7 @@ impl TestWorld {
             || users
                 .filter_map(|user| user.token.as_deref())
                 .any(|own| own == token)
-            || self.granted_tokens.lock().contains(token)
+            || self.given.contains(token)
     }
 
     /// Exports what the world has now as a fixture.

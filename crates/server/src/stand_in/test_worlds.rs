@@ -8,6 +8,7 @@ use crate::http::own_address::BASE;
 use crate::http::process::Process;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
+use crate::stand_in::oauth_traffic::WorldHints;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::stand_in_folder::StandInFolder;
 use crate::stand_in::test_world::{TestSources, TestWorld, WorldOrigin};
@@ -118,6 +119,22 @@ impl TestWorlds {
         let worlds = self.worlds.lock();
         // Worlds of one fixture have the same tokens: the newest of them is meant.
         let found = worlds.values().rev().find(|world| world.gave(token));
+        Arc::clone(found.unwrap_or(&self.root_world))
+    }
+
+    /// Returns the world of a request to the authorization server at the root: that which gave its token or code, or else the newest
+    /// one that began with its app and whose root did not; the root if it is of none.
+    pub(crate) fn of_hints(&self, hints: &WorldHints) -> Arc<TestWorld> {
+        if let Some(given) = &hints.given {
+            let found = self.of_token(given);
+            if !Arc::ptr_eq(&found, &self.root_world) {
+                return found;
+            }
+        }
+        let client = hints.client_id.as_deref();
+        let client = client.filter(|client| !self.root_world.has_app(client));
+        let worlds = self.worlds.lock();
+        let found = client.and_then(|client| worlds.values().rev().find(|w| w.has_app(client)));
         Arc::clone(found.unwrap_or(&self.root_world))
     }
 

@@ -136,6 +136,89 @@ fn a_test_decides_for_a_user_about_the_address_to_which_an_app_sends_the_browser
 }
 
 #[test]
+fn tokens_and_codes_lead_to_their_world_from_the_root() {
+    let stand_in = StandIn::start("stand-in-root-tokens");
+    let worlds = [stand_in.world(json!({})), stand_in.world(json!({}))];
+    for world in &worlds {
+        let app = &world.made["apps"][0];
+        let text = |field: &str| app[field].as_str().unwrap();
+        let (id, secret, back) = (
+            text("client_id"),
+            text("client_secret"),
+            text("redirect_uri"),
+        );
+        let own = format!("client_id={id}&client_secret={secret}");
+        let form = [("Content-Type", "application/x-www-form-urlencoded")];
+        let ask = |body: String| {
+            let reply = stand_in.send("POST", "/-/oauth_token", &form, &body);
+            assert_eq!(reply.status, 200, "{}", reply.text());
+            reply.json()
+        };
+        let authorize = format!(
+            "{}/-/oauth_authorize?response_type=code&client_id={id}&redirect_uri={back}&state=s",
+            world.made["auth_url"].as_str().unwrap()
+        );
+        let decided = world.control("POST", "/-/oauth/grant", json!({ "authorize": authorize }));
+        let address = decided["redirect"].as_str().unwrap();
+        let code = address
+            .split("code=")
+            .nth(1)
+            .unwrap()
+            .split('&')
+            .next()
+            .unwrap();
+        let first = ask(format!(
+            "grant_type=authorization_code&code={code}&redirect_uri={back}&{own}"
+        ));
+        let refresh = first["refresh_token"].as_str().unwrap();
+        let second = ask(format!(
+            "grant_type=refresh_token&refresh_token={refresh}&{own}"
+        ));
+        let name = world.path.clone();
+        world.task(&name);
+        for tokens in [&first, &second] {
+            let bearer = format!("Bearer {}", tokens["access_token"].as_str().unwrap());
+            let path = format!(
+                "/api/1.0/tasks?assignee=me&workspace={}&limit=100",
+                world.workspace()
+            );
+            let me = stand_in.send(
+                "GET",
+                "/api/1.0/users/me",
+                &[("Authorization", &bearer)],
+                "",
+            );
+            assert_eq!(me.status, 200, "{}", me.text());
+            let listed = stand_in.send("GET", &path, &[("Authorization", &bearer)], "");
+            assert_eq!(listed.status, 200);
+        }
+        let revoked = format!("token={refresh}&{own}");
+        let reply = stand_in.send("POST", "/-/oauth_revoke", &form, &revoked);
+        assert_eq!(reply.status, 200);
+        let requests = world.control("GET", "/-/requests", Value::Null);
+        let paths: Vec<&str> = requests
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|request| request["path"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            paths
+                .iter()
+                .filter(|path| **path == "/-/oauth_token")
+                .count(),
+            2
+        );
+        assert!(paths.contains(&"/-/oauth_revoke"));
+    }
+    // What is too long to be a form is refused for that.
+    let long = format!("refresh_token={}", "r".repeat(2 << 20));
+    let form = [("Content-Type", "application/x-www-form-urlencoded")];
+    let reply = stand_in.send("POST", "/-/oauth_token", &form, &long);
+    assert_eq!(reply.status, 413, "{}", reply.text());
+}
+
+#[test]
 fn a_world_that_is_reset_is_as_it_was_when_it_began() {
     let stand_in = StandIn::start("stand-in-reset");
     let first = stand_in.world(json!({}));
