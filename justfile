@@ -177,6 +177,10 @@ kill-linked points="200":
 time-programs programs="10000":
     WORKGRAPH_PROGRAMS={{programs}} cargo test --release -p workgraph --test e2e -- time_programs
 
+# The same requests twice, once beside a busy core and twenty other worlds: replies, headers, deliveries and logs are equal
+repetition steps="5000":
+    WORKGRAPH_STEPS={{steps}} cargo test --release -p workgraph --test e2e -- repetition
+
 # With hide_forbidden, every gid that a reader may not see against one that nothing has: all cases, not every thirteenth
 oracles:
     WORKGRAPH_ORACLE_STRIDE=1 cargo test -p workgraph-api --test all -- oracles::gids --nocapture
