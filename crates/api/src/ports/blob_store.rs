@@ -4,9 +4,6 @@ use bytes::Bytes;
 use thiserror::Error;
 use workgraph_core::Gid;
 
-/// Number of shards in which the files of a blob store are listed.
-pub const SHARDS: u16 = 256;
-
 /// Returns the shard in which a file is listed.
 #[must_use]
 pub fn shard_of(file: Gid) -> u8 {
@@ -43,6 +40,14 @@ pub trait BlobStore: Send + Sync {
     /// # Errors
     /// Fails if the file could not be removed.
     async fn remove(&self, file: Gid) -> Result<(), BlobStoreError>;
+
+    /// Returns the shards that may have files, in their order; a file whose creation begins later may be in another one.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    async fn used_shards(&self) -> Result<Vec<u8>, BlobStoreError> {
+        Ok((0..=u8::MAX).collect())
+    }
 
     /// Returns the files of a shard, including unfinished ones.
     ///

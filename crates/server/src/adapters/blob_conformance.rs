@@ -184,6 +184,10 @@ async fn shards_are_apart(subject: Subject<'_>) -> Outcome {
         let writer = write(store, one, &Bytes::from_static(b"x"), 1).await?;
         writer.finish().await.map_err(text)?;
     }
+    let used = store.used_shards().await.map_err(text)?;
+    if !used.is_sorted() || !all.iter().all(|one| used.contains(&shard_of(*one))) {
+        return Err(format!("used shards: {used:?}"));
+    }
     for shard in [5, 0x50, 0xff, 6, 0] {
         let mut expected = all.to_vec();
         expected.retain(|one| shard_of(*one) == shard);

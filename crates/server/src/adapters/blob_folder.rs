@@ -96,6 +96,24 @@ impl BlobFolder {
     }
 }
 
+/// Returns the shards that have folders, in their order.
+fn shards_of(folder: &Path) -> io::Result<Vec<u8>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e),
+    };
+    let mut shards = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        // Foreign files are left alone.
+        let name = name.to_str().filter(|name| name.len() == 2);
+        shards.extend(name.and_then(|name| u8::from_str_radix(name, 16).ok()));
+    }
+    shards.sort_unstable();
+    Ok(shards)
+}
+
 /// Returns the files in the folder of a shard, including unfinished ones.
 fn files_of(folder: &Path) -> io::Result<Vec<Gid>> {
     let entries = match std::fs::read_dir(folder) {
@@ -200,6 +218,14 @@ impl BlobStore for BlobFolder {
                 remove(path)?;
             }
             Ok(())
+        })
+        .await
+    }
+
+    async fn used_shards(&self) -> Result<Vec<u8>, BlobStoreError> {
+        let folder = self.path.clone();
+        blocking("the folder of files can't be read", move || {
+            shards_of(&folder)
         })
         .await
     }

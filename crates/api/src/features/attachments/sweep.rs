@@ -1,7 +1,7 @@
 //! Orphaned files, which no attachment owns: those of failed or interrupted uploads, and of deleted attachments.
 use crate::background_error::BackgroundError;
 use crate::execute::load_view::system_query;
-use crate::ports::blob_store::{BlobStore, BlobStoreError, SHARDS};
+use crate::ports::blob_store::{BlobStore, BlobStoreError};
 use crate::state::Api;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,8 +62,7 @@ impl Api {
     ) -> Result<SweepCounts, BackgroundError> {
         let store = self.blob_store()?;
         let mut counts = SweepCounts::default();
-        for shard in 0..SHARDS {
-            let shard = u8::try_from(shard).unwrap_or(u8::MAX);
+        for shard in store.used_shards().await? {
             let mut found = store.list(shard).await?;
             // An upload that has ended since then has an owner, or has failed.
             found.retain(|file| !self.pending_uploads.contains(*file));
