@@ -136,6 +136,21 @@ def test_the_library_keeps_the_rules_of_limits_and_pages(workgraph):
     workgraph.grade().require("retry-after", "no-early-requests", "pages-by-next-page", "no-invented-offsets")
 
 
+@pytest.mark.workgraph(strict=True)
+def test_the_library_sends_nothing_that_nobody_knows(workgraph):
+    project = make_project(workgraph)
+    api = client(workgraph)
+    section = asana.SectionsApi(api).create_section_for_project(project, {"body": {"data": {"name": "To do"}}})
+    body = {"data": {"name": "Buy", "projects": [project], "assignee": "me"}}
+    task = asana.TasksApi(api).create_task(body, {"opt_fields": "name,assignee.name"})
+    asana.SectionsApi(api).add_task_for_section(section["gid"], {"body": {"data": {"task": task["gid"]}}})
+    assert len(list(asana.TasksApi(api).get_tasks_for_project(project, {"limit": 1}))) == 1
+    assert workgraph.requests(has_unknown="true") == []
+    with pytest.raises(Refused, match="did you mean notes"):
+        workgraph.api("PUT", f"/tasks/{task['gid']}", {"note": "x"})
+    assert workgraph.recording()["log"]["entries"]
+
+
 def test_a_client_that_stops_at_the_first_page_is_found(workgraph):
     for number in range(3):
         workgraph.api("POST", "/tasks", {"name": str(number), "workspace": workgraph.workspaces[0]["gid"], "assignee": "me"})
