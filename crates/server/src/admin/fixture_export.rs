@@ -1,15 +1,29 @@
 //! Export of a world as a fixture, from which an equal world can be made.
+mod export_custom_fields;
+mod export_links;
+mod export_projects;
+mod export_state;
+mod export_tasks;
+mod export_teams;
+mod export_texts;
+mod exported_fields;
+mod exported_people;
+mod exported_requests;
+mod fixture_labels;
+mod workspace_content;
+mod world_reader;
+
 use crate::admin::admin_service::{AdminService, service_prefix};
 use crate::admin::bootstrap_file::AppEntry;
-use crate::admin::export_custom_fields::export_custom_fields;
-use crate::admin::export_links::export_links;
-use crate::admin::export_projects::export_projects;
-use crate::admin::export_state::ExportState;
-use crate::admin::export_teams::{ExportedTeams, export_apps};
-use crate::admin::exported_people::ExportedPeople;
-use crate::admin::fixture_labels::FixtureLabels;
-use crate::admin::workspace_content::{TASKS_MAX, WorkspaceContent};
-use crate::admin::world_reader::{Record, WorldReader};
+use crate::admin::fixture_export::export_custom_fields::export_custom_fields;
+use crate::admin::fixture_export::export_links::export_links;
+use crate::admin::fixture_export::export_projects::export_projects;
+use crate::admin::fixture_export::export_state::ExportState;
+use crate::admin::fixture_export::export_teams::{ExportedTeams, export_apps};
+use crate::admin::fixture_export::exported_people::ExportedPeople;
+use crate::admin::fixture_export::fixture_labels::FixtureLabels;
+use crate::admin::fixture_export::workspace_content::{TASKS_MAX, WorkspaceContent};
+use crate::admin::fixture_export::world_reader::{Record, WorldReader};
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

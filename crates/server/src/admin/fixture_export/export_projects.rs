@@ -1,13 +1,13 @@
 //! Projects of an exported fixture, with their members, sections and tasks.
-use crate::admin::export_state::ExportState;
-use crate::admin::export_tasks::{add_loose_task, task_json};
-use crate::admin::export_texts::{add_name, add_text};
-use crate::admin::exported_fields::written;
-use crate::admin::exported_requests::{ExportedRequest, RequestPhase};
-use crate::admin::fixture_labels::plain;
+use crate::admin::fixture_export::export_state::ExportState;
+use crate::admin::fixture_export::export_tasks::{add_loose_task, task_json};
+use crate::admin::fixture_export::export_texts::{add_name, add_text};
+use crate::admin::fixture_export::exported_fields::written;
+use crate::admin::fixture_export::exported_requests::{ExportedRequest, RequestPhase};
+use crate::admin::fixture_export::fixture_labels::plain;
+use crate::admin::fixture_export::workspace_content::{ProjectContent, WorkspaceContent};
+use crate::admin::fixture_export::world_reader::Record;
 use crate::admin::fixture_objects::FIRST_SECTION;
-use crate::admin::workspace_content::{ProjectContent, WorkspaceContent};
-use crate::admin::world_reader::Record;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 use workgraph_core::{Gid, Type};

@@ -1,11 +1,11 @@
 //! What links the tasks of an exported fixture with other objects: tags, further projects, comments, dependencies, likes and
 //! followers.
-use crate::admin::export_state::ExportState;
-use crate::admin::exported_fields::{field_names, text_field, written};
-use crate::admin::exported_requests::{ExportedRequest, RequestPhase};
-use crate::admin::fixture_labels::plain;
-use crate::admin::workspace_content::{ProjectContent, WorkspaceContent};
-use crate::admin::world_reader::Record;
+use crate::admin::fixture_export::export_state::ExportState;
+use crate::admin::fixture_export::exported_fields::{field_names, text_field, written};
+use crate::admin::fixture_export::exported_requests::{ExportedRequest, RequestPhase};
+use crate::admin::fixture_export::fixture_labels::plain;
+use crate::admin::fixture_export::workspace_content::{ProjectContent, WorkspaceContent};
+use crate::admin::fixture_export::world_reader::Record;
 use anyhow::Result;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! People of an exported world: their workspaces and roles, and who creates what in the fixture.
-use crate::admin::fixture_labels::FixtureLabels;
-use crate::admin::world_reader::WorldReader;
+use crate::admin::fixture_export::fixture_labels::FixtureLabels;
+use crate::admin::fixture_export::world_reader::WorldReader;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use workgraph_core::{Gid, Node, Type};

@@ -1,7 +1,7 @@
 //! State of an export: what all of its parts use and add to.
-use crate::admin::exported_people::ExportedPeople;
-use crate::admin::exported_requests::ExportedRequests;
-use crate::admin::fixture_labels::FixtureLabels;
+use crate::admin::fixture_export::exported_people::ExportedPeople;
+use crate::admin::fixture_export::exported_requests::ExportedRequests;
+use crate::admin::fixture_export::fixture_labels::FixtureLabels;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use workgraph_core::Gid;

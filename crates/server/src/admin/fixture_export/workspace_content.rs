@@ -1,9 +1,9 @@
 //! Content of a workspace that is exported: projects with their sections and tasks, in their order.
-use crate::admin::exported_fields::field_names;
-use crate::admin::exported_people::ExportedPeople;
-use crate::admin::fixture_labels::FixtureLabels;
+use crate::admin::fixture_export::exported_fields::field_names;
+use crate::admin::fixture_export::exported_people::ExportedPeople;
+use crate::admin::fixture_export::fixture_labels::FixtureLabels;
+use crate::admin::fixture_export::world_reader::{Record, WorldReader};
 use crate::admin::fixture_objects::FIRST_SECTION;
-use crate::admin::world_reader::{Record, WorldReader};
 use anyhow::{Result, bail};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Apps and teams of an exported fixture.
 use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap_file::AppEntry;
-use crate::admin::export_state::ExportState;
-use crate::admin::exported_fields::{field_names, text_field, written};
-use crate::admin::exported_requests::{ExportedRequest, RequestPhase};
-use crate::admin::world_reader::{Record, WorldReader};
+use crate::admin::fixture_export::export_state::ExportState;
+use crate::admin::fixture_export::exported_fields::{field_names, text_field, written};
+use crate::admin::fixture_export::exported_requests::{ExportedRequest, RequestPhase};
+use crate::admin::fixture_export::world_reader::{Record, WorldReader};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use workgraph_auth::{App, RedirectUri, RegisteredScopes, SecretDigest};

@@ -1,9 +1,9 @@
 //! Names and notes of what an exported fixture has.
-use crate::admin::export_state::ExportState;
-use crate::admin::exported_fields::text_field;
-use crate::admin::exported_requests::{ExportedRequest, RequestPhase};
-use crate::admin::fixture_labels::plain;
-use crate::admin::world_reader::Record;
+use crate::admin::fixture_export::export_state::ExportState;
+use crate::admin::fixture_export::exported_fields::text_field;
+use crate::admin::fixture_export::exported_requests::{ExportedRequest, RequestPhase};
+use crate::admin::fixture_export::fixture_labels::plain;
+use crate::admin::fixture_export::world_reader::Record;
 use serde_json::{Map, Value};
 use workgraph_core::{Gid, Type};
 

@@ -1,11 +1,11 @@
 //! Tasks of an exported fixture, with their subtasks.
-use crate::admin::export_state::ExportState;
-use crate::admin::export_texts::{add_name, add_text};
-use crate::admin::exported_fields::written;
-use crate::admin::exported_requests::{ExportedRequest, RequestPhase};
-use crate::admin::fixture_labels::plain;
-use crate::admin::workspace_content::WorkspaceContent;
-use crate::admin::world_reader::Record;
+use crate::admin::fixture_export::export_state::ExportState;
+use crate::admin::fixture_export::export_texts::{add_name, add_text};
+use crate::admin::fixture_export::exported_fields::written;
+use crate::admin::fixture_export::exported_requests::{ExportedRequest, RequestPhase};
+use crate::admin::fixture_export::fixture_labels::plain;
+use crate::admin::fixture_export::workspace_content::WorkspaceContent;
+use crate::admin::fixture_export::world_reader::Record;
 use serde_json::{Map, Value};
 use workgraph_core::{Gid, Type};
 

@@ -1,10 +1,10 @@
 //! Custom fields of an exported fixture, with their options, the projects that have them, and their values.
-use crate::admin::export_state::ExportState;
-use crate::admin::exported_fields::{field_names, written};
-use crate::admin::exported_requests::{ExportedRequest, RequestPhase};
-use crate::admin::fixture_labels::plain;
-use crate::admin::workspace_content::WorkspaceContent;
-use crate::admin::world_reader::Record;
+use crate::admin::fixture_export::export_state::ExportState;
+use crate::admin::fixture_export::exported_fields::{field_names, written};
+use crate::admin::fixture_export::exported_requests::{ExportedRequest, RequestPhase};
+use crate::admin::fixture_export::fixture_labels::plain;
+use crate::admin::fixture_export::workspace_content::WorkspaceContent;
+use crate::admin::fixture_export::world_reader::Record;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Fields that an export writes as they are, and those that it writes in another way.
-use crate::admin::fixture_labels::{FixtureLabels, plain};
-use crate::admin::world_reader::Record;
+use crate::admin::fixture_export::fixture_labels::{FixtureLabels, plain};
+use crate::admin::fixture_export::world_reader::Record;
 use serde_json::{Map, Value};
 use workgraph_core::model::registry::{FieldDef, ValueType, Writability};
 use workgraph_core::model::resources::resource;
