@@ -1,11 +1,10 @@
 //! Three servers over one PostgreSQL database, with limits in one Redis: what holds on one node holds on all of them at once.
-use crate::common::{Folder, PATIENCE, Reply, Server, WIDE, admin, clock, pause, request};
+use crate::common::{
+    Folder, PATIENCE, Reply, Server, WIDE, admin, clock, pause, request, webhook_receiver,
+};
 use crate::round_robin::RoundRobin;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
-use std::thread;
 use workgraph_limits_redis::test_server::TestServer;
 use workgraph_testkit::{PostgresCluster, TestDatabase};
 
@@ -269,52 +268,16 @@ fn a_limit_is_one_for_all_nodes() {
     assert_eq!(admitted, 30);
 }
 
-/// Receiver of webhooks: the names of the resources of all events, in the order in which they came.
-pub(crate) fn receiver() -> (u16, mpsc::Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+/// Starts a receiver of webhooks. Returns its address, and the gids of the resources of all events, in the order in which they come.
+pub(crate) fn receiver() -> (String, mpsc::Receiver<String>) {
     let (events, received) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let events = events.clone();
-            thread::spawn(move || receive(stream, &events).ok());
-        }
-    });
-    (port, received)
-}
-
-/// Answers deliveries on one connection until it ends, and passes their events on.
-fn receive(stream: TcpStream, events: &mpsc::Sender<String>) -> std::io::Result<()> {
-    let mut answer = stream.try_clone()?;
-    let mut delivery = BufReader::new(stream);
-    loop {
-        let (mut length, mut secret) = (0, String::new());
-        loop {
-            let mut line = String::new();
-            if delivery.read_line(&mut line)? == 0 {
-                return Ok(());
-            }
-            let lower = line.to_ascii_lowercase();
-            if let Some(value) = lower.strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            if lower.starts_with("x-hook-secret:") {
-                secret = line.clone();
-            }
-            if line == "\r\n" {
-                break;
-            }
-        }
-        let mut body = vec![0; length];
-        delivery.read_exact(&mut body)?;
-        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-        for event in body["events"].as_array().into_iter().flatten() {
-            // The test is over.
+    let target = webhook_receiver(move |delivery| {
+        for event in delivery["events"].as_array().into_iter().flatten() {
+            // The test may be over.
             let _ = events.send(gid(&event["resource"]));
         }
-        let head = format!("HTTP/1.1 200 OK\r\n{secret}Content-Length: 0\r\n\r\n");
-        answer.write_all(head.as_bytes())?;
-    }
+    });
+    (target, received)
 }
 
 /// Another node delivers what a killed one has not: in order, and no later than its lease ends.
@@ -323,9 +286,8 @@ fn webhooks_of_a_killed_node_are_delivered_by_another() {
     let Some(mut cluster) = Cluster::start("cluster-webhooks") else {
         return;
     };
-    let (port, received) = receiver();
+    let (target, received) = receiver();
     let project = cluster.nodes[0].project("heard of");
-    let target = format!("http://127.0.0.1:{port}/");
     let filters = json!([{"resource_type": "task", "action": "added"}]);
     let webhook = json!({"data": {"resource": project, "target": target, "filters": filters}});
     cluster.nodes[1].data("POST", "/webhooks", Some(&webhook));

@@ -5,10 +5,13 @@ mod nodes;
 mod pages;
 #[path = "common/raw_connection.rs"]
 mod raw_connection;
+#[path = "common/webhook_receiver.rs"]
+mod webhook_receiver;
 
 pub(crate) use nodes::{is_about_one_node, nodes};
 pub(crate) use pages::{hidden, metric};
 pub(crate) use raw_connection::{RawConnection, Reply, plain, post, request};
+pub(crate) use webhook_receiver::webhook_receiver;
 
 use nodes::{NodeFiles, SharedParts};
 use serde_json::Value;

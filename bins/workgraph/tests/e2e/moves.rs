@@ -223,8 +223,8 @@ fn keys_settings_and_files_move_too_and_all_that_was_given_out_before_stays_good
     std::fs::create_dir(&shared).unwrap();
     let mut server = Server::start(&folder, WIDE);
     let project = server.project("heard of");
-    let (port, received) = receiver();
-    let webhook = json!({"data": {"resource": project, "target": format!("http://127.0.0.1:{port}/"),
+    let (target, received) = receiver();
+    let webhook = json!({"data": {"resource": project, "target": target,
         "filters": [{"resource_type": "task", "action": "added"}]}});
     server.data("POST", "/webhooks", Some(&webhook));
     let events = format!("/events?resource={project}");

@@ -1,56 +1,7 @@
 //! Receivers of webhooks that make requests of their own, or hang, while a clock moves.
 use super::client::{StandIn, World};
-use crate::common::{RawConnection, clock};
+use crate::common::{RawConnection, clock, webhook_receiver};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::thread;
-
-/// Starts a receiver which, before it answers a delivery, does what `work` says. Handshakes are answered at once. Returns its address.
-fn receiver(work: impl Fn() + Clone + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let work = work.clone();
-            thread::spawn(move || receive(stream, &work).ok());
-        }
-    });
-    format!("http://127.0.0.1:{port}/")
-}
-
-/// Answers requests on one connection until it ends.
-fn receive(stream: TcpStream, work: &impl Fn()) -> std::io::Result<()> {
-    let mut answer = stream.try_clone()?;
-    let mut requests = BufReader::new(stream);
-    loop {
-        let (mut length, mut secret) = (0, String::new());
-        loop {
-            let mut line = String::new();
-            if requests.read_line(&mut line)? == 0 {
-                return Ok(());
-            }
-            let lower = line.to_ascii_lowercase();
-            if let Some(value) = lower.strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            if lower.starts_with("x-hook-secret:") {
-                secret = line.clone();
-            }
-            if line == "\r\n" {
-                break;
-            }
-        }
-        let mut body = vec![0; length];
-        requests.read_exact(&mut body)?;
-        if secret.is_empty() {
-            work();
-        }
-        answer.write_all(
-            format!("HTTP/1.1 200 OK\r\n{secret}Content-Length: 0\r\n\r\n").as_bytes(),
-        )?;
-    }
-}
 
 /// Makes a project with a webhook to a target.
 fn watched_project(world: &World<'_>, target: &str) -> String {
@@ -74,7 +25,7 @@ fn a_receiver_that_calls_back_while_the_clock_moves_is_served() {
     let world = stand_in.world(json!({}));
     let path = format!("{}/api/1.0/users/me", world.path);
     let (port, token) = (stand_in.port, world.token.clone());
-    let target = receiver(move || {
+    let target = webhook_receiver(move |_delivery| {
         let head = format!(
             "GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
         );
@@ -105,7 +56,7 @@ fn a_receiver_that_hangs_ends_the_call_at_its_time_and_not_the_move() {
     let (open, closed) = std::sync::mpsc::channel::<()>();
     let closed = std::sync::Arc::new(std::sync::Mutex::new(closed));
     // Until the test drops its end.
-    let target = receiver(move || {
+    let target = webhook_receiver(move |_delivery| {
         let _ended = closed.lock().unwrap().recv();
     });
     let project = watched_project(&world, &target);
