@@ -1,4 +1,4 @@
-//! Reader of all that a workspace holds, as the records of the API, whoever may see it.
+//! Reader of all that a workspace holds, as the records of the API, private ones included.
 use crate::admin::admin_service::AdminService;
 use anyhow::{Context, Result};
 use serde_json::Value;
