@@ -77,7 +77,7 @@ uploads *flags:
 
 # Send some 20,000 requests made from the OpenAPI document, and check the replies against it
 openapi examples="90":
-    OPENAPI_EXAMPLES={{examples}} cargo test --release -p workgraph --test e2e -- openapi::programs_of_others
+    OPENAPI_EXAMPLES={{examples}} cargo test --release -p workgraph --test e2e -- openapi::requests_made_from
 
 # Nodes of an earlier commit and of this one together on one database, under a minute of load; then what removes
 upgrade FROM="HEAD~" seconds="60":
