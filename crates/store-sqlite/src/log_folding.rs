@@ -9,6 +9,9 @@ use workgraph_core::storage::GraphStoreError;
 /// Bytes of log above which it becomes part of a database.
 pub(crate) const LOG_MAX: u64 = 32 << 20;
 
+/// The same for a store that is copied: each copy has the log of its own.
+pub(crate) const COPIED_LOG_MAX: u64 = 1 << 20;
+
 /// Makes a log of more than `most` bytes part of a database of its own. A log that stays after a crash has the pages that the new
 /// database has, too.
 pub(crate) fn fold_log(
@@ -36,6 +39,9 @@ pub(crate) fn fold_log(
         )
         .map_err(io)?;
         fs::rename(&folded, &files.database).map_err(io)?;
-        fs::remove_file(files.log()).map_err(io)
+        match fs::remove_file(files.log()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(io(error)),
+            _ => Ok(()),
+        }
     })?
 }

@@ -134,6 +134,34 @@ fn a_store_with_several_connections_is_copied_and_only_a_closed_one_is_linked_by
 }
 
 #[test]
+fn copies_of_a_much_changed_store_share_its_database_and_have_no_long_logs() {
+    use std::os::unix::fs::MetadataExt;
+    let (from, mut fixture) = base();
+    let (folder, store) = linked(&from);
+    let mut number = 0;
+    while store.files.wal_bytes() <= COPIED_LOG_MAX {
+        number += 1;
+        add(&store, &mut fixture, &format!("workspace {number}"));
+    }
+    let expected = nodes(&store);
+    let copies = [ScratchFolder::new("first"), ScratchFolder::new("second")];
+    for copy in &copies {
+        assert_eq!(store.copy_to(copy.path()), Ok(CopyMethod::Linked));
+        let (own, other) = (copy.join("workgraph.db"), folder.join("workgraph.db"));
+        assert_eq!(
+            fs::metadata(own).unwrap().ino(),
+            fs::metadata(other).unwrap().ino()
+        );
+        assert!(StorePaths::at(copy.path()).wal_bytes() <= COPIED_LOG_MAX);
+        assert_eq!(nodes(&open(copy)), expected);
+    }
+    // The one that it was a link of has nothing of that.
+    assert!(nodes(&open(&from)).len() < expected.len());
+    add(&store, &mut fixture, "later");
+    assert_eq!(count(&open(&copies[0])) + 1, count(&store));
+}
+
+#[test]
 fn a_long_log_becomes_part_of_a_database_of_its_own() {
     let (from, mut fixture) = base();
     let before = fs::read(from.join("workgraph.db")).unwrap();
