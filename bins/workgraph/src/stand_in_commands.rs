@@ -141,7 +141,7 @@ pub(crate) enum ClockCommand {
 pub(crate) enum FaultCommand {
     /// Add a fault: `fault add error=internal operation=createTask times=1`.
     Add {
-        /// What happens (error, respond, `delay_ms`, hold, cut or webhook), and to which requests (operation, method, path, app,
+        /// Action (error, respond, `delay_ms`, hold, cut or webhook), and conditions on the requests that meet it (operation, method, path, app,
         /// token, target, nth, every, probability, times).
         #[arg(value_name = "KEY=VALUE", required = true, value_parser = parse_pair)]
         parts: Vec<(String, String)>,

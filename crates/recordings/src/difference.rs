@@ -46,9 +46,9 @@ pub struct Difference {
     pub pointer: String,
     /// Kind of the difference.
     pub kind: DifferenceKind,
-    /// What was recorded, shortened if it is long.
+    /// Recorded value, shortened if it is long.
     pub recorded: String,
-    /// What came instead, shortened if it is long.
+    /// Value that came instead, shortened if it is long.
     pub came: String,
 }
 

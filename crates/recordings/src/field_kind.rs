@@ -1,4 +1,4 @@
-//! What a field of a body means, by its name.
+//! Meaning of a field of a body, by its name.
 
 /// Meaning of a field, as far as the comparison needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ pub enum RecordingError {
     Field {
         /// Place of the field, such as `log.entries[3].request.method`.
         place: String,
-        /// What is wrong there, and what would be right.
+        /// Fault there, and what would be right.
         problem: String,
     },
     /// The base path of the API can't be one.

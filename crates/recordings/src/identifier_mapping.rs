@@ -1,4 +1,4 @@
-//! Which identifier of the other server stands for a recorded one.
+//! Identifiers of the other server, and the recorded ones that they stand for.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdentifierMapping {
     identifiers: BTreeMap<String, String>,
-    /// What each identifier of the other server stands for.
+    /// Recorded identifier that each one of the other server stands for.
     recorded: BTreeMap<String, String>,
     tokens: BTreeMap<String, String>,
 }

@@ -11,7 +11,7 @@ use crate::recording::RecordedReply;
 use crate::rich_text::{translate_tags, without_object_links};
 use crate::written_times::WrittenTimes;
 
-/// How much of a reply must agree with the recorded one.
+/// Part of a reply that must agree with the recorded one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Status, fields, types, lengths of lists and values. Identifiers must stand for the same objects; links, tokens and times
@@ -31,7 +31,7 @@ pub(crate) struct ReplyDifference {
     pub(crate) came: String,
 }
 
-/// Text of a value that is not there.
+/// Text in place of a missing value.
 const NOTHING: &str = "nothing";
 
 /// Comparison of one reply.

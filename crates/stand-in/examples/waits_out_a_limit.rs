@@ -1,4 +1,4 @@
-//! A client that waits as it is told, tested in no time: `cargo run -p workgraph-stand-in --example waits_out_a_limit`.
+//! Test of a client that waits out a rate limit, without waiting: `cargo run -p workgraph-stand-in --example waits_out_a_limit`.
 use serde_json::json;
 use std::time::Duration;
 use workgraph_stand_in::{StandIn, StandInError, World};

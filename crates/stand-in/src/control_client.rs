@@ -27,7 +27,7 @@ pub enum StandInError {
     Unreachable {
         /// Address that was asked.
         url: String,
-        /// What went wrong.
+        /// Cause.
         reason: String,
     },
     /// The stand-in refused the request.
@@ -45,7 +45,7 @@ pub enum StandInError {
     /// The stand-in could not start.
     #[error("the stand-in can't start: {0}")]
     Start(String),
-    /// What a test demands of its client does not hold.
+    /// A demand of a test on its client does not hold.
     #[error("{0}")]
     NotHeld(String),
 }

@@ -33,7 +33,7 @@ fn replies_are_as_the_document_says() {
     passed(script, &Folder::new("openapi-replies"));
 }
 
-/// Runs a program of others that reads the document, against a server.
+/// Runs a third-party program that reads the document against a server.
 fn used_by(program: &str) {
     let Some(clients) = ready(program, &["python3", "node", "npm"], "install.sh") else {
         return;

@@ -96,18 +96,23 @@ impl BlobFolder {
     }
 }
 
-/// Returns the shards that have folders, in their order.
-fn shards_of(folder: &Path) -> io::Result<Vec<u8>> {
+/// Returns the names in a folder; none if it does not exist.
+fn names_in(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(e),
     };
+    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    names.collect()
+}
+
+/// Returns the shards that have folders, in their order.
+fn shards_of(folder: &Path) -> io::Result<Vec<u8>> {
     let mut shards = Vec::new();
-    for entry in entries {
-        let name = entry?.file_name();
+    for name in names_in(folder)? {
         // Foreign files are left alone.
-        let name = name.to_str().filter(|name| name.len() == 2);
+        let name = Some(&*name).filter(|name| name.len() == 2);
         shards.extend(name.and_then(|name| u8::from_str_radix(name, 16).ok()));
     }
     shards.sort_unstable();
@@ -116,18 +121,11 @@ fn shards_of(folder: &Path) -> io::Result<Vec<u8>> {
 
 /// Returns the files in the folder of a shard, including unfinished ones.
 fn files_of(folder: &Path) -> io::Result<Vec<Gid>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(e),
-    };
     let mut files = Vec::new();
-    for entry in entries {
-        let name = entry?.file_name();
+    for name in names_in(folder)? {
         // Foreign files are left alone.
-        let name = name.to_str().unwrap_or_default();
         let stem = name.strip_suffix(PART).and_then(|n| n.strip_suffix('.'));
-        files.extend(Gid::parse(stem.unwrap_or(name)));
+        files.extend(Gid::parse(stem.unwrap_or(&name)));
     }
     files.sort_unstable();
     files.dedup();

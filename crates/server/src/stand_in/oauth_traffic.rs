@@ -20,7 +20,7 @@ const TOKENS: [&str; 2] = ["access_token", "refresh_token"];
 /// Time within which a form has to arrive.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a request to the authorization server says of its world.
+/// Parts of a request to the authorization server that name its world.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct WorldHints {
     /// Token or code.

@@ -1,4 +1,4 @@
-//! What is known of a request before it is logged: the names that nobody knows, and its body.
+//! Notes on a request before it is logged: the names that no operation knows, and its body.
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use workgraph_api::request_watch::UnknownInput;
@@ -11,7 +11,7 @@ const BODY_MAX: usize = 256 << 10;
 /// Greatest distance between a name and the one that was probably meant.
 const SIMILAR: usize = 2;
 
-/// What is known of a request.
+/// Notes on a request.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct RequestNote {
     /// Names that its operation does not know, with the part of the request, and with the name that was probably meant.

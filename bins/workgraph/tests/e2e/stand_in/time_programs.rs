@@ -132,8 +132,8 @@ fn run(stand_in: &StandIn, seed: u64, program: &[Step]) -> Result<Vec<String>, S
                 jobs.push(job["gid"].as_str().unwrap().to_owned());
             }
             Step::Moves(pieces) => {
-                // What the request brought about happens before the clock moves, in one piece or in many, and is told here only if it
-                // had not happened before. The inboxes show it.
+                // Jobs and deliveries of the last request run first, so that the length of the first piece does not matter. Whether
+                // this reply lists them depends on who was faster, so only the inboxes are compared.
                 let mut moved = world.advance("0s");
                 for seconds in pieces {
                     moved = world.advance(&format!("{seconds}s"));

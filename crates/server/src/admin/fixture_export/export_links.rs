@@ -1,4 +1,4 @@
-//! What links the tasks of an exported fixture with other objects: tags, further projects, comments, dependencies, likes and
+//! Links of the tasks of an exported fixture with other objects: tags, further projects, comments, dependencies, likes and
 //! followers.
 use crate::admin::fixture_export::export_state::ExportState;
 use crate::admin::fixture_export::exported_fields::{field_names, text_field, written};
