@@ -54,6 +54,10 @@ screenshots:
 bench *flags:
     cargo build --profile dist -p workgraph && cargo run --profile dist -p workgraph-bench -- run {{flags}}
 
+# Instructions of each request, counted by valgrind on a graph of 100,000 tasks, against fixtures/instructions.tsv
+instructions *flags:
+    cargo build --profile dist -p workgraph && cargo run --profile dist -p workgraph-bench -- count --all --tasks 100000 --graph target/bench-instructions {{flags}}
+
 # Write the order in which functions lie in a shipped binary: needs valgrind, and some minutes
 link-order:
     cargo build --profile dist -p workgraph

@@ -19,6 +19,8 @@ pub(crate) enum BenchCommand {
     Run(RunArgs),
     /// Measure two builds of the server beside each other, row by row in short turns.
     Compare(CompareArgs),
+    /// Count the instructions of fixed requests under callgrind, a part of valgrind, and compare them with the expected counts.
+    Count(CountArgs),
     /// Measure uploads of files: their rate beside a bare hyper server that writes them to disk, and the memory they take.
     Uploads(UploadArgs),
     /// Send the requests of a file to a server for some time, and print the rate and the latencies as JSON.
@@ -93,6 +95,41 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "ROW")]
     pub(crate) only: Option<String>,
     /// Folder in which the scratch folder is made. It must be on a disk.
+    #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
+    pub(crate) data: PathBuf,
+}
+
+/// Arguments of `count`.
+#[derive(Args)]
+pub(crate) struct CountArgs {
+    /// The `workgraph` binary; without it the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) server: Option<PathBuf>,
+    /// An older binary: its instructions are counted too, and compared with, instead of the expected ones.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) before: Option<PathBuf>,
+    /// Name of the build in the list of expected counts; without it the name of the folder with the binary.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) build: Option<String>,
+    /// Number of tasks in the graph.
+    #[arg(long, default_value_t = 1_000)]
+    pub(crate) tasks: u64,
+    /// A data folder with the graph, which is built there if it is new; the server works on a copy.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) graph: Option<PathBuf>,
+    /// True to count also the rows that need a graph of many tasks.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Count only the rows whose name contains this text.
+    #[arg(long, value_name = "ROW")]
+    pub(crate) only: Option<String>,
+    /// The list of expected counts.
+    #[arg(long, value_name = "FILE", default_value = "fixtures/instructions.tsv")]
+    pub(crate) expected: PathBuf,
+    /// True to write the counts of this run into the list.
+    #[arg(long)]
+    pub(crate) bless: bool,
+    /// Folder in which the scratch folder is made.
     #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
     pub(crate) data: PathBuf,
 }

@@ -1,6 +1,7 @@
 //! Measurements of a running server, row by row next to the ceilings.
 
 use anyhow::{Context, Result};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,6 +59,16 @@ pub(crate) struct Bench<'a> {
 impl<'a> Bench<'a> {
     /// Starts the server and builds the graph.
     pub(crate) fn start(args: &'a RunArgs, folder: &'a Path, binary: &Path) -> Result<Self> {
+        Self::start_under(args, folder, binary, &[])
+    }
+
+    /// Builds the graph, and starts the server by a command that its path and arguments are appended to.
+    pub(crate) fn start_under(
+        args: &'a RunArgs,
+        folder: &'a Path,
+        binary: &Path,
+        command: &[OsString],
+    ) -> Result<Self> {
         let mut env: Vec<(String, String)> = SERVER_ENV.map(|(n, v)| (n.into(), v.into())).into();
         for pair in &args.server_env {
             let (name, value) = pair.split_once('=').context("--server-env is NAME=VALUE")?;
@@ -77,7 +88,7 @@ impl<'a> Bench<'a> {
         graph_builder::keep_credentials(&data)?;
         let begin = |data: &Path, demo| ServerProcess::workgraph(binary, data, &env, demo);
         let absolutes = absolutes(args, folder, &data, begin)?;
-        let server = ServerProcess::workgraph(binary, &data, &env, false)?;
+        let server = ServerProcess::workgraph_under(command, binary, &data, &env, false)?;
         let client = graph_builder::client(&server, &data)?;
         let graph = Graph::open(&client, &data)?;
 

@@ -97,6 +97,7 @@ pub(crate) fn fill(
         addr: client.addr,
         connections: WRITERS,
         stop: LoadEnd::Count(tasks),
+        seed: None,
         pace: None,
         make,
         seen: Some(Arc::new({

@@ -36,6 +36,9 @@ pub(crate) struct LoadSpec {
     pub(crate) connections: usize,
     /// Condition that ends the load.
     pub(crate) stop: LoadEnd,
+    /// Seed of the random numbers of the first connection, to which each other one adds its number; without it each connection
+    /// has a unique seed.
+    pub(crate) seed: Option<u64>,
     /// Maximum number of requests per second; without it the next request is sent as soon as one is answered.
     pub(crate) pace: Option<u32>,
     /// Maker of the requests.
@@ -104,7 +107,13 @@ async fn drive(load: LoadSpec) -> Result<LoadResult> {
         load,
     });
     let tasks: Vec<_> = (0..connections)
-        .map(|_| tokio::spawn(connection(Arc::clone(&shared))))
+        .map(|number| {
+            let rng = shared.load.seed.map(|seed| Rng::new(seed + number as u64));
+            tokio::spawn(connection(
+                Arc::clone(&shared),
+                rng.unwrap_or_else(Rng::fresh),
+            ))
+        })
         .collect();
     let mut all = LoadCounts::default();
     let gather = async {
@@ -190,10 +199,9 @@ impl LoadCounts {
     }
 }
 
-async fn connection(shared: Arc<LoadState>) -> LoadCounts {
+async fn connection(shared: Arc<LoadState>, mut rng: Rng) -> LoadCounts {
     let load = &shared.load;
     let mut tally = LoadCounts::default();
-    let mut rng = Rng::fresh();
     let (mut out, mut back) = (Vec::new(), Vec::with_capacity(16 * 1024));
     let mut at = shared.began;
     'connect: while tally.errors.len() < 20 {

@@ -122,6 +122,7 @@ fn run(
         addr,
         connections,
         stop: LoadEnd::After(time),
+        seed: None,
         pace: None,
         make: Arc::clone(make),
         seen: None,

@@ -7,10 +7,14 @@ mod bench_clock;
 mod bench_rows;
 mod bench_run;
 mod build_comparison;
+mod callgrind;
+mod count_rows;
 mod cpu_pinning;
+mod expected_counts;
 mod graph_builder;
 mod group_commit;
 mod http_client;
+mod instruction_count;
 mod loadgen;
 mod long_reads;
 mod measure;
@@ -45,6 +49,7 @@ fn main() -> Result<()> {
     match BenchCli::parse().command {
         BenchCommand::Run(args) => run::run(&args),
         BenchCommand::Compare(args) => build_comparison::run(&args),
+        BenchCommand::Count(args) => instruction_count::run(&args),
         BenchCommand::Uploads(args) => uploads::run(&args),
         BenchCommand::Load(args) => request_file::run(&args),
         BenchCommand::Bare(args) => baseline::serve(&args),

@@ -84,6 +84,7 @@ pub(crate) fn load(
             addr: server.addr,
             connections,
             stop: LoadEnd::After(time),
+            seed: None,
             pace: None,
             make: Arc::clone(make),
             seen: None,

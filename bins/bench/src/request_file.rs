@@ -34,6 +34,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
         addr: args.addr,
         connections: args.connections,
         stop,
+        seed: None,
         pace: None,
         make,
         seen: None,

@@ -1,6 +1,7 @@
 //! The server processes of a run: start, port file, readiness, processor time, and end.
 
 use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -28,10 +29,23 @@ impl ServerProcess {
         env: &[(String, String)],
         demo: bool,
     ) -> Result<Self> {
+        Self::workgraph_under(&[], binary, data, env, demo)
+    }
+
+    /// Starts `workgraph serve` by a command that the binary and its arguments are appended to.
+    pub(crate) fn workgraph_under(
+        command: &[OsString],
+        binary: &Path,
+        data: &Path,
+        env: &[(String, String)],
+        demo: bool,
+    ) -> Result<Self> {
         let port_file = data.with_extension("port");
         let log = fs::File::create(data.with_extension("log"))?;
-        let mut command = Command::new(binary);
-        command.arg("serve");
+        let words = command.iter().map(OsString::as_os_str);
+        let mut words = words.chain([binary.as_os_str()]);
+        let mut command = Command::new(words.next().unwrap_or(binary.as_os_str()));
+        command.args(words).arg("serve");
         if demo {
             command.arg("--demo");
         }

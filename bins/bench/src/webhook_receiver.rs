@@ -93,6 +93,7 @@ impl WebhookReceiver {
             addr: client.addr,
             connections: WRITERS,
             stop: LoadEnd::After(time),
+            seed: None,
             pace: Some(pace),
             make: Arc::clone(make),
             seen: Some(Arc::new(move |body: &[u8]| {

@@ -47,6 +47,8 @@ pub struct Search {
 pub struct SearchEffort {
     /// Most candidates of each condition that are read before the order is tried.
     pub probe: usize,
+    /// The same for conditions whose lists have the values of the order, so that candidates are sorted without their index entries.
+    pub probe_ranked: usize,
     /// Most candidates that are sorted at once if their index entries must be read first. With more candidates, a scan in order
     /// may find enough matches sooner.
     pub sort: usize,
@@ -67,6 +69,7 @@ impl SearchEffort {
     /// Effort for searches by users: each way takes some ten milliseconds.
     pub const USUAL: Self = Self {
         probe: 1_000,
+        probe_ranked: 4_000,
         sort: 4_000,
         trial_scan: 250,
         gather: 20_000,

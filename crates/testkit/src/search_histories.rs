@@ -35,7 +35,7 @@ pub fn any_history() -> impl Strategy<Value = SearchHistory> {
 
 const DAY: i64 = 86_400_000;
 /// Efforts that lead to every strategy of a search in these small graphs.
-const EFFORTS: [SearchEffort; 7] = [
+const EFFORTS: [SearchEffort; 8] = [
     SearchEffort::USUAL,
     // All candidates are collected, and lists are intersected.
     effort(200, 200, 0, [0, 0]),
@@ -51,6 +51,12 @@ const EFFORTS: [SearchEffort; 7] = [
         probe: 1,
         ..effort(200, 200, 3, [2, 4])
     },
+    // Lists with the values of the order are read further than others before the scan in order is tried.
+    SearchEffort {
+        probe: 1,
+        probe_ranked: 6,
+        ..effort(200, 2, 3, [2, 4])
+    },
 ];
 
 const fn effort(
@@ -61,6 +67,7 @@ const fn effort(
 ) -> SearchEffort {
     SearchEffort {
         probe: sort,
+        probe_ranked: sort,
         sort,
         trial_scan,
         gather,

@@ -13,7 +13,7 @@ mod ordered_scan;
 mod search_bounds;
 
 use self::candidate_sources::sources;
-use self::candidates::{Candidates, GATHERED_MAX, PrefixScan, Ranked};
+use self::candidates::{Candidates, GATHERED_MAX, GatherBounds, PrefixScan, Ranked};
 use self::search_bounds::{SearchBounds, SearchEnd, TrialScan};
 use crate::access::{AccessLookup, Level};
 use crate::engine::loader::{Loader, all_in};
@@ -157,12 +157,17 @@ impl SearchEngine<'_, '_> {
         }
         let mut least = 0;
         let rounds = [
-            (effort.probe, effort.trial_scan, true),
-            (effort.gather, effort.walk, false),
+            ((effort.probe, effort.probe_ranked), effort.trial_scan, true),
+            ((effort.gather, effort.gather), effort.walk, false),
         ];
-        for (most, steps, is_trial) in rounds {
-            let (most, steps) = (most.min(bounds.cap), steps.min(bounds.cap));
-            self.gathered = self.gather(query, &sources, least, most)?.map(Rc::new);
+        for ((most, most_ranked), steps, is_trial) in rounds {
+            let most = GatherBounds {
+                least,
+                most: most.min(bounds.cap),
+                most_ranked: most_ranked.max(most).min(bounds.cap),
+            };
+            let steps = steps.min(bounds.cap);
+            self.gathered = self.gather(query, &sources, most)?.map(Rc::new);
             let steps = match &self.gathered {
                 // For these candidates it reads no more entries than a scan would.
                 Some(all) if all.ranked => 0,
@@ -189,7 +194,7 @@ impl SearchEngine<'_, '_> {
             if self.gathered.is_some() {
                 break;
             }
-            least = most;
+            least = most.most;
         }
         if self.gathered.is_none() {
             let most = bounds.cap.min(GATHERED_MAX);

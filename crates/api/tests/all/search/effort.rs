@@ -185,6 +185,7 @@ fn no_filter_alone_reads_the_workspace() {
         let usual = SearchEffort::USUAL;
         let no_lists = SearchEffort {
             probe: 0,
+            probe_ranked: 0,
             sort: 0,
             gather: 0,
             trial_scan: usize::MAX,
@@ -259,7 +260,7 @@ fn with_due() -> World {
 fn what_someone_has_in_time_is_sorted_without_its_cards() {
     let world = with_due();
     let today = Date::of(Time::from_system(world.now())).to_string();
-    let most = SearchEffort::USUAL.probe + DUE + 200;
+    let most = SearchEffort::USUAL.probe_ranked + DUE + 200;
     for order in ["modified_at", "due_date"] {
         for ascending in [false, true] {
             let path = format!(

@@ -2,7 +2,7 @@
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
 use crate::search::{
-    Clause, ColumnSet, IndexColumn, SearchLink, SearchQuery, ValuePredicate, WordQuery,
+    Clause, ColumnSet, IndexColumn, SearchLink, SearchQuery, SortOrder, ValuePredicate, WordQuery,
 };
 
 /// List of candidates for a condition.
@@ -47,6 +47,22 @@ pub(super) fn sources(query: &SearchQuery) -> Vec<(usize, CandidateSource<'_>)> 
 }
 
 impl CandidateSource<'_> {
+    /// Returns true if the lists of the source have the values that the order compares.
+    pub(super) fn has_values_of(&self, order: SortOrder) -> bool {
+        let SortOrder::Column(of) = order else {
+            return false;
+        };
+        match self {
+            Self::Column(column, ..) => *column == of,
+            Self::Shapes => of == IndexColumn::Modified,
+            Self::Links(links) => {
+                matches!(of, IndexColumn::Due | IndexColumn::Modified)
+                    && links.iter().all(|(by, _)| *by == SearchLink::Responsible)
+            }
+            Self::Others(..) | Self::Words(_) | Self::Prefix { .. } | Self::Value(..) => false,
+        }
+    }
+
     /// Returns true if the source contains only nodes for which its condition holds.
     pub(super) const fn is_exact(&self) -> bool {
         match self {

@@ -49,6 +49,17 @@ impl Candidates {
     }
 }
 
+/// Numbers of candidates between which the sources of a query are read.
+#[derive(Clone, Copy)]
+pub(super) struct GatherBounds {
+    /// Candidates that all sources are known to exceed.
+    pub(super) least: usize,
+    /// Most candidates of a source.
+    pub(super) most: usize,
+    /// Most candidates of a source whose lists have the values of the order.
+    pub(super) most_ranked: usize,
+}
+
 /// Fewest entries that are read for words with a prefix: fewer take no less time.
 const STARTS: usize = 1_000;
 
@@ -119,23 +130,35 @@ impl CandidateBuffer {
 
 impl SearchEngine<'_, '_> {
     /// Returns the candidates of the smallest source, without those that other small sources lack; `None` if all sources have
-    /// more than `most`. It reads the sources in turn, each time a little further, so that it reads no more of the others than of
+    /// more than the bounds allow. It reads the sources in turn, each time a little further, so that it reads no more of the others than of
     /// the smallest.
     pub(super) fn gather(
         &mut self,
         query: &SearchQuery,
         sources: &[(usize, CandidateSource<'_>)],
-        least: usize,
-        most: usize,
+        bounds: GatherBounds,
     ) -> Result<Option<Candidates>, GraphStoreError> {
+        let most_of = |source: &CandidateSource<'_>| match source.has_values_of(query.order) {
+            true => bounds.most_ranked,
+            false => bounds.most,
+        };
+        let most = sources.iter().map(|(_, source)| most_of(source)).max();
+        let most = most.unwrap_or_default();
         let further = |size: &usize| (*size < most).then(|| size.saturating_mul(GROWTH).min(most));
         let first = match sources {
             [_] => most,
-            _ => least.saturating_mul(GROWTH).max(FIRST).min(most),
+            _ => bounds.least.saturating_mul(GROWTH).max(FIRST).min(most),
         };
+        let mut before = 0;
         for size in std::iter::successors(Some(first), further) {
+            let last = std::mem::replace(&mut before, size);
             for (at, (clause, source)) in sources.iter().enumerate() {
-                let (buffer, true) = self.fill(query, *source, size)? else {
+                let most = most_of(source);
+                // It was read as far as it may be.
+                if last >= most {
+                    continue;
+                }
+                let (buffer, true) = self.fill(query, *source, size.min(most))? else {
                     continue;
                 };
                 let mut gathered = Candidates::of(buffer, *clause, *source);

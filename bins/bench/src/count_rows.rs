@@ -1,0 +1,84 @@
+//! The rows of which instructions are counted.
+
+/// Row of the count.
+pub(crate) struct CountRow {
+    /// Name in the table and in the list of expected counts.
+    pub(crate) name: &'static str,
+    /// Row of the benchmark with the same requests.
+    pub(crate) bench_row: &'static str,
+    /// Connections that send them.
+    pub(crate) connections: usize,
+    /// Number of requests that are counted.
+    pub(crate) requests: u64,
+    /// Most that a count may differ from the expected one, in thousandths.
+    pub(crate) tolerance: u64,
+    /// True if the count depends on a graph of many tasks.
+    pub(crate) needs_large_graph: bool,
+}
+
+const fn row(name: &'static str, bench_row: &'static str, requests: u64) -> CountRow {
+    CountRow {
+        name,
+        bench_row,
+        connections: 1,
+        requests,
+        tolerance: 20,
+        needs_large_graph: false,
+    }
+}
+
+/// All rows. Those that write come last, so that the others see the same graph.
+pub(crate) const COUNT_ROWS: &[CountRow] = &[
+    row("task-random", "task-random", 400),
+    CountRow {
+        tolerance: 40,
+        ..row("task-hot", "task-hot", 400)
+    },
+    CountRow {
+        tolerance: 40,
+        ..row("users-me", "users-me", 400)
+    },
+    row("page-compact", "page-compact", 50),
+    row("page-nested", "page-nested", 50),
+    row("batch", "batch", 50),
+    row("introspection", "introspection", 200),
+    CountRow {
+        needs_large_graph: true,
+        ..row("search-assigned", "search-assigned", 50)
+    },
+    CountRow {
+        needs_large_graph: true,
+        ..row("search-text", "search-text", 100)
+    },
+    CountRow {
+        needs_large_graph: true,
+        ..row("typeahead", "typeahead", 100)
+    },
+    row("refresh", "refresh", 200),
+    CountRow {
+        tolerance: 30,
+        ..row("create-one-connection", "create", 200)
+    },
+    CountRow {
+        connections: 64,
+        tolerance: 30,
+        needs_large_graph: true,
+        ..row("create", "create", 1_000)
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench_rows::ROWS;
+
+    #[test]
+    fn each_row_has_a_name_of_its_own_and_requests_of_the_benchmark() {
+        for row in COUNT_ROWS {
+            let equal = COUNT_ROWS.iter().filter(|other| other.name == row.name);
+            assert_eq!(equal.count(), 1, "{}", row.name);
+            let known = ROWS.iter().any(|bench| bench.name == row.bench_row);
+            assert!(known, "{}", row.bench_row);
+        }
+    }
+}

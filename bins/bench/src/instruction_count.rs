@@ -1,0 +1,193 @@
+//! Counts of instructions: fixed requests to the server under callgrind, compared with expected counts.
+//!
+//! Rates depend on the machine and on what else it does. Instructions of user space are nearly the same twice, so a change of a
+//! few percent shows in one run. The kernel's work is not counted.
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::bench_cli::{CountArgs, RunArgs};
+use crate::bench_rows::ROWS;
+use crate::bench_run::Bench;
+use crate::callgrind::Callgrind;
+use crate::count_rows::{COUNT_ROWS, CountRow};
+use crate::expected_counts::{CountContext, ExpectedCounts, RowCount, Verdict, judge};
+use crate::loadgen::{self, LoadEnd, LoadSpec, RequestMaker};
+use crate::run::{ScratchDir, binary};
+
+/// Seeds of the requests before the counted ones, and of those.
+const SEEDS: [u64; 2] = [11, 12];
+
+/// Counts the selected rows, prints them beside the expected counts, and fails if one has more.
+pub(crate) fn run(args: &CountArgs) -> Result<()> {
+    let server = binary(args.server.as_deref())?.context("no server: name one with --server")?;
+    let rows: Vec<&CountRow> = COUNT_ROWS
+        .iter()
+        .filter(|row| args.all || !row.needs_large_graph)
+        .filter(|row| {
+            args.only
+                .as_deref()
+                .is_none_or(|only| row.name.contains(only))
+        })
+        .collect();
+    if rows.is_empty() {
+        bail!("no row has such a name");
+    }
+    let context = CountContext {
+        build: build_of(&server, args.build.as_deref())?,
+        tasks: args.tasks,
+    };
+    let mut expected = read(&args.expected)?;
+    let now = counts(args, &server, &rows)?;
+    // Two builds are compared with each other, instead of with the list.
+    let before = match &args.before {
+        Some(before) => {
+            let before = before.canonicalize();
+            Some(counts(args, &before.context("--before")?, &rows)?)
+        }
+        None => None,
+    };
+    println!("| row | instructions | before | now / before |\n|---|---|---|---|");
+    let mut differing = Vec::new();
+    for (at, (row, count)) in rows.iter().zip(&now).enumerate() {
+        let then = match &before {
+            Some(before) => before.get(at),
+            None => expected.get(&context, row.name),
+        };
+        println!("| {} | {} |", row.name, shown(count, then));
+        let verdict = judge(count.total, then.map(|then| then.total), row.tolerance);
+        if let Some(then) = then
+            && matches!(verdict, Verdict::More | Verdict::Fewer)
+        {
+            differing.push((row.name, verdict, count.moved(then)));
+        }
+    }
+    for (row, verdict, moved) in &differing {
+        let verdict = match verdict {
+            Verdict::More => "more than expected",
+            _ => "fewer than expected",
+        };
+        println!("\n{row}: {verdict}. Functions that differ most:");
+        for (function, by) in moved {
+            println!("{by:+10} {function}");
+        }
+    }
+    if args.bless {
+        for (row, count) in rows.iter().zip(now) {
+            expected.put(&context, row.name, count);
+        }
+        fs::write(&args.expected, expected.text())?;
+        println!("\nwrote {}", args.expected.display());
+    } else if before.is_none()
+        && differing
+            .iter()
+            .any(|(_, verdict, _)| *verdict == Verdict::More)
+    {
+        bail!(
+            "a request takes more instructions than {} says; if that is right, write the list again with --bless",
+            args.expected.display()
+        );
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<ExpectedCounts> {
+    match fs::read_to_string(path) {
+        Ok(text) => ExpectedCounts::parse(&text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ExpectedCounts::default()),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+/// Returns the name of the build: the given one, or that of the folder in which the server is.
+fn build_of(server: &Path, named: Option<&str>) -> Result<String> {
+    let folder = || Some(server.parent()?.file_name()?.to_str()?.to_owned());
+    let name = named.map(str::to_owned).or_else(folder);
+    name.context("name the build of the server with --build")
+}
+
+/// Returns the cells of a row: its count, the one before, and their ratio.
+fn shown(count: &RowCount, then: Option<&RowCount>) -> String {
+    match then {
+        Some(then) => format!(
+            "{} | {} | {:.3}",
+            count.total,
+            then.total,
+            count.total as f64 / then.total.max(1) as f64
+        ),
+        None => format!("{} | - | -", count.total),
+    }
+}
+
+/// Starts a server under callgrind, and counts the rows one after the other.
+fn counts(args: &CountArgs, server: &Path, rows: &[&CountRow]) -> Result<Vec<RowCount>> {
+    let scratch = ScratchDir::make(&args.data)?;
+    let common = RunArgs {
+        server: None,
+        server_env: Vec::new(),
+        tasks: args.tasks,
+        graph: args.graph.clone(),
+        rounds: 1,
+        seconds: 0.0,
+        out: scratch.0.join("unwritten"),
+        beside: None,
+        // Start-up and memory are not counted.
+        only: Some("none".to_owned()),
+        data: args.data.clone(),
+    };
+    let mut callgrind = Callgrind::new(&scratch.0);
+    let mut bench = Bench::start_under(&common, &scratch.0, server, &callgrind.command())?;
+    let mut counts = Vec::new();
+    for row in rows {
+        let bench_row = ROWS.iter().find(|bench| bench.name == row.bench_row);
+        let job = bench.job(bench_row.context("a row without requests")?)?;
+        let requests = bench
+            .requests(&job)?
+            .context("a row of more than requests")?;
+        let send = |seed, count| send(&bench, row.connections, seed, count, &requests.make);
+        send(SEEDS[0], row.requests / 4)?;
+        let counted = callgrind.count(bench.server.pid(), || send(SEEDS[1], row.requests));
+        let ((), profile) = counted.with_context(|| row.name)?;
+        counts.push(RowCount::of(&profile, row.requests));
+    }
+    bench.stop()?;
+    Ok(counts)
+}
+
+/// Sends a number of requests, all of which must succeed.
+fn send(
+    bench: &Bench<'_>,
+    connections: usize,
+    seed: u64,
+    count: u64,
+    make: &Arc<RequestMaker>,
+) -> Result<()> {
+    let outcome = loadgen::run(LoadSpec {
+        addr: bench.server.addr,
+        connections,
+        stop: LoadEnd::Count(count),
+        seed: Some(seed),
+        pace: None,
+        make: Arc::clone(make),
+        seen: None,
+    })?;
+    if !outcome.errors.is_empty() {
+        bail!("{:?}, the first: {:?}", outcome.errors, outcome.sample);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_build_is_the_folder_of_the_server_unless_it_is_named() {
+        let server = Path::new("/target/dist/workgraph");
+        assert_eq!(build_of(server, None).unwrap(), "dist");
+        assert_eq!(build_of(server, Some("mine")).unwrap(), "mine");
+        assert!(build_of(Path::new("/"), None).is_err());
+    }
+}
