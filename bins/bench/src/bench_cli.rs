@@ -126,6 +126,12 @@ pub(crate) struct CountArgs {
     /// The list of expected counts.
     #[arg(long, value_name = "FILE", default_value = "fixtures/instructions.tsv")]
     pub(crate) expected: PathBuf,
+    /// Number of functions that are shown for a row that differs.
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(crate) functions: usize,
+    /// Difference in thousandths from which a row differs from that of `--before`.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) tolerance: u64,
     /// True to write the counts of this run into the list.
     #[arg(long)]
     pub(crate) bless: bool,

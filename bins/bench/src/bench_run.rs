@@ -25,8 +25,9 @@ use crate::server_process::ServerProcess;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
 
 /// Limits far above any load, so that the limiter checks every request but refuses none; and permission for a
-/// webhook receiver on this machine.
-const SERVER_ENV: [(&str, &str); 7] = [
+/// webhook receiver on this machine. The address is fixed, as behind a proxy.
+const SERVER_ENV: [(&str, &str); 8] = [
+    ("WORKGRAPH_PUBLIC_URL", "http://127.0.0.1"),
     ("WORKGRAPH_WEBHOOKS_ALLOW_LOOPBACK", "true"),
     ("WORKGRAPH_LIMITS_SEARCH", "1000000000"),
     ("WORKGRAPH_LIMITS_COST", "off"),

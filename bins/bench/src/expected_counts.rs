@@ -12,8 +12,6 @@ const HEADER: &str = "build\ttasks\trow\tfunction\tinstructions";
 const ALL: &str = "*";
 /// Functions with less than this share of a row, in thousandths, are not listed.
 const LISTED: u64 = 10;
-/// Functions that are shown for a row that differs.
-const SHOWN: usize = 12;
 
 /// Build of the server and size of the graph that counts belong to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,8 +44,8 @@ impl RowCount {
         }
     }
 
-    /// Returns the functions whose counts differ most from those of another profile, each with the difference.
-    pub(crate) fn moved(&self, before: &Self) -> Vec<(String, i64)> {
+    /// Returns so many functions whose counts differ most from those of another profile, each with the difference.
+    pub(crate) fn moved(&self, before: &Self, most: usize) -> Vec<(String, i64)> {
         // A list names only the largest functions: one that is not in both is compared with what the list leaves out.
         let least = before.functions.values().copied().min().unwrap_or(0);
         let names: std::collections::BTreeSet<&String> = self
@@ -69,7 +67,7 @@ impl RowCount {
             .filter(|(_, by)| *by != 0)
             .collect();
         moved.sort_by_key(|(_, by)| std::cmp::Reverse(by.unsigned_abs()));
-        moved.truncate(SHOWN);
+        moved.truncate(most);
         moved
     }
 }
@@ -227,7 +225,7 @@ mod tests {
                 ("unlisted", 49),
             ],
         );
-        let moved = now.moved(&before);
+        let moved = now.moved(&before, 3);
         let moved: Vec<(&str, i64)> = moved.iter().map(|(name, by)| (&**name, *by)).collect();
         assert_eq!(moved, [("new", 260), ("gone", -50), ("parse", -10)]);
     }

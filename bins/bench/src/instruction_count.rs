@@ -57,11 +57,15 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
             None => expected.get(&context, row.name),
         };
         println!("| {} | {} |", row.name, shown(count, then));
-        let verdict = judge(count.total, then.map(|then| then.total), row.tolerance);
+        let tolerance = match before {
+            Some(_) => args.tolerance,
+            None => row.tolerance,
+        };
+        let verdict = judge(count.total, then.map(|then| then.total), tolerance);
         if let Some(then) = then
             && matches!(verdict, Verdict::More | Verdict::Fewer)
         {
-            differing.push((row.name, verdict, count.moved(then)));
+            differing.push((row.name, verdict, count.moved(then, args.functions)));
         }
     }
     for (row, verdict, moved) in &differing {
