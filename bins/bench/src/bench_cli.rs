@@ -120,6 +120,9 @@ pub(crate) struct CountArgs {
     /// True to count also the rows that need a graph of many tasks.
     #[arg(long)]
     pub(crate) all: bool,
+    /// True to send a quarter of the requests, for a build that is not optimised.
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Count only the rows whose name contains this text.
     #[arg(long, value_name = "ROW")]
     pub(crate) only: Option<String>,
