@@ -259,7 +259,7 @@ fn absolutes(
             ours,
             Some(bare),
             "/s",
-            Bound::AtMost(20.0, 5.0),
+            Bound::AtMost(5.0, 2.0),
         ));
     }
     Ok(lines)

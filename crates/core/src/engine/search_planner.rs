@@ -13,7 +13,7 @@ mod ordered_scan;
 mod search_bounds;
 
 use self::candidate_sources::sources;
-use self::candidates::{Candidates, GATHERED_MAX, GatherBounds, PrefixScan, Ranked};
+use self::candidates::{Candidates, GATHERED_MAX, GROWTH, GatherBounds, PrefixScan, Ranked};
 use self::search_bounds::{SearchBounds, SearchEnd, TrialScan};
 use crate::access::{AccessLookup, Level};
 use crate::engine::loader::{Loader, all_in};
@@ -36,6 +36,8 @@ use std::sync::Arc;
 
 /// Number of candidates above which only the index entries of the shown ones should be read.
 const RANKED: usize = 64;
+/// Number of candidates that are sorted first.
+const SORTED_FIRST: usize = 64;
 /// Number of candidates whose times are read at once.
 const RANKED_AT_ONCE: usize = 1_024;
 /// Steps of reading an index entry by its gid.
@@ -201,8 +203,13 @@ impl SearchEngine<'_, '_> {
             let some = self.gather_some(query, &sources, most)?;
             self.gathered = Some(Rc::new(some));
         }
+        if let Some(all) = self.gathered.take_if(|all| all.ranked) {
+            let mut all = Rc::unwrap_or_clone(all);
+            let rows = std::mem::take(&mut all.rows);
+            self.gathered = Some(Rc::new(all));
+            return self.ranked(query, rows, bounds);
+        }
         match self.gathered.clone() {
-            Some(all) if all.ranked => self.ranked(query, all.rows.clone(), bounds),
             Some(all) if all.rows.len() > RANKED && query.is_ranked_alone() => {
                 let ranked = self.modified(query.ty, &all.rows)?;
                 self.ranked(query, ranked, bounds)
@@ -235,15 +242,30 @@ impl SearchEngine<'_, '_> {
         bounds: &mut SearchBounds<'_>,
     ) -> SearchFlow {
         let workspace = self.workspace_of(query.ty);
-        rows.sort_unstable_by(|a, b| query.compare(*a, *b));
-        for (_, gid) in rows {
-            self.read += 1;
-            self.loader.steps(ENTRY_STEPS)?;
-            if let Some(entry) = self.loader.snap.index_entry(workspace, query.ty, gid)?
-                && let flow @ ControlFlow::Break(_) = self.admit(query, &entry, bounds)?
-            {
-                return Ok(flow);
+        let mut rest = rows.as_mut_slice();
+        let (mut size, mut last) = (SORTED_FIRST, None);
+        // The first ones usually suffice, so the others are not sorted before they are needed.
+        while !rest.is_empty() {
+            if size < rest.len() {
+                rest.select_nth_unstable_by(size, |a, b| query.compare(*a, *b));
             }
+            let (first, later) = rest.split_at_mut(size.min(rest.len()));
+            first.sort_unstable_by(|a, b| query.compare(*a, *b));
+            for (_, gid) in first {
+                // A candidate may be in several lists.
+                if last.replace(*gid) == Some(*gid) {
+                    continue;
+                }
+                self.read += 1;
+                self.loader.steps(ENTRY_STEPS)?;
+                if let Some(entry) = self.loader.snap.index_entry(workspace, query.ty, *gid)?
+                    && let flow @ ControlFlow::Break(_) = self.admit(query, &entry, bounds)?
+                {
+                    return Ok(flow);
+                }
+            }
+            rest = later;
+            size = size.saturating_mul(GROWTH);
         }
         Ok(ControlFlow::Continue(()))
     }

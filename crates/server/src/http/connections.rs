@@ -291,6 +291,8 @@ pub(crate) struct ConnectionTracker {
     stall: u32,
     /// Notified when the last connection is closed.
     empty: Notify,
+    /// Notified when a connection is opened while there is no other.
+    opened: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -315,6 +317,7 @@ impl ConnectionTracker {
             idle: ticks(http.idle_timeout),
             stall: ticks(http.stall_timeout),
             empty: Notify::new(),
+            opened: Notify::new(),
         })
     }
 
@@ -344,6 +347,9 @@ impl ConnectionTracker {
             number,
             ..ClientConnection::default()
         });
+        if table.open.is_empty() {
+            self.opened.notify_one();
+        }
         table.open.insert(number, Arc::clone(&connection));
         if let Some(network) = counted {
             table.by_ip.insert(network, here + 1);
@@ -376,6 +382,11 @@ impl ConnectionTracker {
             tracker: Arc::clone(self),
             network,
         })
+    }
+
+    /// Waits until a connection is opened while there is no other. Time need not advance before.
+    pub(crate) async fn opened(&self) {
+        self.opened.notified().await;
     }
 
     /// Advances time by a tick, ends the connections and frees the permits whose time is up.

@@ -26,6 +26,8 @@ use workgraph_api::ConnectionTokenCache;
 
 /// Maximum bytes of a head that hyper itself may read; beyond it the refusal has no body.
 const HARD_HEAD: usize = 64 << 10;
+/// Interval between writes of the times at which tokens were last used; limits and the clock are looked after every second time.
+const HALF_MINUTE: Duration = Duration::from_secs(30);
 /// Bytes that a client may send on an HTTP/2 stream, and on all streams of a connection, before they are read.
 const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 256 << 10;
@@ -56,6 +58,8 @@ pub(crate) async fn serve(
     let (mut asked, mut replaced) = (pin!(stop.requested(1)), pin!(replaced));
     let mut ticks = interval(Duration::from_millis(TICK_MILLIS));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut half_minutes = interval(HALF_MINUTE);
+    half_minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut count, mut paused) = (0u32, false);
     loop {
         tokio::select! {
@@ -67,14 +71,16 @@ pub(crate) async fn serve(
                     paused = true;
                 }
             },
-            _ = ticks.tick() => {
+            // Without a connection nothing is timed, so an idle server sleeps.
+            _ = ticks.tick(), if paused || door.open_connections() > 0 => {
                 paused = false;
                 door.tick();
+            }
+            () = door.opened() => {}
+            _ = half_minutes.tick() => {
+                tokio::spawn(write_uses(Arc::clone(&world)));
                 count = count.wrapping_add(1);
-                if count.is_multiple_of(120) {
-                    tokio::spawn(write_uses(Arc::clone(&world)));
-                }
-                if count.is_multiple_of(240) {
+                if count.is_multiple_of(2) {
                     process.clock.catch_up();
                     world.api.sweep_limits();
                 }

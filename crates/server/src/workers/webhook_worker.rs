@@ -20,6 +20,8 @@ use workgraph_webhooks::WebhookClient;
 const KEEP_EVERY: Duration = Duration::from_secs(60);
 /// Maximum sleep: commits, ending attempts and due attempts end it earlier.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The same of a node that shares the deliveries with no other, for which only an adjusted clock can make something due unseen.
+const LOOK_EVERY_ALONE: Duration = Duration::from_secs(10);
 /// Time after a scan during which commits are collected before the next one, so that many events share a delivery. The
 /// first commit after a pause does not wait.
 const GATHER_DELAY: Duration = Duration::from_millis(3);
@@ -111,8 +113,12 @@ impl DeliveryWorker {
         let mut under_way = JoinSet::new();
         let (mut seen, mut looked) = (None, None::<Instant>);
         loop {
+            let mut look_every = LOOK_EVERY;
             match lease.renew_if_due().await {
                 Some(held) => {
+                    if held.until.is_none() {
+                        look_every = LOOK_EVERY_ALONE;
+                    }
                     let remaining = WorkLeaseRenewal::remaining(&held);
                     if let Err(error) = api.hold_deliveries(held.epoch, remaining).await {
                         let reason = error.to_string();
@@ -160,7 +166,7 @@ impl DeliveryWorker {
                 .next_delivery()
                 .and_then(|at| at.duration_since(now).ok());
             let gathering = seen != version;
-            let most = if gathering { GATHER_DELAY } else { LOOK_EVERY };
+            let most = if gathering { GATHER_DELAY } else { look_every };
             let nap = due.map_or(most, |due| due.min(most));
             let something = async {
                 tokio::select! {

@@ -23,18 +23,20 @@ const SORTED: usize = 4;
 /// Candidate: its value in the column of the query's order, and its gid.
 pub(super) type Ranked = (Option<i64>, Gid);
 
-/// Candidates in the order of their gids.
-#[derive(Default)]
+/// Candidates of a query.
+#[derive(Clone, Default)]
 pub(super) struct Candidates {
+    /// In the order of their gids, each once, unless their values are known.
     pub(super) rows: Vec<Ranked>,
-    /// True if the values are those of the index entries; otherwise they are not known.
+    /// True if the values are those of the index entries; otherwise they are not known. Only the entries of these candidates are
+    /// checked then, in the order of the values.
     pub(super) ranked: bool,
     /// Indices of the conditions that are known to hold for all candidates.
     pub(super) known: Vec<usize>,
 }
 
 impl Candidates {
-    /// Returns the candidates of a source, whose condition has this index.
+    /// Returns the candidates of a source, whose condition has this index, in the order in which they were read.
     fn of(buffer: CandidateBuffer, clause: usize, source: CandidateSource<'_>) -> Self {
         Self {
             rows: buffer.rows,
@@ -43,9 +45,17 @@ impl Candidates {
         }
     }
 
-    /// Returns true if a node is a candidate.
+    /// Returns true if a node, whose entry is checked, is a candidate.
     pub(super) fn has(&self, gid: Gid) -> bool {
-        self.rows.binary_search_by_key(&gid, |row| row.1).is_ok()
+        self.ranked || self.rows.binary_search_by_key(&gid, |row| row.1).is_ok()
+    }
+
+    /// Returns the candidates in the order of their gids, unless their values are known.
+    fn in_order(mut self) -> Self {
+        if !self.ranked {
+            sort(&mut self.rows);
+        }
+        self
     }
 }
 
@@ -167,12 +177,14 @@ impl SearchEngine<'_, '_> {
                         break;
                     }
                     let wider = gathered.rows.len().saturating_mul(WIDER);
-                    if let (others, true) = self.fill(query, *other, wider)? {
+                    if let (mut others, true) = self.fill(query, *other, wider)? {
+                        sort(&mut gathered.rows);
+                        sort(&mut others.rows);
                         keep_common(&mut gathered.rows, &others.rows);
                         gathered.known.extend(other.is_exact().then_some(*clause));
                     }
                 }
-                return Ok(Some(gathered));
+                return Ok(Some(gathered.in_order()));
             }
         }
         Ok(None)
@@ -193,14 +205,14 @@ impl SearchEngine<'_, '_> {
             let (buffer, fits) = self.fill(query, *source, most)?;
             let gathered = Candidates::of(buffer, *clause, *source);
             if fits {
-                return Ok(gathered);
+                return Ok(gathered.in_order());
             }
             first.get_or_insert(gathered);
         }
-        Ok(first.unwrap_or_default())
+        Ok(first.unwrap_or_default().in_order())
     }
 
-    /// Reads nodes of a source in the order of gids, about `most` if there are more; returns true if these are all.
+    /// Reads nodes of a source, about `most` if there are more; returns true if these are all.
     fn fill(
         &mut self,
         query: &SearchQuery,
@@ -226,16 +238,8 @@ impl SearchEngine<'_, '_> {
             }
             CandidateSource::Value(field, test) => self.pour_tested(field, test, &mut buffer)?,
         };
-        self.sort(&mut buffer)?;
-        Ok((buffer, fits))
-    }
-
-    /// Sorts the candidates that were read by gid, each once.
-    fn sort(&mut self, buffer: &mut CandidateBuffer) -> Result<(), GraphStoreError> {
         self.count_rows(buffer.rows.len())?;
-        buffer.rows.sort_unstable_by_key(|row| row.1);
-        buffer.rows.dedup_by_key(|row| row.1);
-        Ok(())
+        Ok((buffer, fits))
     }
 
     /// Counts rows read from lists, whether or not they are candidates.
@@ -267,7 +271,8 @@ impl SearchEngine<'_, '_> {
         }
         let mut buffer = CandidateBuffer::new(query.order, most.max(STARTS));
         let fits = self.pour_prefix(ty, (prefix, names_only), &mut buffer)?;
-        self.sort(&mut buffer)?;
+        self.count_rows(buffer.rows.len())?;
+        sort(&mut buffer.rows);
         self.prefix_scans.retain(|scan| !key(scan));
         self.prefix_scans.push(PrefixScan {
             ty,
@@ -279,6 +284,12 @@ impl SearchEngine<'_, '_> {
         let fits = fits && buffer.rows.len() <= most;
         Ok((buffer, fits))
     }
+}
+
+/// Sorts candidates by gid, each once.
+fn sort(rows: &mut Vec<Ranked>) {
+    rows.sort_unstable_by_key(|row| row.1);
+    rows.dedup_by_key(|row| row.1);
 }
 
 /// Keeps the candidates that others also contain; both are in the order of gids.

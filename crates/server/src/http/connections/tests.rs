@@ -37,6 +37,30 @@ fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {
     assert!(!connection.is_timed_out(800, 40, 300) && connection.is_timed_out(801, 40, 300));
 }
 
+/// The listener may sleep while there is no connection.
+#[tokio::test]
+async fn the_first_of_the_open_connections_is_told() {
+    let http = crate::config::Config::default().http;
+    let door = ConnectionTracker::new(&http, Arc::new(Metrics::new()));
+    let is_told = async || {
+        tokio::select! {
+            biased;
+            () = door.opened() => true,
+            () = std::future::ready(()) => false,
+        }
+    };
+    assert!(!is_told().await);
+    let address = IpAddr::from([1, 1, 1, 1]);
+    let first = door.register(address).unwrap();
+    assert!(is_told().await);
+    let second = door.register(address).unwrap();
+    drop(first);
+    assert!(!is_told().await);
+    drop(second);
+    let _again = door.register(address).unwrap();
+    assert!(is_told().await);
+}
+
 /// S123. Each client has many IPv6 addresses, so those of a network count together.
 #[test]
 fn connections_of_one_network_count_together() {
