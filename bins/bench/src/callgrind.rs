@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use crate::bench_clock;
 
+/// Beginning of the line with the sum of a profile.
+const TOTALS: &str = "\ntotals: ";
 /// Time within which callgrind writes a profile.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -42,27 +44,28 @@ impl Callgrind {
         ]
     }
 
-    /// Counts the instructions of a process while an action runs.
-    pub(crate) fn count<T>(
+    /// Makes a process count from now on, or no longer. It runs faster without, and both changes take a while.
+    pub(crate) fn set_counting(&self, pid: u32, on: bool) -> Result<()> {
+        let word = if on { "on" } else { "off" };
+        monitor(pid, &["instrumentation", word])
+    }
+
+    /// Counts the instructions of a process that counts while an action runs. Returns their number and the path of the profile.
+    pub(crate) fn count(
         &mut self,
         pid: u32,
-        action: impl FnOnce() -> Result<T>,
-    ) -> Result<(T, InstructionProfile)> {
-        // What the switch itself makes the server do is counted and dropped.
-        monitor(pid, &["instrumentation", "on"])?;
+        action: impl FnOnce() -> Result<()>,
+    ) -> Result<(u64, PathBuf)> {
         monitor(pid, &["zero"])?;
-        let outcome = action()?;
+        action()?;
         monitor(pid, &["dump"])?;
-        monitor(pid, &["instrumentation", "off"])?;
         self.written += 1;
         let path = self.profiles.with_extension(self.written.to_string());
         let began = bench_clock::now();
         loop {
             // The last line of a profile is the sum.
             match fs::read_to_string(&path) {
-                Ok(text) if text.contains("\ntotals: ") => {
-                    return Ok((outcome, InstructionProfile::parse(&text)?));
-                }
+                Ok(text) if text.contains(TOTALS) => return Ok((total(&text)?, path)),
                 _ if bench_clock::now().duration_since(began) > PATIENCE => {
                     bail!("callgrind wrote no profile {}", path.display());
                 }
@@ -70,6 +73,14 @@ impl Callgrind {
             }
         }
     }
+}
+
+/// Returns the sum of a profile.
+fn total(text: &str) -> Result<u64> {
+    let (_, total) = text
+        .rsplit_once(TOTALS)
+        .context("a profile without a sum")?;
+    total.trim().parse().context("the sum of a profile")
 }
 
 /// Sends a command to the callgrind that a process runs under.
@@ -99,7 +110,10 @@ impl InstructionProfile {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let mut names = BTreeMap::new();
         let mut current: Option<String> = None;
-        let mut profile = Self::default();
+        let mut profile = Self {
+            total: total(text)?,
+            ..Self::default()
+        };
         let mut is_call = false;
         for line in text.lines() {
             if let Some(name) = line.strip_prefix("fn=") {
@@ -109,8 +123,6 @@ impl InstructionProfile {
             } else if line.starts_with("calls=") {
                 // The next line has the cost of the called function, which is counted where it is listed itself.
                 is_call = true;
-            } else if let Some(total) = line.strip_prefix("totals: ") {
-                profile.total = total.trim().parse().context("the sum of a profile")?;
             } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
                 let cost = line.split_whitespace().nth(1).unwrap_or("0");
                 let cost: u64 = cost.parse().context("a cost of a profile")?;
@@ -177,7 +189,9 @@ mod tests {
 
     #[test]
     fn a_function_without_a_name_is_an_error() {
-        let error = InstructionProfile::parse("fn=(7)\n1 1\n").unwrap_err();
+        let error = InstructionProfile::parse("fn=(7)\n1 1\n\ntotals: 1\n").unwrap_err();
         assert!(error.to_string().contains("(7)"), "{error}");
+        let error = InstructionProfile::parse("fn=(7) one\n1 1\n").unwrap_err();
+        assert!(error.to_string().contains("sum"), "{error}");
     }
 }

@@ -38,9 +38,9 @@ pub(crate) const COUNT_ROWS: &[CountRow] = &[
         tolerance: 40,
         ..row("users-me", "users-me", 400)
     },
-    row("page-compact", "page-compact", 50),
-    row("page-nested", "page-nested", 50),
-    row("batch", "batch", 50),
+    row("page-compact", "page-compact", 80),
+    row("page-nested", "page-nested", 80),
+    row("batch", "batch", 80),
     row("introspection", "introspection", 200),
     CountRow {
         needs_large_graph: true,
