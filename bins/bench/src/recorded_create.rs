@@ -1,7 +1,7 @@
 //! The rows of one create, as the server wrote them, and a group commit of copies of these rows.
 
 use anyhow::Result;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,9 +26,6 @@ const SCHEMA: &str = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL
 /// Commit of the newest node of the type with the most index entries, which is the task.
 const NEWEST: &str = "SELECT seq FROM node WHERE gid = (SELECT max(gid) FROM card
     WHERE kind = (SELECT kind FROM card GROUP BY kind ORDER BY count(*) DESC LIMIT 1))";
-
-/// Minimum distance between the gids of two creates: those of one create are consecutive.
-const APART: i64 = 1 << 13;
 
 /// Value of a row.
 enum CopiedValue {
@@ -55,11 +52,14 @@ impl RecordedCreate {
             Ok(all.collect::<rusqlite::Result<_>>()?)
         };
         let seq: i64 = file.query_row(NEWEST, [], |row| row.get(0))?;
-        let mut own = HashSet::new();
+        let mut own = BTreeSet::new();
         let mut gids = file.prepare("SELECT gid FROM node WHERE seq = ?1")?;
         for gid in gids.query_map([seq], |row| row.get::<_, i64>(0))? {
             own.insert(gid?);
         }
+        // The gids of one create are not always consecutive, and those of two copies must differ.
+        let ends = own.first().zip(own.last());
+        let apart = ends.map_or(1, |(first, last)| last - first + 1);
         let mut rows = Vec::new();
         for (table, of) in TABLES {
             let mut found = file.prepare(&format!("SELECT * FROM {table} WHERE {of}"))?;
@@ -69,7 +69,7 @@ impl RecordedCreate {
             while let Some(row) = found.next()? {
                 let cell = |(at, name): (usize, &String)| {
                     Ok(match row.get(at)? {
-                        Value::Integer(n) if own.contains(&n) => CopiedValue::Next(n, APART),
+                        Value::Integer(n) if own.contains(&n) => CopiedValue::Next(n, apart),
                         Value::Integer(n) if name == "seq" || name == "rank" => {
                             CopiedValue::Next(n, 1)
                         }
@@ -88,7 +88,7 @@ impl RecordedCreate {
             let (gid, prefix): (i64, String) = card?;
             let name = format!("{prefix}benchmark {prefix}task {prefix}number").into();
             let cells = vec![
-                CopiedValue::Next(gid, APART),
+                CopiedValue::Next(gid, apart),
                 CopiedValue::Same(name),
                 CopiedValue::Same(String::new().into()),
             ];
@@ -161,8 +161,8 @@ mod tests {
              CREATE TABLE journal (seq INTEGER PRIMARY KEY, facts TEXT);
              CREATE TABLE card (home INTEGER, kind INTEGER, gid INTEGER PRIMARY KEY);
              CREATE VIRTUAL TABLE words USING fts5(name, notes, content='', contentless_delete=1);
-             INSERT INTO node VALUES (7, 1, 'old'), (20, 2, 'task'), (21, 2, 'story'), (30, 3, 'field');
-             INSERT INTO edge VALUES (20, 7, 5, 2), (21, 20, 6, 2), (30, 7, 9, 3);
+             INSERT INTO node VALUES (7, 1, 'old'), (20, 2, 'task'), (8212, 2, 'story'), (30, 3, 'field');
+             INSERT INTO edge VALUES (20, 7, 5, 2), (8212, 20, 6, 2), (30, 7, 9, 3);
              INSERT INTO journal VALUES (1, 'a'), (2, 'b'), (3, 'c');
              INSERT INTO card VALUES (1, 4, 19), (1, 4, 20), (1, 9, 30);",
         )

@@ -47,7 +47,8 @@ pub struct Search {
 pub struct SearchEffort {
     /// Most candidates of each condition that are read before the order is tried.
     pub probe: usize,
-    /// The same for conditions whose lists have the values of the order, so that candidates are sorted without their index entries.
+    /// The same for the lists of what people are responsible for, if they have the values of the order: then candidates are sorted
+    /// without their index entries.
     pub probe_ranked: usize,
     /// Most candidates that are sorted at once if their index entries must be read first. With more candidates, a scan in order
     /// may find enough matches sooner.

@@ -121,6 +121,9 @@ const ORDERS: &[&str] = &[
 /// Most entries that a search may read if its matches have a list, or come first in the order: a tenth of the
 /// workspace. Most of them are read from the list before it turns out to be long.
 const LISTED: u64 = TASKS as u64 / 10;
+/// The filter whose list is read further, since it has the values of the order, and the most that is read for it.
+const OF_RANKED_LIST: &str = "assignee.any";
+const RANKED: u64 = CAP as u64 + 500;
 /// The filters with two lists: tasks that are due, and tasks with a time.
 const OF_TWO_LISTS: [&str; 2] = ["due_at.before", "due_at.after"];
 /// Most entries that any search by one filter may read: its list up to the cap, again and again, until it turns out to
@@ -164,6 +167,7 @@ fn check(world: &World, rest: Rest) -> Result<(), String> {
         let most = match way {
             Way::Unlinked | Way::Walked => WALKED,
             _ if OF_TWO_LISTS.contains(name) => 2 * LISTED,
+            _ if *name == OF_RANKED_LIST => RANKED,
             _ => LISTED,
         };
         if !right || read > most {

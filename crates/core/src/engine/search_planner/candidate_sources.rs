@@ -47,19 +47,18 @@ pub(super) fn sources(query: &SearchQuery) -> Vec<(usize, CandidateSource<'_>)> 
 }
 
 impl CandidateSource<'_> {
-    /// Returns true if the lists of the source have the values that the order compares.
+    /// Returns true if the source is of lists that have the values which the order compares, and are probably short: those of what
+    /// people are responsible for. What most entries have in common is found sooner along the order.
     pub(super) fn has_values_of(&self, order: SortOrder) -> bool {
-        let SortOrder::Column(of) = order else {
-            return false;
-        };
+        let is_given = matches!(
+            order,
+            SortOrder::Column(IndexColumn::Due | IndexColumn::Modified)
+        );
         match self {
-            Self::Column(column, ..) => *column == of,
-            Self::Shapes => of == IndexColumn::Modified,
             Self::Links(links) => {
-                matches!(of, IndexColumn::Due | IndexColumn::Modified)
-                    && links.iter().all(|(by, _)| *by == SearchLink::Responsible)
+                is_given && links.iter().all(|(by, _)| *by == SearchLink::Responsible)
             }
-            Self::Others(..) | Self::Words(_) | Self::Prefix { .. } | Self::Value(..) => false,
+            _ => false,
         }
     }
 
