@@ -20,8 +20,12 @@ fn main() {
         let order = order.display();
         println!("cargo:rustc-link-arg-bins=-Wl,--symbol-ordering-file={order}");
         println!("cargo:rustc-link-arg-bins=-Wl,--no-warn-symbol-ordering");
-        // A program for any address writes a megabyte of addresses at each start, which then is memory of its own.
-        println!("cargo:rustc-link-arg-bins=-no-pie");
+        // A program for any address writes a megabyte of addresses at each start, which then is memory of its own. Who links
+        // statically names the model of addresses.
+        let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
+        if !features.split(',').any(|feature| feature == "crt-static") {
+            println!("cargo:rustc-link-arg-bins=-no-pie");
+        }
     }
 }
 
