@@ -120,7 +120,7 @@ pub(crate) struct CountArgs {
     /// True to count also the rows that need a graph of many tasks.
     #[arg(long)]
     pub(crate) all: bool,
-    /// True to send a quarter of the requests, for a build that is not optimised.
+    /// True to count some rows with a quarter of the requests, for a build that is not optimised.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Count only the rows whose name contains this text.

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
     let rows: Vec<&CountRow> = COUNT_ROWS
         .iter()
         .filter(|row| args.all || !row.needs_large_graph)
+        .filter(|row| row.is_quick || !args.quick)
         .filter(|row| {
             args.only
                 .as_deref()
