@@ -58,10 +58,6 @@ bench *flags:
 instructions *flags:
     cargo build --profile dist -p workgraph && cargo run --profile dist -p workgraph-bench -- count --all --tasks 100000 --graph target/bench-instructions {{flags}}
 
-# The shipped binary with a profile of its work, for this machine's target: needs llvm-profdata (see .ci/profile), and 20 minutes
-profiled:
-    RUSTFLAGS="-C profile-use=$(.ci/profile)" cargo build --profile dist -p workgraph --target "$(rustc -vV | sed -n 's/^host: //p')"
-
 # Write the order in which functions lie in a shipped binary: needs valgrind, and some minutes
 link-order:
     cargo build --profile dist -p workgraph

@@ -3,8 +3,7 @@
 #   deploy/release.sh            all of them
 #   deploy/release.sh binary     the static binary alone, tried in an empty root
 # The binary is linked with musl where its target and musl-gcc are installed, and with the static glibc of this machine
-# otherwise. It is compiled with a profile of its work where the compiler's profile tool is installed (see .ci/profile).
-# cargo-deb and cargo-generate-rpm make the packages: `cargo install cargo-deb cargo-generate-rpm --locked`.
+# otherwise. cargo-deb and cargo-generate-rpm make the packages: `cargo install cargo-deb cargo-generate-rpm --locked`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-all}
@@ -21,11 +20,7 @@ fi
 # The flags of .cargo/config.toml stay; those of the target come with them. Build scripts and macros are not linked so, since a
 # target is named.
 flags=CARGO_TARGET_$(echo "$target" | tr 'a-z-' 'A-Z_')_RUSTFLAGS
-own_flags="-C target-feature=+crt-static -C relocation-model=static"
-# It ends with 3 where the tool is missing.
-profile=$(.ci/profile) || [ $? -eq 3 ]
-[ -z "$profile" ] || own_flags="$own_flags -C profile-use=$profile"
-export "$flags=$own_flags"
+export "$flags=-C target-feature=+crt-static -C relocation-model=static"
 cargo build --locked --profile dist --target "$target" -p workgraph
 binary=target/$target/dist/workgraph
 
