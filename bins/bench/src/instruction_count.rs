@@ -22,9 +22,6 @@ use crate::server_process::ServerProcess;
 
 /// Seed of the requests before the counted ones; the counted parts have the next ones.
 const SEED: u64 = 11;
-/// Number of parts in which the requests of a row are counted. The part with the fewest instructions is taken: the others have what
-/// the server did besides, such as opening a connection to its database.
-const PARTS: u64 = 3;
 /// Processor time within [`QUIET_FOR`] below which a server does nothing by itself.
 const QUIET: Duration = Duration::from_millis(20);
 const QUIET_FOR: Duration = Duration::from_millis(300);
@@ -173,13 +170,13 @@ fn counts(args: &CountArgs, server: &Path, rows: &[&CountRow]) -> Result<Vec<Row
             .requests(&job)?
             .context("a row of more than requests")?;
         let send = |seed, count| send(&bench, row.connections, seed, count, &requests.make);
-        let part = (count / PARTS).max(1);
+        let part = (count / row.parts).max(1);
         let pid = bench.server.pid();
         callgrind.set_counting(pid, true)?;
         send(SEED, part)?;
         wait_until_quiet(&bench.server)?;
         let mut least: Option<(u64, PathBuf)> = None;
-        for seed in SEED + 1..=SEED + PARTS {
+        for seed in SEED + 1..=SEED + row.parts {
             let counted = callgrind.count(pid, || send(seed, part));
             let counted = counted.with_context(|| row.name)?;
             if least.as_ref().is_none_or(|least| counted.0 < least.0) {
