@@ -29,6 +29,18 @@ pub(crate) enum BenchCommand {
     Bare(BaselineArgs),
 }
 
+/// Folders of a graph.
+#[derive(Args, Clone)]
+pub(crate) struct GraphFolders {
+    /// A data folder with the graph, which is built there if it is new; servers work on copies. Without it the graph is
+    /// built in the scratch folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Folder in which the scratch folder is made. It must be on a disk, or durable writes cost nothing.
+    #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
+    pub(crate) data: PathBuf,
+}
+
 /// Arguments of `run`.
 #[derive(Args, Clone)]
 pub(crate) struct RunArgs {
@@ -42,10 +54,6 @@ pub(crate) struct RunArgs {
     /// Number of tasks in the graph.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) tasks: u64,
-    /// A data folder with the graph, which is built there if it is new; the run works on a copy. Without it the
-    /// graph is built in the scratch folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) graph: Option<PathBuf>,
     /// Number of rounds; the table shows medians.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) rounds: u32,
@@ -62,9 +70,26 @@ pub(crate) struct RunArgs {
     /// Measure only the rows whose name contains this text, and write no report.
     #[arg(long, value_name = "ROW")]
     pub(crate) only: Option<String>,
-    /// Folder in which the scratch folder is made. It must be on a disk, or durable writes cost nothing.
-    #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: GraphFolders,
+}
+
+impl RunArgs {
+    /// Returns the arguments of a run that only builds a graph and starts a server on a copy of it.
+    pub(crate) fn unmeasured(tasks: u64, folders: GraphFolders) -> Self {
+        Self {
+            server: None,
+            server_env: Vec::new(),
+            tasks,
+            rounds: 1,
+            seconds: 0.0,
+            out: PathBuf::new(),
+            beside: None,
+            // Start-up and memory are rows, too.
+            only: Some("none".to_owned()),
+            folders,
+        }
+    }
 }
 
 /// Arguments of `compare`.
@@ -79,9 +104,6 @@ pub(crate) struct CompareArgs {
     /// Number of tasks in the graph.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) tasks: u64,
-    /// A data folder with the graph, which the older binary builds there if it is new; both work on copies.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) graph: Option<PathBuf>,
     /// Number of times that both servers are started anew, on copies of the graph.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) starts: u32,
@@ -94,9 +116,8 @@ pub(crate) struct CompareArgs {
     /// Compare only the rows whose name contains this text.
     #[arg(long, value_name = "ROW")]
     pub(crate) only: Option<String>,
-    /// Folder in which the scratch folder is made. It must be on a disk.
-    #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: GraphFolders,
 }
 
 /// Arguments of `count`.
@@ -114,9 +135,6 @@ pub(crate) struct CountArgs {
     /// Number of tasks in the graph.
     #[arg(long, default_value_t = 1_000)]
     pub(crate) tasks: u64,
-    /// A data folder with the graph, which is built there if it is new; the server works on a copy.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) graph: Option<PathBuf>,
     /// True to count also the rows that need a graph of many tasks.
     #[arg(long)]
     pub(crate) all: bool,
@@ -138,9 +156,8 @@ pub(crate) struct CountArgs {
     /// True to write the counts of this run into the list.
     #[arg(long)]
     pub(crate) bless: bool,
-    /// Folder in which the scratch folder is made.
-    #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: GraphFolders,
 }
 
 /// Arguments of `uploads`.

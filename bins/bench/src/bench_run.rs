@@ -76,7 +76,7 @@ impl<'a> Bench<'a> {
             env.push((name.to_owned(), value.to_owned()));
         }
         let data = folder.join("graph");
-        let kept = args.graph.as_deref().unwrap_or(&data);
+        let kept = args.folders.graph.as_deref().unwrap_or(&data);
         let seeding = if graph_builder::is_built(kept) {
             "The graph was kept from another run.".to_owned()
         } else {

@@ -18,24 +18,14 @@ use crate::run::{ScratchDir, binary};
 /// Compares the selected rows, and prints the ratios of processor time: 1 is equal, less is slower.
 pub(crate) fn run(args: &CompareArgs) -> Result<()> {
     println!("{}", procfs::machine());
-    let scratch = ScratchDir::make(&args.data)?;
+    let scratch = ScratchDir::make(&args.folders.data)?;
     let now = binary(args.server.as_deref())?.context("no server: name one with --server")?;
     let before = args.before.canonicalize();
     let before = before.with_context(|| format!("--before {}", args.before.display()))?;
-    let graph = args.graph.clone().unwrap_or(scratch.0.join("kept"));
-    let common = RunArgs {
-        server: None,
-        server_env: Vec::new(),
-        tasks: args.tasks,
-        graph: Some(graph),
-        rounds: args.rounds,
-        seconds: args.seconds,
-        out: scratch.0.join("unwritten"),
-        beside: None,
-        // Start-up and memory are not compared.
-        only: Some("none".to_owned()),
-        data: args.data.clone(),
-    };
+    let mut folders = args.folders.clone();
+    // Both servers work on copies of one graph.
+    folders.graph.get_or_insert(scratch.0.join("kept"));
+    let common = RunArgs::unmeasured(args.tasks, folders);
     let rows: Vec<_> = ROWS
         .iter()
         .filter(|row| {

@@ -21,10 +21,11 @@ pub(crate) struct CountRow {
     pub(crate) needs_large_graph: bool,
 }
 
-const fn row(name: &'static str, bench_row: &'static str, requests: u64) -> CountRow {
+/// Row with the name of its requests in the benchmark.
+const fn row(name: &'static str, requests: u64) -> CountRow {
     CountRow {
         name,
-        bench_row,
+        bench_row: name,
         connections: 1,
         requests,
         parts: 3,
@@ -34,53 +35,50 @@ const fn row(name: &'static str, bench_row: &'static str, requests: u64) -> Coun
     }
 }
 
-const fn quick(name: &'static str, bench_row: &'static str, requests: u64) -> CountRow {
+/// Row that is counted in a quick run, too.
+const fn quick(name: &'static str, requests: u64) -> CountRow {
     CountRow {
         is_quick: true,
-        ..row(name, bench_row, requests)
+        ..row(name, requests)
+    }
+}
+
+/// Row of searches, which differ from each other.
+const fn search(name: &'static str, requests: u64) -> CountRow {
+    CountRow {
+        parts: 1,
+        needs_large_graph: true,
+        ..row(name, requests)
+    }
+}
+
+impl CountRow {
+    const fn tolerating(self, tolerance: u64) -> Self {
+        Self { tolerance, ..self }
     }
 }
 
 /// All rows. Those that write come last, so that the others see the same graph.
 pub(crate) const COUNT_ROWS: &[CountRow] = &[
-    quick("task-random", "task-random", 400),
+    quick("task-random", 400),
+    quick("task-hot", 400).tolerating(40),
+    row("users-me", 400).tolerating(40),
+    row("page-compact", 80),
+    quick("page-nested", 80),
+    row("batch", 80),
+    row("introspection", 200),
+    search("search-assigned", 50),
+    search("search-text", 100),
+    search("typeahead", 100),
+    quick("refresh", 200),
     CountRow {
-        tolerance: 40,
-        ..quick("task-hot", "task-hot", 400)
-    },
-    CountRow {
-        tolerance: 40,
-        ..row("users-me", "users-me", 400)
-    },
-    row("page-compact", "page-compact", 80),
-    quick("page-nested", "page-nested", 80),
-    row("batch", "batch", 80),
-    row("introspection", "introspection", 200),
-    CountRow {
-        parts: 1,
-        needs_large_graph: true,
-        ..row("search-assigned", "search-assigned", 50)
-    },
-    CountRow {
-        parts: 1,
-        needs_large_graph: true,
-        ..row("search-text", "search-text", 100)
-    },
-    CountRow {
-        parts: 1,
-        needs_large_graph: true,
-        ..row("typeahead", "typeahead", 100)
-    },
-    quick("refresh", "refresh", 200),
-    CountRow {
-        tolerance: 30,
-        ..quick("create-one-connection", "create", 200)
+        name: "create-one-connection",
+        ..quick("create", 200).tolerating(30)
     },
     CountRow {
         connections: 64,
-        tolerance: 30,
         needs_large_graph: true,
-        ..row("create", "create", 1_000)
+        ..row("create", 1_000).tolerating(30)
     },
 ];
 

@@ -72,31 +72,37 @@ impl RowCount {
     }
 }
 
-/// Difference between a count and the expected one.
+/// Change of a count.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// No count is expected.
-    New,
-    /// The count is as expected.
-    Expected,
-    /// Fewer instructions than expected.
+pub(crate) enum CountChange {
+    /// A change that the tolerance allows, or none.
+    Within,
+    /// Fewer instructions than that.
     Fewer,
-    /// More instructions than the tolerance allows.
+    /// More instructions than that.
     More,
 }
 
-/// Compares totals; the tolerance is in thousandths.
-pub(crate) fn judge(now: u64, expected: Option<u64>, tolerance: u64) -> Verdict {
-    let Some(expected) = expected else {
-        return Verdict::New;
-    };
-    let room = expected.saturating_mul(tolerance) / 1_000;
-    if now > expected.saturating_add(room) {
-        Verdict::More
-    } else if now < expected.saturating_sub(room) {
-        Verdict::Fewer
-    } else {
-        Verdict::Expected
+impl CountChange {
+    /// Compares totals; the tolerance is in thousandths of the earlier one.
+    pub(crate) fn of(now: u64, then: u64, tolerance: u64) -> Self {
+        let room = then.saturating_mul(tolerance) / 1_000;
+        if now > then.saturating_add(room) {
+            Self::More
+        } else if now < then.saturating_sub(room) {
+            Self::Fewer
+        } else {
+            Self::Within
+        }
+    }
+
+    /// Returns a description.
+    pub(crate) const fn text(&self) -> &'static str {
+        match self {
+            Self::Within => "as before",
+            Self::Fewer => "fewer than before",
+            Self::More => "more than before",
+        }
     }
 }
 
@@ -206,11 +212,14 @@ mod tests {
 
     #[test]
     fn only_a_count_above_the_tolerance_is_too_much() {
-        assert_eq!(judge(10_200, Some(10_000), 20), Verdict::Expected);
-        assert_eq!(judge(10_201, Some(10_000), 20), Verdict::More);
-        assert_eq!(judge(9_800, Some(10_000), 20), Verdict::Expected);
-        assert_eq!(judge(9_799, Some(10_000), 20), Verdict::Fewer);
-        assert_eq!(judge(1, None, 20), Verdict::New);
+        for (now, change) in [
+            (10_200, CountChange::Within),
+            (10_201, CountChange::More),
+            (9_800, CountChange::Within),
+            (9_799, CountChange::Fewer),
+        ] {
+            assert_eq!(CountChange::of(now, 10_000, 20), change, "{now}");
+        }
     }
 
     #[test]

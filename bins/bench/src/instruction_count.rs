@@ -15,7 +15,7 @@ use crate::bench_rows::ROWS;
 use crate::bench_run::Bench;
 use crate::callgrind::{Callgrind, InstructionProfile};
 use crate::count_rows::{COUNT_ROWS, CountRow};
-use crate::expected_counts::{CountContext, ExpectedCounts, RowCount, Verdict, judge};
+use crate::expected_counts::{CountChange, CountContext, ExpectedCounts, RowCount};
 use crate::loadgen::{self, LoadEnd, LoadSpec, RequestMaker};
 use crate::run::{ScratchDir, binary};
 use crate::server_process::ServerProcess;
@@ -28,7 +28,7 @@ const QUIET_FOR: Duration = Duration::from_millis(300);
 /// Number of times that a server is looked at until it is quiet.
 const LOOKS: usize = 200;
 
-/// Share of the requests that are sent in a quick run.
+/// A quick run sends one of so many requests.
 const QUICK: u64 = 4;
 /// Factor of the tolerance of a quick run, which is less exact.
 const QUICK_TOLERANCE: u64 = 5;
@@ -54,8 +54,8 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
         tasks: args.tasks,
     };
     let mut expected = read(&args.expected)?;
-    let now = counts(args, &server, &rows)?;
-    // Two builds are compared with each other, instead of with the list.
+    // Two builds are compared with each other, instead of with the list. The older one comes first: it could not open a graph that
+    // the newer one has built.
     let before = match &args.before {
         Some(before) => {
             let before = before.canonicalize();
@@ -63,32 +63,31 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
         }
         None => None,
     };
+    let now = counts(args, &server, &rows)?;
     println!("| row | instructions | before | now / before |\n|---|---|---|---|");
-    let mut differing = Vec::new();
+    let (mut unlisted, mut differing) = (Vec::new(), Vec::new());
     for (at, (row, count)) in rows.iter().zip(&now).enumerate() {
         let then = match &before {
             Some(before) => before.get(at),
             None => expected.get(&context, row.name),
         };
         println!("| {} | {} |", row.name, shown(count, then));
+        let Some(then) = then else {
+            unlisted.push(row.name);
+            continue;
+        };
         let tolerance = match before {
             Some(_) => args.tolerance,
             None if args.quick => row.tolerance * QUICK_TOLERANCE,
             None => row.tolerance,
         };
-        let verdict = judge(count.total, then.map(|then| then.total), tolerance);
-        if let Some(then) = then
-            && matches!(verdict, Verdict::More | Verdict::Fewer)
-        {
-            differing.push((row.name, verdict, count.moved(then, args.functions)));
+        let change = CountChange::of(count.total, then.total, tolerance);
+        if change != CountChange::Within {
+            differing.push((row.name, change, count.moved(then, args.functions)));
         }
     }
-    for (row, verdict, moved) in &differing {
-        let verdict = match verdict {
-            Verdict::More => "more than expected",
-            _ => "fewer than expected",
-        };
-        println!("\n{row}: {verdict}. Functions that differ most:");
+    for (row, change, moved) in &differing {
+        println!("\n{row}: {}. Functions that differ most:", change.text());
         for (function, by) in moved {
             println!("{by:+10} {function}");
         }
@@ -99,15 +98,21 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
         }
         fs::write(&args.expected, expected.text())?;
         println!("\nwrote {}", args.expected.display());
-    } else if before.is_none()
-        && differing
+    } else if before.is_none() {
+        let list = args.expected.display();
+        if !unlisted.is_empty() {
+            bail!(
+                "{list} has no count of {unlisted:?} for this build and graph; write it with --bless"
+            );
+        }
+        if differing
             .iter()
-            .any(|(_, verdict, _)| *verdict == Verdict::More)
-    {
-        bail!(
-            "a request takes more instructions than {} says; if that is right, write the list again with --bless",
-            args.expected.display()
-        );
+            .any(|(_, change, _)| *change == CountChange::More)
+        {
+            bail!(
+                "a request takes more instructions than {list} says; if that is right, write the list again with --bless"
+            );
+        }
     }
     Ok(())
 }
@@ -142,20 +147,8 @@ fn shown(count: &RowCount, then: Option<&RowCount>) -> String {
 
 /// Starts a server under callgrind, and counts the rows one after the other.
 fn counts(args: &CountArgs, server: &Path, rows: &[&CountRow]) -> Result<Vec<RowCount>> {
-    let scratch = ScratchDir::make(&args.data)?;
-    let common = RunArgs {
-        server: None,
-        server_env: Vec::new(),
-        tasks: args.tasks,
-        graph: args.graph.clone(),
-        rounds: 1,
-        seconds: 0.0,
-        out: scratch.0.join("unwritten"),
-        beside: None,
-        // Start-up and memory are not counted.
-        only: Some("none".to_owned()),
-        data: args.data.clone(),
-    };
+    let scratch = ScratchDir::make(&args.folders.data)?;
+    let common = RunArgs::unmeasured(args.tasks, args.folders.clone());
     let mut callgrind = Callgrind::new(&scratch.0);
     let mut bench = Bench::start_under(&common, &scratch.0, server, &callgrind.command())?;
     let mut counts = Vec::new();

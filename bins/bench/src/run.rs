@@ -19,7 +19,7 @@ use crate::{group_commit, long_reads, measurements, procfs, scaling};
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let machine = procfs::machine();
     println!("{machine}");
-    let folder = ScratchDir::make(&args.data)?;
+    let folder = ScratchDir::make(&args.folders.data)?;
     let lines = match binary(args.server.as_deref())? {
         Some(binary) => {
             let mut bench = Bench::start(args, &folder.0, &binary)?;

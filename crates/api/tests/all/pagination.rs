@@ -77,7 +77,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop::collection::vec(one, 0..3)
 }
 
-type Verdict = Result<(), String>;
+type LawOutcome = Result<(), String>;
 
 macro_rules! hold {
     ($holds:expr, $($reason:tt)+) => {
@@ -88,7 +88,7 @@ macro_rules! hold {
 }
 
 /// P1, P2, P4, P5, P6: a walk with changes between its pages.
-fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Verdict {
+fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> LawOutcome {
     let start = list.whole();
     let mut touched: BTreeSet<String> = BTreeSet::new();
     let mut seen: Vec<String> = Vec::new();
@@ -185,7 +185,7 @@ fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Ver
 }
 
 /// P3, P11, P13: the pages of a list that does not change.
-fn stands_still(list: &mut dyn Pager, limits: &[usize]) -> Verdict {
+fn stands_still(list: &mut dyn Pager, limits: &[usize]) -> LawOutcome {
     let whole = list.whole();
     let mut seen = Vec::new();
     let mut offset: Option<String> = None;
@@ -234,7 +234,7 @@ fn second(list: &mut dyn Pager) -> Result<String, String> {
 }
 
 /// P7: every single-bit change, cut and extension of a token.
-fn sealed(list: &mut dyn Pager) -> Verdict {
+fn sealed(list: &mut dyn Pager) -> LawOutcome {
     let token = second(list)?;
     let mut bad: Vec<String> = Vec::new();
     for at in 0..token.len() {
@@ -263,7 +263,7 @@ fn sealed(list: &mut dyn Pager) -> Verdict {
 }
 
 /// P8: the parts of a request that a token is bound to, and the parts that it is not.
-fn bound(list: &mut dyn Pager) -> Verdict {
+fn bound(list: &mut dyn Pager) -> LawOutcome {
     let token = second(list)?;
     let ask = Ask {
         limit: 2,
@@ -321,7 +321,7 @@ fn bound(list: &mut dyn Pager) -> Verdict {
 }
 
 /// P9: a token works one second before its end and not at it.
-fn expires(list: &mut dyn Pager) -> Verdict {
+fn expires(list: &mut dyn Pager) -> LawOutcome {
     let token = second(list)?;
     let ask = Ask {
         limit: 2,
@@ -337,7 +337,7 @@ fn expires(list: &mut dyn Pager) -> Verdict {
 }
 
 /// P10: a new key in the middle of a walk, then the old one retired.
-fn rotates(list: &mut dyn Pager) -> Verdict {
+fn rotates(list: &mut dyn Pager) -> LawOutcome {
     let token = second(list)?;
     let ask = Ask {
         limit: 2,

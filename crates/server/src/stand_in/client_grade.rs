@@ -1,6 +1,6 @@
 //! Grade of a client: the rules of a good citizen of the API, and what the requests of a world say about each.
 use crate::stand_in::client_history::ClientHistory;
-use crate::stand_in::verdict::Verdict;
+use crate::stand_in::rule_outcome::RuleOutcome;
 use crate::stand_in::{receiver_rules, request_rules};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ pub(crate) struct ClientRule {
     pub(crate) name: &'static str,
     /// Text that says what a client does, and why.
     pub(crate) text: &'static str,
-    pub(crate) judge: fn(&ClientHistory) -> Verdict,
+    pub(crate) judge: fn(&ClientHistory) -> RuleOutcome,
 }
 
 /// All rules.
@@ -79,7 +79,7 @@ pub(crate) const RULES: [ClientRule; 12] = [
 ];
 
 /// Rules and their verdicts.
-pub(crate) struct ClientGrade(Vec<(&'static ClientRule, Verdict)>);
+pub(crate) struct ClientGrade(Vec<(&'static ClientRule, RuleOutcome)>);
 
 impl ClientGrade {
     /// Judges a history by the rules with these names, separated by commas; by all without names.
@@ -108,40 +108,40 @@ impl ClientGrade {
     pub(crate) fn json(&self) -> Value {
         let rows = self.0.iter().map(|(rule, verdict)| {
             let (word, why) = match verdict {
-                Verdict::Holds => ("holds", None),
-                Verdict::Broken(why) => ("broken", Some(&**why)),
-                Verdict::Skipped(why) => ("skipped", Some(*why)),
+                RuleOutcome::Holds => ("holds", None),
+                RuleOutcome::Broken(why) => ("broken", Some(&**why)),
+                RuleOutcome::Skipped(why) => ("skipped", Some(*why)),
             };
             json!({ "rule": rule.name, "text": rule.text, "verdict": word, "why": why })
         });
         let rows: Vec<Value> = rows.collect();
-        let is_broken = |(_, verdict): &(_, Verdict)| matches!(verdict, Verdict::Broken(_));
+        let is_broken = |(_, verdict): &(_, RuleOutcome)| matches!(verdict, RuleOutcome::Broken(_));
         json!({ "holds": !self.0.iter().any(is_broken), "rules": rows })
     }
 
     /// Returns the grade in the XML of JUnit, which services of continuous integration show.
     pub(crate) fn junit(&self) -> String {
-        let count = |is_counted: fn(&Verdict) -> bool| {
+        let count = |is_counted: fn(&RuleOutcome) -> bool| {
             let verdicts = self.0.iter().map(|(_, verdict)| verdict);
             verdicts.filter(|verdict| is_counted(verdict)).count()
         };
         let mut out = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"client\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
             self.0.len(),
-            count(|verdict| matches!(verdict, Verdict::Broken(_))),
-            count(|verdict| matches!(verdict, Verdict::Skipped(_))),
+            count(|verdict| matches!(verdict, RuleOutcome::Broken(_))),
+            count(|verdict| matches!(verdict, RuleOutcome::Skipped(_))),
         );
         for (rule, verdict) in &self.0 {
             let inner = match verdict {
-                Verdict::Holds => String::new(),
-                Verdict::Broken(why) => {
+                RuleOutcome::Holds => String::new(),
+                RuleOutcome::Broken(why) => {
                     format!(
                         "<failure message=\"{}\">{}</failure>",
                         escaped(rule.text),
                         escaped(why)
                     )
                 }
-                Verdict::Skipped(why) => format!("<skipped message=\"{}\"/>", escaped(why)),
+                RuleOutcome::Skipped(why) => format!("<skipped message=\"{}\"/>", escaped(why)),
             };
             out += &format!(
                 "  <testcase classname=\"workgraph\" name=\"{}\">{inner}</testcase>\n",

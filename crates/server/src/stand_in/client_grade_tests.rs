@@ -68,9 +68,9 @@ impl SmallClient {
         let (mut holds, mut broken) = (Vec::new(), Vec::new());
         for rule in &RULES {
             match (rule.judge)(&self.history) {
-                Verdict::Holds => holds.push(rule.name),
-                Verdict::Broken(_) => broken.push(rule.name),
-                Verdict::Skipped(_) => {}
+                RuleOutcome::Holds => holds.push(rule.name),
+                RuleOutcome::Broken(_) => broken.push(rule.name),
+                RuleOutcome::Skipped(_) => {}
             }
         }
         (holds, broken)

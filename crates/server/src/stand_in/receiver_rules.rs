@@ -1,7 +1,7 @@
 //! Rules about the receivers of webhooks and the authorization requests of a client.
 use crate::stand_in::client_history::ClientHistory;
 use crate::stand_in::delivery_fault::DeliveryFault;
-use crate::stand_in::verdict::Verdict;
+use crate::stand_in::rule_outcome::RuleOutcome;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -16,78 +16,78 @@ const fn is_success(status: u16) -> bool {
     status >= 200 && status < 300
 }
 
-pub(super) fn answers_in_time(history: &ClientHistory) -> Verdict {
+pub(super) fn answers_in_time(history: &ClientHistory) -> RuleOutcome {
     let slow = history
         .deliveries
         .iter()
         .find(|one| one.took >= ANSWER_WITHIN || one.status.is_none());
     match slow {
-        None if history.deliveries.is_empty() => Verdict::Skipped("nothing was delivered"),
-        None => Verdict::Holds,
-        Some(one) => Verdict::Broken(match one.status {
+        None if history.deliveries.is_empty() => RuleOutcome::Skipped("nothing was delivered"),
+        None => RuleOutcome::Holds,
+        Some(one) => RuleOutcome::Broken(match one.status {
             Some(_) => format!("an answer took {:.1} s", one.took.as_secs_f64()),
             None => "a delivery was not answered".to_owned(),
         }),
     }
 }
 
-pub(super) fn verifies_signatures(history: &ClientHistory) -> Verdict {
+pub(super) fn verifies_signatures(history: &ClientHistory) -> RuleOutcome {
     let forged = history.deliveries.iter();
     let forged: Vec<_> = forged
         .filter(|one| one.fault == Some(DeliveryFault::BadSignature))
         .collect();
     let accepted = forged.iter().filter_map(|one| one.status);
     match accepted.into_iter().find(|status| is_success(*status)) {
-        Some(status) => Verdict::Broken(format!(
+        Some(status) => RuleOutcome::Broken(format!(
             "a delivery with a wrong signature was answered with {status}"
         )),
-        None if forged.is_empty() => Verdict::Skipped(
+        None if forged.is_empty() => RuleOutcome::Skipped(
             "no signature was wrong: add a fault (`{\"webhook\": \"bad_signature\"}`)",
         ),
-        None => Verdict::Holds,
+        None => RuleOutcome::Holds,
     }
 }
 
-pub(super) fn keeps_the_first_secret(history: &ClientHistory) -> Verdict {
+pub(super) fn keeps_the_first_secret(history: &ClientHistory) -> RuleOutcome {
     let after = history.deliveries.iter();
     let after: Vec<_> = after
         .filter(|one| one.fault == Some(DeliveryFault::SecondHandshake))
         .collect();
     match after.iter().find(|one| !one.status.is_some_and(is_success)) {
-        Some(_) => Verdict::Broken(
+        Some(_) => RuleOutcome::Broken(
             "after a second handshake, a delivery that the first secret signs was refused"
                 .to_owned(),
         ),
-        None if after.is_empty() => Verdict::Skipped(
+        None if after.is_empty() => RuleOutcome::Skipped(
             "no second handshake was sent: add a fault (`{\"webhook\": \"second_handshake\"}`)",
         ),
-        None => Verdict::Holds,
+        None => RuleOutcome::Holds,
     }
 }
 
-pub(super) fn pkce_and_state(history: &ClientHistory) -> Verdict {
+pub(super) fn pkce_and_state(history: &ClientHistory) -> RuleOutcome {
     let mut states = BTreeSet::new();
     for asked in &history.authorizations {
         let app = &asked.client_id;
         if !asked.has_challenge {
-            return Verdict::Broken(format!(
+            return RuleOutcome::Broken(format!(
                 "an authorization request of app {app} has no code_challenge with the method S256"
             ));
         }
         if !states.insert((app, &asked.state)) {
             let state = &asked.state;
-            return Verdict::Broken(format!(
+            return RuleOutcome::Broken(format!(
                 "two authorization requests have the state `{state}`"
             ));
         }
     }
     match history.authorizations.is_empty() {
-        true => Verdict::Skipped("no app asked for an authorization"),
-        false => Verdict::Holds,
+        true => RuleOutcome::Skipped("no app asked for an authorization"),
+        false => RuleOutcome::Holds,
     }
 }
 
-pub(super) fn no_more_scopes_than_used(history: &ClientHistory) -> Verdict {
+pub(super) fn no_more_scopes_than_used(history: &ClientHistory) -> RuleOutcome {
     let mut was_judged = false;
     for asked in &history.authorizations {
         let used = asked.client_id.parse().ok();
@@ -107,11 +107,11 @@ pub(super) fn no_more_scopes_than_used(history: &ClientHistory) -> Verdict {
         let more = scopes.into_iter().find(|scope| !needed.contains(scope));
         if let Some(scope) = more {
             let app = &asked.client_id;
-            return Verdict::Broken(format!("app {app} asks for {scope}, and does not use it"));
+            return RuleOutcome::Broken(format!("app {app} asks for {scope}, and does not use it"));
         }
     }
     match was_judged {
-        true => Verdict::Holds,
-        false => Verdict::Skipped("no app asked for scopes and then sent requests"),
+        true => RuleOutcome::Holds,
+        false => RuleOutcome::Skipped("no app asked for scopes and then sent requests"),
     }
 }

@@ -1,7 +1,7 @@
 //! Rules about the requests of a client.
 use crate::stand_in::client_history::ClientHistory;
 use crate::stand_in::request_log::LoggedRequest;
-use crate::stand_in::verdict::Verdict;
+use crate::stand_in::rule_outcome::RuleOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
@@ -33,15 +33,15 @@ fn verdict(
     was_judged: bool,
     mut broken: impl Iterator<Item = String>,
     skipped: &'static str,
-) -> Verdict {
+) -> RuleOutcome {
     match broken.next() {
-        Some(why) => Verdict::Broken(why),
-        None if was_judged => Verdict::Holds,
-        None => Verdict::Skipped(skipped),
+        Some(why) => RuleOutcome::Broken(why),
+        None if was_judged => RuleOutcome::Holds,
+        None => RuleOutcome::Skipped(skipped),
     }
 }
 
-pub(super) fn retry_after(history: &ClientHistory) -> Verdict {
+pub(super) fn retry_after(history: &ClientHistory) -> RuleOutcome {
     let early = waits(history).filter_map(|(refused, until)| {
         let again = history
             .after(refused)
@@ -62,7 +62,7 @@ pub(super) fn retry_after(history: &ClientHistory) -> Verdict {
     )
 }
 
-pub(super) fn no_early_requests(history: &ClientHistory) -> Verdict {
+pub(super) fn no_early_requests(history: &ClientHistory) -> RuleOutcome {
     let early = waits(history).filter_map(|(refused, until)| {
         let mut later = history.after(refused);
         let again = later.find(|later| later.status == 429 && later.at < until)?;
@@ -79,7 +79,7 @@ pub(super) fn no_early_requests(history: &ClientHistory) -> Verdict {
     )
 }
 
-pub(super) fn no_retry_of_refusals(history: &ClientHistory) -> Verdict {
+pub(super) fn no_retry_of_refusals(history: &ClientHistory) -> RuleOutcome {
     let is_refusal = |one: &&LoggedRequest| {
         matches!(
             one.status,
@@ -103,7 +103,7 @@ pub(super) fn no_retry_of_refusals(history: &ClientHistory) -> Verdict {
     )
 }
 
-pub(super) fn pages_by_next_page(history: &ClientHistory) -> Verdict {
+pub(super) fn pages_by_next_page(history: &ClientHistory) -> RuleOutcome {
     let paged = || {
         history
             .requests
@@ -127,7 +127,7 @@ pub(super) fn pages_by_next_page(history: &ClientHistory) -> Verdict {
     )
 }
 
-pub(super) fn no_invented_offsets(history: &ClientHistory) -> Verdict {
+pub(super) fn no_invented_offsets(history: &ClientHistory) -> RuleOutcome {
     let mut given: BTreeSet<(_, &str)> = BTreeSet::new();
     let (mut broken, mut was_judged) = (None, false);
     for request in &history.requests {
@@ -148,7 +148,7 @@ pub(super) fn no_invented_offsets(history: &ClientHistory) -> Verdict {
     verdict(was_judged, broken.into_iter(), "no request had an offset")
 }
 
-pub(super) fn keeps_sync_tokens(history: &ClientHistory) -> Verdict {
+pub(super) fn keeps_sync_tokens(history: &ClientHistory) -> RuleOutcome {
     let mut last: BTreeMap<_, &str> = BTreeMap::new();
     let (mut broken, mut was_judged) = (None, false);
     let events = history.requests.iter();
@@ -172,7 +172,7 @@ pub(super) fn keeps_sync_tokens(history: &ClientHistory) -> Verdict {
     )
 }
 
-pub(super) fn looks_before_repeating(history: &ClientHistory) -> Verdict {
+pub(super) fn looks_before_repeating(history: &ClientHistory) -> RuleOutcome {
     let is_lost = |one: &&LoggedRequest| {
         let is_unknown = one.is_cut || matches!(one.status, 500 | 502 | 504);
         one.method == "POST" && !one.operation.is_empty() && is_unknown

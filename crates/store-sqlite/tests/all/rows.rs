@@ -13,7 +13,7 @@ proptest! {
     fn a_copy_has_equal_digests_and_is_sound(history in random_histories::histories(20)) {
         let (from, to) = (ScratchFolder::new("copied"), ScratchFolder::new("copy"));
         let store = SqliteStore::open(from.path(), StoreOptions::default()).unwrap();
-        // A copy has new indexes, and those of an edge to a node that was written later would be others.
+        // Edges of existing nodes only: the indexes of a copy would know one to a node that was written later.
         let memory = MemoryStore::new();
         random_histories::compare(&WellFormed::over(&memory), &WellFormed::over(&store), &history).map_err(TestCaseError::fail)?;
         let problems = store.check().unwrap();

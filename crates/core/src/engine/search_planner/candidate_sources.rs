@@ -49,7 +49,7 @@ pub(super) fn sources(query: &SearchQuery) -> Vec<(usize, CandidateSource<'_>)> 
 impl CandidateSource<'_> {
     /// Returns true if the source is of lists that have the values which the order compares, and are probably short: those of what
     /// people are responsible for. What most entries have in common is found sooner along the order.
-    pub(super) fn has_values_of(&self, order: SortOrder) -> bool {
+    pub(super) fn has_short_ranked_lists(&self, order: SortOrder) -> bool {
         let is_given = matches!(
             order,
             SortOrder::Column(IndexColumn::Due | IndexColumn::Modified)

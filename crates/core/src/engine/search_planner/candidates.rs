@@ -66,7 +66,7 @@ pub(super) struct GatherBounds {
     pub(super) least: usize,
     /// Most candidates of a source.
     pub(super) most: usize,
-    /// Most candidates of a source whose lists have the values of the order.
+    /// Most candidates of a source of short lists that have the values of the order.
     pub(super) most_ranked: usize,
 }
 
@@ -148,10 +148,11 @@ impl SearchEngine<'_, '_> {
         sources: &[(usize, CandidateSource<'_>)],
         bounds: GatherBounds,
     ) -> Result<Option<Candidates>, GraphStoreError> {
-        let most_of = |source: &CandidateSource<'_>| match source.has_values_of(query.order) {
-            true => bounds.most_ranked,
-            false => bounds.most,
-        };
+        let most_of =
+            |source: &CandidateSource<'_>| match source.has_short_ranked_lists(query.order) {
+                true => bounds.most_ranked,
+                false => bounds.most,
+            };
         let most = sources.iter().map(|(_, source)| most_of(source)).max();
         let most = most.unwrap_or_default();
         let further = |size: &usize| (*size < most).then(|| size.saturating_mul(GROWTH).min(most));

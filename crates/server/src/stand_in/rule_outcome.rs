@@ -1,8 +1,8 @@
-//! Verdict of a rule about clients.
+//! Outcome of a rule about clients.
 
-/// Verdict of a rule.
+/// Outcome of a rule about clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum RuleOutcome {
     Holds,
     /// The client did this, in place of what it should.
     Broken(String),
