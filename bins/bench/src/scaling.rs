@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-use crate::bench_cli::RunArgs;
+use crate::bench_cli::{GraphFolders, RunArgs};
 use crate::bench_rows::BenchResult;
 use crate::bench_rows::ROWS;
 use crate::bench_run::Bench;
@@ -28,7 +28,10 @@ pub(crate) fn measure(
     }
     let args = RunArgs {
         tasks,
-        graph: None,
+        folders: GraphFolders {
+            graph: None,
+            ..large.args.folders.clone()
+        },
         // Start-up and memory of this server are not measured.
         only: Some(String::from("none")),
         ..large.args.clone()
