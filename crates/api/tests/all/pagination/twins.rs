@@ -28,11 +28,11 @@ fn a_store_with_another_order_is_noticed() {
     assert_ne!(pages(Flaw::None), pages(Flaw::ShufflesTies), "P14");
 }
 
-fn frozen(list: &mut dyn Pager) -> Verdict {
+fn frozen(list: &mut dyn Pager) -> LawOutcome {
     stands_still(list, &[2])
 }
 
-fn boundary_goes(list: &mut dyn Pager) -> Verdict {
+fn boundary_goes(list: &mut dyn Pager) -> LawOutcome {
     walks(
         list,
         &[2],
@@ -40,11 +40,11 @@ fn boundary_goes(list: &mut dyn Pager) -> Verdict {
     )
 }
 
-fn boundary_changes(list: &mut dyn Pager) -> Verdict {
+fn boundary_changes(list: &mut dyn Pager) -> LawOutcome {
     walks(list, &[2], &[vec![Change::EditBoundary]])
 }
 
-fn others_go(list: &mut dyn Pager) -> Verdict {
+fn others_go(list: &mut dyn Pager) -> LawOutcome {
     walks(
         list,
         &[2],
@@ -52,13 +52,13 @@ fn others_go(list: &mut dyn Pager) -> Verdict {
     )
 }
 
-fn others_come(list: &mut dyn Pager) -> Verdict {
+fn others_come(list: &mut dyn Pager) -> LawOutcome {
     let flood: Vec<Change> = (0..4).map(|n| Change::Insert(1000 + n)).collect();
     walks(list, &[2], &vec![flood; 30])
 }
 
 /// A way to run one property on the model.
-type Property = fn(&mut dyn Pager) -> Verdict;
+type Property = fn(&mut dyn Pager) -> LawOutcome;
 
 const TWINS: &[(Flaw, Property, &str)] = &[
     (Flaw::DropsTieBreaker, frozen, "P3"),
