@@ -140,8 +140,8 @@ impl CandidateBuffer {
 
 impl SearchEngine<'_, '_> {
     /// Returns the candidates of the smallest source, without those that other small sources lack; `None` if all sources have
-    /// more than the bounds allow. It reads the sources in turn, each time a little further, so that it reads no more of the others than of
-    /// the smallest.
+    /// more than the bounds allow. It reads the sources in turn, each time a little further, so that it reads no more of the
+    /// others than of the smallest.
     pub(super) fn gather(
         &mut self,
         query: &SearchQuery,
