@@ -18,6 +18,7 @@ pub mod oidc;
 mod params;
 pub mod ports;
 pub mod refusal_reason;
+pub mod rules;
 pub mod token_verifier;
 pub mod tokens;
 

@@ -8,12 +8,14 @@ use async_trait::async_trait;
 use crate::authorization::authorization_code::AuthorizationCode;
 use crate::authorization::browser_session::{BrowserSession, LoginAttempts};
 use crate::authorization::registered_app::App;
-use crate::authorization::user_authorization::{Authorization, TokenContext, effective_record};
+use crate::authorization::user_authorization::Authorization;
 use crate::ports::token_store::{AuthStoreError, TokenStore};
+use crate::rules::{self, TokenAncestors, UserAccess};
 use crate::tokens::token_record::{Account, Login, Tier, TokenRecord, normalize_email};
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
 
 mod memory_oauth_store;
+mod memory_writes;
 
 /// Store that keeps everything in memory and loses it when dropped.
 #[derive(Debug, Default)]
@@ -29,80 +31,60 @@ struct MemoryTokens {
     apps: BTreeMap<u64, App>,
     authorizations: BTreeMap<u64, Authorization>,
     /// The live authorization of each user and app.
-    standing: HashMap<(u64, u64), u64>,
+    live_authorizations: HashMap<(u64, u64), u64>,
     codes: HashMap<SecretDigest, AuthorizationCode>,
     /// The id of the refresh token on which each issued token depends: its own for a refresh token.
     /// Tokens that are not in this map are independent.
     refresh_of: HashMap<u64, u64>,
     tickets: HashMap<SecretDigest, SystemTime>,
     sessions: HashMap<SecretDigest, BrowserSession>,
-    strikes: HashMap<SecretDigest, LoginAttempts>,
+    login_attempts: HashMap<SecretDigest, LoginAttempts>,
 }
 
 impl MemoryTokens {
-    /// Returns a token in its effective state, as determined by its context.
-    fn left(&self, record: &TokenRecord) -> TokenRecord {
-        let Some(refresh) = self.refresh_of.get(&record.id) else {
-            return record.clone();
-        };
-        let lineage = TokenContext {
-            authorization: record.grant.and_then(|id| self.authorizations.get(&id)),
-            app: record.app.and_then(|id| self.apps.get(&id)),
-            refresh: self.tokens.get(refresh),
-        };
-        effective_record(record, lineage)
+    /// Returns the records on which an issued token depends; `None` for an independent one.
+    fn ancestors(&self, token: &TokenRecord) -> Option<TokenAncestors> {
+        let refresh = self.refresh_of.get(&token.id)?;
+        let authorization = token.grant.and_then(|id| self.authorizations.get(&id));
+        let app = token.app.and_then(|id| self.apps.get(&id));
+        Some(TokenAncestors {
+            authorization: authorization.cloned(),
+            app: app.cloned(),
+            refresh: self.tokens.get(refresh).cloned(),
+        })
     }
 
-    /// Returns true if a new token's id or digest is taken.
-    fn takes(&self, record: &TokenRecord) -> bool {
-        self.tokens.contains_key(&record.id) || self.by_digest.contains_key(&record.digest)
+    /// Returns the effective record of a token.
+    fn effective(&self, token: &TokenRecord) -> TokenRecord {
+        let ancestors = self.ancestors(token);
+        ancestors.map_or_else(|| token.clone(), |ancestors| ancestors.effective(token))
     }
 
-    /// Revokes a token, if it is not revoked yet.
-    fn revoke(&mut self, id: u64, now: SystemTime) -> bool {
-        let live = self.tokens.get_mut(&id).filter(|t| t.revoked_at.is_none());
-        live.map(|record| record.revoked_at = Some(now)).is_some()
+    /// Returns the live authorization of an app by a user.
+    fn live_authorization(&self, user: u64, app: u64) -> Option<&Authorization> {
+        let id = self.live_authorizations.get(&(user, app))?;
+        self.authorizations.get(id)
     }
 
-    /// Revokes the tokens of a user and withdraws their authorizations; returns their number.
-    fn revoke_all(&mut self, user: u64, now: SystemTime) -> u64 {
-        let mut ended = 0;
-        let tokens = self.tokens.values_mut().filter(|t| t.user == user);
-        for token in tokens.filter(|t| t.revoked_at.is_none()) {
-            token.revoked_at = Some(now);
-            ended += 1;
+    /// Returns the sessions of a user, in order of creation.
+    fn sessions_of(&self, user: u64) -> Vec<BrowserSession> {
+        let own = self.sessions.values().filter(|s| s.user == user);
+        let mut own: Vec<BrowserSession> = own.copied().collect();
+        own.sort_by_key(|session| (session.created_at, session.digest.0));
+        own
+    }
+
+    /// Returns the tokens and authorizations of a user that have not ended.
+    fn access_of(&self, user: u64) -> UserAccess {
+        let tokens = self.tokens.values();
+        let tokens = tokens.filter(|token| token.user == user && token.revoked_at.is_none());
+        let live = self.authorizations.values();
+        let live = live.filter(|live| live.user == user && live.revoked_at.is_none());
+        let name = |live: &Authorization| self.apps.get(&live.app).map(|app| app.name.clone());
+        UserAccess {
+            tokens: tokens.cloned().collect(),
+            authorized_apps: live.map(name).collect(),
         }
-        let grants = self.authorizations.values_mut().filter(|a| a.user == user);
-        for grant in grants.filter(|a| a.revoked_at.is_none()) {
-            grant.revoked_at = Some(now);
-            ended += 1;
-        }
-        self.standing.retain(|(owner, _), _| *owner != user);
-        ended
-    }
-
-    /// Removes the sessions of a user except `but`; returns how many.
-    fn end_sessions(&mut self, user: u64, but: Option<SecretDigest>) -> u64 {
-        let before = self.sessions.len();
-        self.sessions
-            .retain(|digest, session| session.user != user || but == Some(*digest));
-        before.saturating_sub(self.sessions.len()) as u64
-    }
-
-    /// Returns true if a user has an account that is enabled.
-    fn is_on(&self, user: u64) -> bool {
-        self.accounts.get(&user).is_some_and(|a| !a.disabled)
-    }
-
-    /// Returns the account of a user, creating it if needed.
-    fn account(&mut self, user: u64) -> &mut Account {
-        let new = || Account::new(user, Tier::DEFAULT);
-        self.accounts.entry(user).or_insert_with(new)
-    }
-
-    fn keep(&mut self, record: TokenRecord) {
-        self.by_digest.insert(record.digest, record.id);
-        self.tokens.insert(record.id, record);
     }
 }
 
@@ -123,12 +105,12 @@ impl MemoryTokenStore {
     #[must_use]
     pub fn has_live_grant(&self, user: u64, app: u64) -> bool {
         let state = self.lock();
-        let standing = state.standing.get(&(user, app)).copied();
-        standing.is_some_and(|grant| {
-            let lives = |t: &TokenRecord| {
+        let live = state.live_authorizations.get(&(user, app)).copied();
+        live.is_some_and(|grant| {
+            let is_live = |t: &TokenRecord| {
                 t.kind == TokenKind::Refresh && t.grant == Some(grant) && t.revoked_at.is_none()
             };
-            state.tokens.values().any(lives)
+            state.tokens.values().any(is_live)
         })
     }
 }
@@ -138,11 +120,6 @@ impl Clone for MemoryTokenStore {
     fn clone(&self) -> Self {
         Self(Mutex::new(self.lock().clone()))
     }
-}
-
-/// Returns true if a login has this hash.
-fn is_hash(login: &Login, hash: &Secret) -> bool {
-    login.hash().expose() == hash.expose()
 }
 
 #[async_trait]
@@ -156,30 +133,20 @@ impl TokenStore for MemoryTokenStore {
             .by_digest
             .get(digest)
             .and_then(|id| state.tokens.get(id));
-        Ok(
-            record
-                .and_then(|record| Some((state.left(record), *state.accounts.get(&record.user)?))),
-        )
+        Ok(record
+            .and_then(|record| Some((state.effective(record), *state.accounts.get(&record.user)?))))
     }
 
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError> {
-        let mut state = self.lock();
-        if !state.is_on(record.user) {
-            return Err(AuthStoreError::NoAccount);
-        }
-        if state.takes(&record) {
-            return Err(AuthStoreError::Conflict);
-        }
-        state.keep(record);
-        Ok(())
+        self.decide(|state| rules::insert_token(state.accounts.get(&record.user), record))
     }
 
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, AuthStoreError> {
-        Ok(self.lock().revoke(id, now))
+        self.decide(|state| Ok(rules::revoke_token(state.tokens.get(&id), now)))
     }
 
     async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, AuthStoreError> {
-        Ok(self.lock().revoke_all(user, now))
+        self.decide(|state| Ok(rules::revoke_all(user, &state.access_of(user), now)))
     }
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, AuthStoreError> {
@@ -188,7 +155,7 @@ impl TokenStore for MemoryTokenStore {
             .tokens
             .values()
             .filter(|record| record.user == user)
-            .map(|record| state.left(record))
+            .map(|record| state.effective(record))
             .collect())
     }
 
@@ -207,36 +174,16 @@ impl TokenStore for MemoryTokenStore {
         account: Account,
         login: Option<Login>,
     ) -> Result<(), AuthStoreError> {
-        let mut state = self.lock();
-        if let Some(login) = login {
-            if state
-                .by_email
-                .get(login.email())
-                .is_some_and(|user| *user != account.user)
-            {
-                return Err(AuthStoreError::Conflict);
-            }
-            state
-                .by_email
-                .insert(login.email().to_owned(), account.user);
-            let new = login.clone();
-            let old = state.logins.insert(account.user, login);
-            if let Some(old) = old.as_ref().filter(|old| old.email() != new.email()) {
-                state.by_email.remove(old.email());
-            }
-            let same = |old: Login| old.email() == new.email() && is_hash(&old, new.hash());
-            if !old.is_some_and(same) {
-                state.end_sessions(account.user, None);
-            }
-        }
-        let held = state.accounts.entry(account.user).or_insert(account);
-        held.tier = account.tier;
-        Ok(())
+        self.decide(|state| {
+            let user = account.user;
+            let before = (state.accounts.get(&user), state.logins.get(&user));
+            let sessions = state.sessions_of(user);
+            Ok(rules::put_account(before, &sessions, account, login))
+        })
     }
 
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError> {
-        self.lock().account(user).tier = tier;
-        Ok(())
+        self.decide(|state| Ok(rules::set_tier(state.accounts.get(&user), user, tier)))
     }
 
     async fn set_disabled(
@@ -245,13 +192,11 @@ impl TokenStore for MemoryTokenStore {
         disabled: bool,
         now: SystemTime,
     ) -> Result<(), AuthStoreError> {
-        let mut state = self.lock();
-        state.account(user).disabled = disabled;
-        if disabled {
-            state.revoke_all(user, now);
-            state.end_sessions(user, None);
-        }
-        Ok(())
+        self.decide(|state| {
+            let (access, sessions) = (state.access_of(user), state.sessions_of(user));
+            let (account, ends) = (state.accounts.get(&user), (&access, &*sessions));
+            Ok(rules::set_disabled(account, ends, (user, disabled), now))
+        })
     }
 
     async fn account(&self, user: u64) -> Result<Option<Account>, AuthStoreError> {

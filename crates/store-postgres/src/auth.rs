@@ -21,12 +21,12 @@
 //! audit log. Before it, it inserts at most rows of new nodes, whose keys no other transaction has. No transaction of this module
 //! locks any of these before it has the row of `store_state`; it reads nodes without locks. Rows that are deleted for their age
 //! are locked with `SKIP LOCKED`, so that a sweep never waits.
-pub(crate) mod accounts;
 mod audit_events;
 mod auth_rows;
 mod auth_transaction;
+mod auth_writes;
+mod decisions;
 mod oauth_store;
-mod oauth_writes;
 mod statements;
 mod token_store;
 

@@ -208,6 +208,9 @@ statements! {
     InsertToken = "INSERT INTO token (id, digest, kind, user, app, authorization, workspace, scopes, description, \
         created_at, expires_at, revoked_at, last_used_at, refresh) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+    // Without its token context.
+    StoredToken = concat!("SELECT ", token_cols!("t"), " FROM token t WHERE t.id = ?1");
+    LiveTokensOf = concat!("SELECT ", token_cols!("t"), " FROM token t WHERE t.user = ?1 AND t.revoked_at IS NULL ORDER BY t.id");
     RevokeTokensOf = "UPDATE token SET revoked_at = ?2 WHERE user = ?1 AND revoked_at IS NULL";
     RevokeToken = "UPDATE token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
     TouchToken = "UPDATE token SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at < ?2, TRUE)";
@@ -217,38 +220,37 @@ statements! {
     LoginOwner = "SELECT user FROM login WHERE email = ?1";
     Login = "SELECT a.user, a.tier, a.disabled, l.hash FROM login l CROSS JOIN account a ON a.user = l.user WHERE l.email = ?1";
     LoginOf = "SELECT email, hash FROM login WHERE user = ?1";
-    PutHash = "UPDATE login SET hash = ?3 WHERE user = ?1 AND hash = ?2";
+    PutPasswordHash = "UPDATE login SET hash = ?2 WHERE user = ?1";
     PutLogin = "INSERT INTO login (user, email, hash) VALUES (?1, ?2, ?3) \
         ON CONFLICT (user) DO UPDATE SET email = excluded.email, hash = excluded.hash";
 
     App = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.id = ?1");
     Apps = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.id >= 0 ORDER BY p.id");
     AppsOfOwner = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.owner = ?1 ORDER BY p.id");
-    LiveApp = "SELECT 1 FROM app WHERE id = ?1 AND disabled_at IS NULL";
     InsertApp = "INSERT INTO app (id, name, secret, redirects, scopes, distribution, disabled_in, owner, created_at, \
         disabled_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    // Only if the app has not changed since it was read.
     ReplaceApp = "UPDATE app SET name = ?2, secret = ?3, redirects = ?4, scopes = ?5, distribution = ?6, \
-        disabled_in = ?7, owner = ?8, created_at = ?9, disabled_at = ?10 \
-        WHERE id = ?1 AND id = ?11 AND name = ?12 AND secret IS ?13 AND redirects = ?14 AND scopes = ?15 \
-        AND distribution = ?16 AND disabled_in = ?17 AND owner = ?18 AND created_at = ?19 AND disabled_at IS ?20";
-    Standing = concat!("SELECT ", grant_cols!(), " FROM authorization g WHERE g.user = ?1 AND g.app = ?2 AND g.revoked_at IS NULL");
-    GrantsOfUser = concat!("SELECT ", grant_cols!(), " FROM authorization g WHERE g.user = ?1 AND g.revoked_at IS NULL ORDER BY g.id");
-    Regrant = "UPDATE authorization SET scopes = ?3 WHERE user = ?1 AND app = ?2 AND revoked_at IS NULL";
-    InsertGrant = "INSERT INTO authorization (id, user, app, scopes, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-    RevokeGrant = "UPDATE authorization SET revoked_at = ?3 WHERE id = ?1 AND user = ?2 AND revoked_at IS NULL";
-    // Finds a row if an authorization of this user and app is valid, and both are switched on.
-    GrantHolds = "SELECT 1 FROM authorization g CROSS JOIN account a ON a.user = g.user CROSS JOIN app p ON p.id = g.app \
-        WHERE g.id = ?1 AND g.user = ?2 AND g.app = ?3 AND g.revoked_at IS NULL AND NOT a.disabled AND p.disabled_at IS NULL";
+        disabled_in = ?7, owner = ?8, created_at = ?9, disabled_at = ?10 WHERE id = ?1";
+    LiveAuthorization = concat!("SELECT ", grant_cols!(), " FROM authorization g WHERE g.user = ?1 AND g.app = ?2 AND g.revoked_at IS NULL");
+    // With the name of its app.
+    AuthorizationById = concat!("SELECT ", grant_cols!(), ", p.name FROM authorization g LEFT JOIN app p ON p.id = g.app WHERE g.id = ?1");
+    AuthorizationsOf = concat!("SELECT ", grant_cols!(), " FROM authorization g WHERE g.user = ?1 AND g.revoked_at IS NULL ORDER BY g.id");
+    AuthorizedAppsOf = "SELECT p.name FROM authorization g LEFT JOIN app p ON p.id = g.app WHERE g.user = ?1 AND g.revoked_at IS NULL ORDER BY g.id";
+    SetScopes = "UPDATE authorization SET scopes = ?2 WHERE id = ?1";
+    InsertAuthorization = "INSERT INTO authorization (id, user, app, scopes, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+    WithdrawAuthorization = "UPDATE authorization SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+    WithdrawAuthorizationsOf = "UPDATE authorization SET revoked_at = ?2 WHERE user = ?1 AND revoked_at IS NULL";
     // Finds a row if a refresh token of this user and app is live.
     Hold = "SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization WHERE t.user = ?1 \
         AND t.app = ?2 AND t.kind = 'refresh' AND t.revoked_at IS NULL AND g.revoked_at IS NULL LIMIT 1";
-    GrantOf = "SELECT p.id, p.name FROM authorization g CROSS JOIN app p ON p.id = g.app WHERE g.id = ?1";
     TakeTicket = "INSERT INTO ticket (digest, at) VALUES (?1, ?2)";
     Code = concat!("SELECT ", code_cols!(), " FROM code WHERE digest = ?1");
+    // A code with its authorization, its app and the account of its user, live or not.
+    CodeContext = concat!("SELECT c.*, ", grant_cols!(), ", ", app_cols!(), ", a.tier, a.disabled \
+        FROM (SELECT ", code_cols!(), " FROM code WHERE digest = ?1) c \
+        LEFT JOIN authorization g ON g.id = c.authorization LEFT JOIN app p ON p.id = c.app LEFT JOIN account a ON a.user = c.user");
     InsertCode = concat!("INSERT INTO code (", code_cols!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
-    SpendCode = "UPDATE code SET used_at = ?2 WHERE digest = ?1 AND used_at IS NULL";
-    CodeGave = "UPDATE code SET refresh = ?2 WHERE digest = ?1";
+    SpendCode = "UPDATE code SET used_at = ?2, refresh = ?3 WHERE digest = ?1";
     InsertSession = "INSERT INTO session (digest, user, created_at, expires_at, used_at, address) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     SessionsOfUser = concat!("SELECT ", session_cols!(), " FROM session s WHERE s.user = ?1");
@@ -256,8 +258,8 @@ statements! {
         WHERE digest = ?1 AND coalesce(used_at, created_at) <= ?2";
     BrowserSession = concat!("SELECT ", session_cols!(), ", a.tier, a.disabled \
         FROM session s CROSS JOIN account a ON a.user = s.user WHERE s.digest = ?1");
-    EndSession = "DELETE FROM session WHERE digest = ?1 RETURNING user";
-    EndSessions = "DELETE FROM session WHERE user = ?1 AND digest IS NOT ?2";
+    DeleteSession = "DELETE FROM session WHERE digest = ?1";
+    DeleteSessionsOf = "DELETE FROM session WHERE user = ?1 AND digest IS NOT ?2";
     Strikes = "SELECT count, last_at FROM strikes WHERE key = ?1";
     PutStrikes = "INSERT INTO strikes (key, count, last_at) VALUES (?1, ?2, ?3) \
         ON CONFLICT (key) DO UPDATE SET count = excluded.count, last_at = excluded.last_at";

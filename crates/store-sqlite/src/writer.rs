@@ -11,7 +11,6 @@ use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::open_error::StoreOpenError;
 use crate::reader_pool::ReaderPool;
 use crate::statements::Sql;
-use crate::tables::token_table::TokenChange;
 use crate::transaction::SqliteTransaction;
 use crate::wal_checkpoint::WalMonitor;
 use crate::{connection_setup, wal_checkpoint};
@@ -86,13 +85,6 @@ impl Writer {
         let (task, answer) = PendingWrite::new(changes);
         let closed = || GraphStoreError::Failed(CLOSED.into());
         self.send(WriteJob::Graph(task)).await.ok_or_else(closed)?;
-        answer.await.unwrap_or_else(|_| Err(closed()))
-    }
-
-    pub(crate) async fn change_tokens(&self, change: TokenChange) -> Result<bool, AuthStoreError> {
-        let (task, answer) = PendingWrite::new(change);
-        let closed = || AuthStoreError::Unavailable(CLOSED.into());
-        self.send(WriteJob::Token(task)).await.ok_or_else(closed)?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 

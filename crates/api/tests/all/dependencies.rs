@@ -100,7 +100,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
             "workgraph-rows",
         ],
         "workgraph-store-memory" => vec!["workgraph-core", "workgraph-auth", "workgraph-webhooks"],
-        "workgraph-rows" => vec!["workgraph-core"],
+        "workgraph-rows" => vec!["workgraph-core", "workgraph-auth"],
         "workgraph-server" => LEAVES
             .into_iter()
             .chain([

@@ -172,6 +172,12 @@ impl Login {
     pub const fn hash(&self) -> &Secret {
         &self.hash
     }
+
+    /// Returns true if this is the password's hash.
+    #[must_use]
+    pub fn has_hash(&self, hash: &Secret) -> bool {
+        self.hash.expose() == hash.expose()
+    }
 }
 
 /// Returns an e-mail address in the form in which addresses are compared: trimmed, in lower case.

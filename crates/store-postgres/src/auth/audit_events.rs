@@ -12,15 +12,15 @@ use crate::stored_values::{Stored, get, maybe_number, not_a, text};
 use std::sync::Arc;
 use std::time::SystemTime;
 use tokio_postgres::Row;
-use workgraph_auth::{App, AuthStoreError, TokenKind};
-use workgraph_core::audit::{
-    ActorContext, AuditActor, AuditEntry, AuditEventKind, AuditRow, event_kinds,
-};
+use workgraph_auth::AuthStoreError;
+use workgraph_auth::rules::{AuditedAct, failed_sign_in};
+use workgraph_core::audit::{ActorContext, AuditActor, AuditEntry, AuditRow};
 use workgraph_core::engine::{RowNames, encode_row};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::time::Time;
+use workgraph_rows::ActEntry;
 
 /// Workspaces of users, in the order of users, then of workspaces.
 const WORKSPACES: &str =
@@ -33,80 +33,12 @@ const NODES: &str =
 const APP_NAME: &str = "SELECT name FROM app WHERE id = $1";
 const LAST_COMMIT: &str = "SELECT at FROM journal ORDER BY seq DESC LIMIT 1";
 
-/// Act for which the audit log gets a row.
-#[derive(Clone, Debug)]
-pub(crate) enum AuditEvent {
-    /// Act of or on a user, in each workspace of the user, with the value before and after.
-    OfUser(AuditEventKind, u64, Option<String>, Option<String>),
-    /// Act on one workspace.
-    OfWorkspace(AuditEntry),
-}
-
-impl AuditEvent {
-    /// Returns an event of a user without values.
-    pub(crate) const fn of_user(kind: AuditEventKind, user: u64) -> Self {
-        Self::OfUser(kind, user, None, None)
-    }
-
-    /// Returns the event that a token of a user or of a service account was created or revoked. For the token of an app only its
-    /// user's authorization is recorded.
-    pub(crate) fn of_token(
-        kind: AuditEventKind,
-        token: TokenKind,
-        user: u64,
-        description: &str,
-    ) -> Option<Self> {
-        if !matches!(token, TokenKind::Personal | TokenKind::Service) {
-            return None;
-        }
-        let name = Some(description.to_owned()).filter(|name| !name.is_empty());
-        Some(if kind == event_kinds::TOKEN_AUTHORIZED {
-            Self::OfUser(kind, user, None, name)
-        } else {
-            Self::OfUser(kind, user, name, None)
-        })
-    }
-
-    /// Returns the events of the workspaces in which an app may now be used, and of those in which it no longer may.
-    pub(crate) fn of_app(app: &App, was: Option<&App>) -> Vec<Self> {
-        let word = |app: &App, workspace: u64| {
-            if !app.distribution.contains(&workspace) {
-                "removed"
-            } else if app.disabled_at.is_some() || app.disabled_in.contains(&workspace) {
-                "disabled"
-            } else {
-                "enabled"
-            }
-        };
-        let before = was.map_or(&[][..], |was| &was.distribution);
-        let mut workspaces: Vec<u64> = app.distribution.iter().chain(before).copied().collect();
-        workspaces.sort_unstable();
-        workspaces.dedup();
-        let event = |workspace| {
-            let old = was.map_or("removed", |was| word(was, workspace));
-            let new = word(app, workspace);
-            let workspace = Gid::new(workspace).filter(|_| old != new)?;
-            let say = |word| Some(format!("{}: {word}", app.name));
-            let entry = AuditEntry::new(event_kinds::APP_APPROVAL_CHANGED, workspace, workspace);
-            Some(Self::OfWorkspace(entry.details(say(old), say(new))))
-        };
-        workspaces.into_iter().filter_map(event).collect()
-    }
-
-    const fn user(&self) -> Option<u64> {
-        match self {
-            Self::OfUser(_, user, ..) => Some(*user),
-            Self::OfWorkspace(_) => None,
-        }
-    }
-}
-
 impl HandleActor {
     /// Returns the rows of acts, with current names, in their order. They get their place in the log when they are appended.
     pub(crate) async fn rows(
         &self,
         connection: &Connection,
-        events: &[AuditEvent],
+        acts: &[AuditedAct],
     ) -> Result<Vec<AuditRow>, AuthStoreError> {
         let service;
         let named = self.0.as_deref();
@@ -117,13 +49,14 @@ impl HandleActor {
                 &service
             }
         };
-        let users = events.iter().filter_map(AuditEvent::user);
+        let users = acts.iter().filter_map(AuditedAct::user);
         let users: Vec<i64> = users.map(stored_number).collect::<Result<_, _>>()?;
         let mut gids = users.clone();
         gids.extend(acting.actor.gid().map(Gid::as_i64));
-        gids.extend(events.iter().filter_map(|event| match event {
-            AuditEvent::OfWorkspace(entry) => Some(entry.resource.as_i64()),
-            AuditEvent::OfUser(..) => None,
+        let entries: Vec<ActEntry> = acts.iter().filter_map(ActEntry::new).collect();
+        gids.extend(entries.iter().filter_map(|entry| match entry {
+            ActEntry::OfWorkspace(entry) => Some(entry.resource.as_i64()),
+            ActEntry::OfUser { .. } => None,
         }));
         let relation = i16::from(rel::WORKSPACES.0);
         let app = acting.app.map(stored_number).transpose()?.unwrap_or(-1);
@@ -148,7 +81,7 @@ impl HandleActor {
             (None, None) => Time::from_millis(0),
         };
         let find = |gid: Gid| nodes.iter().find(|node| node.gid == gid);
-        let mut rows = Vec::with_capacity(events.len());
+        let mut rows = Vec::with_capacity(entries.len());
         let mut add = |entry: &AuditEntry| {
             let names = RowNames {
                 actor: acting.actor.gid().and_then(find),
@@ -159,20 +92,21 @@ impl HandleActor {
             row.map(|row| rows.push(row))
                 .map_err(|error| AuthStoreError::Unavailable(error.to_string()))
         };
-        for event in events {
-            match event {
-                AuditEvent::OfWorkspace(entry) => add(entry)?,
-                AuditEvent::OfUser(kind, user, old, new) => {
-                    let Some(resource) = Gid::new(*user) else {
-                        continue;
-                    };
-                    let mut belongs = of_user(&workspaces, *user)?;
+        for entry in entries {
+            match entry {
+                ActEntry::OfWorkspace(entry) => add(&entry)?,
+                ActEntry::OfUser {
+                    user,
+                    kind,
+                    details: (before, after),
+                } => {
+                    let mut belongs = of_user(&workspaces, user.get())?;
                     if belongs.is_empty() {
-                        belongs = of_user(&by_token, *user)?;
+                        belongs = of_user(&by_token, user.get())?;
                     }
                     for workspace in belongs {
-                        let entry = AuditEntry::new(*kind, workspace, resource);
-                        add(&entry.details(old.clone(), new.clone()))?;
+                        let entry = AuditEntry::new(kind, workspace, user);
+                        add(&entry.details(before.clone(), after.clone()))?;
                     }
                 }
             }
@@ -219,13 +153,7 @@ impl PostgresStore {
     /// # Errors
     /// Fails if the store fails.
     pub async fn record_failed_sign_in(&self, user: u64) -> Result<(), AuthStoreError> {
-        self.decide(move |tx| {
-            Box::pin(async move {
-                tx.record(AuditEvent::of_user(event_kinds::LOGIN_FAILED, user));
-                tx.send::<0>([]).await?;
-                Ok(())
-            })
-        })
-        .await
+        self.decide(move |tx| Box::pin(tx.apply(failed_sign_in(user))))
+            .await
     }
 }

@@ -5,7 +5,7 @@ use crate::stored_values::{
 };
 use tokio_postgres::Row;
 use workgraph_auth::authorization::pkce::CodeChallenge;
-use workgraph_auth::authorization::user_authorization::{TokenContext, effective_record};
+use workgraph_auth::rules::{CodeContext, RefreshTokenContext, TokenAncestors};
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, Login,
     RedirectUri, RegisteredScopes, ScopeRegistry, ScopeSet, Secret, SecretDigest, Tier, TokenKind,
@@ -21,6 +21,11 @@ const AUTHORIZATION: usize = 14;
 const APP: usize = 20;
 const REFRESH: usize = 30;
 const ACCOUNT: usize = 43;
+
+/// First columns of the records that follow a code.
+const AUTHORIZATION_OF_CODE: usize = 13;
+const APP_OF_CODE: usize = 19;
+const ACCOUNT_OF_CODE: usize = 29;
 
 /// Converts a number to its stored form.
 ///
@@ -82,7 +87,7 @@ fn joined<T>(
 }
 
 /// Returns the stored token, without its token context.
-fn record(row: &Row, from: usize) -> Stored<TokenRecord> {
+pub(crate) fn record(row: &Row, from: usize) -> Stored<TokenRecord> {
     let kind = TokenKind::from_name(get(row, from + 2)?)
         .ok_or_else(|| not_a(from + 2, "kind of token"))?;
     Ok(TokenRecord {
@@ -103,56 +108,31 @@ fn record(row: &Row, from: usize) -> Stored<TokenRecord> {
     })
 }
 
-/// Records on which a token depends.
-#[derive(Debug)]
-struct TokenAncestors {
-    authorization: Option<Authorization>,
-    app: Option<App>,
-    refresh: Option<TokenRecord>,
+/// Returns the records on which a token depends, in the columns of its context.
+fn ancestors(row: &Row) -> Stored<TokenAncestors> {
+    Ok(TokenAncestors {
+        authorization: joined(row, AUTHORIZATION, authorization)?,
+        app: joined(row, APP, app)?,
+        refresh: joined(row, REFRESH, record)?,
+    })
 }
 
-impl TokenAncestors {
-    fn read(row: &Row) -> Stored<Self> {
-        Ok(Self {
-            authorization: joined(row, AUTHORIZATION, authorization)?,
-            app: joined(row, APP, app)?,
-            refresh: joined(row, REFRESH, record)?,
-        })
-    }
-
-    fn effective(&self, record: &TokenRecord) -> TokenRecord {
-        let context = TokenContext {
-            authorization: self.authorization.as_ref(),
-            app: self.app.as_ref(),
-            refresh: self.refresh.as_ref(),
-        };
-        effective_record(record, context)
-    }
+/// Returns a refresh token with its account and its context.
+pub(crate) fn refresh_context(row: &Row) -> Stored<RefreshTokenContext> {
+    let stored = record(row, 0)?;
+    let account = account(row, stored.user, ACCOUNT)?;
+    Ok(RefreshTokenContext::new(&stored, account, ancestors(row)?))
 }
 
-/// Refresh token with its effective record, its account, and its token context.
-#[derive(Debug)]
-pub(crate) struct RefreshTokenContext {
-    pub(crate) effective: TokenRecord,
-    pub(crate) account: Account,
-    ancestors: TokenAncestors,
-}
-
-impl RefreshTokenContext {
-    pub(crate) fn read(row: &Row) -> Stored<Self> {
-        let ancestors = TokenAncestors::read(row)?;
-        let effective = ancestors.effective(&record(row, 0)?);
-        Ok(Self {
-            account: account(row, effective.user, ACCOUNT)?,
-            effective,
-            ancestors,
-        })
-    }
-
-    /// Returns the effective record of an access token that was issued for it.
-    pub(crate) fn effective_access(&self, access: &TokenRecord) -> TokenRecord {
-        self.ancestors.effective(access)
-    }
+/// Returns a code with its authorization, its app and the account of its user.
+pub(crate) fn code_context(row: &Row) -> Stored<CodeContext> {
+    let account = |row: &Row, at| account(row, number(row, at)?, at + 1);
+    Ok(CodeContext {
+        code: code(row)?,
+        authorization: joined(row, AUTHORIZATION_OF_CODE, authorization)?,
+        app: joined(row, APP_OF_CODE, app)?,
+        account: joined(row, ACCOUNT_OF_CODE, account)?,
+    })
 }
 
 /// Returns the effective record of a token, with the context in the same row.
@@ -161,7 +141,7 @@ pub(crate) fn effective_token(row: &Row) -> Stored<TokenRecord> {
     if get::<Option<i64>>(row, REFRESH_ID)?.is_none() {
         return Ok(stored);
     }
-    Ok(TokenAncestors::read(row)?.effective(&stored))
+    Ok(ancestors(row)?.effective(&stored))
 }
 
 /// Returns the effective record of a token, and its account.

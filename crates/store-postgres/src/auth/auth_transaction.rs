@@ -1,5 +1,5 @@
 //! One decision of the store of tokens: a transaction, the statements that it sends together, and the audit rows of its acts.
-use super::audit_events::AuditEvent;
+use super::auth_writes::{BorrowedStatements, statements_of};
 use crate::audit_log;
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
@@ -10,6 +10,7 @@ use crate::write_attempt::WriteAttempt;
 use std::future::Future;
 use tokio_postgres::Row;
 use workgraph_auth::AuthStoreError;
+use workgraph_auth::rules::{AuditedAct, AuthDecision, AuthWrite};
 
 /// Transaction of the store of tokens on a connection of its own. It begins with the first statements that it sends.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(crate) struct AuthTransaction {
     connection: Option<Connection>,
     state: TransactionState,
     /// Acts for which the audit log gets rows, in their order.
-    events: Vec<AuditEvent>,
+    acts: Vec<AuditedAct>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +37,7 @@ impl AuthTransaction {
             database: database.clone(),
             connection: Some(database.connection().await?),
             state: TransactionState::New,
-            events: Vec::new(),
+            acts: Vec::new(),
         })
     }
 
@@ -61,9 +62,26 @@ impl AuthTransaction {
         is_new.then_some("BEGIN")
     }
 
-    /// Records an act for the audit log; its rows are written at the end of the transaction.
-    pub(crate) fn record(&mut self, event: AuditEvent) {
-        self.events.push(event);
+    /// Makes the writes of a decision, and records its acts, whose rows are written at the end of the transaction; returns its
+    /// outcome. It is the last call of the transaction.
+    ///
+    /// # Errors
+    /// Fails with the first error of a write; nothing is committed then, unless the error is [`AuthStoreError::Unknown`].
+    pub(crate) async fn apply<T>(
+        &mut self,
+        decision: AuthDecision<T>,
+    ) -> Result<T, AuthStoreError> {
+        self.acts.extend(decision.acts);
+        let writes = statements_of(&decision.writes)?;
+        if writes.is_empty() && self.state == TransactionState::New && !self.acts.is_empty() {
+            self.send::<0>([]).await?;
+        }
+        if !writes.is_empty() {
+            let borrowed = BorrowedStatements::new(&writes);
+            let sent = self.send_last_of(&borrowed.statements()).await;
+            sent.map_err(|error| refused(&decision.writes, error))?;
+        }
+        Ok(decision.outcome)
     }
 
     /// Sends statements together; each sees the effects of those before it.
@@ -101,54 +119,23 @@ impl AuthTransaction {
         &mut self,
         statements: [Statement<'_>; N],
     ) -> Result<(), DatabaseError> {
-        self.send_last_of(&statements).await.map(drop)
+        self.send_last_of(&statements).await
     }
 
-    /// Does the same as [`send_last`](Self::send_last), and returns the rows of `read`, which sees the effects of the statements.
-    ///
-    /// # Errors
-    /// Fails as [`send_last`](Self::send_last) does.
-    pub(crate) async fn send_last_and_read<const N: usize>(
-        &mut self,
-        statements: [Statement<'_>; N],
-        read: Statement<'_>,
-    ) -> Result<Vec<Row>, DatabaseError> {
-        let mut all = statements.to_vec();
-        all.push(read);
-        if let Some(mut rows) = self.send_last_of(&all).await? {
-            return Ok(rows.pop().unwrap_or_default());
-        }
-        let again = async {
-            let connection = self.database.connection().await?;
-            let [rows] = pipeline(&connection, None, [read], None).await?;
-            Ok(rows)
-        };
-        let lost = |error: DatabaseError| DatabaseError::Unknown(error.to_string());
-        self.within(again).await.map_err(lost)
-    }
-
-    /// Sends the last statements; returns the rows of each, or `None` if they were committed and the rows were lost.
-    async fn send_last_of(
-        &mut self,
-        statements: &[Statement<'_>],
-    ) -> Result<Option<Vec<Vec<Row>>>, DatabaseError> {
+    async fn send_last_of(&mut self, statements: &[Statement<'_>]) -> Result<(), DatabaseError> {
         let begin = self.begin();
-        if !self.events.is_empty() {
+        if !self.acts.is_empty() {
             let sent = pipeline_all(self.connection()?, begin, statements, None);
-            return self.within(sent).await.map(Some);
+            return self.within(sent).await.map(drop);
         }
         let attempt = WriteAttempt::new()?;
         let commit = attempt.commit();
         let sent = pipeline_all(self.connection()?, begin, statements, Some(&commit));
-        let rows = match self.within(sent).await {
-            Ok(rows) => Some(rows),
-            Err(error) => {
-                self.find_out(&attempt, error).await?;
-                None
-            }
-        };
+        if let Err(error) = self.within(sent).await {
+            self.find_out(&attempt, error).await?;
+        }
         self.state = TransactionState::Committed;
-        Ok(rows)
+        Ok(())
     }
 
     /// Finds out the outcome of the transaction after its commit was sent and failed: success if it was committed.
@@ -188,12 +175,12 @@ impl AuthTransaction {
     async fn commit(&mut self, by: &HandleActor) -> Result<(), AuthStoreError> {
         let attempt = WriteAttempt::new()?;
         // With audit rows: their data, the end of the log, the rows.
-        let trips = if self.events.is_empty() { 1 } else { 3 };
+        let trips = if self.acts.is_empty() { 1 } else { 3 };
         self.database.count_statements(trips);
         let connection = self.connection()?;
-        let rows = match self.events.is_empty() {
+        let rows = match self.acts.is_empty() {
             true => Vec::new(),
-            false => by.rows(connection, &self.events).await?,
+            false => by.rows(connection, &self.acts).await?,
         };
         let commit = attempt.commit();
         let sent = audit_log::append_and_commit(connection, rows, &commit);
@@ -214,6 +201,21 @@ impl AuthTransaction {
         if let Some(connection) = self.connection.take() {
             self.database.close(connection);
         }
+    }
+}
+
+/// Converts the error of writes. If two accounts take each other's address at the same time, they wait for each other, and the
+/// database refuses one of them.
+fn refused(writes: &[AuthWrite], error: DatabaseError) -> AuthStoreError {
+    let has_login = || {
+        let mut writes = writes.iter();
+        writes.any(|write| matches!(write, AuthWrite::PutLogin(..)))
+    };
+    match error {
+        DatabaseError::Failed(text) if text.contains("40P01") && has_login() => {
+            AuthStoreError::Conflict
+        }
+        other => other.into(),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Apps, authorizations, codes and sessions in the database: the implementation of the port.
-use super::auth_rows::{self, RefreshTokenContext, stored_number};
+use super::auth_rows::{self, stored_number};
+use super::auth_writes::{BorrowedStatements, statements_of};
 use super::statements as sql;
-use super::token_store::TokenColumns;
-use super::{AuthStoreResult, accounts, oauth_writes, params};
+use super::{AuthStoreResult, decisions, params};
 use crate::columns::bound;
 use crate::postgres_store::PostgresStore;
-use crate::statement_pipeline::pipeline;
+use crate::statement_pipeline::{pipeline, pipeline_all};
 use crate::stored_values::{Stored, get, millis};
 use async_trait::async_trait;
 use std::net::IpAddr;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio_postgres::Row;
 use workgraph_auth::authorization::browser_session::LOGIN_ATTEMPTS_LIFETIME;
+use workgraph_auth::rules::RefreshTokenContext;
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, ConsentRecord,
     IssuedTokens, Login, OAuthStore, PasswordChange, RedemptionOutcome, Secret, SecretDigest,
@@ -41,7 +42,7 @@ impl OAuthStore for PostgresStore {
     async fn put_app(&self, app: App, was: Option<&App>) -> Result<(), AuthStoreError> {
         let was = was.cloned();
         self.decide(move |tx| {
-            Box::pin(async move { oauth_writes::put_app(tx, &app, was.as_ref()).await })
+            Box::pin(async move { decisions::put_app(tx, app, was.as_ref()).await })
         })
         .await
     }
@@ -66,13 +67,13 @@ impl OAuthStore for PostgresStore {
         }
     }
 
-    async fn keep_consent(&self, allow: ConsentRecord) -> Result<Authorization, AuthStoreError> {
-        self.decide(move |tx| Box::pin(async move { oauth_writes::keep_consent(tx, &allow).await }))
+    async fn keep_consent(&self, consent: ConsentRecord) -> Result<Authorization, AuthStoreError> {
+        self.decide(move |tx| Box::pin(decisions::keep_consent(tx, consent)))
             .await
     }
 
     async fn keep_code(&self, code: AuthorizationCode) -> Result<Authorization, AuthStoreError> {
-        self.decide(move |tx| Box::pin(async move { oauth_writes::keep_code(tx, &code).await }))
+        self.decide(move |tx| Box::pin(decisions::keep_code(tx, code)))
             .await
     }
 
@@ -85,13 +86,13 @@ impl OAuthStore for PostgresStore {
             return Ok(None);
         };
         let read = |row: &Row| -> AuthStoreResult<_> { Ok(auth_rows::authorization(row, 0)?) };
-        self.query_first(sql::STANDING, params![user, app], read)
+        self.query_first(sql::LIVE_AUTHORIZATION, params![user, app], read)
             .await
     }
 
     async fn authorizations(&self, user: u64) -> Result<Vec<Authorization>, AuthStoreError> {
         let key = params![stored_number(user)?];
-        self.query_all(sql::GRANTS_OF_USER, key, |row| {
+        self.query_all(sql::AUTHORIZATIONS_OF, key, |row| {
             auth_rows::authorization(row, 0)
         })
         .await
@@ -106,7 +107,7 @@ impl OAuthStore for PostgresStore {
         if i64::try_from(id).is_err() {
             return Ok(false);
         }
-        self.decide(move |tx| Box::pin(oauth_writes::deauthorize(tx, id, user, now)))
+        self.decide(move |tx| Box::pin(decisions::deauthorize(tx, id, user, now)))
             .await
     }
 
@@ -127,7 +128,7 @@ impl OAuthStore for PostgresStore {
     ) -> Result<RedemptionOutcome, AuthStoreError> {
         let code = *code;
         self.decide(move |tx| {
-            Box::pin(async move { oauth_writes::redeem(tx, &code, tokens.as_ref(), now).await })
+            Box::pin(async move { decisions::redeem(tx, &code, tokens, now).await })
         })
         .await
     }
@@ -145,16 +146,16 @@ impl OAuthStore for PostgresStore {
             let connection = database.connection().await?;
             let id = stored_number(refresh)?;
             let [root] = pipeline(&connection, None, [(sql::TOKEN_BY_ID, &[&id])], None).await?;
-            let root = root.first().map(RefreshTokenContext::read).transpose()?;
-            let Some(issued) = root.and_then(|root| oauth_writes::issue(&root, &access, now))
-            else {
-                return Ok(None);
-            };
-            database.count_statements(2);
-            let columns = TokenColumns::of(&access, Some(refresh))?;
-            let insert = (sql::INSERT_TOKEN, &columns.params()[..]);
-            pipeline(&connection, None, [insert], None).await?;
-            Ok(Some(issued))
+            let root = root.first().map(auth_rows::refresh_context).transpose()?;
+            let decision = RefreshTokenContext::issue(root.as_ref(), access, now);
+            database.count_statements(1);
+            let writes = statements_of(&decision.writes)?;
+            if !writes.is_empty() {
+                database.count_statements(1);
+                let writes = BorrowedStatements::new(&writes);
+                pipeline_all(&connection, None, &writes.statements(), None).await?;
+            }
+            Ok(decision.outcome)
         };
         self.database.run(work).await
     }
@@ -166,8 +167,10 @@ impl OAuthStore for PostgresStore {
     }
 
     async fn change_password(&self, change: PasswordChange) -> Result<bool, AuthStoreError> {
-        self.decide(move |tx| Box::pin(async move { accounts::change_password(tx, &change).await }))
-            .await
+        self.decide(move |tx| {
+            Box::pin(async move { decisions::change_password(tx, &change).await })
+        })
+        .await
     }
 
     async fn start_session(
@@ -177,7 +180,7 @@ impl OAuthStore for PostgresStore {
     ) -> Result<(), AuthStoreError> {
         let hash = hash.cloned();
         self.decide(move |tx| {
-            Box::pin(async move { oauth_writes::start_session(tx, &session, hash.as_ref()).await })
+            Box::pin(async move { decisions::start_session(tx, session, hash.as_ref()).await })
         })
         .await
     }
@@ -215,7 +218,7 @@ impl OAuthStore for PostgresStore {
 
     async fn end_session(&self, digest: &SecretDigest) -> Result<(), AuthStoreError> {
         let digest = *digest;
-        self.decide(move |tx| Box::pin(async move { oauth_writes::end_session(tx, &digest).await }))
+        self.decide(move |tx| Box::pin(async move { decisions::end_session(tx, &digest).await }))
             .await
     }
 
@@ -224,7 +227,7 @@ impl OAuthStore for PostgresStore {
         user: u64,
         but: Option<SecretDigest>,
     ) -> Result<u64, AuthStoreError> {
-        self.decide(move |tx| Box::pin(accounts::end_sessions(tx, user, but)))
+        self.decide(move |tx| Box::pin(decisions::end_sessions(tx, user, but)))
             .await
     }
 
@@ -235,7 +238,7 @@ impl OAuthStore for PostgresStore {
     ) -> Result<Option<Duration>, AuthStoreError> {
         let key = *key;
         self.decide(move |tx| {
-            Box::pin(async move { oauth_writes::attempt_login(tx, &key, now).await })
+            Box::pin(async move { decisions::attempt_login(tx, &key, now).await })
         })
         .await
     }

@@ -107,11 +107,19 @@ pub(super) const TOKENS_OF_USER: &str = token!("", "", " WHERE t.user = $1 ORDER
 pub(super) const INSERT_TOKEN: &str = "INSERT INTO token (id, digest, kind, \"user\", app, \"authorization\", \
     workspace, scopes, description, created_at, expires_at, revoked_at, last_used_at, refresh) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
-pub(super) const REVOKE_TOKEN: &str = "UPDATE token t SET revoked_at = $2 WHERE t.id = $1 AND t.revoked_at IS NULL \
-    RETURNING t.kind, t.user, t.description";
+/// Without its token context.
+pub(super) const STORED_TOKEN: &str =
+    concat!("SELECT ", token_cols!("t"), " FROM token t WHERE t.id = $1");
+pub(super) const LIVE_TOKENS_OF: &str = concat!(
+    "SELECT ",
+    token_cols!("t"),
+    " FROM token t WHERE t.user = $1 AND t.revoked_at IS NULL ORDER BY t.id"
+);
+pub(super) const REVOKE_TOKEN: &str =
+    "UPDATE token t SET revoked_at = $2 WHERE t.id = $1 AND t.revoked_at IS NULL";
 pub(super) const REVOKE_TOKENS_OF: &str = "WITH own AS MATERIALIZED (SELECT id FROM token o \
         WHERE o.user = $1 AND o.revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE) \
-    UPDATE token t SET revoked_at = $2 FROM own WHERE t.id = own.id RETURNING t.id, t.kind, t.description";
+    UPDATE token t SET revoked_at = $2 FROM own WHERE t.id = own.id";
 /// The latest of the times given for each token, if it is later than the stored one. Tokens are locked in the order of their ids.
 pub(super) const RECORD_USES: &str = "WITH used AS (SELECT id, max(at) AS at \
         FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) GROUP BY id), \
@@ -125,19 +133,17 @@ pub(crate) const LOCK_ACCOUNT: &str =
     "SELECT tier, disabled FROM account WHERE \"user\" = $1 FOR NO KEY UPDATE";
 pub(super) const LOCK_ACCOUNT_OF_TOKEN: &str = "SELECT tier, disabled FROM account \
     WHERE \"user\" = (SELECT t.user FROM token t WHERE t.id = $1) FOR NO KEY UPDATE";
-/// An existing account gets the tier and keeps its switch.
-pub(super) const PUT_ACCOUNT: &str = "INSERT INTO account (\"user\", tier, disabled) VALUES ($1, $2, $3) \
-    ON CONFLICT (\"user\") DO UPDATE SET tier = excluded.tier WHERE account.tier <> excluded.tier";
-/// An existing account gets the switch and keeps its tier.
-pub(super) const SWITCH_ACCOUNT: &str = "INSERT INTO account (\"user\", tier, disabled) VALUES ($1, 0, $2) \
-    ON CONFLICT (\"user\") DO UPDATE SET disabled = excluded.disabled";
+/// Returns a row if there was no account. From then on it exists, so that it can be locked.
+pub(super) const CREATE_ACCOUNT: &str = "INSERT INTO account (\"user\", tier, disabled) VALUES ($1, $2, $3) \
+    ON CONFLICT (\"user\") DO NOTHING RETURNING 1";
+pub(super) const PUT_ACCOUNT: &str =
+    "UPDATE account SET tier = $2, disabled = $3 WHERE \"user\" = $1";
 pub(super) const LOGIN: &str = "SELECT a.user, a.tier, a.disabled, l.hash FROM login l \
     JOIN account a ON a.user = l.user WHERE l.email = $1";
 pub(super) const LOGIN_OF: &str = "SELECT email, hash FROM login WHERE \"user\" = $1";
 pub(super) const PUT_LOGIN: &str = "INSERT INTO login (\"user\", email, hash) VALUES ($1, $2, $3) \
     ON CONFLICT (\"user\") DO UPDATE SET email = excluded.email, hash = excluded.hash";
-pub(super) const PUT_HASH: &str =
-    "UPDATE login SET hash = $3 WHERE \"user\" = $1 AND hash = $2 RETURNING 1";
+pub(super) const PUT_PASSWORD_HASH: &str = "UPDATE login SET hash = $2 WHERE \"user\" = $1";
 
 pub(super) const APP: &str = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.id = $1");
 pub(super) const APPS: &str = concat!("SELECT ", app_cols!(), " FROM app p ORDER BY p.id");
@@ -146,35 +152,41 @@ pub(super) const APPS_OF_OWNER: &str = concat!(
     app_cols!(),
     " FROM app p WHERE p.owner = $1 ORDER BY p.id"
 );
-pub(super) const LIVE_APP: &str = "SELECT name FROM app WHERE id = $1 AND disabled_at IS NULL";
+pub(super) const LOCK_APP: &str = concat!(
+    "SELECT ",
+    app_cols!(),
+    " FROM app p WHERE p.id = $1 FOR NO KEY UPDATE"
+);
 pub(super) const INSERT_APP: &str = "INSERT INTO app (id, name, secret, redirects, scopes, distribution, disabled_in, \
     owner, created_at, disabled_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-/// Only if the app has not changed since it was read.
 pub(super) const REPLACE_APP: &str = "UPDATE app SET name = $2, secret = $3, redirects = $4, scopes = $5, \
-    distribution = $6, disabled_in = $7, owner = $8, created_at = $9, disabled_at = $10 \
-    WHERE id = $1 AND id = $11 AND name = $12 AND secret IS NOT DISTINCT FROM $13 AND redirects = $14 \
-        AND scopes = $15 AND distribution = $16 AND disabled_in = $17 AND owner = $18 AND created_at = $19 \
-        AND disabled_at IS NOT DISTINCT FROM $20 RETURNING 1";
+    distribution = $6, disabled_in = $7, owner = $8, created_at = $9, disabled_at = $10 WHERE id = $1";
 
-pub(super) const STANDING: &str = concat!(
+pub(super) const LIVE_AUTHORIZATION: &str = concat!(
     "SELECT ",
     grant_cols!(),
     " FROM \"authorization\" g WHERE g.user = $1 AND g.app = $2 AND g.revoked_at IS NULL"
 );
-pub(super) const GRANTS_OF_USER: &str = concat!(
+/// With the name of its app.
+pub(super) const AUTHORIZATION_BY_ID: &str = concat!(
+    "SELECT ",
+    grant_cols!(),
+    ", p.name FROM \"authorization\" g LEFT JOIN app p ON p.id = g.app WHERE g.id = $1"
+);
+pub(super) const AUTHORIZATIONS_OF: &str = concat!(
     "SELECT ",
     grant_cols!(),
     " FROM \"authorization\" g WHERE g.user = $1 AND g.revoked_at IS NULL ORDER BY g.id"
 );
-pub(super) const REGRANT: &str =
-    "UPDATE \"authorization\" g SET scopes = $2 WHERE g.id = $1 AND g.revoked_at IS NULL";
-pub(super) const INSERT_GRANT: &str = "INSERT INTO \"authorization\" (id, \"user\", app, scopes, created_at) VALUES ($1, $2, $3, $4, $5)";
-pub(super) const REVOKE_GRANT: &str = "UPDATE \"authorization\" g SET revoked_at = $3 \
-    WHERE g.id = $1 AND g.user = $2 AND g.revoked_at IS NULL RETURNING (SELECT name FROM app p WHERE p.id = g.app)";
-pub(super) const REVOKE_GRANTS_OF: &str = "WITH own AS MATERIALIZED (SELECT id FROM \"authorization\" o \
+pub(super) const AUTHORIZED_APPS_OF: &str = "SELECT p.name FROM \"authorization\" g LEFT JOIN app p ON p.id = g.app \
+    WHERE g.user = $1 AND g.revoked_at IS NULL ORDER BY g.id";
+pub(super) const SET_SCOPES: &str = "UPDATE \"authorization\" SET scopes = $2 WHERE id = $1";
+pub(super) const INSERT_AUTHORIZATION: &str = "INSERT INTO \"authorization\" (id, \"user\", app, scopes, created_at) VALUES ($1, $2, $3, $4, $5)";
+pub(super) const WITHDRAW_AUTHORIZATION: &str =
+    "UPDATE \"authorization\" SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+pub(super) const WITHDRAW_AUTHORIZATIONS_OF: &str = "WITH own AS MATERIALIZED (SELECT id FROM \"authorization\" o \
         WHERE o.user = $1 AND o.revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE) \
-    UPDATE \"authorization\" g SET revoked_at = $2 FROM own WHERE g.id = own.id \
-    RETURNING g.id, (SELECT name FROM app p WHERE p.id = g.app)";
+    UPDATE \"authorization\" g SET revoked_at = $2 FROM own WHERE g.id = own.id";
 
 pub(super) const TAKE_TICKET: &str = "INSERT INTO ticket (digest, at) VALUES ($1, $2)";
 pub(super) const CODE: &str = concat!("SELECT ", code_cols!(), " FROM code WHERE digest = $1");
@@ -183,14 +195,20 @@ pub(super) const INSERT_CODE: &str = concat!(
     code_cols!(),
     ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
 );
-pub(super) const SPEND_CODE: &str =
-    "UPDATE code SET used_at = $2 WHERE digest = $1 AND used_at IS NULL RETURNING 1";
-/// Finds a row if the authorization of a code is valid, and its user and app are switched on.
-pub(super) const CODE_HOLDS: &str = "SELECT 1 FROM code c \
-    JOIN \"authorization\" g ON g.id = c.authorization AND g.user = c.user AND g.app = c.app \
-    JOIN account a ON a.user = g.user JOIN app p ON p.id = g.app \
-    WHERE c.digest = $1 AND g.revoked_at IS NULL AND NOT a.disabled AND p.disabled_at IS NULL";
-pub(super) const CODE_GAVE: &str = "UPDATE code SET refresh = $2 WHERE digest = $1";
+pub(super) const LOCK_CODE: &str = "SELECT 1 FROM code WHERE digest = $1 FOR NO KEY UPDATE";
+/// A code with its authorization, its app and the account of its user, live or not.
+pub(super) const CODE_CONTEXT: &str = concat!(
+    "SELECT c.*, ",
+    grant_cols!(),
+    ", ",
+    app_cols!(),
+    ", a.user, a.tier, a.disabled FROM (SELECT ",
+    code_cols!(),
+    " FROM code WHERE digest = $1) c \
+    LEFT JOIN \"authorization\" g ON g.id = c.authorization \
+    LEFT JOIN app p ON p.id = c.app LEFT JOIN account a ON a.user = c.user"
+);
+pub(super) const SPEND_CODE: &str = "UPDATE code SET used_at = $2, refresh = $3 WHERE digest = $1";
 
 pub(super) const INSERT_SESSION: &str = "INSERT INTO session (digest, \"user\", created_at, expires_at, used_at, address) \
     VALUES ($1, $2, $3, $4, $5, $6)";
@@ -206,10 +224,19 @@ pub(super) const SESSIONS_OF_USER: &str = concat!(
 );
 pub(super) const TOUCH_SESSION: &str = "UPDATE session SET used_at = $2, address = $3 \
     WHERE digest = $1 AND coalesce(used_at, created_at) <= $2";
-pub(super) const END_SESSION: &str = "DELETE FROM session s WHERE s.digest = $1 RETURNING s.user";
-pub(super) const END_SESSIONS: &str = "WITH own AS MATERIALIZED (SELECT digest FROM session o \
-        WHERE o.user = $1 AND o.digest IS DISTINCT FROM $2 ORDER BY digest FOR UPDATE) \
-    DELETE FROM session s USING own WHERE s.digest = own.digest RETURNING 1";
+pub(super) const LOCK_SESSION: &str = concat!(
+    "SELECT ",
+    session_cols!(),
+    " FROM session s WHERE s.digest = $1 FOR UPDATE"
+);
+pub(super) const LOCK_SESSIONS_OF: &str = concat!(
+    "SELECT ",
+    session_cols!(),
+    " FROM session s WHERE s.user = $1 ORDER BY s.digest FOR UPDATE"
+);
+pub(super) const DELETE_SESSION: &str = "DELETE FROM session WHERE digest = $1";
+pub(super) const DELETE_SESSIONS_OF: &str =
+    "DELETE FROM session WHERE \"user\" = $1 AND digest IS DISTINCT FROM $2";
 
 /// Locks the attempts under a key; a new row has no attempts.
 pub(super) const LOCK_STRIKES: &str = "INSERT INTO strikes (key, count, last_at) VALUES ($1, 0, 0) \
@@ -246,9 +273,4 @@ pub(super) const SWEEP_ATTEMPTS: &str =
 
 /// Deletes the webhooks of a user whose apps no longer have access; the last statement before the audit log.
 pub(super) const DROP_ORPHANED_HOOKS: &str = drop_hooks!("h.user = $1 AND ", orphaned_hooks!());
-/// Does the same for the user of a token.
-pub(super) const DROP_ORPHANED_HOOKS_OF_TOKEN: &str = drop_hooks!(
-    "h.user = (SELECT o.user FROM token o WHERE o.id = $1) AND ",
-    orphaned_hooks!()
-);
 pub(super) const DROP_HOOKS_OF_USER: &str = drop_hooks!("h.user = $1");

@@ -1,123 +1,19 @@
 //! Tokens and accounts in the database: the implementation of the port.
-use super::accounts::{self, first_account, is_on, kind};
-use super::audit_events::AuditEvent;
-use super::auth_rows::{self, maybe_stored, stored_number};
-use super::auth_transaction::AuthTransaction;
+use super::auth_rows::{self, stored_number};
+use super::decisions::{self, first_account};
 use super::statements as sql;
 use super::{AuthStoreResult, params};
 use crate::columns::{bound, number};
 use crate::postgres_store::PostgresStore;
 use crate::stored_values::{millis, text, text_to_store};
 use async_trait::async_trait;
-use std::borrow::Cow;
 use std::time::SystemTime;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 use workgraph_auth::tokens::token_record::normalize_email;
 use workgraph_auth::{
     Account, AuthStoreError, Login, Secret, SecretDigest, Tier, TokenAtCommit, TokenRecord,
     TokenStore,
 };
-use workgraph_core::audit::event_kinds;
-
-/// Column values of a new token.
-pub(super) struct TokenColumns<'t> {
-    pub(super) id: i64,
-    digest: &'t [u8],
-    kind: &'static str,
-    user: i64,
-    /// App, authorization, workspace, and the refresh token on which it depends.
-    ids: [Option<i64>; 4],
-    scopes: String,
-    description: Cow<'t, str>,
-    created_at: i64,
-    /// Expiry, revocation, last use.
-    times: [Option<i64>; 3],
-}
-
-impl<'t> TokenColumns<'t> {
-    /// Returns the columns of a token that depends on this refresh token, or on none.
-    pub(super) fn of(record: &'t TokenRecord, refresh: Option<u64>) -> AuthStoreResult<Self> {
-        let time = |at: Option<SystemTime>| at.map(millis);
-        Ok(Self {
-            id: stored_number(record.id)?,
-            digest: &record.digest.0,
-            kind: record.kind.name(),
-            user: stored_number(record.user)?,
-            ids: [
-                maybe_stored(record.app)?,
-                maybe_stored(record.grant)?,
-                maybe_stored(record.workspace)?,
-                maybe_stored(refresh)?,
-            ],
-            scopes: record.scopes.to_string(),
-            description: text_to_store(&record.description),
-            created_at: millis(record.created_at),
-            times: [
-                time(record.expires_at),
-                time(record.revoked_at),
-                time(record.last_used_at),
-            ],
-        })
-    }
-
-    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 14] {
-        let [app, grant, workspace, refresh] = &self.ids;
-        let [expires_at, revoked_at, last_used_at] = &self.times;
-        [
-            &self.id,
-            &self.digest,
-            &self.kind,
-            &self.user,
-            app,
-            grant,
-            workspace,
-            &self.scopes,
-            &self.description,
-            &self.created_at,
-            expires_at,
-            revoked_at,
-            last_used_at,
-            refresh,
-        ]
-    }
-}
-
-async fn insert(tx: &mut AuthTransaction, record: &TokenRecord) -> AuthStoreResult<()> {
-    let account = accounts::lock_account(tx, record.user).await?;
-    if !is_on(account.as_ref()) {
-        return Err(AuthStoreError::NoAccount);
-    }
-    let columns = TokenColumns::of(record, None)?;
-    let event = AuditEvent::of_token(
-        event_kinds::TOKEN_AUTHORIZED,
-        record.kind,
-        record.user,
-        &record.description,
-    );
-    event.into_iter().for_each(|event| tx.record(event));
-    tx.send_last([(sql::INSERT_TOKEN, &columns.params())])
-        .await?;
-    Ok(())
-}
-
-async fn revoke(tx: &mut AuthTransaction, id: u64, now: SystemTime) -> AuthStoreResult<bool> {
-    let (id, at) = (stored_number(id)?, millis(now));
-    let [_, revoked, _] = tx
-        .send([
-            (sql::LOCK_ACCOUNT_OF_TOKEN, &[&id]),
-            (sql::REVOKE_TOKEN, &[&id, &at]),
-            (sql::DROP_ORPHANED_HOOKS_OF_TOKEN, &[&id]),
-        ])
-        .await?;
-    let Some(row) = revoked.first() else {
-        return Ok(false);
-    };
-    let (kind, user, description) = (kind(row, 0)?, number(row, 1)?, text(row, 2)?);
-    let event = AuditEvent::of_token(event_kinds::TOKEN_REVOKED, kind, user, &description);
-    event.into_iter().for_each(|event| tx.record(event));
-    Ok(true)
-}
 
 #[async_trait]
 impl TokenStore for PostgresStore {
@@ -140,16 +36,17 @@ impl TokenStore for PostgresStore {
     }
 
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError> {
-        self.decide(move |tx| Box::pin(async move { insert(tx, &record).await }))
+        self.decide(move |tx| Box::pin(decisions::insert_token(tx, record)))
             .await
     }
 
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, AuthStoreError> {
-        self.decide(move |tx| Box::pin(revoke(tx, id, now))).await
+        self.decide(move |tx| Box::pin(decisions::revoke_token(tx, id, now)))
+            .await
     }
 
     async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, AuthStoreError> {
-        self.decide(move |tx| Box::pin(accounts::revoke_all(tx, user, now)))
+        self.decide(move |tx| Box::pin(decisions::revoke_all(tx, user, now)))
             .await
     }
 
@@ -185,14 +82,12 @@ impl TokenStore for PostgresStore {
         account: Account,
         login: Option<Login>,
     ) -> Result<(), AuthStoreError> {
-        self.decide(move |tx| {
-            Box::pin(async move { accounts::put_account(tx, &account, login.as_ref()).await })
-        })
-        .await
+        self.decide(move |tx| Box::pin(decisions::put_account(tx, account, login)))
+            .await
     }
 
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError> {
-        self.decide(move |tx| Box::pin(accounts::set_tier(tx, user, tier)))
+        self.decide(move |tx| Box::pin(decisions::set_tier(tx, user, tier)))
             .await
     }
 
@@ -202,7 +97,7 @@ impl TokenStore for PostgresStore {
         disabled: bool,
         now: SystemTime,
     ) -> Result<(), AuthStoreError> {
-        self.decide(move |tx| Box::pin(accounts::set_disabled(tx, user, disabled, now)))
+        self.decide(move |tx| Box::pin(decisions::set_disabled(tx, user, disabled, now)))
             .await
     }
 

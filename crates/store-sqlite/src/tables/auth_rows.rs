@@ -4,7 +4,7 @@ use rusqlite::types::{Type, ValueRef};
 use rusqlite::{ErrorCode, Row};
 use std::time::SystemTime;
 use workgraph_auth::authorization::pkce::CodeChallenge;
-use workgraph_auth::authorization::user_authorization::{TokenContext, effective_record};
+use workgraph_auth::rules::{CodeContext, RefreshTokenContext, TokenAncestors};
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, RedirectUri,
     RegisteredScopes, ScopeRegistry, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
@@ -21,6 +21,11 @@ const AUTHORIZATION: usize = 14;
 const APP: usize = 20;
 const REFRESH: usize = 30;
 const ACCOUNT: usize = 43;
+
+/// First columns of the records that follow a code.
+const AUTHORIZATION_OF_CODE: usize = 13;
+const APP_OF_CODE: usize = 19;
+const ACCOUNT_OF_CODE: usize = 29;
 
 /// Converts the error of a write: a violated constraint means that a unique value is taken.
 pub(crate) fn refused(error: rusqlite::Error) -> AuthStoreError {
@@ -119,7 +124,7 @@ fn joined<T>(
 }
 
 /// Returns the stored token, without its token context.
-fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
+pub(crate) fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
     let kind = TokenKind::from_name(row.get_ref(from + 2)?.as_str()?)
         .ok_or_else(|| unreadable(from + 2, "kind of token"))?;
     Ok(TokenRecord {
@@ -140,56 +145,32 @@ fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
     })
 }
 
-/// Records on which a token depends.
-#[derive(Debug)]
-struct TokenAncestors {
-    authorization: Option<Authorization>,
-    app: Option<App>,
-    refresh: Option<TokenRecord>,
+/// Returns the records on which a token depends, in the columns of its context.
+fn ancestors(row: &Row<'_>) -> rusqlite::Result<TokenAncestors> {
+    Ok(TokenAncestors {
+        authorization: joined(row, AUTHORIZATION, authorization)?,
+        app: joined(row, APP, app)?,
+        refresh: joined(row, REFRESH, record)?,
+    })
 }
 
-impl TokenAncestors {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            authorization: joined(row, AUTHORIZATION, authorization)?,
-            app: joined(row, APP, app)?,
-            refresh: joined(row, REFRESH, record)?,
-        })
-    }
-
-    fn effective(&self, record: &TokenRecord) -> TokenRecord {
-        let lineage = TokenContext {
-            authorization: self.authorization.as_ref(),
-            app: self.app.as_ref(),
-            refresh: self.refresh.as_ref(),
-        };
-        effective_record(record, lineage)
-    }
+/// Returns a refresh token with its account and its context.
+pub(crate) fn refresh_context(row: &Row<'_>) -> rusqlite::Result<RefreshTokenContext> {
+    let stored = record(row, 0)?;
+    let account = account(row, stored.user, ACCOUNT)?;
+    Ok(RefreshTokenContext::new(&stored, account, ancestors(row)?))
 }
 
-/// Refresh token with its effective record, its account, and its token context.
-#[derive(Debug)]
-pub(crate) struct RefreshTokenContext {
-    pub(crate) left: TokenRecord,
-    pub(crate) account: Account,
-    above: TokenAncestors,
-}
-
-impl RefreshTokenContext {
-    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let above = TokenAncestors::read(row)?;
-        let left = above.effective(&record(row, 0)?);
-        Ok(Self {
-            account: account(row, left.user, ACCOUNT)?,
-            left,
-            above,
-        })
-    }
-
-    /// Returns the effective record of an access token that was issued for it.
-    pub(crate) fn effective(&self, access: &TokenRecord) -> TokenRecord {
-        self.above.effective(access)
-    }
+/// Returns a code with its authorization, its app and the account of its user.
+pub(crate) fn code_context(row: &Row<'_>) -> rusqlite::Result<CodeContext> {
+    let code = code(row)?;
+    let account = |row: &Row<'_>, at| account(row, code.user, at);
+    Ok(CodeContext {
+        authorization: joined(row, AUTHORIZATION_OF_CODE, authorization)?,
+        app: joined(row, APP_OF_CODE, app)?,
+        account: joined(row, ACCOUNT_OF_CODE, account)?,
+        code,
+    })
 }
 
 /// Returns the effective record of a token, with the context in the same row.
@@ -198,7 +179,7 @@ pub(crate) fn effective_token(row: &Row<'_>) -> rusqlite::Result<TokenRecord> {
     if row.get_ref(REFRESH_ID)? == ValueRef::Null {
         return Ok(kept);
     }
-    Ok(TokenAncestors::read(row)?.effective(&kept))
+    Ok(ancestors(row)?.effective(&kept))
 }
 
 /// Returns the effective record of a token, and its account.

@@ -1,15 +1,17 @@
 //! Tables of apps, authorizations, codes and sessions, in the same file and through the same writer.
-pub(crate) mod oauth_writes;
+mod login_attempts;
+mod sweep;
 
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
-use crate::tables::auth_accounts::{change_password, end_sessions, read_login};
+use crate::tables::auth_reads::{self, read_login};
 use crate::tables::auth_rows;
 use crate::tables::auth_rows::{millis, number, refused};
 use async_trait::async_trait;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use workgraph_auth::rules::{self, RefreshTokenContext};
 use workgraph_auth::{
     Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, ConsentRecord,
     IssuedTokens, Login, OAuthStore, PasswordChange, RedemptionOutcome, Secret, SecretDigest,
@@ -19,16 +21,12 @@ use workgraph_auth::{
 #[async_trait]
 impl OAuthStore for SqliteStore {
     async fn put_app(&self, app: App, was: Option<&App>) -> Result<(), AuthStoreError> {
-        let (was, by) = (was.cloned(), self.actor.clone());
-        self.writer
-            .work(move |session| {
-                // An app cannot become another one.
-                match &was {
-                    Some(was) if was.id != app.id => Err(AuthStoreError::Conflict),
-                    _ => oauth_writes::put_app(session, &app, was.as_ref(), &by),
-                }
-            })
-            .await
+        let was = was.cloned();
+        self.decide(move |tx| {
+            let stored = auth_reads::app(tx, app.id)?;
+            rules::put_app(stored.as_ref(), app.clone(), was.as_ref())
+        })
+        .await
     }
 
     async fn app(&self, id: u64) -> Result<Option<Arc<App>>, AuthStoreError> {
@@ -52,17 +50,21 @@ impl OAuthStore for SqliteStore {
         }
     }
 
-    async fn keep_consent(&self, allow: ConsentRecord) -> Result<Authorization, AuthStoreError> {
-        let by = self.actor.clone();
-        self.writer
-            .work(move |session| oauth_writes::allow(session, &allow, &by))
-            .await
+    async fn keep_consent(&self, consent: ConsentRecord) -> Result<Authorization, AuthStoreError> {
+        self.decide(move |tx| {
+            let new = &consent.authorization;
+            let context = auth_reads::consent_context(tx, new.user, new.app)?;
+            rules::keep_consent(context, consent.clone())
+        })
+        .await
     }
 
     async fn keep_code(&self, code: AuthorizationCode) -> Result<Authorization, AuthStoreError> {
-        self.writer
-            .work(move |session| oauth_writes::keep_code(session, &code))
-            .await
+        self.decide(move |tx| {
+            let context = auth_reads::consent_context(tx, code.user, code.app)?;
+            rules::keep_code(context, code.clone())
+        })
+        .await
     }
 
     async fn authorization(
@@ -73,13 +75,13 @@ impl OAuthStore for SqliteStore {
         let (Ok(user), Ok(app)) = (i64::try_from(user), i64::try_from(app)) else {
             return Ok(None);
         };
-        self.one_row(Sql::Standing, (user, app), |row| {
+        self.one_row(Sql::LiveAuthorization, (user, app), |row| {
             auth_rows::authorization(row, 0)
         })
     }
 
     async fn authorizations(&self, user: u64) -> Result<Vec<Authorization>, AuthStoreError> {
-        self.all_rows(Sql::GrantsOfUser, [number(user)?], |row| {
+        self.all_rows(Sql::AuthorizationsOf, [number(user)?], |row| {
             auth_rows::authorization(row, 0)
         })
     }
@@ -93,10 +95,12 @@ impl OAuthStore for SqliteStore {
         if i64::try_from(id).is_err() {
             return Ok(false);
         }
-        let by = self.actor.clone();
-        self.writer
-            .work(move |session| oauth_writes::deauthorize(session, id, user, now, &by))
-            .await
+        self.decide(move |tx| {
+            let (authorization, app) = auth_reads::named_authorization(tx, id)?.unzip();
+            let app = app.flatten();
+            Ok(rules::deauthorize(authorization.as_ref(), app, user, now))
+        })
+        .await
     }
 
     async fn code(
@@ -113,9 +117,11 @@ impl OAuthStore for SqliteStore {
         now: SystemTime,
     ) -> Result<RedemptionOutcome, AuthStoreError> {
         let code = *code;
-        self.writer
-            .work(move |session| oauth_writes::redeem(session, &code, tokens.as_ref(), now))
-            .await
+        self.decide(move |tx| {
+            let context = auth_reads::code_context(tx, &code)?;
+            Ok(rules::redeem(context.as_ref(), tokens.clone(), now))
+        })
+        .await
     }
 
     async fn refresh(
@@ -125,11 +131,12 @@ impl OAuthStore for SqliteStore {
         now: SystemTime,
     ) -> Result<Option<TokenRecord>, AuthStoreError> {
         let readers = Arc::clone(&self.readers);
-        self.writer
-            .work(move |session| {
-                oauth_writes::refresh(session, &readers.caches, refresh, &access, now)
-            })
-            .await
+        self.decide(move |tx| {
+            let context = auth_reads::refresh_context(tx, &readers.caches, refresh)?;
+            let decision = RefreshTokenContext::issue(context.as_deref(), access.clone(), now);
+            Ok(decision)
+        })
+        .await
     }
 
     async fn login_of(&self, user: u64) -> Result<Option<Login>, AuthStoreError> {
@@ -137,10 +144,15 @@ impl OAuthStore for SqliteStore {
     }
 
     async fn change_password(&self, change: PasswordChange) -> Result<bool, AuthStoreError> {
-        let by = self.actor.clone();
-        self.writer
-            .work(move |session| change_password(session, &change, &by))
-            .await
+        self.decide(move |tx| {
+            let login = auth_reads::login_of(tx, change.user)?;
+            let ends = (
+                &auth_reads::access_of(tx, change.user)?,
+                &*auth_reads::sessions_of(tx, change.user)?,
+            );
+            Ok(rules::change_password(login.as_ref(), ends, &change))
+        })
+        .await
     }
 
     async fn start_session(
@@ -148,10 +160,16 @@ impl OAuthStore for SqliteStore {
         session: BrowserSession,
         hash: Option<&Secret>,
     ) -> Result<(), AuthStoreError> {
-        let (by, hash) = (self.actor.clone(), hash.cloned());
-        self.writer
-            .work(move |open| oauth_writes::start_session(open, &session, hash.as_ref(), &by))
-            .await
+        let hash = hash.cloned();
+        self.decide(move |tx| {
+            let account = auth_reads::account(tx, session.user)?;
+            let login = match hash {
+                Some(_) => auth_reads::login_of(tx, session.user)?,
+                None => None,
+            };
+            rules::start_session(account.as_ref(), login.as_ref(), session, hash.as_ref())
+        })
+        .await
     }
 
     async fn session(
@@ -186,10 +204,12 @@ impl OAuthStore for SqliteStore {
     }
 
     async fn end_session(&self, digest: &SecretDigest) -> Result<(), AuthStoreError> {
-        let (digest, by) = (*digest, self.actor.clone());
-        self.writer
-            .work(move |session| oauth_writes::end_session(session, &digest, &by))
-            .await
+        let digest = *digest;
+        self.decide(move |tx| {
+            let session = auth_reads::session(tx, &digest)?;
+            Ok(rules::end_session(session.as_ref()))
+        })
+        .await
     }
 
     async fn end_sessions(
@@ -197,10 +217,11 @@ impl OAuthStore for SqliteStore {
         user: u64,
         but: Option<SecretDigest>,
     ) -> Result<u64, AuthStoreError> {
-        let by = self.actor.clone();
-        self.writer
-            .work(move |session| end_sessions(session, user, but, &by))
-            .await
+        self.decide(move |tx| {
+            let sessions = auth_reads::sessions_of(tx, user)?;
+            Ok(rules::end_sessions(user, &sessions, but))
+        })
+        .await
     }
 
     async fn attempt_login(
@@ -210,7 +231,7 @@ impl OAuthStore for SqliteStore {
     ) -> Result<Option<Duration>, AuthStoreError> {
         let key = *key;
         self.writer
-            .work(move |session| oauth_writes::attempt_login(session, &key, now))
+            .work(move |session| login_attempts::attempt_login(session, &key, now))
             .await
     }
 
@@ -223,11 +244,11 @@ impl OAuthStore for SqliteStore {
         loop {
             let round = self
                 .writer
-                .work(move |session| oauth_writes::sweep(session, before))
+                .work(move |session| sweep::sweep(session, before))
                 .await?;
             gone += round;
             // Less than one table's share of a round: no table had more.
-            if round < oauth_writes::ROUND {
+            if round < sweep::ROUND {
                 return Ok(gone);
             }
         }

@@ -1,126 +1,34 @@
 //! Tables of tokens, accounts and logins, in the same file and through the same writer.
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
-use crate::tables::audit_log_table::HandleActor;
-use crate::tables::auth_accounts::{is_on, put_account, revoke_all, set_disabled, set_tier};
+use crate::tables::auth_reads;
 use crate::tables::auth_rows;
 use crate::tables::auth_rows::{account, millis, number, refused, unavailable};
-use crate::tables::webhook_table::delete_orphaned_webhooks;
 use crate::transaction::{SqliteTransaction, gid};
 use async_trait::async_trait;
 use rusqlite::Row;
 use std::sync::Arc;
 use std::time::SystemTime;
+use workgraph_auth::rules;
 use workgraph_auth::tokens::token_record::normalize_email;
 use workgraph_auth::{
-    Account, AuthStoreError, Login, Secret, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
+    Account, AuthStoreError, Login, Secret, SecretDigest, Tier, TokenRecord, TokenStore,
 };
-use workgraph_core::audit::event_kinds;
 
 /// Token with its account, as cached.
 pub(crate) type CachedToken = Arc<(TokenRecord, Account)>;
 
-/// One change to tokens or accounts.
-pub(crate) enum TokenChange {
-    Insert(TokenRecord, HandleActor),
-    Revoke(u64, SystemTime, HandleActor),
-    Touch(Vec<(u64, SystemTime)>),
-    PutAccount(Account, Option<Login>, HandleActor),
-    SetTier(u64, Tier, HandleActor),
-}
-
-impl TokenChange {
-    /// Makes the change; returns true if it changed anything.
-    pub(crate) fn apply(
-        &self,
-        session: &mut SqliteTransaction<'_>,
-    ) -> Result<bool, AuthStoreError> {
-        let changed = match self {
-            Self::Insert(record, by) => insert(session, record, by),
-            Self::Revoke(id, now, by) => revoke(session, *id, *now, by),
-            Self::Touch(used) => {
-                let mut any = false;
-                for (id, at) in used {
-                    any |= session
-                        .run(Sql::TouchToken, (number(*id)?, millis(*at)))
-                        .map_err(refused)?
-                        > 0;
-                }
-                Ok(any)
-            }
-            Self::PutAccount(account, login, by) => {
-                put_account(session, account, login.as_ref(), by)
-            }
-            Self::SetTier(user, tier, by) => set_tier(session, *user, *tier, by),
-        }?;
-        session.invalidations.tokens |= changed;
-        Ok(changed)
-    }
-}
-
-fn insert(
+/// Records the last uses of tokens; returns true if a time moved.
+fn touch(
     session: &mut SqliteTransaction<'_>,
-    record: &TokenRecord,
-    by: &HandleActor,
+    used: &[(u64, SystemTime)],
 ) -> Result<bool, AuthStoreError> {
-    if !is_on(session, record.user)? {
-        return Err(AuthStoreError::NoAccount);
+    let mut is_changed = false;
+    for (id, at) in used {
+        let params = (number(*id)?, millis(*at));
+        is_changed |= session.run(Sql::TouchToken, params).map_err(refused)? > 0;
     }
-    keep(session, record, None)?;
-    by.of_token(session, event_kinds::TOKEN_AUTHORIZED, record)?;
-    Ok(true)
-}
-
-fn revoke(
-    session: &mut SqliteTransaction<'_>,
-    id: u64,
-    now: SystemTime,
-    by: &HandleActor,
-) -> Result<bool, AuthStoreError> {
-    let id = number(id)?;
-    let done = session
-        .run(Sql::RevokeToken, (id, millis(now)))
-        .map_err(refused)?
-        > 0;
-    if done {
-        let record = session.one(Sql::TokenById, [id], auth_rows::effective_token);
-        if let Some(record) = record.map_err(refused)? {
-            if let (TokenKind::Refresh, Some(app)) = (record.kind, record.app) {
-                delete_orphaned_webhooks(session, record.user, app)?;
-            }
-            by.of_token(session, event_kinds::TOKEN_REVOKED, &record)?;
-        }
-    }
-    Ok(done)
-}
-
-/// Stores a new token that depends on this refresh token, or on none.
-pub(crate) fn keep(
-    session: &mut SqliteTransaction<'_>,
-    record: &TokenRecord,
-    refresh: Option<u64>,
-) -> Result<(), AuthStoreError> {
-    let maybe = |n: Option<u64>| n.map(number).transpose();
-    let params = rusqlite::params![
-        number(record.id)?,
-        record.digest.0,
-        record.kind.name(),
-        number(record.user)?,
-        maybe(record.app)?,
-        maybe(record.grant)?,
-        maybe(record.workspace)?,
-        record.scopes.to_string(),
-        record.description,
-        millis(record.created_at),
-        record.expires_at.map(millis),
-        record.revoked_at.map(millis),
-        record.last_used_at.map(millis),
-        maybe(refresh)?,
-    ];
-    session
-        .run(Sql::InsertToken, params)
-        .map(drop)
-        .map_err(refused)
+    Ok(is_changed)
 }
 
 impl SqliteStore {
@@ -175,23 +83,27 @@ impl TokenStore for SqliteStore {
     }
 
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError> {
-        self.writer
-            .change_tokens(TokenChange::Insert(record, self.actor.clone()))
-            .await
-            .map(drop)
+        self.decide(move |tx| {
+            let account = auth_reads::account(tx, record.user)?;
+            rules::insert_token(account.as_ref(), record.clone())
+        })
+        .await
     }
 
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, AuthStoreError> {
-        self.writer
-            .change_tokens(TokenChange::Revoke(id, now, self.actor.clone()))
-            .await
+        self.decide(move |tx| {
+            let token = auth_reads::stored_token(tx, id)?;
+            Ok(rules::revoke_token(token.as_ref(), now))
+        })
+        .await
     }
 
     async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, AuthStoreError> {
-        let by = self.actor.clone();
-        self.writer
-            .work(move |session| revoke_all(session, user, now, &by))
-            .await
+        self.decide(move |tx| {
+            let access = auth_reads::access_of(tx, user)?;
+            Ok(rules::revoke_all(user, &access, now))
+        })
+        .await
     }
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, AuthStoreError> {
@@ -208,10 +120,14 @@ impl TokenStore for SqliteStore {
     }
 
     async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Result<(), AuthStoreError> {
+        let used = used.to_vec();
         self.writer
-            .change_tokens(TokenChange::Touch(used.to_vec()))
+            .work(move |tx| {
+                let is_changed = touch(tx, &used)?;
+                tx.invalidations.tokens |= is_changed;
+                Ok(())
+            })
             .await
-            .map(drop)
     }
 
     async fn put_account(
@@ -219,17 +135,26 @@ impl TokenStore for SqliteStore {
         account: Account,
         login: Option<Login>,
     ) -> Result<(), AuthStoreError> {
-        self.writer
-            .change_tokens(TokenChange::PutAccount(account, login, self.actor.clone()))
-            .await
-            .map(drop)
+        self.decide(move |tx| {
+            let user = account.user;
+            let (stored, stored_login) = (
+                auth_reads::account(tx, user)?,
+                auth_reads::login_of(tx, user)?,
+            );
+            let sessions = auth_reads::sessions_of(tx, user)?;
+            let before = (stored.as_ref(), stored_login.as_ref());
+            let decision = rules::put_account(before, &sessions, account, login.clone());
+            Ok(decision)
+        })
+        .await
     }
 
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError> {
-        self.writer
-            .change_tokens(TokenChange::SetTier(user, tier, self.actor.clone()))
-            .await
-            .map(drop)
+        self.decide(move |tx| {
+            let account = auth_reads::account(tx, user)?;
+            Ok(rules::set_tier(account.as_ref(), user, tier))
+        })
+        .await
     }
 
     async fn set_disabled(
@@ -238,10 +163,16 @@ impl TokenStore for SqliteStore {
         disabled: bool,
         now: SystemTime,
     ) -> Result<(), AuthStoreError> {
-        let by = self.actor.clone();
-        self.writer
-            .work(move |session| set_disabled(session, user, disabled, now, &by))
-            .await
+        self.decide(move |tx| {
+            let account = auth_reads::account(tx, user)?;
+            let ends = (
+                &auth_reads::access_of(tx, user)?,
+                &*auth_reads::sessions_of(tx, user)?,
+            );
+            let switch = (user, disabled);
+            Ok(rules::set_disabled(account.as_ref(), ends, switch, now))
+        })
+        .await
     }
 
     async fn account(&self, user: u64) -> Result<Option<Account>, AuthStoreError> {

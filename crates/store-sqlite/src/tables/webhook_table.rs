@@ -139,6 +139,15 @@ pub(crate) fn delete_orphaned_webhooks(
     Ok(())
 }
 
+/// Deletes all webhooks of a user.
+pub(crate) fn delete_webhooks_of(
+    session: &mut SqliteTransaction<'_>,
+    user: u64,
+) -> Result<(), AuthStoreError> {
+    let done = session.run(Sql::DropHooksOfUser, [signed(user)]);
+    done.map(drop).map_err(refused)
+}
+
 fn count(
     session: &mut SqliteTransaction<'_>,
     sql: Sql,

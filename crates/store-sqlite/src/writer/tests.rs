@@ -4,8 +4,11 @@ use super::*;
 use crate::cache::{Invalidations, StoreCaches};
 use crate::migrations::migrate;
 use crate::tables::audit_log_table::HandleActor;
+use crate::tables::{auth_reads, auth_writes};
+use crate::transaction::SqliteTransaction;
 use std::time::SystemTime;
 use tokio::sync::oneshot;
+use workgraph_auth::rules::{self, AuthDecisionResult};
 use workgraph_auth::{Account, SecretDigest, Tier, TokenRecord};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;
@@ -20,9 +23,19 @@ fn graph(changes: Changes) -> (WriteJob, Answer<CommitReceipt, GraphStoreError>)
     (WriteJob::Graph(task), answer)
 }
 
-fn token(change: TokenChange) -> (WriteJob, Answer<bool, AuthStoreError>) {
-    let (task, answer) = PendingWrite::new(change);
-    (WriteJob::Token(task), answer)
+/// Returns the job of a decision that reads the account of user 7.
+fn decision<T: Send + 'static>(
+    decide: impl Fn(Option<&Account>) -> AuthDecisionResult<T> + Send + 'static,
+) -> (WriteJob, Answer<T, AuthStoreError>) {
+    let (task, answer) = PendingWrite::new(move |tx: &mut SqliteTransaction<'_>| {
+        let decision = decide(auth_reads::account(tx, 7)?.as_ref())?;
+        auth_writes::apply(tx, &HandleActor::default(), decision)
+    });
+    (WriteJob::Other(Box::new(task)), answer)
+}
+
+fn put_account() -> (WriteJob, Answer<(), AuthStoreError>) {
+    decision(|stored| Ok(rules::set_tier(stored, 7, Tier::DEFAULT)))
 }
 
 /// Returns the changes that create a task of this many bytes.
@@ -148,11 +161,7 @@ fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
     // A transaction is already open, so another one cannot begin.
     conn.execute_batch("BEGIN").unwrap();
     let (first, mut a) = graph(large(1, 10));
-    let (second, mut b) = token(TokenChange::PutAccount(
-        Account::new(1, Tier::DEFAULT),
-        None,
-        HandleActor::default(),
-    ));
+    let (second, mut b) = put_account();
     assert!(finish(&conn, vec![first, second]).is_err());
     assert!(matches!(
         a.try_recv().unwrap(),
@@ -171,25 +180,21 @@ fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
 fn only_what_was_kept_outdates_the_caches() {
     let conn = memory();
     let record = TokenRecord::personal(1, SecretDigest([1; 32]), 7, SystemTime::UNIX_EPOCH);
-    let (refused, mut a) = token(TokenChange::Insert(record.clone(), HandleActor::default()));
+    let insert = |account: Option<&Account>, record: &TokenRecord| {
+        rules::insert_token(account, record.clone())
+    };
+    let same = record.clone();
+    let (refused, mut a) = decision(move |account| insert(account, &same));
     let changed = finish(&conn, vec![refused]).unwrap();
     assert_eq!(a.try_recv().unwrap(), Err(AuthStoreError::NoAccount));
     assert!(!changed.tokens && !changed.viewers);
-    let (account, _a) = token(TokenChange::PutAccount(
-        Account::new(7, Tier::DEFAULT),
-        None,
-        HandleActor::default(),
-    ));
-    let (insert, mut b) = token(TokenChange::Insert(record, HandleActor::default()));
-    let (unknown, mut c) = token(TokenChange::Revoke(
-        2,
-        SystemTime::UNIX_EPOCH,
-        HandleActor::default(),
-    ));
+    let (account, _a) = put_account();
+    let (insert, mut b) = decision(move |account| insert(account, &record));
+    let (unknown, mut c) = decision(|_| Ok(rules::revoke_token(None, SystemTime::UNIX_EPOCH)));
     let changed = finish(&conn, vec![account, insert, unknown]).unwrap();
     assert_eq!(
         (b.try_recv().unwrap(), c.try_recv().unwrap()),
-        (Ok(true), Ok(false))
+        (Ok(()), Ok(false))
     );
     assert!(changed.tokens && !changed.viewers);
 }

@@ -1,5 +1,4 @@
 //! Jobs of the writer: the work, its outcome, and the caller that waits for it.
-use crate::tables::token_table::TokenChange;
 use crate::transaction::SqliteTransaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
@@ -9,7 +8,6 @@ use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreErr
 /// One job for the writer.
 pub(super) enum WriteJob {
     Graph(PendingWrite<Changes, CommitReceipt, GraphStoreError>),
-    Token(PendingWrite<TokenChange, bool, AuthStoreError>),
     Other(Box<dyn DynWrite>),
 }
 
@@ -96,12 +94,6 @@ impl WriteJob {
                 let done = attempt(|| workgraph_core::engine::apply::apply(session, &task.work));
                 task.settle(done.unwrap_or_else(|| Err(GraphStoreError::Failed(PANICKED.into()))))
             }
-            Self::Token(task) => {
-                let done = attempt(|| task.work.apply(session));
-                task.settle(
-                    done.unwrap_or_else(|| Err(AuthStoreError::Unavailable(PANICKED.into()))),
-                )
-            }
             Self::Other(work) => work.run(session),
         }
     }
@@ -109,7 +101,6 @@ impl WriteJob {
     pub(super) fn failure(&self) -> String {
         let reason = match self {
             Self::Graph(task) => task.failure(),
-            Self::Token(task) => task.failure(),
             Self::Other(work) => work.failure(),
         };
         reason.unwrap_or_default()
@@ -120,9 +111,6 @@ impl WriteJob {
             Self::Graph(task) => task.answer(
                 failure.map_or(Ok(()), |reason| Err(GraphStoreError::Failed(reason.into()))),
             ),
-            Self::Token(task) => task.answer(failure.map_or(Ok(()), |reason| {
-                Err(AuthStoreError::Unavailable(reason.into()))
-            })),
             Self::Other(work) => work.answer(failure),
         }
     }

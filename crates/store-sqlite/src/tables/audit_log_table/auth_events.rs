@@ -9,13 +9,15 @@ use crate::tables::auth_rows::{number, refused, unavailable};
 use crate::transaction::SqliteTransaction;
 use std::sync::Arc;
 use std::time::SystemTime;
-use workgraph_auth::{App, AuthStoreError};
-use workgraph_core::audit::{ActorContext, AuditActor, AuditEntry, AuditEventKind, event_kinds};
+use workgraph_auth::AuthStoreError;
+use workgraph_auth::rules::{AuditedAct, failed_sign_in};
+use workgraph_core::audit::{ActorContext, AuditActor, AuditEntry};
 use workgraph_core::engine::build_row;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::snapshot::{Depth, Snapshot, Transaction};
+use workgraph_rows::ActEntry;
 
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
 
@@ -46,76 +48,27 @@ impl HandleActor {
             .map_err(unavailable)
     }
 
-    /// Records an event of a user in each workspace they belong to.
-    pub(crate) fn of_user(
+    /// Records an act.
+    pub(crate) fn record_act(
         &self,
         session: &mut SqliteTransaction<'_>,
-        kind: AuditEventKind,
-        user: u64,
-        (old, new): (Option<String>, Option<String>),
+        act: &AuditedAct,
     ) -> AuthStoreResult<()> {
-        let Some(user) = Gid::new(user) else {
-            return Ok(());
-        };
-        for workspace in user_workspaces(session, user)? {
-            let entry = AuditEntry::new(kind, workspace, user).details(old.clone(), new.clone());
-            self.record(session, &entry)?;
-        }
-        Ok(())
-    }
-
-    /// Records that a token of a user or of a service account was created or revoked.
-    pub(crate) fn of_token(
-        &self,
-        session: &mut SqliteTransaction<'_>,
-        kind: AuditEventKind,
-        record: &workgraph_auth::TokenRecord,
-    ) -> AuthStoreResult<()> {
-        use workgraph_auth::TokenKind::{Personal, Service};
-        if !matches!(record.kind, Personal | Service) {
-            // For an app's token only its user's authorization is recorded.
-            return Ok(());
-        }
-        let name = Some(record.description.clone()).filter(|name| !name.is_empty());
-        let details = if kind == event_kinds::TOKEN_AUTHORIZED {
-            (None, name)
-        } else {
-            (name, None)
-        };
-        self.of_user(session, kind, record.user, details)
-    }
-
-    /// Records the workspaces in which an app may now be used, and those in which it no longer may.
-    pub(crate) fn of_app(
-        &self,
-        session: &mut SqliteTransaction<'_>,
-        app: &App,
-        was: Option<&App>,
-    ) -> AuthStoreResult<()> {
-        let word = |app: &App, workspace: u64| {
-            if !app.distribution.contains(&workspace) {
-                "removed"
-            } else if app.disabled_at.is_some() || app.disabled_in.contains(&workspace) {
-                "disabled"
-            } else {
-                "enabled"
-            }
-        };
-        let before = was.map_or(&[][..], |was| &was.distribution);
-        let mut workspaces: Vec<u64> = app.distribution.iter().chain(before).copied().collect();
-        workspaces.sort_unstable();
-        workspaces.dedup();
-        for workspace in workspaces {
-            let old = was.map_or("removed", |was| word(was, workspace));
-            let new = word(app, workspace);
-            if let Some(workspace) = Gid::new(workspace).filter(|_| old != new) {
-                let say = |word| Some(format!("{}: {word}", app.name));
-                let entry =
-                    AuditEntry::new(event_kinds::APP_APPROVAL_CHANGED, workspace, workspace);
-                self.record(session, &entry.details(say(old), say(new)))?;
+        match ActEntry::new(act) {
+            None => Ok(()),
+            Some(ActEntry::OfWorkspace(entry)) => self.record(session, &entry),
+            Some(ActEntry::OfUser {
+                user,
+                kind,
+                details: (before, after),
+            }) => {
+                for workspace in user_workspaces(session, user)? {
+                    let entry = AuditEntry::new(kind, workspace, user);
+                    self.record(session, &entry.details(before.clone(), after.clone()))?;
+                }
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 
@@ -157,10 +110,6 @@ impl SqliteStore {
     /// # Errors
     /// Fails if the store fails.
     pub async fn record_failed_sign_in(&self, user: u64) -> Result<(), AuthStoreError> {
-        let by = self.actor.clone();
-        let work = move |session: &mut SqliteTransaction<'_>| {
-            by.of_user(session, event_kinds::LOGIN_FAILED, user, (None, None))
-        };
-        self.writer.work(work).await
+        self.decide(move |_| Ok(failed_sign_in(user))).await
     }
 }

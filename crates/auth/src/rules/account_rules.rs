@@ -1,0 +1,107 @@
+//! Rules of accounts and their logins.
+use std::time::SystemTime;
+
+use crate::authorization::browser_session::BrowserSession;
+use crate::ports::oauth_store::PasswordChange;
+use crate::rules::auth_decision::{AuditedAct, AuthDecision, AuthWrite};
+use crate::rules::session_rules::end_sessions;
+use crate::rules::token_rules::{UserAccess, revoke_all};
+use crate::tokens::token_record::{Account, Login, Tier};
+
+/// Returns the decision without its outcome.
+fn done<T>(decision: AuthDecision<T>) -> AuthDecision<()> {
+    AuthDecision {
+        outcome: (),
+        writes: decision.writes,
+        acts: decision.acts,
+    }
+}
+
+/// Creates an account, or sets the tier of the existing one; and stores a login, if one is given. `before` are the stored account
+/// and login, `sessions` those of the user, which end if the login changes.
+pub fn put_account(
+    before: (Option<&Account>, Option<&Login>),
+    sessions: &[BrowserSession],
+    account: Account,
+    login: Option<Login>,
+) -> AuthDecision<()> {
+    let (stored, stored_login) = before;
+    let new = Account {
+        disabled: stored.map_or(account.disabled, |stored| stored.disabled),
+        ..account
+    };
+    let mut decision = AuthDecision::new(());
+    if stored != Some(&new) {
+        decision = decision.write(AuthWrite::PutAccount(new));
+    }
+    let Some(login) = login else {
+        return decision;
+    };
+    let user = account.user;
+    let same_hash = stored_login.is_some_and(|stored| stored.has_hash(login.hash()));
+    let same_email = stored_login.is_some_and(|stored| stored.email() == login.email());
+    if same_hash && same_email {
+        return decision;
+    }
+    let is_changed = stored_login.is_some() && !same_hash;
+    decision
+        .write(AuthWrite::PutLogin(user, login))
+        .act(is_changed.then_some(AuditedAct::PasswordChanged(user)))
+        .and(done(end_sessions(user, sessions, None)))
+}
+
+/// Changes the tier of an account, or creates one.
+pub fn set_tier(stored: Option<&Account>, user: u64, tier: Tier) -> AuthDecision<()> {
+    put_account((stored, None), &[], Account::new(user, tier), None)
+}
+
+/// Disables or enables an account, or creates one. A disabled account has no session, no token and no app.
+pub fn set_disabled(
+    stored: Option<&Account>,
+    (access, sessions): (&UserAccess, &[BrowserSession]),
+    (user, disabled): (u64, bool),
+    now: SystemTime,
+) -> AuthDecision<()> {
+    let before = stored.map(|stored| stored.disabled);
+    let account = stored.copied();
+    let account = account.unwrap_or_else(|| Account::new(user, Tier::DEFAULT));
+    let new = Account {
+        disabled,
+        ..account
+    };
+    let act = match (before, disabled) {
+        (Some(false), true) => Some(AuditedAct::AccountDisabled(user)),
+        (Some(true), false) => Some(AuditedAct::AccountEnabled(user)),
+        _ => None,
+    };
+    let decision = AuthDecision::new(())
+        .write(AuthWrite::PutAccount(new))
+        .act(act);
+    if !disabled {
+        return decision;
+    }
+    decision
+        .and(done(revoke_all(user, access, now)))
+        .and(done(end_sessions(user, sessions, None)))
+}
+
+/// Replaces the hash of a login, if it is still the one that its owner has entered the password of. The other sessions of the user
+/// end, and all access, if the change says so.
+pub fn change_password(
+    login: Option<&Login>,
+    (access, sessions): (&UserAccess, &[BrowserSession]),
+    change: &PasswordChange,
+) -> AuthDecision<bool> {
+    if !login.is_some_and(|login| login.has_hash(&change.before)) {
+        return AuthDecision::new(false);
+    }
+    let user = change.user;
+    let decision = AuthDecision::new(true)
+        .write(AuthWrite::PutPasswordHash(user, change.after.clone()))
+        .act(AuditedAct::PasswordChanged(user))
+        .and(done(end_sessions(user, sessions, change.keep_session)));
+    match change.revoke_tokens_at {
+        Some(now) => decision.and(done(revoke_all(user, access, now))),
+        None => decision,
+    }
+}

@@ -1,0 +1,79 @@
+//! Rules of issuing access tokens for refresh tokens.
+use std::time::SystemTime;
+
+use crate::authorization::registered_app::App;
+use crate::authorization::user_authorization::{Authorization, TokenContext, effective_record};
+use crate::rules::auth_decision::{AuthDecision, AuthWrite};
+use crate::tokens::grant::is_alive;
+use crate::tokens::token_record::{Account, TokenRecord};
+use crate::tokens::token_text::TokenKind;
+
+/// Records on which an issued token depends.
+#[derive(Clone, Debug)]
+pub struct TokenAncestors {
+    /// The authorization, live or not.
+    pub authorization: Option<Authorization>,
+    /// The app, even if it is disabled.
+    pub app: Option<App>,
+    /// The refresh token, live or not.
+    pub refresh: Option<TokenRecord>,
+}
+
+impl TokenAncestors {
+    /// Returns the effective record of a token.
+    #[must_use]
+    pub fn effective(&self, record: &TokenRecord) -> TokenRecord {
+        let context = TokenContext {
+            authorization: self.authorization.as_ref(),
+            app: self.app.as_ref(),
+            refresh: self.refresh.as_ref(),
+        };
+        effective_record(record, context)
+    }
+}
+
+/// Refresh token with the records on which it depends.
+#[derive(Clone, Debug)]
+pub struct RefreshTokenContext {
+    /// The effective record of the token.
+    effective: TokenRecord,
+    /// The account of its user.
+    account: Account,
+    /// The records on which it, and each access token that is issued for it, depend.
+    ancestors: TokenAncestors,
+}
+
+impl RefreshTokenContext {
+    /// Returns the context of a stored token.
+    #[must_use]
+    pub fn new(stored: &TokenRecord, account: Account, ancestors: TokenAncestors) -> Self {
+        Self {
+            effective: ancestors.effective(stored),
+            account,
+            ancestors,
+        }
+    }
+
+    /// Issues an access token, and returns its effective record; `None` if this is no live refresh token of the same user, app and
+    /// authorization. The refresh token stays live.
+    pub fn issue(
+        context: Option<&Self>,
+        access: TokenRecord,
+        now: SystemTime,
+    ) -> AuthDecision<Option<TokenRecord>> {
+        let is_issuer = |context: &&Self| {
+            let token = &context.effective;
+            token.kind == TokenKind::Refresh
+                && (token.user, token.app, token.grant) == (access.user, access.app, access.grant)
+                && is_alive(token, &context.account, now).is_ok()
+        };
+        let Some(context) = context.filter(is_issuer) else {
+            return AuthDecision::new(None);
+        };
+        let issued = context.ancestors.effective(&access);
+        AuthDecision::new(Some(issued)).write(AuthWrite::InsertToken {
+            token: access,
+            refresh: Some(context.effective.id),
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! Rules of browser sessions.
+use crate::authorization::browser_session::BrowserSession;
+use crate::ports::token_store::AuthStoreError;
+use crate::rules::auth_decision::{
+    AuditedAct, AuthDecision, AuthDecisionResult, AuthWrite, is_enabled,
+};
+use crate::tokens::token_record::{Account, Login};
+use crate::tokens::token_text::{Secret, SecretDigest};
+
+/// Stores a new session. If a hash is given, it must be that of the user's login: otherwise the password that was checked against
+/// it is no longer valid.
+///
+/// # Errors
+/// Fails with [`AuthStoreError::NoAccount`] if the user is unknown or disabled, or the hash differs.
+pub fn start_session(
+    account: Option<&Account>,
+    login: Option<&Login>,
+    session: BrowserSession,
+    hash: Option<&Secret>,
+) -> AuthDecisionResult<()> {
+    let is_current = |hash: &Secret| login.is_some_and(|login| login.has_hash(hash));
+    if !is_enabled(account) || !hash.is_none_or(is_current) {
+        return Err(AuthStoreError::NoAccount);
+    }
+    let decision = AuthDecision::new(()).write(AuthWrite::InsertSession(session));
+    Ok(decision.act(AuditedAct::SignedIn(session.user)))
+}
+
+/// Ends a session, if it exists.
+pub fn end_session(session: Option<&BrowserSession>) -> AuthDecision<()> {
+    let decision = AuthDecision::new(());
+    match session {
+        Some(session) => decision
+            .write(AuthWrite::DeleteSession(session.digest))
+            .act(AuditedAct::SignedOut(session.user)),
+        None => decision,
+    }
+}
+
+/// Ends the sessions of a user except one, and returns their number.
+pub fn end_sessions(
+    user: u64,
+    sessions: &[BrowserSession],
+    but: Option<SecretDigest>,
+) -> AuthDecision<u64> {
+    let mut ended = sessions
+        .iter()
+        .filter(|session| Some(session.digest) != but);
+    let number = ended.by_ref().count();
+    let mut decision = AuthDecision::new(number as u64);
+    if number > 0 {
+        decision = decision.write(AuthWrite::DeleteSessionsOf(user, but));
+        decision
+            .acts
+            .extend(std::iter::repeat_n(AuditedAct::SignedOut(user), number));
+    }
+    decision
+}
+
+/// Records a failed sign-in as a user.
+pub fn failed_sign_in(user: u64) -> AuthDecision<()> {
+    AuthDecision::new(()).act(AuditedAct::SignInFailed(user))
+}

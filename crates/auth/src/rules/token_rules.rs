@@ -1,0 +1,78 @@
+//! Rules of independent tokens, and of everything that ends with the access of a user.
+use std::time::SystemTime;
+
+use crate::ports::token_store::AuthStoreError;
+use crate::rules::auth_decision::{
+    AuditedAct, AuthDecision, AuthDecisionResult, AuthWrite, is_enabled,
+};
+use crate::tokens::token_record::{Account, TokenRecord};
+use crate::tokens::token_text::TokenKind;
+
+/// Tokens and authorizations of a user that are neither revoked nor withdrawn.
+#[derive(Clone, Debug, Default)]
+pub struct UserAccess {
+    /// The tokens, of any kind, in the order of their ids.
+    pub tokens: Vec<TokenRecord>,
+    /// For each authorization, in the order of their ids, the name of its app, if that still exists.
+    pub authorized_apps: Vec<Option<String>>,
+}
+
+/// Returns true for the tokens that a user or an administrator creates; for the token of an app, the authorization of its user is
+/// recorded instead.
+const fn is_recorded(token: &TokenRecord) -> bool {
+    matches!(token.kind, TokenKind::Personal | TokenKind::Service)
+}
+
+fn revoked(token: &TokenRecord) -> Option<AuditedAct> {
+    let act = |user, description| AuditedAct::TokenRevoked { user, description };
+    is_recorded(token).then(|| act(token.user, token.description.clone()))
+}
+
+/// Stores a new independent token.
+///
+/// # Errors
+/// Fails with [`AuthStoreError::NoAccount`] if its user is unknown or disabled.
+pub fn insert_token(account: Option<&Account>, token: TokenRecord) -> AuthDecisionResult<()> {
+    if !is_enabled(account) {
+        return Err(AuthStoreError::NoAccount);
+    }
+    let created = AuditedAct::TokenCreated {
+        user: token.user,
+        description: token.description.clone(),
+    };
+    let decision = AuthDecision::new(()).act(is_recorded(&token).then_some(created));
+    let refresh = None;
+    Ok(decision.write(AuthWrite::InsertToken { token, refresh }))
+}
+
+/// Revokes a token, if it is not revoked yet. `token` is the stored record, without its context.
+pub fn revoke_token(token: Option<&TokenRecord>, now: SystemTime) -> AuthDecision<bool> {
+    let Some(token) = token.filter(|token| token.revoked_at.is_none()) else {
+        return AuthDecision::new(false);
+    };
+    let (id, user) = (token.id, token.user);
+    let decision = AuthDecision::new(true)
+        .write(AuthWrite::RevokeToken { id, user, at: now })
+        .act(revoked(token));
+    match token.app.filter(|_| token.kind == TokenKind::Refresh) {
+        Some(app) => decision.write(AuthWrite::DeleteOrphanedWebhooks { user, app }),
+        None => decision,
+    }
+}
+
+/// Revokes the tokens of a user and withdraws their authorizations; the outcome is the number of both together.
+pub fn revoke_all(user: u64, access: &UserAccess, now: SystemTime) -> AuthDecision<u64> {
+    let ended = access.tokens.len() + access.authorized_apps.len();
+    let mut decision = AuthDecision::new(ended as u64)
+        .write(AuthWrite::WithdrawAuthorizationsOf(user, now))
+        .write(AuthWrite::RevokeTokensOf(user, now))
+        .write(AuthWrite::DeleteWebhooksOf(user));
+    decision
+        .acts
+        .extend(access.tokens.iter().filter_map(revoked));
+    let apps = access.authorized_apps.iter().cloned();
+    decision
+        .acts
+        .extend(apps.map(|app| AuditedAct::AppDeauthorized { user, app }));
+    decision
+}

@@ -1,0 +1,41 @@
+//! Deletion of rows that ended long ago.
+use crate::statements::Sql;
+use crate::tables::auth_rows::{millis, number, refused};
+use crate::transaction::{SqliteTransaction, maybe_gid};
+use std::time::SystemTime;
+use workgraph_auth::AuthStoreError;
+use workgraph_auth::authorization::browser_session::LOGIN_ATTEMPTS_LIFETIME;
+
+/// Most rows of one table that one round of a sweep deletes.
+pub(super) const ROUND: u64 = 2_000;
+
+/// Runs one round of a sweep; returns the number of deleted rows. Fewer than [`ROUND`] means that none are left.
+pub(super) fn sweep(
+    session: &mut SqliteTransaction<'_>,
+    before: SystemTime,
+) -> Result<u64, AuthStoreError> {
+    let most = number(ROUND)?;
+    // The numbers of deleted tokens are never reused.
+    let highest = session
+        .one(Sql::MaxToken, [], |row| maybe_gid(row, 0))
+        .map_err(refused)?;
+    let end = millis(before);
+    let tokens = session
+        .run(Sql::SweepTokens, (end, most))
+        .map_err(refused)?;
+    if let Some(highest) = highest.flatten().filter(|_| tokens > 0) {
+        session.raise_floor(highest).map_err(refused)?;
+        session.invalidations.tokens = true;
+    }
+    let lifetime = i64::try_from(LOGIN_ATTEMPTS_LIFETIME.as_millis()).unwrap_or(i64::MAX);
+    let mut gone = tokens;
+    for (sql, end) in [
+        (Sql::SweepCodes, end),
+        (Sql::SweepSessions, end),
+        (Sql::SweepTickets, end),
+        (Sql::SweepStrikes, end.saturating_sub(lifetime)),
+    ] {
+        gone += session.run(sql, (end, most)).map_err(refused)?;
+    }
+    Ok(gone as u64)
+}
