@@ -47,15 +47,17 @@ use self::invalidations::{InvalidationKind, Omissions};
 pub(crate) use self::kept_snapshots::{KeptSnapshots, OpenSnapshot};
 use self::node_cache::{NodeCache, StateNumber};
 use crate::connection_setup::StoreOptions;
-use crate::tables::token_table::CachedToken;
 use std::sync::Arc;
 use workgraph_auth::rules::RefreshTokenContext;
-use workgraph_auth::{App, SecretDigest};
+use workgraph_auth::{Account, App, SecretDigest, TokenRecord};
 use workgraph_core::access::Viewer;
 use workgraph_core::storage::ViewerKey;
 
 /// Most entries of each cache whose entries are outdated all at once.
 const ENTRIES_MAX: usize = 10_000;
+
+/// Token with its account, as it is cached.
+pub(crate) type CachedToken = Arc<(TokenRecord, Account)>;
 
 /// Caches of one store, shared by its readers and its writer.
 #[derive(Debug)]

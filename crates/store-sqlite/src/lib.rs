@@ -13,6 +13,7 @@ mod log_folding;
 mod migrations;
 mod open_error;
 mod page_copy;
+mod ports;
 mod read_watchdog;
 mod reader_pool;
 mod restore;

@@ -225,6 +225,7 @@ statements! {
         ON CONFLICT (user) DO UPDATE SET email = excluded.email, hash = excluded.hash";
 
     App = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.id = ?1");
+    AppName = "SELECT name FROM app WHERE id = ?1";
     Apps = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.id >= 0 ORDER BY p.id");
     AppsOfOwner = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.owner = ?1 ORDER BY p.id");
     InsertApp = "INSERT INTO app (id, name, secret, redirects, scopes, distribution, disabled_in, owner, created_at, \

@@ -2,15 +2,15 @@
 mod columns;
 mod graph_reads;
 pub(crate) mod graph_writes;
+mod pending_writes;
 mod read_through;
 mod row_scans;
 
 pub(crate) use self::columns::{column, gid, key, limit, maybe_gid, maybe_seq, seq, unreadable};
+pub(crate) use self::pending_writes::{AuditLogEnd, PendingWords};
 
 use crate::cache::{CacheView, HotCache, Invalidations, OpenSnapshot, StoreCaches};
 use crate::statements::Sql;
-use crate::tables::audit_log_table;
-use crate::tables::search_index::PendingWords;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 use workgraph_core::storage::Seq;
 
@@ -35,7 +35,7 @@ pub(crate) struct SqliteTransaction<'c> {
     /// Recorded highest gid of an auxiliary node, after it was read.
     pub(crate) floor: Option<i64>,
     /// Last row of the audit log, after it was read or written.
-    pub(crate) audited: Option<audit_log_table::AuditLogEnd>,
+    pub(crate) audited: Option<AuditLogEnd>,
     /// Words to be written at the end.
     pub(crate) pending: Vec<PendingWords>,
 }

@@ -84,7 +84,9 @@ impl Writer {
     pub(crate) async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         let (task, answer) = PendingWrite::new(changes);
         let closed = || GraphStoreError::Failed(CLOSED.into());
-        self.send(WriteJob::Graph(task)).await.ok_or_else(closed)?;
+        self.send(WriteJob::Graph(Box::new(task)))
+            .await
+            .ok_or_else(closed)?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 

@@ -34,34 +34,9 @@ const ALLOWED: &[Allowed] = &[
         "an abandoned task is trashed with its subtree, as a commit trashes every node",
     ),
     allowed(
-        "store-sqlite::tables",
-        "store-sqlite::sqlite_store",
-        "a table stands with the SQL of its rows, and the ports of the store are implemented there",
-    ),
-    allowed(
-        "store-sqlite::tables",
-        "store-sqlite::backup",
-        "a copy that is only read has the port of the audit log, whose rows are there",
-    ),
-    allowed(
-        "store-sqlite::tables",
-        "store-sqlite::transaction",
-        "the writers of rows work in the transaction that calls them",
-    ),
-    allowed(
-        "store-sqlite::tables",
-        "store-sqlite::cache",
-        "a write of a token empties the cache of tokens, which keeps rows of the table",
-    ),
-    allowed(
         "store-sqlite::cache::node_cache",
         "store-sqlite::cache::hot_cache",
         "both caches keep the same parts of a node, each in its own form",
-    ),
-    allowed(
-        "store-sqlite::tables::auth_accounts",
-        "store-sqlite::tables::oauth_tables",
-        "an account that is switched off loses its authorizations in the same write",
     ),
     allowed(
         "api::execute",

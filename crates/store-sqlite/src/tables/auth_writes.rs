@@ -1,28 +1,15 @@
 //! Writes of decisions about tokens, accounts, apps and sessions, with the audit rows of their acts.
-use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::audit_log_table::HandleActor;
 use crate::tables::auth_rows::{millis, number, numbers_text, redirects_text, refused};
 use crate::tables::webhook_table::{delete_orphaned_webhooks, delete_webhooks_of};
 use crate::transaction::SqliteTransaction;
 use rusqlite::params;
-use workgraph_auth::rules::{AuthDecision, AuthDecisionResult, AuthWrite};
+use std::time::SystemTime;
+use workgraph_auth::rules::{AuthDecision, AuthWrite};
 use workgraph_auth::{App, AuthStoreError, AuthorizationCode, BrowserSession, TokenRecord};
 
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
-
-impl SqliteStore {
-    /// Makes a decision in a transaction, with its writes and the audit rows of its acts.
-    pub(crate) async fn decide<T: Send + 'static>(
-        &self,
-        decide: impl Fn(&mut SqliteTransaction<'_>) -> AuthDecisionResult<T> + Send + 'static,
-    ) -> AuthStoreResult<T> {
-        let by = self.actor.clone();
-        self.writer
-            .work(move |tx| decide(tx).and_then(|decision| apply(tx, &by, decision)))
-            .await
-    }
-}
 
 /// Makes the writes of a decision, with the audit rows of its acts; returns its outcome. An error undoes what was written.
 pub(crate) fn apply<T>(
@@ -170,4 +157,17 @@ fn insert_session(tx: &mut SqliteTransaction<'_>, session: &BrowserSession) -> A
     tx.run(Sql::InsertSession, params)
         .map(drop)
         .map_err(refused)
+}
+
+/// Records the last uses of tokens; returns true if a time moved.
+pub(crate) fn record_token_uses(
+    tx: &mut SqliteTransaction<'_>,
+    used: &[(u64, SystemTime)],
+) -> AuthStoreResult<bool> {
+    let mut is_changed = false;
+    for (id, at) in used {
+        let params = (number(*id)?, millis(*at));
+        is_changed |= tx.run(Sql::TouchToken, params).map_err(refused)? > 0;
+    }
+    Ok(is_changed)
 }

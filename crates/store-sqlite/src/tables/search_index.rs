@@ -7,7 +7,7 @@ mod rebuild;
 pub(crate) use self::rebuild::{agrees, is_current, rebuild, set_current};
 use crate::open_error::failed;
 use crate::statements::Sql;
-use crate::transaction::{SqliteTransaction, gid, limit, maybe_gid};
+use crate::transaction::{PendingWords, SqliteTransaction, gid, limit, maybe_gid};
 use rusqlite::Row;
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -16,16 +16,6 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry, NodeWords};
 use workgraph_core::storage::GraphStoreError;
 use workgraph_core::storage::snapshot::{PrefixList, WordScan};
-
-/// Words of a node to write.
-#[derive(Debug)]
-pub(crate) struct PendingWords {
-    gid: i64,
-    /// True if the table already has words of the node.
-    replaces: bool,
-    /// New words: those of its name, and those of its description.
-    text: Option<(String, String)>,
-}
 
 /// Returns the number of the workspace in the tables.
 fn workspace_column(workspace: Option<Gid>) -> i64 {

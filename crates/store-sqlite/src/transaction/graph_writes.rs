@@ -1,7 +1,6 @@
 //! Writes of the graph: the primitives that committing uses.
 use crate::open_error::failed;
 use crate::statements::Sql;
-use crate::tables::auth_rows;
 use crate::transaction::{SqliteTransaction, column, maybe_gid};
 use workgraph_core::audit::AuditRow;
 use workgraph_core::journal::stored_form;
@@ -153,8 +152,8 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn app_name(&mut self, app: u64) -> Result<Option<String>, GraphStoreError> {
-        let found = self.one(Sql::App, [whole(app)?], |row| auth_rows::app(row, 0));
-        Ok(found.map_err(failed)?.map(|app| app.name))
+        self.one(Sql::AppName, [whole(app)?], |row| row.get(0))
+            .map_err(failed)
     }
 
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {

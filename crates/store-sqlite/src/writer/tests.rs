@@ -20,7 +20,7 @@ type Answer<T, E> = oneshot::Receiver<Result<T, E>>;
 
 fn graph(changes: Changes) -> (WriteJob, Answer<CommitReceipt, GraphStoreError>) {
     let (task, answer) = PendingWrite::new(changes);
-    (WriteJob::Graph(task), answer)
+    (WriteJob::Graph(Box::new(task)), answer)
 }
 
 /// Returns the job of a decision that reads the account of user 7.

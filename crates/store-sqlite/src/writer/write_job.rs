@@ -7,7 +7,7 @@ use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreErr
 
 /// One job for the writer.
 pub(super) enum WriteJob {
-    Graph(PendingWrite<Changes, CommitReceipt, GraphStoreError>),
+    Graph(Box<PendingWrite<Changes, CommitReceipt, GraphStoreError>>),
     Other(Box<dyn DynWrite>),
 }
 

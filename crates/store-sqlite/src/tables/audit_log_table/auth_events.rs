@@ -1,16 +1,14 @@
 //! Audit rows of acts outside the graph: acts on tokens, apps and sessions.
 //!
-//! Each row is written in the transaction of its act. The caller of the store names the actor ([`SqliteStore::as_actor`]), but
+//! Each row is written in the transaction of its act. The caller of the store names the actor ([`SqliteStore::as_actor`](crate::SqliteStore::as_actor)), but
 //! cannot act without a row.
-use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::auth_rows;
 use crate::tables::auth_rows::{number, refused, unavailable};
 use crate::transaction::SqliteTransaction;
 use std::sync::Arc;
-use std::time::SystemTime;
 use workgraph_auth::AuthStoreError;
-use workgraph_auth::rules::{AuditedAct, failed_sign_in};
+use workgraph_auth::rules::AuditedAct;
 use workgraph_core::audit::{ActorContext, AuditActor, AuditEntry};
 use workgraph_core::engine::build_row;
 use workgraph_core::model::gid::Gid;
@@ -23,7 +21,7 @@ type AuthStoreResult<T> = Result<T, AuthStoreError>;
 
 /// Actor of a handle, and the time of the act; if no actor is set, the service itself, at the time of the last commit.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HandleActor(Option<Arc<(ActorContext, Time)>>);
+pub(crate) struct HandleActor(pub(crate) Option<Arc<(ActorContext, Time)>>);
 
 impl HandleActor {
     fn record(
@@ -94,22 +92,4 @@ fn user_workspaces(session: &mut SqliteTransaction<'_>, user: Gid) -> AuthStoreR
             .map_err(refused)?;
     }
     Ok(workspaces)
-}
-
-impl SqliteStore {
-    /// Returns a handle on the same store that records all acts through it as this actor's, at this time.
-    #[must_use]
-    pub fn as_actor(&self, acting: ActorContext, at: SystemTime) -> Self {
-        let mut hand = self.clone();
-        hand.actor = HandleActor(Some(Arc::new((acting, Time::from_system(at)))));
-        hand
-    }
-
-    /// Records a failed sign-in as a user.
-    ///
-    /// # Errors
-    /// Fails if the store fails.
-    pub async fn record_failed_sign_in(&self, user: u64) -> Result<(), AuthStoreError> {
-        self.decide(move |_| Ok(failed_sign_in(user))).await
-    }
 }

@@ -7,10 +7,10 @@ use workgraph_auth::AuthStoreError;
 use workgraph_auth::authorization::browser_session::LOGIN_ATTEMPTS_LIFETIME;
 
 /// Most rows of one table that one round of a sweep deletes.
-pub(super) const ROUND: u64 = 2_000;
+pub(crate) const ROUND: u64 = 2_000;
 
 /// Runs one round of a sweep; returns the number of deleted rows. Fewer than [`ROUND`] means that none are left.
-pub(super) fn sweep(
+pub(crate) fn sweep(
     session: &mut SqliteTransaction<'_>,
     before: SystemTime,
 ) -> Result<u64, AuthStoreError> {

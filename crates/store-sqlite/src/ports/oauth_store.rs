@@ -1,12 +1,10 @@
-//! Tables of apps, authorizations, codes and sessions, in the same file and through the same writer.
-mod login_attempts;
-mod sweep;
-
+//! Apps, authorizations, codes and sessions, in the same file and through the same writer as the graph.
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::auth_reads::{self, read_login};
 use crate::tables::auth_rows;
 use crate::tables::auth_rows::{millis, number, refused};
+use crate::tables::{login_attempts, sweep};
 use async_trait::async_trait;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -236,7 +234,13 @@ impl OAuthStore for SqliteStore {
     }
 
     async fn clear_login_attempts(&self, key: &SecretDigest) -> Result<(), AuthStoreError> {
-        self.drop_row(Sql::DropStrikes, *key).await
+        let key = *key;
+        self.writer
+            .work(move |tx| {
+                let done = tx.run(Sql::DropStrikes, [key.0]);
+                done.map(drop).map_err(refused)
+            })
+            .await
     }
 
     async fn delete_expired(&self, before: SystemTime) -> Result<u64, AuthStoreError> {
@@ -252,14 +256,5 @@ impl OAuthStore for SqliteStore {
                 return Ok(gone);
             }
         }
-    }
-}
-
-impl SqliteStore {
-    /// Deletes the row with this key, if there is one.
-    async fn drop_row(&self, sql: Sql, key: SecretDigest) -> Result<(), AuthStoreError> {
-        self.writer
-            .work(move |session| session.run(sql, [key.0]).map(drop).map_err(refused))
-            .await
     }
 }

@@ -7,7 +7,7 @@ use workgraph_auth::authorization::browser_session::LoginAttempts;
 use workgraph_auth::{AuthStoreError, SecretDigest};
 
 /// Counts a sign-in attempt, or returns how long it must wait.
-pub(super) fn attempt_login(
+pub(crate) fn attempt_login(
     session: &mut SqliteTransaction<'_>,
     key: &SecretDigest,
     now: SystemTime,

@@ -1,12 +1,12 @@
-//! Tables of tokens, accounts and logins, in the same file and through the same writer.
+//! Tokens, accounts and logins, in the same file and through the same writer as the graph.
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::auth_reads;
 use crate::tables::auth_rows;
-use crate::tables::auth_rows::{account, millis, number, refused, unavailable};
-use crate::transaction::{SqliteTransaction, gid};
+use crate::tables::auth_rows::{account, number};
+use crate::tables::auth_writes::record_token_uses;
+use crate::transaction::gid;
 use async_trait::async_trait;
-use rusqlite::Row;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::rules;
@@ -14,55 +14,6 @@ use workgraph_auth::tokens::token_record::normalize_email;
 use workgraph_auth::{
     Account, AuthStoreError, Login, Secret, SecretDigest, Tier, TokenRecord, TokenStore,
 };
-
-/// Token with its account, as cached.
-pub(crate) type CachedToken = Arc<(TokenRecord, Account)>;
-
-/// Records the last uses of tokens; returns true if a time moved.
-fn touch(
-    session: &mut SqliteTransaction<'_>,
-    used: &[(u64, SystemTime)],
-) -> Result<bool, AuthStoreError> {
-    let mut is_changed = false;
-    for (id, at) in used {
-        let params = (number(*id)?, millis(*at));
-        is_changed |= session.run(Sql::TouchToken, params).map_err(refused)? > 0;
-    }
-    Ok(is_changed)
-}
-
-impl SqliteStore {
-    /// Reads at most one row of one statement, in a snapshot of its own.
-    pub(crate) fn one_row<T>(
-        &self,
-        sql: Sql,
-        params: impl rusqlite::Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, AuthStoreError> {
-        let found = self
-            .readers
-            .read(|s| s.one(sql, params, read).map_err(crate::open_error::failed));
-        found.map_err(unavailable)
-    }
-
-    /// Reads every row of one statement, in a snapshot of its own.
-    pub(crate) fn all_rows<T>(
-        &self,
-        sql: Sql,
-        params: impl rusqlite::Params,
-        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, AuthStoreError> {
-        let mut all = Vec::new();
-        let done = self.readers.read(|session| {
-            let each = |row: &Row<'_>| read(row).map(|value| all.push(value));
-            session
-                .each(sql, params, each)
-                .map_err(crate::open_error::failed)
-        });
-        done.map_err(unavailable)?;
-        Ok(all)
-    }
-}
 
 #[async_trait]
 impl TokenStore for SqliteStore {
@@ -123,7 +74,7 @@ impl TokenStore for SqliteStore {
         let used = used.to_vec();
         self.writer
             .work(move |tx| {
-                let is_changed = touch(tx, &used)?;
+                let is_changed = record_token_uses(tx, &used)?;
                 tx.invalidations.tokens |= is_changed;
                 Ok(())
             })
