@@ -24,14 +24,14 @@ caches-off:
 serve *flags:
     cargo run --release -- serve --demo {{flags}}
 
-# Accept the recorded answers of the API tests, the examples of the OpenAPI document, the tables of docs/CONTRACT.md and docs/OAUTH.md, and that of the settings
+# Accept the recorded answers of the API tests, the examples of the OpenAPI document, the tables of docs/generated/CONTRACT.md and docs/generated/OAUTH.md, and that of the settings
 bless:
     BLESS=1 cargo test -p workgraph-api --test all -- examples::
     BLESS=1 cargo test -p workgraph-api
     BLESS=1 cargo test -p workgraph-testkit --test all -- matrix::
     BLESS=1 cargo test -p workgraph-server --lib -- config::
 
-# Judge known limiters and pagers, and ours, by the laws, and write docs/LAWS-TABLE.md: packages come from their registries
+# Judge known limiters and pagers, and ours, by the laws, and write docs/generated/LAWS-TABLE.md: packages come from their registries
 laws-table *flags:
     cargo build -p workgraph
     cargo build -p workgraph-laws --examples
@@ -73,7 +73,7 @@ bench-against FROM *flags:
 
 # All rows on a graph of 1,000,000 tasks, which is built once and kept in target
 bench-million *flags:
-    cargo build --profile dist -p workgraph && cargo run --profile dist -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/BENCHMARKS-1M.md --beside 100000 {{flags}}
+    cargo build --profile dist -p workgraph && cargo run --profile dist -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/generated/BENCHMARKS-1M.md --beside 100000 {{flags}}
 
 # 1,000 uploads of 10 MB over 16 connections: their rate beside bare hyper, and the memory they take
 uploads *flags:

@@ -10,6 +10,8 @@ pub mod consent_rules;
 pub mod redemption_rules;
 pub mod refresh_rules;
 pub mod session_rules;
+#[cfg(test)]
+mod test_records;
 pub mod token_rules;
 
 pub use account_rules::{change_password, put_account, set_disabled, set_tier};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges the limiters and pagers of subjects.toml by the laws and writes docs/LAWS-TABLE.md.
+"""Judges the limiters and pagers of subjects.toml by the laws and writes docs/generated/LAWS-TABLE.md.
 
     python3 crates/laws/subjects/run.py [--only NAME ...] [--build DIR]
 
@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-TABLE = ROOT / "docs/LAWS-TABLE.md"
+TABLE = ROOT / "docs/generated/LAWS-TABLE.md"
 SEED = 1
 # Operations for each law. A pager's are requests over HTTP.
 OPERATIONS = {"limiter": 2_000, "pagination": 250}
@@ -193,8 +193,8 @@ def document(limiters, pagers):
     lines = [
         "# The laws on known limiters and pagers",
         "",
-        "`workgraph laws` on packages of others and on our own, as [LAWS.md](LAWS.md) describes it. The table is made by",
-        "[run.py](../crates/laws/subjects/run.py) (`just laws-table`) from the packages in their registries; each subject is a",
+        "`workgraph laws` on packages of others and on our own, as [LAWS.md](../LAWS.md) describes it. The table is made by",
+        "[run.py](../../crates/laws/subjects/run.py) (`just laws-table`) from the packages in their registries; each subject is a",
         "small adapter that uses its library as the library's documentation shows.",
         "",
         f"- {MARKS['holds']} holds: no counterexample among {OPERATIONS['limiter']:,} operations a law"

@@ -1,4 +1,4 @@
-//! docs/LAWS.md: its tables are those of the laws, and its adapters are judged as it says. docs/LAWS-TABLE.md: it has every
+//! docs/LAWS.md: its tables are those of the laws, and its adapters are judged as it says. docs/generated/LAWS-TABLE.md: it has every
 //! subject and law, and nothing of ours is broken.
 #![expect(
     clippy::unwrap_used,
@@ -175,7 +175,7 @@ fn a_wrong_python_limiter_is_judged_wrong_with_a_short_counterexample() {
     }
 }
 
-const TABLE: &str = include_str!("../../../docs/LAWS-TABLE.md");
+const TABLE: &str = include_str!("../../../docs/generated/LAWS-TABLE.md");
 const SUBJECTS: &str = include_str!("../subjects/subjects.toml");
 
 /// Returns the rows of the two tables of verdicts, cell by cell.

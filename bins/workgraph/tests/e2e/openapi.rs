@@ -28,7 +28,7 @@ fn replies_are_as_the_document_says() {
     let mut script = command(clients.join("openapi/bin/python").to_str().unwrap());
     script
         .arg(root().join("clients/python/replies.py"))
-        .arg(root().join("docs/openapi.json"))
+        .arg(root().join("docs/generated/openapi.json"))
         .arg(root().join("fixtures/transcripts"));
     passed(script, &Folder::new("openapi-replies"));
 }

@@ -1,4 +1,4 @@
-//! The public catalogue: the implemented part of it, written to `docs/COVERAGE.md`.
+//! The public catalogue: the implemented part of it, written to `docs/generated/COVERAGE.md`.
 //!
 //! `fixtures/catalogue.tsv` holds the facts: tag, method, path, operation id, scopes (or `-`).
 use crate::probes::Planned;
@@ -122,7 +122,7 @@ fn the_coverage_document_is_fresh() {
     for tag in none {
         writeln!(out, "- {tag}: 0 of {}", count(Some(tag)).1).unwrap();
     }
-    golden::check(&golden::root("docs/COVERAGE.md"), &out);
+    golden::check(&golden::root("docs/generated/COVERAGE.md"), &out);
 }
 
 /// Returns the numbers that names of transcripts begin with.

@@ -1,6 +1,6 @@
 //! Integration tests of the API without a transport: one binary, a module for each kind of test.
 //!
-//! These tests use no network, no real clock and no sleep. Golden files are in `fixtures/` and `docs/COVERAGE.md`;
+//! These tests use no network, no real clock and no sleep. Golden files are in `fixtures/` and `docs/generated/COVERAGE.md`;
 //! `BLESS=1` rewrites them. Read each diff of them with care.
 #![expect(
     clippy::unwrap_used,

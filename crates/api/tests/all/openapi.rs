@@ -39,5 +39,5 @@ fn every_operation_of_the_document_has_examples() {
 #[test]
 fn the_document_is_the_committed_one() {
     let text = serde_json::to_string_pretty(&whole()).unwrap();
-    golden::check(&golden::root("docs/openapi.json"), &(text + "\n"));
+    golden::check(&golden::root("docs/generated/openapi.json"), &(text + "\n"));
 }

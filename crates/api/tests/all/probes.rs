@@ -14,7 +14,7 @@ pub(crate) use sample::{ORCHID, Sample, sample, sender};
 use crate::world::{Kind, World};
 use workgraph_operations::operation::Operation;
 
-/// Number of probes of a row. Each probe counts the requests that it sends; `docs/COVERAGE.md` shows these figures.
+/// Number of probes of a row. Each probe counts the requests that it sends; `docs/generated/COVERAGE.md` shows these figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Planned {
     /// Its sample without a token: 401.

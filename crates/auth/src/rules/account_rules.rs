@@ -105,3 +105,93 @@ pub fn change_password(
         None => decision,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::test_records::{account, at, session};
+    use crate::tokens::token_text::Secret;
+
+    fn login(email: &str, hash: &str) -> Login {
+        Login::new(email, Secret::new(hash.to_owned()))
+    }
+
+    #[test]
+    fn a_login_that_changes_ends_the_sessions_and_only_a_changed_hash_is_a_changed_password() {
+        let before = login("ada@example.com", "one");
+        let sessions = [session(1)];
+        let acts = |new: Login| {
+            let stored = account();
+            let before = (Some(&stored), Some(&before));
+            put_account(before, &sessions, account(), Some(new)).acts
+        };
+        let (changed, out) = (AuditedAct::PasswordChanged(7), AuditedAct::SignedOut(7));
+        assert_eq!(
+            acts(login("ada@example.com", "two")),
+            [changed, out.clone()]
+        );
+        assert_eq!(acts(login("ada@example.org", "one")), [out]);
+        assert_eq!(acts(login("Ada@Example.com", "one")), []);
+    }
+
+    #[test]
+    fn an_existing_account_keeps_its_switch_and_an_equal_one_is_not_written() {
+        let off = Account {
+            disabled: true,
+            ..account()
+        };
+        let put = |stored, tier| set_tier(stored, 7, tier).writes;
+        let writes = put(Some(&off), Tier::new(2));
+        assert!(matches!(
+            writes[..],
+            [AuthWrite::PutAccount(Account { disabled: true, tier, .. })] if tier == Tier::new(2)
+        ));
+        assert!(put(Some(&off), off.tier).is_empty());
+        assert_eq!(put(None, Tier::DEFAULT).len(), 1);
+    }
+
+    #[test]
+    fn a_disabled_account_loses_access_and_sessions_and_each_switch_is_recorded_once() {
+        let (access, sessions) = (UserAccess::default(), [session(1)]);
+        let set = |stored: Option<&Account>, disabled| {
+            set_disabled(stored, (&access, &sessions), (7, disabled), at(1))
+        };
+        let (on, off) = (
+            account(),
+            Account {
+                disabled: true,
+                ..account()
+            },
+        );
+        let disabled = set(Some(&on), true);
+        assert_eq!(
+            disabled.acts,
+            [AuditedAct::AccountDisabled(7), AuditedAct::SignedOut(7)]
+        );
+        assert!(disabled.writes.len() > 3);
+        assert_eq!(set(Some(&off), false).acts, [AuditedAct::AccountEnabled(7)]);
+        assert_eq!(set(Some(&on), false).acts, []);
+        assert_eq!(set(None, false).writes.len(), 1);
+    }
+
+    #[test]
+    fn a_password_changes_only_from_the_one_that_was_entered() {
+        let current = login("ada@example.com", "one");
+        let sessions = [session(1), session(2)];
+        let change = |before: &str, revoke_tokens_at| PasswordChange {
+            user: 7,
+            before: Secret::new(before.to_owned()),
+            after: Secret::new("two".to_owned()),
+            keep_session: Some(sessions[0].digest),
+            revoke_tokens_at,
+        };
+        let access = UserAccess::default();
+        let decide =
+            |change: &PasswordChange| change_password(Some(&current), (&access, &sessions), change);
+        let refused = decide(&change("other", Some(at(1))));
+        assert!(!refused.outcome && refused.writes.is_empty() && refused.acts.is_empty());
+        let kept = decide(&change("one", None));
+        assert!(kept.outcome && kept.acts.len() == 2 && kept.writes.len() == 2);
+        assert!(decide(&change("one", Some(at(1)))).writes.len() > 2);
+    }
+}

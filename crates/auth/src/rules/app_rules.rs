@@ -51,3 +51,66 @@ fn changed_uses(app: &App, was: Option<&App>) -> Vec<AuditedAct> {
     };
     workspaces.into_iter().filter_map(act).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::test_records::{app, at};
+
+    #[test]
+    fn an_app_is_replaced_only_if_it_is_still_what_was_read() {
+        let changed = App {
+            name: "Charts".to_owned(),
+            ..app()
+        };
+        assert!(put_app(None, app(), None).is_ok());
+        assert!(put_app(Some(&app()), changed.clone(), Some(&app())).is_ok());
+        for (stored, was) in [
+            (Some(&app()), None),
+            (None, Some(&app())),
+            (Some(&changed), Some(&app())),
+        ] {
+            let refused = put_app(stored, app(), was).unwrap_err();
+            assert_eq!(refused, AuthStoreError::Conflict);
+        }
+    }
+
+    #[test]
+    fn each_workspace_in_which_the_use_of_an_app_changes_is_recorded() {
+        let was = App {
+            distribution: vec![100, 101],
+            ..app()
+        };
+        let new = App {
+            distribution: vec![101, 102],
+            disabled_in: vec![102],
+            ..app()
+        };
+        let uses = |acts: Vec<AuditedAct>| -> Vec<(u64, &str, &str)> {
+            let of = |act| match act {
+                AuditedAct::AppUseChanged {
+                    workspace,
+                    before,
+                    after,
+                    ..
+                } => (workspace, before, after),
+                other => panic!("{other:?}"),
+            };
+            acts.into_iter().map(of).collect()
+        };
+        let decision = put_app(Some(&was), new, Some(&was)).unwrap();
+        assert_eq!(
+            uses(decision.acts),
+            [(100, "enabled", "removed"), (102, "removed", "disabled")]
+        );
+        let off = App {
+            disabled_at: Some(at(1)),
+            ..was.clone()
+        };
+        let decision = put_app(Some(&was), off, Some(&was)).unwrap();
+        assert_eq!(
+            uses(decision.acts),
+            [(100, "enabled", "disabled"), (101, "enabled", "disabled")]
+        );
+    }
+}

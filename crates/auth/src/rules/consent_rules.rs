@@ -107,3 +107,100 @@ pub fn deauthorize(
             app: app_name,
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::test_records::{account, app, at, authorization, code};
+    use crate::tokens::scope::ScopeSet;
+    use crate::tokens::token_text::SecretDigest;
+
+    fn context(authorization: Option<Authorization>) -> ConsentContext {
+        ConsentContext {
+            account: Some(account()),
+            app: Some(app()),
+            authorization,
+        }
+    }
+
+    fn consent(scopes: ScopeSet) -> ConsentRecord {
+        ConsentRecord {
+            ticket: SecretDigest([9; 32]),
+            time: at(5),
+            authorization: Authorization {
+                id: 31,
+                scopes,
+                ..authorization()
+            },
+            code: Some(code()),
+        }
+    }
+
+    #[test]
+    fn a_first_consent_spends_the_ticket_and_stores_the_authorization_and_the_code_under_it() {
+        let decision = keep_consent(context(None), consent(ScopeSet::full())).unwrap();
+        assert_eq!(decision.outcome.id, 31);
+        assert!(matches!(
+            &decision.writes[..],
+            [
+                AuthWrite::InsertTicket(..),
+                AuthWrite::InsertAuthorization(_),
+                AuthWrite::InsertCode(code),
+            ] if code.grant == 31
+        ));
+        assert_eq!(decision.acts.len(), 1);
+    }
+
+    #[test]
+    fn a_later_consent_replaces_the_scopes_of_the_authorization_and_is_recorded_if_they_differ() {
+        for (scopes, acts) in [(ScopeSet::full(), 0), (ScopeSet::empty(), 1)] {
+            let decision = keep_consent(context(Some(authorization())), consent(scopes)).unwrap();
+            assert_eq!((decision.outcome.id, decision.acts.len()), (30, acts));
+            assert!(matches!(decision.writes[1], AuthWrite::SetScopes(30, _)));
+            assert!(matches!(&decision.writes[2], AuthWrite::InsertCode(code) if code.grant == 30));
+        }
+    }
+
+    #[test]
+    fn a_silent_request_needs_an_authorization_that_covers_its_scopes() {
+        let live = context(Some(authorization()));
+        assert_eq!(keep_code(live, code()).unwrap().outcome.id, 30);
+        let narrow = Authorization {
+            scopes: ScopeSet::empty(),
+            ..authorization()
+        };
+        for authorization in [None, Some(narrow)] {
+            let refused = keep_code(context(authorization), code()).unwrap_err();
+            assert_eq!(refused, AuthStoreError::Conflict);
+        }
+    }
+
+    #[test]
+    fn a_disabled_account_or_app_gets_neither_consent_nor_code() {
+        let mut no_account = context(Some(authorization()));
+        no_account.account.as_mut().unwrap().disabled = true;
+        let mut no_app = context(Some(authorization()));
+        no_app.app.as_mut().unwrap().disabled_at = Some(at(1));
+        let expected = [AuthStoreError::NoAccount, AuthStoreError::Conflict];
+        for (context, expected) in [no_account, no_app].into_iter().zip(expected) {
+            assert_eq!(keep_code(context.clone(), code()).unwrap_err(), expected);
+            let refused = keep_consent(context, consent(ScopeSet::full()));
+            assert_eq!(refused.unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn only_its_user_withdraws_a_live_authorization() {
+        let live = authorization();
+        let ended = deauthorize(Some(&live), None, 7, at(6));
+        assert!(ended.outcome && ended.writes.len() == 2 && ended.acts.len() == 1);
+        let withdrawn = Authorization {
+            revoked_at: Some(at(5)),
+            ..authorization()
+        };
+        for (authorization, user) in [(Some(&live), 8), (Some(&withdrawn), 7), (None, 7)] {
+            let decision = deauthorize(authorization, None, user, at(6));
+            assert!(!decision.outcome && decision.writes.is_empty() && decision.acts.is_empty());
+        }
+    }
+}

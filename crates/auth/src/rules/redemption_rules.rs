@@ -85,3 +85,100 @@ pub fn redeem(
         .write(insert(refresh))
         .write(insert(access))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::test_records::{account, app, at, authorization, code, tokens};
+
+    fn context() -> CodeContext {
+        CodeContext {
+            code: code(),
+            authorization: Some(authorization()),
+            app: Some(app()),
+            account: Some(account()),
+        }
+    }
+
+    fn spent(at: SystemTime) -> CodeContext {
+        let mut context = context();
+        (context.code.used_at, context.code.refresh) = (Some(at), Some(40));
+        context
+    }
+
+    #[test]
+    fn a_code_is_spent_and_both_tokens_are_stored_under_the_refresh_token() {
+        let decision = redeem(Some(&context()), Some(tokens()), at(2));
+        assert!(matches!(decision.outcome, RedemptionOutcome::Issued(access) if access.id == 41));
+        let [spend, refresh, access] = &decision.writes[..] else {
+            panic!("{:?}", decision.writes);
+        };
+        assert!(matches!(
+            spend,
+            AuthWrite::SpendCode {
+                refresh: Some(40),
+                ..
+            }
+        ));
+        for (write, id) in [(refresh, 40), (access, 41)] {
+            assert!(
+                matches!(write, AuthWrite::InsertToken { token, refresh: Some(40) } if token.id == id)
+            );
+        }
+    }
+
+    #[test]
+    fn a_code_without_tokens_or_without_a_live_authorization_app_or_account_is_only_spent() {
+        let changes: [fn(&mut CodeContext); 7] = [
+            |context| context.authorization = None,
+            |context| context.authorization.as_mut().unwrap().revoked_at = Some(at(1)),
+            |context| context.authorization.as_mut().unwrap().user = 8,
+            |context| context.app = None,
+            |context| context.app.as_mut().unwrap().disabled_at = Some(at(1)),
+            |context| context.account = None,
+            |context| context.account.as_mut().unwrap().disabled = true,
+        ];
+        let changed = changes.map(|change| {
+            let mut context = context();
+            change(&mut context);
+            redeem(Some(&context), Some(tokens()), at(2))
+        });
+        let without_tokens = redeem(Some(&context()), None, at(2));
+        for decision in changed.into_iter().chain([without_tokens]) {
+            assert_eq!(decision.outcome, RedemptionOutcome::Spent);
+            let [AuthWrite::SpendCode { refresh: None, .. }] = decision.writes[..] else {
+                panic!("{:?}", decision.writes);
+            };
+        }
+    }
+
+    /// RFC 6749, section 4.1.2.
+    #[test]
+    fn a_replay_revokes_the_refresh_token_for_which_the_code_was_redeemed() {
+        // Too late for a retry, and at once but without the verifier.
+        for (tokens, now) in [(Some(tokens()), at(60)), (None, at(3))] {
+            let decision = redeem(Some(&spent(at(2))), tokens, now);
+            assert_eq!(decision.outcome, RedemptionOutcome::Replayed);
+            let revoked = AuthWrite::RevokeToken {
+                id: 40,
+                user: 7,
+                at: now,
+            };
+            assert_eq!(format!("{:?}", decision.writes[0]), format!("{revoked:?}"));
+        }
+    }
+
+    #[test]
+    fn a_request_that_was_sent_twice_revokes_nothing_and_gets_nothing() {
+        let decision = redeem(Some(&spent(at(2))), Some(tokens()), at(3));
+        assert_eq!(decision.outcome, RedemptionOutcome::Replayed);
+        assert!(decision.writes.is_empty());
+    }
+
+    #[test]
+    fn an_unknown_code_changes_nothing() {
+        let decision = redeem(None, Some(tokens()), at(2));
+        assert_eq!(decision.outcome, RedemptionOutcome::Unknown);
+        assert!(decision.writes.is_empty());
+    }
+}

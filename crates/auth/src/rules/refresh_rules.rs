@@ -77,3 +77,51 @@ impl RefreshTokenContext {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::test_records::{account, app, at, authorization, token};
+
+    fn context(refresh: &TokenRecord) -> RefreshTokenContext {
+        let ancestors = TokenAncestors {
+            authorization: Some(authorization()),
+            app: Some(app()),
+            refresh: Some(refresh.clone()),
+        };
+        RefreshTokenContext::new(refresh, account(), ancestors)
+    }
+
+    #[test]
+    fn an_access_token_is_stored_under_its_refresh_token() {
+        let (refresh, access) = (token(TokenKind::Refresh, 40), token(TokenKind::Access, 41));
+        let decision = RefreshTokenContext::issue(Some(&context(&refresh)), access, at(3));
+        assert_eq!(decision.outcome.unwrap().id, 41);
+        assert!(matches!(
+            &decision.writes[..],
+            [AuthWrite::InsertToken { token, refresh: Some(40) }] if token.id == 41
+        ));
+    }
+
+    #[test]
+    fn only_a_live_refresh_token_of_the_same_user_app_and_authorization_issues_a_token() {
+        let refresh = token(TokenKind::Refresh, 40);
+        let changes: [fn(&mut RefreshTokenContext); 7] = [
+            |context| context.effective.kind = TokenKind::Access,
+            |context| context.effective.user = 8,
+            |context| context.effective.app = Some(21),
+            |context| context.effective.grant = Some(31),
+            |context| context.effective.revoked_at = Some(at(1)),
+            |context| context.effective.expires_at = Some(at(3)),
+            |context| context.account.disabled = true,
+        ];
+        for change in changes {
+            let mut context = context(&refresh);
+            change(&mut context);
+            let access = token(TokenKind::Access, 41);
+            let decision = RefreshTokenContext::issue(Some(&context), access, at(3));
+            assert_eq!(decision.outcome, None);
+            assert!(decision.writes.is_empty());
+        }
+    }
+}

@@ -61,3 +61,49 @@ pub fn end_sessions(
 pub fn failed_sign_in(user: u64) -> AuthDecision<()> {
     AuthDecision::new(()).act(AuditedAct::SignInFailed(user))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::test_records::{account, session};
+
+    #[test]
+    fn a_session_starts_only_for_an_enabled_account_with_the_hash_that_was_checked() {
+        let hash = Secret::new("hash".to_owned());
+        let login = Login::new("ada@example.com", hash.clone());
+        let (on, off) = (
+            account(),
+            Account {
+                disabled: true,
+                ..account()
+            },
+        );
+        let start = |account, login, hash| start_session(account, login, session(1), hash);
+        assert!(start(Some(&on), Some(&login), Some(&hash)).is_ok());
+        assert!(start(Some(&on), None, None).is_ok());
+        let other = Secret::new("other".to_owned());
+        for refused in [
+            start(Some(&off), Some(&login), Some(&hash)),
+            start(None, Some(&login), Some(&hash)),
+            start(Some(&on), Some(&login), Some(&other)),
+            start(Some(&on), None, Some(&hash)),
+        ] {
+            assert_eq!(refused.unwrap_err(), AuthStoreError::NoAccount);
+        }
+    }
+
+    #[test]
+    fn each_session_that_ends_is_recorded_and_the_kept_one_stays() {
+        let sessions = [session(1), session(2), session(3)];
+        let decision = end_sessions(7, &sessions, Some(sessions[1].digest));
+        assert_eq!((decision.outcome, decision.acts.len()), (2, 2));
+        assert_eq!(decision.writes.len(), 1);
+        let none = end_sessions(7, &sessions[1..2], Some(sessions[1].digest));
+        assert!(none.outcome == 0 && none.writes.is_empty() && none.acts.is_empty());
+        assert!(end_session(None).acts.is_empty());
+        assert_eq!(
+            end_session(Some(&sessions[0])).acts,
+            [AuditedAct::SignedOut(7)]
+        );
+    }
+}

@@ -76,3 +76,68 @@ pub fn revoke_all(user: u64, access: &UserAccess, now: SystemTime) -> AuthDecisi
         .extend(apps.map(|app| AuditedAct::AppDeauthorized { user, app }));
     decision
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::test_records::{account, at, token};
+    use crate::tokens::token_text::SecretDigest;
+
+    fn personal() -> TokenRecord {
+        TokenRecord {
+            description: "CI".to_owned(),
+            ..TokenRecord::personal(50, SecretDigest([50; 32]), 7, at(0))
+        }
+    }
+
+    #[test]
+    fn a_token_needs_an_enabled_account() {
+        let decision = insert_token(Some(&account()), personal()).unwrap();
+        assert!(matches!(
+            decision.writes[..],
+            [AuthWrite::InsertToken { refresh: None, .. }]
+        ));
+        assert_eq!(decision.acts.len(), 1);
+        let off = Account {
+            disabled: true,
+            ..account()
+        };
+        for account in [None, Some(&off)] {
+            let refused = insert_token(account, personal()).unwrap_err();
+            assert_eq!(refused, AuthStoreError::NoAccount);
+        }
+    }
+
+    #[test]
+    fn a_token_is_revoked_once_and_webhooks_end_with_a_refresh_token_only() {
+        let revoked = TokenRecord {
+            revoked_at: Some(at(1)),
+            ..personal()
+        };
+        for token in [None, Some(&revoked)] {
+            let decision = revoke_token(token, at(2));
+            assert!(!decision.outcome && decision.writes.is_empty() && decision.acts.is_empty());
+        }
+        let writes = |token: &TokenRecord| revoke_token(Some(token), at(2)).writes.len();
+        assert_eq!(writes(&personal()), 1);
+        assert_eq!(writes(&token(TokenKind::Access, 41)), 1);
+        assert_eq!(writes(&token(TokenKind::Refresh, 40)), 2);
+    }
+
+    #[test]
+    fn all_access_of_a_user_ends_and_what_an_app_held_is_recorded_once_by_its_name() {
+        let access = UserAccess {
+            tokens: vec![token(TokenKind::Refresh, 40), personal()],
+            authorized_apps: vec![Some("Reports".to_owned())],
+        };
+        let decision = revoke_all(7, &access, at(2));
+        assert_eq!(decision.outcome, 3);
+        assert!(matches!(
+            &decision.acts[..],
+            [
+                AuditedAct::TokenRevoked { description, .. },
+                AuditedAct::AppDeauthorized { app: Some(app), .. },
+            ] if description == "CI" && app == "Reports"
+        ));
+    }
+}

@@ -1,4 +1,4 @@
-//! Documents docs/CONTRACT.md and docs/OAUTH.md: every rule with the tests that hold it.
+//! Documents docs/generated/CONTRACT.md and docs/generated/OAUTH.md: every rule with the tests that hold it.
 //!
 //! The rules are lines of `fixtures`: number, part, rule and, if no test can show it, the reason. Each has either tests
 //! or a reason, and no test names a rule that does not exist.
@@ -26,14 +26,14 @@ const TABLES: [Table; 2] = [
     Table {
         letter: "B",
         rules: "fixtures/oauth-rows.tsv",
-        document: "docs/OAUTH.md",
+        document: "docs/generated/OAUTH.md",
         title: "What the authorization server promises",
         about: "Each rule with the tests that hold it.",
     },
     Table {
         letter: "S",
         rules: "fixtures/contract-rows.tsv",
-        document: "docs/CONTRACT.md",
+        document: "docs/generated/CONTRACT.md",
         title: "What the contract demands",
         about: "Each demand of the public contract with the tests that show it, or why none can.",
     },
@@ -112,12 +112,12 @@ fn each_rule_has_its_test() {
 
 #[test]
 fn a_rule_without_test_or_reason_and_a_test_without_rule_are_noticed() {
-    let held = |rule: &str| (rule.to_owned(), vec!["[`a_test`](../a.rs)".to_owned()]);
+    let held = |rule: &str| (rule.to_owned(), vec!["[`a_test`](../../a.rs)".to_owned()]);
     let holders = BTreeMap::from([held("S01"), held("S04"), held("S09"), held("B01")]);
     let rules =
         "# head\nS01\tPart\tone\nS02\tPart\ttwo\nS03\tPart\tthree\twhy\nS04\tPart\tfour\twhy\nS05";
     let (out, wrong) = render(&TABLES[1], rules, &holders);
-    assert!(out.contains("| S01 | one | [`a_test`](../a.rs) |\n"));
+    assert!(out.contains("| S01 | one | [`a_test`](../../a.rs) |\n"));
     assert!(out.contains("| S03 | three | none: why |\n"));
     let expected = [
         "no test names S02",

@@ -101,7 +101,7 @@ pub(crate) fn holders(letters: &str) -> BTreeMap<String, Vec<String>> {
         let short = file.strip_prefix(root()).unwrap().display().to_string();
         for (name, rules) in tests(&text, letters) {
             for rule in rules {
-                let holder = format!("[`{name}`](../{short})");
+                let holder = format!("[`{name}`](../../{short})");
                 let holders_of_rule = all.entry(rule).or_default();
                 if !holders_of_rule.contains(&holder) {
                     holders_of_rule.push(holder);
