@@ -61,7 +61,11 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value_t = 1.0)]
     pub(crate) seconds: f64,
     /// Path of the Markdown report.
-    #[arg(long, value_name = "FILE", default_value = "docs/generated/BENCHMARKS.md")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "docs/generated/BENCHMARKS.md"
+    )]
     pub(crate) out: PathBuf,
     /// Number of tasks in a second graph, on which some rows are measured in the same rounds: the table then shows the
     /// share of their ratios that they keep as the graph grows.

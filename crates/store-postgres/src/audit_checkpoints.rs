@@ -1,8 +1,9 @@
 //! Checkpoints of the audit log, its pruning, and its inspection.
-use crate::auth::{AuthTransaction, params};
+use crate::auth::AuthTransaction;
 use crate::columns::{bound, number};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
+use crate::params::owned_params;
 use crate::postgres_store::PostgresStore;
 use crate::stored_values::{Stored, bytes32, get};
 use crate::transaction::PgTransaction;
@@ -96,7 +97,7 @@ async fn store_checkpoint(
 #[async_trait]
 impl AuditLogStore for PostgresStore {
     async fn progress(&self) -> Result<AuditLogProgress, AuditLogStoreError> {
-        let rows = self.query(PROGRESS, params![]).await?;
+        let rows = self.query(PROGRESS, owned_params![]).await?;
         let row = rows
             .first()
             .ok_or_else(|| failed("the row of store_state is missing"))?;
@@ -109,7 +110,7 @@ impl AuditLogStore for PostgresStore {
     ) -> Result<Option<ChainPosition>, AuditLogStoreError> {
         let before = Time::from_system(before);
         let end = Gid::first_of(u64::try_from(before.millis()).unwrap_or(0)).as_i64();
-        let rows = self.query(PRUNABLE, params![end, ROUND]).await?;
+        let rows = self.query(PRUNABLE, owned_params![end, ROUND]).await?;
         let found = rows.first().map(|row| chain_position(row, 0));
         found.transpose().map_err(failed)
     }

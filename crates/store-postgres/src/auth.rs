@@ -46,14 +46,6 @@ use workgraph_auth::AuthStoreError;
 /// Result of a method of the store of tokens.
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
 
-/// Creates [`OwnedParams`] from values.
-macro_rules! params {
-    ($($value:expr),* $(,)?) => {
-        vec![$(Box::new($value) as Box<dyn tokio_postgres::types::ToSql + Send + Sync>),*]
-    };
-}
-pub(crate) use params;
-
 impl PostgresStore {
     /// Runs one statement by itself, and returns its rows.
     pub(crate) async fn query(

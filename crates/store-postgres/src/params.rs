@@ -8,6 +8,14 @@ pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 /// Parameters that a statement owns.
 pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Send + Sync>>;
 
+/// Creates [`OwnedParams`] from values.
+macro_rules! owned_params {
+    ($($value:expr),* $(,)?) => {
+        vec![$(Box::new($value) as Box<dyn tokio_postgres::types::ToSql + Send + Sync>),*]
+    };
+}
+pub(crate) use owned_params;
+
 /// Most rows of one statement that writes arrays.
 pub(crate) const ROWS_MAX: usize = 4_096;
 

@@ -1,7 +1,8 @@
 //! Conversion of webhook secrets to the new stored form.
-use crate::auth::{AuthTransaction, params};
+use crate::auth::AuthTransaction;
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
+use crate::params::owned_params;
 use crate::postgres_store::PostgresStore;
 use crate::stored_values::{Stored, text, text_to_store};
 use tokio_postgres::Row;
@@ -38,7 +39,7 @@ impl PostgresStore {
     /// removes the old ones.
     pub async fn reseal_secrets(&self, reseal: &mut Reseal<'_>) -> Result<(), ResealError> {
         let mut changed = Vec::new();
-        for row in self.query(SECRETS, params![]).await? {
+        for row in self.query(SECRETS, owned_params![]).await? {
             let read = |row: &Row| -> Stored<_> { Ok((number(row, 0)?, text(row, 1)?)) };
             let (id, secret) = read(&row)?;
             if let Some(sealed) = reseal(id, &secret)? {

@@ -3,10 +3,11 @@
 //! The order of locks is that of [`crate::auth`]. An insertion locks the account of the user, so that no access ends during it,
 //! and then the row of `store_state`, which makes it exact: the limits count every earlier webhook, and its position is the last
 //! commit before it.
-use crate::auth::{AuthTransaction, LOCK_ACCOUNT, params};
+use crate::auth::{AuthTransaction, LOCK_ACCOUNT};
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
 use crate::params::OwnedParams;
+use crate::params::owned_params;
 use crate::postgres_store::PostgresStore;
 use crate::stored_values::{
     Stored, get, maybe_number, maybe_time, millis, not_a, small, text, text_to_store, time,
@@ -168,7 +169,7 @@ fn delivery(row: &Row) -> Stored<DeliveryLogEntry> {
 /// Returns the column values of a line of the log; nulls without one.
 fn line_values(line: Option<&DeliveryLogEntry>) -> OwnedParams {
     let number = |read: &dyn Fn(&DeliveryLogEntry) -> i64| line.map(read);
-    params![
+    owned_params![
         number(&|l| millis(l.sent_at)),
         number(&|l| bound(l.from.seq)),
         number(&|l| i64::from(l.from.facts)),
@@ -187,13 +188,13 @@ fn attempt_values(
     change: Option<&DeliveryStateChange>,
     line: Option<&DeliveryLogEntry>,
 ) -> (&'static str, OwnedParams) {
-    let mut values = params![bound(id)];
+    let mut values = owned_params![bound(id)];
     let sql = match change {
         None => RECORD_LINE,
         Some(change) => match &change.to {
             None => {
                 let end = change.end_position();
-                values.extend(params![
+                values.extend(owned_params![
                     i64::from(change.from.retries),
                     bound(end.seq),
                     i64::from(end.facts),
@@ -201,7 +202,7 @@ fn attempt_values(
                 GIVE_UP
             }
             Some(state) => {
-                values.extend(params![
+                values.extend(owned_params![
                     bound(state.position.seq),
                     i64::from(state.position.facts),
                     state.last_success_at.map(millis),
@@ -306,7 +307,7 @@ impl WebhookStore for PostgresStore {
     }
 
     async fn all(&self) -> Result<Vec<Webhook>, WebhookStoreError> {
-        self.hooks(HOOKS, params![]).await
+        self.hooks(HOOKS, owned_params![]).await
     }
 
     async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
@@ -318,17 +319,17 @@ impl WebhookStore for PostgresStore {
             Ok(DeliveryPermission::of(!off, works))
         };
         let found = self
-            .query_first(PERMISSION, params![bound(id)], read)
+            .query_first(PERMISSION, owned_params![bound(id)], read)
             .await?;
         Ok(found.unwrap_or(DeliveryPermission::Deleted))
     }
 
     async fn get(&self, id: u64) -> Result<Option<Webhook>, WebhookStoreError> {
-        Ok(self.hooks(HOOK, params![bound(id)]).await?.pop())
+        Ok(self.hooks(HOOK, owned_params![bound(id)]).await?.pop())
     }
 
     async fn list(&self, page: WebhookListQuery) -> Result<Vec<Webhook>, WebhookStoreError> {
-        let values = params![
+        let values = owned_params![
             bound(page.owner.0),
             page.owner.1.map(bound),
             bound(page.workspace),
@@ -344,12 +345,15 @@ impl WebhookStore for PostgresStore {
         id: u64,
         filters: Vec<EventFilter>,
     ) -> Result<bool, WebhookStoreError> {
-        self.changes(SET_FILTERS, params![bound(id), filters_text(&filters)])
-            .await
+        self.changes(
+            SET_FILTERS,
+            owned_params![bound(id), filters_text(&filters)],
+        )
+        .await
     }
 
     async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError> {
-        self.changes(REMOVE, params![bound(id)]).await
+        self.changes(REMOVE, owned_params![bound(id)]).await
     }
 
     async fn record_attempt(
@@ -375,7 +379,8 @@ impl WebhookStore for PostgresStore {
 
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError> {
         let ids: Vec<i64> = ids.into_iter().map(bound).collect();
-        self.changes(ADVANCE, params![ids, bound(seq)]).await?;
+        self.changes(ADVANCE, owned_params![ids, bound(seq)])
+            .await?;
         Ok(())
     }
 
@@ -385,7 +390,7 @@ impl WebhookStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError> {
         let rows = self
-            .query(DELIVERIES, params![bound(id), bound(limit as u64)])
+            .query(DELIVERIES, owned_params![bound(id), bound(limit as u64)])
             .await?;
         let lines: Stored<Vec<_>> = rows.iter().map(delivery).collect();
         Ok(lines?)
@@ -394,7 +399,7 @@ impl WebhookStore for PostgresStore {
     async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError> {
         let mut gone = 0;
         loop {
-            let values = params![millis(before), bound(ROUND)];
+            let values = owned_params![millis(before), bound(ROUND)];
             let read = |row: &Row| -> Result<u64, WebhookStoreError> { Ok(number(row, 0)?) };
             let round = self.query_first(PRUNE, values, read).await?.unwrap_or(0);
             gone += round;
@@ -406,6 +411,6 @@ impl WebhookStore for PostgresStore {
 
     async fn revision(&self) -> Result<Option<u64>, WebhookStoreError> {
         let read = |row: &Row| -> Result<u64, WebhookStoreError> { Ok(number(row, 0)?) };
-        self.query_first(REVISION, params![], read).await
+        self.query_first(REVISION, owned_params![], read).await
     }
 }

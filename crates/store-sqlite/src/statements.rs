@@ -217,6 +217,8 @@ statements! {
     Account = "SELECT tier, disabled FROM account WHERE user = ?1";
     PutAccount = "INSERT INTO account (user, tier, disabled) VALUES (?1, ?2, ?3) \
         ON CONFLICT (user) DO UPDATE SET tier = excluded.tier, disabled = excluded.disabled";
+    SetTier = "INSERT INTO account (user, tier, disabled) VALUES (?1, ?2, FALSE) \
+        ON CONFLICT (user) DO UPDATE SET tier = excluded.tier WHERE tier <> excluded.tier";
     LoginOwner = "SELECT user FROM login WHERE email = ?1";
     Login = "SELECT a.user, a.tier, a.disabled, l.hash FROM login l CROSS JOIN account a ON a.user = l.user WHERE l.email = ?1";
     LoginOf = "SELECT email, hash FROM login WHERE user = ?1";

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use super::{MemoryTokenStore, MemoryTokens};
 use crate::ports::token_store::AuthStoreError;
 use crate::rules::{AuthDecisionResult, AuthWrite, ConsentContext};
-use crate::tokens::token_record::{Login, TokenRecord};
+use crate::tokens::token_record::{Account, Login, TokenRecord};
 
 impl MemoryTokenStore {
     /// Makes a decision on the records, and its writes.
@@ -69,6 +69,10 @@ impl MemoryTokens {
             }
             AuthWrite::PutAccount(account) => {
                 self.accounts.insert(account.user, account);
+            }
+            AuthWrite::SetTier(user, tier) => {
+                let new = Account::new(user, tier);
+                self.accounts.entry(user).or_insert(new).tier = tier;
             }
             AuthWrite::PutLogin(user, login) => {
                 let email = login.email().to_owned();

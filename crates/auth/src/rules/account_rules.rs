@@ -50,9 +50,10 @@ pub fn put_account(
         .and(done(end_sessions(user, sessions, None)))
 }
 
-/// Changes the tier of an account, or creates one.
-pub fn set_tier(stored: Option<&Account>, user: u64, tier: Tier) -> AuthDecision<()> {
-    put_account((stored, None), &[], Account::new(user, tier), None)
+/// Changes the tier of an account, or creates one. The decision reads nothing: whatever else happens to the account at the same
+/// time, only its tier is set.
+pub fn set_tier(user: u64, tier: Tier) -> AuthDecision<()> {
+    AuthDecision::new(()).write(AuthWrite::SetTier(user, tier))
 }
 
 /// Disables or enables an account, or creates one. A disabled account has no session, no token and no app.
@@ -140,7 +141,8 @@ mod tests {
             disabled: true,
             ..account()
         };
-        let put = |stored, tier| set_tier(stored, 7, tier).writes;
+        let put =
+            |stored, tier| put_account((stored, None), &[], Account::new(7, tier), None).writes;
         let writes = put(Some(&off), Tier::new(2));
         assert!(matches!(
             writes[..],

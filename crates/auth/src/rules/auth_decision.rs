@@ -7,7 +7,7 @@ use crate::authorization::registered_app::App;
 use crate::authorization::user_authorization::Authorization;
 use crate::ports::token_store::AuthStoreError;
 use crate::tokens::scope::ScopeSet;
-use crate::tokens::token_record::{Account, Login, TokenRecord};
+use crate::tokens::token_record::{Account, Login, Tier, TokenRecord};
 use crate::tokens::token_text::{Secret, SecretDigest};
 
 /// Decision, or the error that refuses it: then nothing is written.
@@ -35,6 +35,8 @@ pub enum AuthWrite {
     ReplaceApp(App),
     /// Stores a new account, or replaces the one of the same user.
     PutAccount(Account),
+    /// Sets the tier of a user's account; a user without one gets an enabled account of this tier.
+    SetTier(u64, Tier),
     /// Stores the login of a user, or replaces it.
     PutLogin(u64, Login),
     /// Replaces the hash in the login of a user.
@@ -112,6 +114,7 @@ impl AuthWrite {
             Self::InsertApp(_)
             | Self::ReplaceApp(_)
             | Self::PutAccount(_)
+            | Self::SetTier(..)
             | Self::InsertAuthorization(_)
             | Self::SetScopes(..)
             | Self::WithdrawAuthorization { .. }

@@ -1,13 +1,12 @@
 //! Statements that make the writes of decisions about tokens, accounts, apps and sessions.
 use super::auth_rows::{maybe_stored, numbers_text, redirects_text, stored_number, stored_tier};
 use super::statements as sql;
-use super::{AuthStoreResult, params};
-use crate::params::OwnedParams;
+use crate::params::{OwnedParams, owned_params};
 use crate::statement_pipeline::Statement;
 use crate::stored_values::{millis, text_to_store};
 use tokio_postgres::types::ToSql;
 use workgraph_auth::rules::AuthWrite;
-use workgraph_auth::{App, AuthorizationCode, BrowserSession, TokenRecord};
+use workgraph_auth::{App, AuthStoreError, AuthorizationCode, BrowserSession, TokenRecord};
 
 /// Statement with its parameters.
 pub(super) type OwnedStatement = (&'static str, OwnedParams);
@@ -33,19 +32,19 @@ impl<'s> BorrowedStatements<'s> {
 }
 
 /// Returns the statements that make these writes, in their order.
-pub(super) fn statements_of(writes: &[AuthWrite]) -> AuthStoreResult<Vec<OwnedStatement>> {
+pub(super) fn statements_of(writes: &[AuthWrite]) -> Result<Vec<OwnedStatement>, AuthStoreError> {
     let mut statements = Vec::with_capacity(writes.len());
     for write in writes {
         // A token may only be revoked by a transaction that has locked the account.
         if let AuthWrite::RevokeToken { user, .. } = write {
-            statements.push((sql::LOCK_ACCOUNT, params![stored_number(*user)?]));
+            statements.push((sql::LOCK_ACCOUNT, owned_params![stored_number(*user)?]));
         }
         statements.push(statement_of(write)?);
     }
     Ok(statements)
 }
 
-fn statement_of(write: &AuthWrite) -> AuthStoreResult<OwnedStatement> {
+fn statement_of(write: &AuthWrite) -> Result<OwnedStatement, AuthStoreError> {
     let owned = |text: &str| text_to_store(text).into_owned();
     Ok(match write {
         AuthWrite::InsertApp(app) => (sql::INSERT_APP, app_params(app)?),
@@ -57,21 +56,32 @@ fn statement_of(write: &AuthWrite) -> AuthStoreResult<OwnedStatement> {
         AuthWrite::InsertSession(session) => (sql::INSERT_SESSION, session_params(session)?),
         AuthWrite::PutAccount(account) => {
             let (user, tier) = (stored_number(account.user)?, stored_tier(account.tier));
-            (sql::PUT_ACCOUNT, params![user, tier, account.disabled])
+            (
+                sql::PUT_ACCOUNT,
+                owned_params![user, tier, account.disabled],
+            )
+        }
+        AuthWrite::SetTier(user, tier) => {
+            let params = owned_params![stored_number(*user)?, stored_tier(*tier)];
+            (sql::SET_TIER, params)
         }
         AuthWrite::PutLogin(user, login) => {
             let (email, hash) = (owned(login.email()), owned(login.hash().expose()));
-            (sql::PUT_LOGIN, params![stored_number(*user)?, email, hash])
+            (
+                sql::PUT_LOGIN,
+                owned_params![stored_number(*user)?, email, hash],
+            )
         }
         AuthWrite::PutPasswordHash(user, hash) => {
-            let params = params![stored_number(*user)?, owned(hash.expose())];
+            let params = owned_params![stored_number(*user)?, owned(hash.expose())];
             (sql::PUT_PASSWORD_HASH, params)
         }
-        AuthWrite::InsertTicket(ticket, at) => {
-            (sql::TAKE_TICKET, params![ticket.0.to_vec(), millis(*at)])
-        }
+        AuthWrite::InsertTicket(ticket, at) => (
+            sql::TAKE_TICKET,
+            owned_params![ticket.0.to_vec(), millis(*at)],
+        ),
         AuthWrite::InsertAuthorization(new) => {
-            let params = params![
+            let params = owned_params![
                 stored_number(new.id)?,
                 stored_number(new.user)?,
                 stored_number(new.app)?,
@@ -81,44 +91,50 @@ fn statement_of(write: &AuthWrite) -> AuthStoreResult<OwnedStatement> {
             (sql::INSERT_AUTHORIZATION, params)
         }
         AuthWrite::SetScopes(id, scopes) => {
-            let params = params![stored_number(*id)?, scopes.to_string()];
+            let params = owned_params![stored_number(*id)?, scopes.to_string()];
             (sql::SET_SCOPES, params)
         }
         AuthWrite::WithdrawAuthorization { id, at, .. } => {
-            let params = params![stored_number(*id)?, millis(*at)];
+            let params = owned_params![stored_number(*id)?, millis(*at)];
             (sql::WITHDRAW_AUTHORIZATION, params)
         }
         AuthWrite::WithdrawAuthorizationsOf(user, at) => {
-            let params = params![stored_number(*user)?, millis(*at)];
+            let params = owned_params![stored_number(*user)?, millis(*at)];
             (sql::WITHDRAW_AUTHORIZATIONS_OF, params)
         }
         AuthWrite::SpendCode { code, at, refresh } => {
-            let params = params![code.0.to_vec(), millis(*at), maybe_stored(*refresh)?];
+            let params = owned_params![code.0.to_vec(), millis(*at), maybe_stored(*refresh)?];
             (sql::SPEND_CODE, params)
         }
-        AuthWrite::RevokeToken { id, at, .. } => {
-            (sql::REVOKE_TOKEN, params![stored_number(*id)?, millis(*at)])
-        }
+        AuthWrite::RevokeToken { id, at, .. } => (
+            sql::REVOKE_TOKEN,
+            owned_params![stored_number(*id)?, millis(*at)],
+        ),
         AuthWrite::RevokeTokensOf(user, at) => {
-            let params = params![stored_number(*user)?, millis(*at)];
+            let params = owned_params![stored_number(*user)?, millis(*at)];
             (sql::REVOKE_TOKENS_OF, params)
         }
-        AuthWrite::DeleteSession(digest) => (sql::DELETE_SESSION, params![digest.0.to_vec()]),
+        AuthWrite::DeleteSession(digest) => (sql::DELETE_SESSION, owned_params![digest.0.to_vec()]),
         AuthWrite::DeleteSessionsOf(user, but) => {
             let but = but.map(|digest| digest.0.to_vec());
-            (sql::DELETE_SESSIONS_OF, params![stored_number(*user)?, but])
+            (
+                sql::DELETE_SESSIONS_OF,
+                owned_params![stored_number(*user)?, but],
+            )
         }
-        AuthWrite::DeleteOrphanedWebhooks { user, .. } => {
-            (sql::DROP_ORPHANED_HOOKS, params![stored_number(*user)?])
-        }
-        AuthWrite::DeleteWebhooksOf(user) => {
-            (sql::DROP_HOOKS_OF_USER, params![stored_number(*user)?])
-        }
+        AuthWrite::DeleteOrphanedWebhooks { user, .. } => (
+            sql::DROP_ORPHANED_HOOKS,
+            owned_params![stored_number(*user)?],
+        ),
+        AuthWrite::DeleteWebhooksOf(user) => (
+            sql::DROP_HOOKS_OF_USER,
+            owned_params![stored_number(*user)?],
+        ),
     })
 }
 
-fn app_params(app: &App) -> AuthStoreResult<OwnedParams> {
-    Ok(params![
+fn app_params(app: &App) -> Result<OwnedParams, AuthStoreError> {
+    Ok(owned_params![
         stored_number(app.id)?,
         text_to_store(&app.name).into_owned(),
         app.secret.map(|digest| digest.0.to_vec()),
@@ -132,9 +148,9 @@ fn app_params(app: &App) -> AuthStoreResult<OwnedParams> {
     ])
 }
 
-fn code_params(code: &AuthorizationCode) -> AuthStoreResult<OwnedParams> {
+fn code_params(code: &AuthorizationCode) -> Result<OwnedParams, AuthStoreError> {
     let nonce = code.nonce.as_deref();
-    Ok(params![
+    Ok(owned_params![
         code.digest.0.to_vec(),
         stored_number(code.app)?,
         stored_number(code.user)?,
@@ -151,8 +167,8 @@ fn code_params(code: &AuthorizationCode) -> AuthStoreResult<OwnedParams> {
     ])
 }
 
-fn token_params(token: &TokenRecord, refresh: Option<u64>) -> AuthStoreResult<OwnedParams> {
-    Ok(params![
+fn token_params(token: &TokenRecord, refresh: Option<u64>) -> Result<OwnedParams, AuthStoreError> {
+    Ok(owned_params![
         stored_number(token.id)?,
         token.digest.0.to_vec(),
         token.kind.name(),
@@ -170,8 +186,8 @@ fn token_params(token: &TokenRecord, refresh: Option<u64>) -> AuthStoreResult<Ow
     ])
 }
 
-fn session_params(session: &BrowserSession) -> AuthStoreResult<OwnedParams> {
-    Ok(params![
+fn session_params(session: &BrowserSession) -> Result<OwnedParams, AuthStoreError> {
+    Ok(owned_params![
         session.digest.0.to_vec(),
         stored_number(session.user)?,
         millis(session.created_at),

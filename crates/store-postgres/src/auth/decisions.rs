@@ -259,19 +259,6 @@ pub(super) async fn put_account(
         .await
 }
 
-/// Changes the tier of an account, or creates one.
-pub(super) async fn set_tier(
-    tx: &mut AuthTransaction,
-    user: u64,
-    tier: Tier,
-) -> AuthStoreResult<()> {
-    let key = stored_number(user)?;
-    let create: Statement<'_> = (sql::CREATE_ACCOUNT, &[&key, &stored_tier(tier), &false]);
-    let [created, stored] = tx.send([create, (sql::LOCK_ACCOUNT, &[&key])]).await?;
-    let stored = first_account(&stored, user)?.filter(|_| created.is_empty());
-    tx.apply(rules::set_tier(stored.as_ref(), user, tier)).await
-}
-
 /// Disables or enables an account, or creates one.
 pub(super) async fn set_disabled(
     tx: &mut AuthTransaction,

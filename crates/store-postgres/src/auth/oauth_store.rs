@@ -2,8 +2,9 @@
 use super::auth_rows::{self, stored_number};
 use super::auth_writes::{BorrowedStatements, statements_of};
 use super::statements as sql;
-use super::{AuthStoreResult, decisions, params};
+use super::{AuthStoreResult, decisions};
 use crate::columns::bound;
+use crate::params::owned_params;
 use crate::postgres_store::PostgresStore;
 use crate::statement_pipeline::{pipeline, pipeline_all};
 use crate::stored_values::{Stored, get, millis};
@@ -53,17 +54,17 @@ impl OAuthStore for PostgresStore {
             return Ok(None);
         };
         let read = |row: &Row| -> AuthStoreResult<_> { Ok(Arc::new(auth_rows::app(row, 0)?)) };
-        self.query_first(sql::APP, params![key], read).await
+        self.query_first(sql::APP, owned_params![key], read).await
     }
 
     async fn apps(&self, owner: Option<u64>) -> Result<Vec<App>, AuthStoreError> {
         let read = |row: &Row| auth_rows::app(row, 0);
         match owner {
             Some(owner) => {
-                let key = params![stored_number(owner)?];
+                let key = owned_params![stored_number(owner)?];
                 self.query_all(sql::APPS_OF_OWNER, key, read).await
             }
-            None => self.query_all(sql::APPS, params![], read).await,
+            None => self.query_all(sql::APPS, owned_params![], read).await,
         }
     }
 
@@ -86,12 +87,12 @@ impl OAuthStore for PostgresStore {
             return Ok(None);
         };
         let read = |row: &Row| -> AuthStoreResult<_> { Ok(auth_rows::authorization(row, 0)?) };
-        self.query_first(sql::LIVE_AUTHORIZATION, params![user, app], read)
+        self.query_first(sql::LIVE_AUTHORIZATION, owned_params![user, app], read)
             .await
     }
 
     async fn authorizations(&self, user: u64) -> Result<Vec<Authorization>, AuthStoreError> {
-        let key = params![stored_number(user)?];
+        let key = owned_params![stored_number(user)?];
         self.query_all(sql::AUTHORIZATIONS_OF, key, |row| {
             auth_rows::authorization(row, 0)
         })
@@ -116,7 +117,7 @@ impl OAuthStore for PostgresStore {
         digest: &SecretDigest,
     ) -> Result<Option<AuthorizationCode>, AuthStoreError> {
         let read = |row: &Row| -> AuthStoreResult<_> { Ok(auth_rows::code(row)?) };
-        self.query_first(sql::CODE, params![digest.0.to_vec()], read)
+        self.query_first(sql::CODE, owned_params![digest.0.to_vec()], read)
             .await
     }
 
@@ -162,7 +163,7 @@ impl OAuthStore for PostgresStore {
 
     async fn login_of(&self, user: u64) -> Result<Option<Login>, AuthStoreError> {
         let read = |row: &Row| -> AuthStoreResult<_> { Ok(auth_rows::login(row)?) };
-        self.query_first(sql::LOGIN_OF, params![stored_number(user)?], read)
+        self.query_first(sql::LOGIN_OF, owned_params![stored_number(user)?], read)
             .await
     }
 
@@ -189,7 +190,7 @@ impl OAuthStore for PostgresStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(BrowserSession, Account)>, AuthStoreError> {
-        self.query_first(sql::SESSION, params![digest.0.to_vec()], |row| {
+        self.query_first(sql::SESSION, owned_params![digest.0.to_vec()], |row| {
             let session = auth_rows::session(row)?;
             Ok((session, auth_rows::account(row, session.user, 6)?))
         })
@@ -197,7 +198,7 @@ impl OAuthStore for PostgresStore {
     }
 
     async fn sessions(&self, user: u64) -> Result<Vec<BrowserSession>, AuthStoreError> {
-        let key = params![stored_number(user)?];
+        let key = owned_params![stored_number(user)?];
         let mut own = self
             .query_all(sql::SESSIONS_OF_USER, key, auth_rows::session)
             .await?;
@@ -211,7 +212,7 @@ impl OAuthStore for PostgresStore {
         address: IpAddr,
         now: SystemTime,
     ) -> Result<(), AuthStoreError> {
-        let values = params![digest.0.to_vec(), millis(now), address.to_string()];
+        let values = owned_params![digest.0.to_vec(), millis(now), address.to_string()];
         self.query(sql::TOUCH_SESSION, values).await?;
         Ok(())
     }
@@ -244,7 +245,7 @@ impl OAuthStore for PostgresStore {
     }
 
     async fn clear_login_attempts(&self, key: &SecretDigest) -> Result<(), AuthStoreError> {
-        self.query(sql::DROP_STRIKES, params![key.0.to_vec()])
+        self.query(sql::DROP_STRIKES, owned_params![key.0.to_vec()])
             .await?;
         Ok(())
     }
@@ -252,7 +253,7 @@ impl OAuthStore for PostgresStore {
     async fn delete_expired(&self, before: SystemTime) -> Result<u64, AuthStoreError> {
         let end = millis(before);
         let lifetime = i64::try_from(LOGIN_ATTEMPTS_LIFETIME.as_millis()).unwrap_or(i64::MAX);
-        self.query(sql::SWEEP_ATTEMPTS, params![]).await?;
+        self.query(sql::SWEEP_ATTEMPTS, owned_params![]).await?;
         let mut gone = 0;
         for (sql, end) in [
             (sql::SWEEP_TOKENS, end),
@@ -264,7 +265,7 @@ impl OAuthStore for PostgresStore {
             loop {
                 let read = |row: &Row| -> AuthStoreResult<i64> { Ok(get(row, 0)?) };
                 let round = self
-                    .query_first(sql, params![end, bound(ROUND)], read)
+                    .query_first(sql, owned_params![end, bound(ROUND)], read)
                     .await?;
                 let round = u64::try_from(round.unwrap_or(0)).unwrap_or(0);
                 gone += round;

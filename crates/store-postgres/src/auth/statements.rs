@@ -136,6 +136,8 @@ pub(super) const LOCK_ACCOUNT_OF_TOKEN: &str = "SELECT tier, disabled FROM accou
 /// Returns a row if there was no account. From then on it exists, so that it can be locked.
 pub(super) const CREATE_ACCOUNT: &str = "INSERT INTO account (\"user\", tier, disabled) VALUES ($1, $2, $3) \
     ON CONFLICT (\"user\") DO NOTHING RETURNING 1";
+pub(super) const SET_TIER: &str = "INSERT INTO account (\"user\", tier, disabled) VALUES ($1, $2, FALSE) \
+    ON CONFLICT (\"user\") DO UPDATE SET tier = excluded.tier WHERE account.tier <> excluded.tier";
 pub(super) const PUT_ACCOUNT: &str =
     "UPDATE account SET tier = $2, disabled = $3 WHERE \"user\" = $1";
 pub(super) const LOGIN: &str = "SELECT a.user, a.tier, a.disabled, l.hash FROM login l \

@@ -1,14 +1,16 @@
 //! Tokens and accounts in the database: the implementation of the port.
+use super::AuthStoreResult;
 use super::auth_rows::{self, stored_number};
 use super::decisions::{self, first_account};
 use super::statements as sql;
-use super::{AuthStoreResult, params};
 use crate::columns::{bound, number};
+use crate::params::owned_params;
 use crate::postgres_store::PostgresStore;
 use crate::stored_values::{millis, text, text_to_store};
 use async_trait::async_trait;
 use std::time::SystemTime;
 use tokio_postgres::Row;
+use workgraph_auth::rules;
 use workgraph_auth::tokens::token_record::normalize_email;
 use workgraph_auth::{
     Account, AuthStoreError, Login, Secret, SecretDigest, Tier, TokenAtCommit, TokenRecord,
@@ -52,7 +54,7 @@ impl TokenStore for PostgresStore {
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, AuthStoreError> {
         let rows = self
-            .query(sql::TOKENS_OF_USER, params![stored_number(user)?])
+            .query(sql::TOKENS_OF_USER, owned_params![stored_number(user)?])
             .await?;
         let tokens: Result<_, _> = rows.iter().map(auth_rows::effective_token).collect();
         Ok(tokens?)
@@ -61,7 +63,7 @@ impl TokenStore for PostgresStore {
     async fn find_by_id(&self, user: u64, id: u64) -> Result<Option<TokenRecord>, AuthStoreError> {
         let read = |row: &Row| -> AuthStoreResult<_> { Ok(auth_rows::effective_token(row)?) };
         let found = self
-            .query_first(sql::TOKEN_BY_ID, params![stored_number(id)?], read)
+            .query_first(sql::TOKEN_BY_ID, owned_params![stored_number(id)?], read)
             .await?;
         Ok(found.filter(|record| record.user == user))
     }
@@ -73,7 +75,8 @@ impl TokenStore for PostgresStore {
         // A number that is too large belongs to no token.
         let ids: Vec<i64> = used.iter().map(|(id, _)| bound(*id)).collect();
         let times: Vec<i64> = used.iter().map(|(_, at)| millis(*at)).collect();
-        self.query(sql::RECORD_USES, params![ids, times]).await?;
+        self.query(sql::RECORD_USES, owned_params![ids, times])
+            .await?;
         Ok(())
     }
 
@@ -87,7 +90,7 @@ impl TokenStore for PostgresStore {
     }
 
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError> {
-        self.decide(move |tx| Box::pin(decisions::set_tier(tx, user, tier)))
+        self.decide(move |tx| Box::pin(tx.apply(rules::set_tier(user, tier))))
             .await
     }
 
@@ -103,14 +106,14 @@ impl TokenStore for PostgresStore {
 
     async fn account(&self, user: u64) -> Result<Option<Account>, AuthStoreError> {
         let rows = self
-            .query(sql::ACCOUNT, params![stored_number(user)?])
+            .query(sql::ACCOUNT, owned_params![stored_number(user)?])
             .await?;
         first_account(&rows, user)
     }
 
     async fn login(&self, email: &str) -> Result<Option<(Account, Secret)>, AuthStoreError> {
         let email = normalize_email(email);
-        let key = params![text_to_store(&email).into_owned()];
+        let key = owned_params![text_to_store(&email).into_owned()];
         self.query_first(sql::LOGIN, key, |row| {
             let account = auth_rows::account(row, number(row, 0)?, 1)?;
             Ok((account, Secret::new(text(row, 3)?)))

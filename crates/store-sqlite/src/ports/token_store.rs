@@ -101,11 +101,7 @@ impl TokenStore for SqliteStore {
     }
 
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError> {
-        self.decide(move |tx| {
-            let account = auth_reads::account(tx, user)?;
-            Ok(rules::set_tier(account.as_ref(), user, tier))
-        })
-        .await
+        self.decide(move |_| Ok(rules::set_tier(user, tier))).await
     }
 
     async fn set_disabled(

@@ -18,8 +18,8 @@ pub(crate) fn apply<T>(
     decision: AuthDecision<T>,
 ) -> AuthStoreResult<T> {
     for write in &decision.writes {
-        make(tx, write)?;
-        tx.invalidations.tokens |= write.changes_found_tokens();
+        let is_changed = make(tx, write)? > 0;
+        tx.invalidations.tokens |= is_changed && write.changes_found_tokens();
     }
     for act in &decision.acts {
         by.record_act(tx, act)?;
@@ -27,7 +27,8 @@ pub(crate) fn apply<T>(
     Ok(decision.outcome)
 }
 
-fn make(tx: &mut SqliteTransaction<'_>, write: &AuthWrite) -> AuthStoreResult<()> {
+/// Makes a write; returns the number of rows that it changed.
+fn make(tx: &mut SqliteTransaction<'_>, write: &AuthWrite) -> AuthStoreResult<usize> {
     let done = match write {
         AuthWrite::InsertApp(app) => return put_app(tx, Sql::InsertApp, app),
         AuthWrite::ReplaceApp(app) => return put_app(tx, Sql::ReplaceApp, app),
@@ -43,6 +44,7 @@ fn make(tx: &mut SqliteTransaction<'_>, write: &AuthWrite) -> AuthStoreResult<()
             let params = (number(account.user)?, tier, account.disabled);
             tx.run(Sql::PutAccount, params)
         }
+        AuthWrite::SetTier(user, tier) => tx.run(Sql::SetTier, (number(*user)?, tier.number())),
         AuthWrite::PutLogin(user, login) => {
             let params = (number(*user)?, login.email(), login.hash().expose());
             tx.run(Sql::PutLogin, params)
@@ -82,10 +84,10 @@ fn make(tx: &mut SqliteTransaction<'_>, write: &AuthWrite) -> AuthStoreResult<()
             tx.run(Sql::DeleteSessionsOf, params)
         }
     };
-    done.map(drop).map_err(refused)
+    done.map_err(refused)
 }
 
-fn put_app(tx: &mut SqliteTransaction<'_>, sql: Sql, app: &App) -> AuthStoreResult<()> {
+fn put_app(tx: &mut SqliteTransaction<'_>, sql: Sql, app: &App) -> AuthStoreResult<usize> {
     let params = params![
         number(app.id)?,
         app.name,
@@ -98,10 +100,10 @@ fn put_app(tx: &mut SqliteTransaction<'_>, sql: Sql, app: &App) -> AuthStoreResu
         millis(app.created_at),
         app.disabled_at.map(millis),
     ];
-    tx.run(sql, params).map(drop).map_err(refused)
+    tx.run(sql, params).map_err(refused)
 }
 
-fn insert_code(tx: &mut SqliteTransaction<'_>, code: &AuthorizationCode) -> AuthStoreResult<()> {
+fn insert_code(tx: &mut SqliteTransaction<'_>, code: &AuthorizationCode) -> AuthStoreResult<usize> {
     let params = params![
         code.digest.0,
         number(code.app)?,
@@ -117,14 +119,14 @@ fn insert_code(tx: &mut SqliteTransaction<'_>, code: &AuthorizationCode) -> Auth
         code.used_at.map(millis),
         code.refresh.map(number).transpose()?,
     ];
-    tx.run(Sql::InsertCode, params).map(drop).map_err(refused)
+    tx.run(Sql::InsertCode, params).map_err(refused)
 }
 
 fn insert_token(
     tx: &mut SqliteTransaction<'_>,
     token: &TokenRecord,
     refresh: Option<u64>,
-) -> AuthStoreResult<()> {
+) -> AuthStoreResult<usize> {
     let maybe = |n: Option<u64>| n.map(number).transpose();
     let params = params![
         number(token.id)?,
@@ -142,10 +144,13 @@ fn insert_token(
         token.last_used_at.map(millis),
         maybe(refresh)?,
     ];
-    tx.run(Sql::InsertToken, params).map(drop).map_err(refused)
+    tx.run(Sql::InsertToken, params).map_err(refused)
 }
 
-fn insert_session(tx: &mut SqliteTransaction<'_>, session: &BrowserSession) -> AuthStoreResult<()> {
+fn insert_session(
+    tx: &mut SqliteTransaction<'_>,
+    session: &BrowserSession,
+) -> AuthStoreResult<usize> {
     let params = (
         session.digest.0,
         number(session.user)?,
@@ -154,9 +159,7 @@ fn insert_session(tx: &mut SqliteTransaction<'_>, session: &BrowserSession) -> A
         millis(session.last_used_at),
         session.address.map(|address| address.to_string()),
     );
-    tx.run(Sql::InsertSession, params)
-        .map(drop)
-        .map_err(refused)
+    tx.run(Sql::InsertSession, params).map_err(refused)
 }
 
 /// Records the last uses of tokens; returns true if a time moved.

@@ -89,27 +89,28 @@ pub(crate) fn has_authorization(
     Ok(found.is_some())
 }
 
-/// Deletes the webhooks of a user and app, unless the app still has access; must be called after a refresh token or an
+/// Deletes the webhooks of a user and app, unless the app still has access; returns their number. It must be called after a refresh token or an
 /// authorization has ended. The log of their deliveries is then no longer shown, and is dropped when it is old enough.
 pub(crate) fn delete_orphaned_webhooks(
     session: &mut SqliteTransaction<'_>,
     user: u64,
     app: u64,
-) -> Result<(), AuthStoreError> {
-    if !has_authorization(session, user, app).map_err(refused)? {
-        let owner = (signed(user), signed(app));
-        session.run(Sql::DropHooksOf, owner).map_err(refused)?;
+) -> Result<usize, AuthStoreError> {
+    if has_authorization(session, user, app).map_err(refused)? {
+        return Ok(0);
     }
-    Ok(())
+    let owner = (signed(user), signed(app));
+    session.run(Sql::DropHooksOf, owner).map_err(refused)
 }
 
-/// Deletes all webhooks of a user.
+/// Deletes all webhooks of a user; returns their number.
 pub(crate) fn delete_webhooks_of(
     session: &mut SqliteTransaction<'_>,
     user: u64,
-) -> Result<(), AuthStoreError> {
-    let done = session.run(Sql::DropHooksOfUser, [signed(user)]);
-    done.map(drop).map_err(refused)
+) -> Result<usize, AuthStoreError> {
+    session
+        .run(Sql::DropHooksOfUser, [signed(user)])
+        .map_err(refused)
 }
 
 pub(crate) fn count(

@@ -35,7 +35,7 @@ fn decision<T: Send + 'static>(
 }
 
 fn put_account() -> (WriteJob, Answer<(), AuthStoreError>) {
-    decision(|stored| Ok(rules::set_tier(stored, 7, Tier::DEFAULT)))
+    decision(|_| Ok(rules::set_tier(7, Tier::DEFAULT)))
 }
 
 /// Returns the changes that create a task of this many bytes.
