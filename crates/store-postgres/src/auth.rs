@@ -30,8 +30,9 @@ mod oauth_store;
 mod statements;
 mod token_store;
 
+pub(crate) use self::auth_rows::joined_app;
 pub(crate) use self::auth_transaction::AuthTransaction;
-pub(crate) use self::statements::LOCK_ACCOUNT;
+pub(crate) use self::statements::{DELIVERY_PERMISSION, LOCK_ACCOUNT};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 use crate::params::OwnedParams;

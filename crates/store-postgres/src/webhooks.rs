@@ -3,7 +3,7 @@
 //! The order of locks is that of [`crate::auth`]. An insertion locks the account of the user, so that no access ends during it,
 //! and then the row of `store_state`, which makes it exact: the limits count every earlier webhook, and its position is the last
 //! commit before it.
-use crate::auth::{AuthTransaction, LOCK_ACCOUNT};
+use crate::auth::{AuthTransaction, DELIVERY_PERMISSION, LOCK_ACCOUNT, joined_app};
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
 use crate::params::OwnedParams;
@@ -19,8 +19,8 @@ use tokio_postgres::types::ToSql;
 use workgraph_auth::AuthStoreError;
 use workgraph_webhooks::{
     AttemptRecord, DeliveryLogEntry, DeliveryPermission, DeliveryState, DeliveryStateChange,
-    EventFilter, InsertOutcome, JournalPosition, Webhook, WebhookLimits, WebhookListQuery,
-    WebhookStore, WebhookStoreError,
+    EventFilter, InsertOutcome, InsertionContext, JournalPosition, Webhook, WebhookLimits,
+    WebhookListQuery, WebhookStore, WebhookStoreError,
 };
 
 macro_rules! hook_cols {
@@ -47,11 +47,6 @@ const HOOKS_OF: &str = concat!(
     " WHERE \"user\" = $1 AND app IS NOT DISTINCT FROM $2 AND workspace = $3 AND id > $4 \
         AND ($5::bigint IS NULL OR resource = $5) ORDER BY id LIMIT $6"
 );
-/// The app's columns determine where it works.
-const PERMISSION: &str = "SELECT coalesce(a.disabled, TRUE), h.app, \
-        p.disabled_at IS NULL AND (' ' || p.distribution || ' ') LIKE ('% ' || h.workspace || ' %') \
-            AND (' ' || p.disabled_in || ' ') NOT LIKE ('% ' || h.workspace || ' %') \
-    FROM hook h LEFT JOIN account a ON a.user = h.user LEFT JOIN app p ON p.id = h.app WHERE h.id = $1";
 /// Finds a row if a refresh token of this user and app is live.
 const HOLD: &str = "SELECT 1 FROM token t JOIN \"authorization\" g ON g.id = t.authorization WHERE t.user = $1 \
     AND t.app = $2 AND t.kind = 'refresh' AND t.revoked_at IS NULL AND g.revoked_at IS NULL LIMIT 1";
@@ -223,7 +218,7 @@ fn attempt_values(
 
 async fn insert(
     tx: &mut AuthTransaction,
-    mut hook: Webhook,
+    hook: Webhook,
     limits: WebhookLimits,
 ) -> Result<InsertOutcome, AuthStoreError> {
     let (user, app) = (bound(hook.user), hook.app.map(bound));
@@ -238,21 +233,15 @@ async fn insert(
         ])
         .await?;
     let count = |rows: &[Row]| rows.first().map_or(Ok(0), |row| number(row, 0));
-    let refusal = if app.is_some() && hold.is_empty() {
-        Some(InsertOutcome::NoGrant)
-    } else if count(&on_resource)? >= limits.per_resource {
-        Some(InsertOutcome::ResourceFull)
-    } else if count(&of_owner)? >= limits.per_owner {
-        Some(InsertOutcome::OwnerFull)
-    } else {
-        None
+    let context = InsertionContext {
+        has_access: !hold.is_empty(),
+        on_resource: count(&on_resource)?,
+        of_owner: count(&of_owner)?,
+        last_commit: count(&state)?,
     };
-    if let Some(refusal) = refusal {
-        return Ok(refusal);
-    }
-    hook.state.position = JournalPosition {
-        seq: count(&state)?,
-        facts: 0,
+    let outcome = limits.insert(hook, context);
+    let InsertOutcome::Done(hook) = &outcome else {
+        return Ok(outcome);
     };
     let values: [&(dyn ToSql + Sync); 13] = [
         &bound(hook.id),
@@ -270,7 +259,7 @@ async fn insert(
         &hook.state.last_success_at.map(millis),
     ];
     tx.send_last([(INSERT, &values)]).await?;
-    Ok(InsertOutcome::Done(Box::new(hook)))
+    Ok(outcome)
 }
 
 impl PostgresStore {
@@ -312,14 +301,15 @@ impl WebhookStore for PostgresStore {
 
     async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
         let read = |row: &Row| -> Result<_, WebhookStoreError> {
-            let off: bool = get(row, 0)?;
-            let app: Option<i64> = get(row, 1)?;
-            let works: Option<bool> = get(row, 2)?;
-            let works = app.is_none() || works.unwrap_or(false);
-            Ok(DeliveryPermission::of(!off, works))
+            let (is_off, workspace): (bool, u64) = (get(row, 0)?, number(row, 2)?);
+            let works = match maybe_number(row, 1)? {
+                None => true,
+                Some(_) => joined_app(row, 3)?.is_some_and(|app| app.works_in(workspace)),
+            };
+            Ok(DeliveryPermission::of(!is_off, works))
         };
         let found = self
-            .query_first(PERMISSION, owned_params![bound(id)], read)
+            .query_first(DELIVERY_PERMISSION, owned_params![bound(id)], read)
             .await?;
         Ok(found.unwrap_or(DeliveryPermission::Deleted))
     }

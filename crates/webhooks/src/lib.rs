@@ -15,7 +15,7 @@ pub use secret_resealing::{Reseal, ResealError};
 pub use target_policy::TargetPolicy;
 pub use webhook_ports::{
     AttemptRecord, DeliveryError, DeliveryLogEntry, DeliveryPermission, DeliveryRequest,
-    InsertOutcome, TargetReply, WebhookClient, WebhookLimits, WebhookListQuery, WebhookStore,
-    WebhookStoreError,
+    InsertOutcome, InsertionContext, TargetReply, WebhookClient, WebhookLimits, WebhookListQuery,
+    WebhookStore, WebhookStoreError,
 };
 pub use webhook_record::{DeliveryState, DeliveryStateChange, JournalPosition, Webhook};

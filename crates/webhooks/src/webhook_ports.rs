@@ -123,6 +123,42 @@ pub enum InsertOutcome {
     NoGrant,
 }
 
+/// State of a store on which an insertion depends. It is read in the transaction of the insertion, and no other may change it in
+/// between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InsertionContext {
+    /// True if the app of the webhook still has access to its user: it has a live refresh token.
+    pub has_access: bool,
+    /// Number of webhooks on the object.
+    pub on_resource: u64,
+    /// Number of webhooks of the user with the app.
+    pub of_owner: u64,
+    /// Number of the last commit.
+    pub last_commit: u64,
+}
+
+impl WebhookLimits {
+    /// Decides whether a webhook is inserted. It receives the events of commits after the last one; a webhook without an app needs
+    /// no access.
+    #[must_use]
+    pub fn insert(self, mut hook: Webhook, context: InsertionContext) -> InsertOutcome {
+        if hook.app.is_some() && !context.has_access {
+            return InsertOutcome::NoGrant;
+        }
+        if context.on_resource >= self.per_resource {
+            return InsertOutcome::ResourceFull;
+        }
+        if context.of_owner >= self.per_owner {
+            return InsertOutcome::OwnerFull;
+        }
+        hook.state.position = JournalPosition {
+            seq: context.last_commit,
+            facts: 0,
+        };
+        InsertOutcome::Done(Box::new(hook))
+    }
+}
+
 /// Outcome of storing the result of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AttemptRecord {
@@ -215,5 +251,53 @@ pub trait WebhookStore: Send + Sync {
     /// writes the store, so there are no changes to detect.
     async fn revision(&self) -> Result<Option<u64>, WebhookStoreError> {
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::webhook_record::DeliveryState;
+    use std::time::UNIX_EPOCH;
+
+    #[test]
+    fn an_insertion_needs_access_and_room_and_begins_after_the_last_commit() {
+        let hook = |app| Webhook {
+            id: 1,
+            user: 7,
+            app,
+            service: None,
+            workspace: 100,
+            resource: 200,
+            kind: 0,
+            target: "https://receiver.example/hook".to_owned(),
+            secret: String::new(),
+            filters: Vec::new(),
+            created_at: UNIX_EPOCH,
+            state: DeliveryState::default(),
+        };
+        let limits = WebhookLimits {
+            per_resource: 2,
+            per_owner: 3,
+        };
+        let insert = |app, has_access, on_resource, of_owner| {
+            let context = InsertionContext {
+                has_access,
+                on_resource,
+                of_owner,
+                last_commit: 9,
+            };
+            limits.insert(hook(app), context)
+        };
+        for (app, has_access) in [(Some(20), true), (None, false)] {
+            let outcome = insert(app, has_access, 1, 2);
+            let InsertOutcome::Done(hook) = outcome else {
+                panic!("{outcome:?}");
+            };
+            assert_eq!(hook.state.position, JournalPosition { seq: 9, facts: 0 });
+        }
+        assert_eq!(insert(Some(20), false, 0, 0), InsertOutcome::NoGrant);
+        assert_eq!(insert(None, false, 2, 0), InsertOutcome::ResourceFull);
+        assert_eq!(insert(None, false, 0, 3), InsertOutcome::OwnerFull);
     }
 }

@@ -7,8 +7,8 @@ use workgraph_auth::{OAuthStore, TokenStore};
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_webhooks::{
     AttemptRecord, DeliveryLogEntry, DeliveryPermission, DeliveryStateChange, EventFilter,
-    InsertOutcome, JournalPosition, Webhook, WebhookLimits, WebhookListQuery, WebhookStore,
-    WebhookStoreError,
+    InsertOutcome, InsertionContext, JournalPosition, Webhook, WebhookLimits, WebhookListQuery,
+    WebhookStore, WebhookStoreError,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -39,30 +39,28 @@ impl MemoryStore {
 impl WebhookStore for MemoryStore {
     async fn insert(
         &self,
-        mut hook: Webhook,
+        hook: Webhook,
         limits: WebhookLimits,
     ) -> Result<InsertOutcome, WebhookStoreError> {
         // The graph is locked while the webhook gets its journal position.
         let mut graph = self.state();
         let mut state = self.hooks.lock();
-        if hook
+        let has_access = hook
             .app
-            .is_some_and(|app| !self.tokens.has_live_grant(hook.user, app))
-        {
-            return Ok(InsertOutcome::NoGrant);
-        }
+            .is_some_and(|app| self.tokens.has_live_grant(hook.user, app));
         let count =
             |is: &dyn Fn(&Webhook) -> bool| state.hooks.values().filter(|h| is(h)).count() as u64;
-        if count(&|h| h.resource == hook.resource) >= limits.per_resource {
-            return Ok(InsertOutcome::ResourceFull);
+        let context = InsertionContext {
+            has_access,
+            on_resource: count(&|h| h.resource == hook.resource),
+            of_owner: count(&|h| (h.user, h.app) == (hook.user, hook.app)),
+            last_commit: graph.seq().map_err(|e| WebhookStoreError(e.to_string()))?,
+        };
+        let outcome = limits.insert(hook, context);
+        if let InsertOutcome::Done(hook) = &outcome {
+            state.hooks.insert(hook.id, Webhook::clone(hook));
         }
-        if count(&|h| (h.user, h.app) == (hook.user, hook.app)) >= limits.per_owner {
-            return Ok(InsertOutcome::OwnerFull);
-        }
-        let seq = graph.seq().map_err(|e| WebhookStoreError(e.to_string()))?;
-        hook.state.position = JournalPosition { seq, facts: 0 };
-        state.hooks.insert(hook.id, hook.clone());
-        Ok(InsertOutcome::Done(Box::new(hook)))
+        Ok(outcome)
     }
 
     async fn all(&self) -> Result<Vec<Webhook>, WebhookStoreError> {

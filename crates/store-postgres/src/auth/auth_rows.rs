@@ -204,6 +204,11 @@ pub(crate) fn app(row: &Row, from: usize) -> Stored<App> {
     })
 }
 
+/// Returns the joined app that begins at a column; `None` if there is none.
+pub(crate) fn joined_app(row: &Row, from: usize) -> Stored<Option<App>> {
+    joined(row, from, app)
+}
+
 /// Returns the browser session in the first columns of a row.
 pub(crate) fn session(row: &Row) -> Stored<BrowserSession> {
     let created_at = time(row, 2)?;

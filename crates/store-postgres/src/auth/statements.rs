@@ -273,6 +273,13 @@ pub(super) const SWEEP_STRIKES: &str = sweep!("strikes", "key", "last_at < $1");
 pub(super) const SWEEP_ATTEMPTS: &str =
     "DELETE FROM write_attempt WHERE at < now() - interval '1 hour'";
 
+/// What decides whether a webhook is sent to now: its user, its app and its workspace.
+pub(crate) const DELIVERY_PERMISSION: &str = concat!(
+    "SELECT coalesce(a.disabled, TRUE), h.app, h.workspace, ",
+    app_cols!(),
+    " FROM hook h LEFT JOIN account a ON a.user = h.user LEFT JOIN app p ON p.id = h.app WHERE h.id = $1"
+);
+
 /// Deletes the webhooks of a user whose apps no longer have access; the last statement before the audit log.
 pub(super) const DROP_ORPHANED_HOOKS: &str = drop_hooks!("h.user = $1 AND ", orphaned_hooks!());
 pub(super) const DROP_HOOKS_OF_USER: &str = drop_hooks!("h.user = $1");

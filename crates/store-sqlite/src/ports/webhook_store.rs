@@ -2,7 +2,7 @@
 use crate::open_error::failed;
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
-use crate::tables::auth_rows::{maybe_number, millis, whole};
+use crate::tables::auth_rows::{maybe_number, millis, unavailable, whole};
 use crate::tables::webhook_table::{
     change_state, count, delivery, filters_text, has_authorization, hook, refused, signed,
 };
@@ -10,11 +10,11 @@ use crate::transaction::SqliteTransaction;
 use async_trait::async_trait;
 use rusqlite::Row;
 use std::time::SystemTime;
-use workgraph_auth::{AuthStoreError, OAuthStore};
+use workgraph_auth::OAuthStore;
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_webhooks::{
     AttemptRecord, DeliveryLogEntry, DeliveryPermission, DeliveryStateChange, EventFilter,
-    InsertOutcome, JournalPosition, Webhook, WebhookLimits, WebhookListQuery, WebhookStore,
+    InsertOutcome, InsertionContext, Webhook, WebhookLimits, WebhookListQuery, WebhookStore,
     WebhookStoreError,
 };
 
@@ -58,24 +58,21 @@ impl WebhookStore for SqliteStore {
         limits: WebhookLimits,
     ) -> Result<InsertOutcome, WebhookStoreError> {
         let work = move |session: &mut SqliteTransaction<'_>| {
-            if let Some(app) = hook.app
-                && !has_authorization(session, hook.user, app).map_err(refused)?
-            {
-                return Ok(InsertOutcome::NoGrant);
-            }
+            let has_access = match hook.app {
+                Some(app) => has_authorization(session, hook.user, app).map_err(refused)?,
+                None => false,
+            };
             let on_resource = count(session, Sql::CountHooksOn, [signed(hook.resource)]);
-            if on_resource.map_err(refused)? >= limits.per_resource {
-                return Ok(InsertOutcome::ResourceFull);
-            }
             let owner = (signed(hook.user), hook.app.map(signed));
-            if count(session, Sql::CountHooksOf, owner).map_err(refused)? >= limits.per_owner {
-                return Ok(InsertOutcome::OwnerFull);
-            }
-            let seq = session.seq();
-            let mut hook = hook.clone();
-            hook.state.position = JournalPosition {
-                seq: seq.map_err(|e| AuthStoreError::Unavailable(e.to_string()))?,
-                facts: 0,
+            let context = InsertionContext {
+                has_access,
+                on_resource: on_resource.map_err(refused)?,
+                of_owner: count(session, Sql::CountHooksOf, owner).map_err(refused)?,
+                last_commit: session.seq().map_err(unavailable)?,
+            };
+            let outcome = limits.insert(hook.clone(), context);
+            let InsertOutcome::Done(hook) = &outcome else {
+                return Ok(outcome);
             };
             let params = rusqlite::params![
                 signed(hook.id),
@@ -93,7 +90,7 @@ impl WebhookStore for SqliteStore {
                 hook.state.last_success_at.map(millis),
             ];
             session.run(Sql::InsertHook, params).map_err(refused)?;
-            Ok(InsertOutcome::Done(Box::new(hook)))
+            Ok(outcome)
         };
         self.writer.work(work).await.map_err(broken)
     }
