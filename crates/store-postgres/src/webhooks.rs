@@ -48,7 +48,7 @@ const HOOKS_OF: &str = concat!(
         AND ($5::bigint IS NULL OR resource = $5) ORDER BY id LIMIT $6"
 );
 /// Finds a row if a refresh token of this user and app is live.
-const HOLD: &str = "SELECT 1 FROM token t JOIN \"authorization\" g ON g.id = t.authorization WHERE t.user = $1 \
+const LIVE_REFRESH_TOKEN: &str = "SELECT 1 FROM token t JOIN \"authorization\" g ON g.id = t.authorization WHERE t.user = $1 \
     AND t.app = $2 AND t.kind = 'refresh' AND t.revoked_at IS NULL AND g.revoked_at IS NULL LIMIT 1";
 const LOCK_POSITION: &str =
     "UPDATE store_state SET hook_revision = hook_revision + 1 RETURNING seq";
@@ -226,7 +226,7 @@ async fn insert(
     let [_, hold, state, on_resource, of_owner] = tx
         .send([
             (LOCK_ACCOUNT, &[&user]),
-            (HOLD, &[&user, &app]),
+            (LIVE_REFRESH_TOKEN, &[&user, &app]),
             (LOCK_POSITION, &[]),
             (COUNT_ON, &[&resource]),
             (COUNT_OF, &[&user, &app]),

@@ -237,12 +237,12 @@ impl ReaderPool {
                 self.begin(&reader.conn, commits)?
             }
         };
-        let mut session =
+        let mut tx =
             SqliteTransaction::reading(&reader.conn, &kept, &self.caches, &mut reader.hot_cache);
         reader.watch.begin(interrupt, self.options.read_timeout);
-        let found = read(&mut session);
+        let found = read(&mut tx);
         let stopped = reader.watch.end();
-        drop(session);
+        drop(tx);
         let found = match (found, stopped) {
             (Err(GraphStoreError::Failed(_)), Some(reason)) => {
                 Err(GraphStoreError::Interrupted(reason))
@@ -264,10 +264,10 @@ impl ReaderPool {
     /// Takes the newest snapshot.
     fn begin(&self, conn: &Connection, commits: u64) -> Result<OpenSnapshot, GraphStoreError> {
         let state = self.caches.state();
-        let mut session = SqliteTransaction::new(conn);
-        session.run(Sql::Begin, []).map_err(failed)?;
+        let mut tx = SqliteTransaction::new(conn);
+        tx.run(Sql::Begin, []).map_err(failed)?;
         // The first read takes the snapshot.
-        let seq = session.seq()?;
+        let seq = tx.seq()?;
         Ok(OpenSnapshot {
             commits,
             seq,

@@ -159,11 +159,11 @@ fn indexes(
         let found = head.query_row([field.as_i64()], |row| row.get(0));
         found.optional().map_err(failed)
     };
-    let mut session = SqliteTransaction::new(conn);
+    let mut tx = SqliteTransaction::new(conn);
     let made = nodes.iter().map(|node| {
         Ok(NodeIndexes {
             node: node.gid,
-            entry: Some(build_entry(&mut session, node)?),
+            entry: Some(build_entry(&mut tx, node)?),
             values: match node.ty {
                 Type::Task => value_entries(node, &mut head_of)?,
                 _ => Vec::new(),

@@ -207,8 +207,8 @@ impl SqliteStore {
     /// # Errors
     /// Fails if the file cannot be read.
     pub fn max_gid(&self) -> Result<Option<Gid>, GraphStoreError> {
-        self.readers.read(|session| {
-            let mut most = session
+        self.readers.read(|tx| {
+            let mut most = tx
                 .one(Sql::GetMeta, [FLOOR], |row| maybe_gid(row, 0))
                 .map_err(failed)?
                 .flatten();
@@ -219,7 +219,7 @@ impl SqliteStore {
                 Sql::MaxGrant,
                 Sql::MaxHook,
             ] {
-                let used = session.one(sql, [], |row| maybe_gid(row, 0));
+                let used = tx.one(sql, [], |row| maybe_gid(row, 0));
                 most = most.max(used.map_err(failed)?.flatten());
             }
             Ok(most)
@@ -231,7 +231,7 @@ impl SqliteStore {
     /// # Errors
     /// Fails if the file cannot be read.
     pub fn stats(&self) -> Result<StoreStats, GraphStoreError> {
-        let seq = self.readers.read(|session| session.seq())?;
+        let seq = self.readers.read(|tx| tx.seq())?;
         Ok(StoreStats {
             seq,
             wal_bytes: self.files.wal_bytes(),
@@ -243,7 +243,7 @@ impl SqliteStore {
     /// Returns the viewer from the cache, or computes it from the snapshot and caches it.
     fn viewer(
         &self,
-        session: &mut SqliteTransaction<'_>,
+        tx: &mut SqliteTransaction<'_>,
         key: ViewerKey,
         epoch: u64,
     ) -> Result<Arc<Viewer>, GraphStoreError> {
@@ -251,7 +251,7 @@ impl SqliteStore {
         if let Some(viewer) = cache.get(&key, epoch) {
             return Ok(viewer);
         }
-        let viewer = Arc::new(engine::viewer(session, key)?);
+        let viewer = Arc::new(engine::viewer(tx, key)?);
         cache.put(key, Arc::clone(&viewer), epoch);
         Ok(viewer)
     }
@@ -273,13 +273,13 @@ fn event(row: &Row<'_>) -> rusqlite::Result<Option<JournalEntry>> {
 
 /// Returns the commits that a statement selects.
 fn commits(
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     sql: Sql,
     params: impl rusqlite::Params,
 ) -> Result<Vec<JournalEntry>, GraphStoreError> {
     let mut events = Vec::new();
     let each = |row: &Row<'_>| event(row).map(|e| events.push(e));
-    session.each(sql, params, each).map_err(failed)?;
+    tx.each(sql, params, each).map_err(failed)?;
     let whole: Option<Vec<JournalEntry>> = events.into_iter().collect();
     whole.ok_or_else(|| {
         GraphStoreError::Failed("the journal has an entry that cannot be read".into())
@@ -296,9 +296,9 @@ impl GraphStore for SqliteStore {
     async fn load(&self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         // The epoch comes before the snapshot; see [`EpochCache`](crate::cache::EpochCache).
         let epoch = self.readers.caches.viewers.epoch();
-        self.readers.read_under(query.interrupt.clone(), |session| {
-            let viewer = self.viewer(session, query.viewer, epoch)?;
-            engine::load::load(session, query, viewer)
+        self.readers.read_under(query.interrupt.clone(), |tx| {
+            let viewer = self.viewer(tx, query.viewer, epoch)?;
+            engine::load::load(tx, query, viewer)
         })
     }
 
@@ -320,8 +320,7 @@ impl GraphStore for SqliteStore {
         limit: usize,
     ) -> Result<Vec<JournalEntry>, GraphStoreError> {
         let params = (bound(after), bound(limit as u64));
-        self.readers
-            .read(|session| commits(session, Sql::Events, params))
+        self.readers.read(|tx| commits(tx, Sql::Events, params))
     }
 
     async fn events_about(
@@ -329,9 +328,9 @@ impl GraphStore for SqliteStore {
         ask: EventQuery,
         interrupt: MaybeInterrupt,
     ) -> Result<EventPage, GraphStoreError> {
-        self.readers.read_under(interrupt, |session| {
-            let last = session.seq()?;
-            let first = session
+        self.readers.read_under(interrupt, |tx| {
+            let last = tx.seq()?;
+            let first = tx
                 .one(Sql::FirstSeq, [], |row| maybe_seq(row, 0))
                 .map_err(failed)?
                 .flatten();
@@ -342,7 +341,7 @@ impl GraphStore for SqliteStore {
                 ask.about.to_string(),
                 bound(ask.limit as u64),
             );
-            let events = commits(session, Sql::Feed, params)?;
+            let events = commits(tx, Sql::Feed, params)?;
             let full = events.last().filter(|_| events.len() >= ask.limit);
             Ok(EventPage {
                 upto: full.map_or(end, |e| e.seq).max(ask.after),
@@ -358,8 +357,7 @@ impl GraphStore for SqliteStore {
         ask: AuditQuery,
         interrupt: MaybeInterrupt,
     ) -> Result<Vec<AuditRow>, GraphStoreError> {
-        self.readers
-            .read_under(interrupt, |session| session.audited(&ask))
+        self.readers.read_under(interrupt, |tx| tx.audited(&ask))
     }
 
     async fn prune_journal(
@@ -368,10 +366,10 @@ impl GraphStore for SqliteStore {
         upto: Seq,
         limit: usize,
     ) -> Result<usize, GraphStoreError> {
-        let done = self.writer.work(move |session| {
+        let done = self.writer.work(move |tx| {
             let read =
                 |e: rusqlite::Error| workgraph_auth::AuthStoreError::Unavailable(e.to_string());
-            let last = session
+            let last = tx
                 .seq()
                 .map_err(|e| workgraph_auth::AuthStoreError::Unavailable(e.to_string()))?;
             let upto = upto.min(last.saturating_sub(1));
@@ -384,11 +382,10 @@ impl GraphStore for SqliteStore {
                 gone = if old { Some(seq) } else { gone };
                 Ok(old)
             };
-            session
-                .each_while(Sql::OldestCommits, oldest, old)
+            tx.each_while(Sql::OldestCommits, oldest, old)
                 .map_err(read)?;
             match gone {
-                Some(seq) => session.run(Sql::Prune, [seq]).map_err(read),
+                Some(seq) => tx.run(Sql::Prune, [seq]).map_err(read),
                 None => Ok(0),
             }
         });

@@ -77,7 +77,7 @@ statements! {
         hook_cols!(), " WHERE user = ?1 AND app IS ?2 AND workspace = ?3 AND id > ?4",
         " AND (?5 IS NULL OR resource = ?5) ORDER BY id LIMIT ?6"
     );
-    HookStanding = "SELECT h.app, h.workspace, coalesce(a.disabled, TRUE) FROM hook h \
+    HookPermission = "SELECT h.app, h.workspace, coalesce(a.disabled, TRUE) FROM hook h \
         LEFT JOIN account a ON a.user = h.user WHERE h.id = ?1";
     CountHooksOn = "SELECT count(*) FROM hook WHERE resource = ?1";
     CountHooksOf = "SELECT count(*) FROM hook WHERE user = ?1 AND app IS ?2";
@@ -244,9 +244,9 @@ statements! {
     WithdrawAuthorization = "UPDATE authorization SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
     WithdrawAuthorizationsOf = "UPDATE authorization SET revoked_at = ?2 WHERE user = ?1 AND revoked_at IS NULL";
     // Finds a row if a refresh token of this user and app is live.
-    Hold = "SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization WHERE t.user = ?1 \
+    LiveRefreshToken = "SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization WHERE t.user = ?1 \
         AND t.app = ?2 AND t.kind = 'refresh' AND t.revoked_at IS NULL AND g.revoked_at IS NULL LIMIT 1";
-    TakeTicket = "INSERT INTO ticket (digest, at) VALUES (?1, ?2)";
+    InsertTicket = "INSERT INTO ticket (digest, at) VALUES (?1, ?2)";
     Code = concat!("SELECT ", code_cols!(), " FROM code WHERE digest = ?1");
     // A code with its authorization, its app and the account of its user, live or not.
     CodeContext = concat!("SELECT c.*, ", grant_cols!(), ", ", app_cols!(), ", a.tier, a.disabled \
@@ -263,17 +263,17 @@ statements! {
         FROM session s CROSS JOIN account a ON a.user = s.user WHERE s.digest = ?1");
     DeleteSession = "DELETE FROM session WHERE digest = ?1";
     DeleteSessionsOf = "DELETE FROM session WHERE user = ?1 AND digest IS NOT ?2";
-    Strikes = "SELECT count, last_at FROM strikes WHERE key = ?1";
-    PutStrikes = "INSERT INTO strikes (key, count, last_at) VALUES (?1, ?2, ?3) \
+    LoginAttemptsOf = "SELECT count, last_at FROM strikes WHERE key = ?1";
+    PutLoginAttempts = "INSERT INTO strikes (key, count, last_at) VALUES (?1, ?2, ?3) \
         ON CONFLICT (key) DO UPDATE SET count = excluded.count, last_at = excluded.last_at";
-    DropStrikes = "DELETE FROM strikes WHERE key = ?1";
+    DeleteLoginAttempts = "DELETE FROM strikes WHERE key = ?1";
     // At most this many at once, so that other writes do not wait long for the writer.
     SweepTokens = "DELETE FROM token WHERE id IN \
         (SELECT id FROM token WHERE kind = 'access' AND expires_at < ?1 LIMIT ?2)";
     SweepCodes = "DELETE FROM code WHERE digest IN (SELECT digest FROM code WHERE expires_at < ?1 LIMIT ?2)";
     SweepSessions = "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at < ?1 LIMIT ?2)";
     SweepTickets = "DELETE FROM ticket WHERE digest IN (SELECT digest FROM ticket WHERE at < ?1 LIMIT ?2)";
-    SweepStrikes = "DELETE FROM strikes WHERE key IN (SELECT key FROM strikes WHERE last_at < ?1 LIMIT ?2)";
+    SweepLoginAttempts = "DELETE FROM strikes WHERE key IN (SELECT key FROM strikes WHERE last_at < ?1 LIMIT ?2)";
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Writer {
         let pages = Arc::new(AtomicU64::new(0));
         let conn = open(files, options, &pages, archiver.as_ref())?;
         let (queue, jobs) = mpsc::channel(QUEUE);
-        let mut desk = WriterThread {
+        let mut writer_thread = WriterThread {
             files: files.clone(),
             options: *options,
             conn: Some(conn),
@@ -73,7 +73,7 @@ impl Writer {
         };
         let thread = std::thread::Builder::new()
             .name("writer".into())
-            .spawn(move || desk.run(jobs))
+            .spawn(move || writer_thread.run(jobs))
             .map_err(|e| StoreOpenError::Io(files.database.clone(), e))?;
         Ok(Self::Thread(WriterHandle {
             queue: Some(queue),

@@ -77,7 +77,7 @@ fn statement_of(write: &AuthWrite) -> Result<OwnedStatement, AuthStoreError> {
             (sql::PUT_PASSWORD_HASH, params)
         }
         AuthWrite::InsertTicket(ticket, at) => (
-            sql::TAKE_TICKET,
+            sql::INSERT_TICKET,
             owned_params![ticket.0.to_vec(), millis(*at)],
         ),
         AuthWrite::InsertAuthorization(new) => {

@@ -171,7 +171,7 @@ pub(super) async fn attempt_login(
     now: SystemTime,
 ) -> AuthStoreResult<Option<Duration>> {
     let key = &key.0[..];
-    let locked = tx.run(sql::LOCK_STRIKES, &[&key]).await?;
+    let locked = tx.run(sql::LOCK_LOGIN_ATTEMPTS, &[&key]).await?;
     let none = || AuthStoreError::Unavailable("a count of attempts has no row".to_owned());
     let row = locked.first().ok_or_else(none)?;
     let count = u32::try_from(get::<i64>(row, 0)?).unwrap_or(u32::MAX);
@@ -180,7 +180,7 @@ pub(super) async fn attempt_login(
     match LoginAttempts::attempt(before, now) {
         Ok(LoginAttempts { count, last_at }) => {
             let values: Params<'_> = &[&key, &i64::from(count), &millis(last_at)];
-            tx.send_last([(sql::PUT_STRIKES, values)]).await?;
+            tx.send_last([(sql::PUT_LOGIN_ATTEMPTS, values)]).await?;
             Ok(None)
         }
         Err(wait) => Ok(Some(wait)),

@@ -245,7 +245,7 @@ impl OAuthStore for PostgresStore {
     }
 
     async fn clear_login_attempts(&self, key: &SecretDigest) -> Result<(), AuthStoreError> {
-        self.query(sql::DROP_STRIKES, owned_params![key.0.to_vec()])
+        self.query(sql::DELETE_LOGIN_ATTEMPTS, owned_params![key.0.to_vec()])
             .await?;
         Ok(())
     }
@@ -260,7 +260,7 @@ impl OAuthStore for PostgresStore {
             (sql::SWEEP_CODES, end),
             (sql::SWEEP_SESSIONS, end),
             (sql::SWEEP_TICKETS, end),
-            (sql::SWEEP_STRIKES, end.saturating_sub(lifetime)),
+            (sql::SWEEP_LOGIN_ATTEMPTS, end.saturating_sub(lifetime)),
         ] {
             loop {
                 let read = |row: &Row| -> AuthStoreResult<i64> { Ok(get(row, 0)?) };

@@ -190,7 +190,7 @@ pub(super) const WITHDRAW_AUTHORIZATIONS_OF: &str = "WITH own AS MATERIALIZED (S
         WHERE o.user = $1 AND o.revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE) \
     UPDATE \"authorization\" g SET revoked_at = $2 FROM own WHERE g.id = own.id";
 
-pub(super) const TAKE_TICKET: &str = "INSERT INTO ticket (digest, at) VALUES ($1, $2)";
+pub(super) const INSERT_TICKET: &str = "INSERT INTO ticket (digest, at) VALUES ($1, $2)";
 pub(super) const CODE: &str = concat!("SELECT ", code_cols!(), " FROM code WHERE digest = $1");
 pub(super) const INSERT_CODE: &str = concat!(
     "INSERT INTO code (",
@@ -241,10 +241,11 @@ pub(super) const DELETE_SESSIONS_OF: &str =
     "DELETE FROM session WHERE \"user\" = $1 AND digest IS DISTINCT FROM $2";
 
 /// Locks the attempts under a key; a new row has no attempts.
-pub(super) const LOCK_STRIKES: &str = "INSERT INTO strikes (key, count, last_at) VALUES ($1, 0, 0) \
+pub(super) const LOCK_LOGIN_ATTEMPTS: &str = "INSERT INTO strikes (key, count, last_at) VALUES ($1, 0, 0) \
     ON CONFLICT (key) DO UPDATE SET count = strikes.count RETURNING count, last_at";
-pub(super) const PUT_STRIKES: &str = "UPDATE strikes SET count = $2, last_at = $3 WHERE key = $1";
-pub(super) const DROP_STRIKES: &str = "DELETE FROM strikes WHERE key = $1";
+pub(super) const PUT_LOGIN_ATTEMPTS: &str =
+    "UPDATE strikes SET count = $2, last_at = $3 WHERE key = $1";
+pub(super) const DELETE_LOGIN_ATTEMPTS: &str = "DELETE FROM strikes WHERE key = $1";
 
 // At most this many at once, and none that another transaction has locked.
 macro_rules! sweep {
@@ -268,7 +269,7 @@ pub(super) const SWEEP_TOKENS: &str = sweep!("token", "id", "kind = 'access' AND
 pub(super) const SWEEP_CODES: &str = sweep!("code", "digest", "expires_at < $1");
 pub(super) const SWEEP_SESSIONS: &str = sweep!("session", "digest", "expires_at < $1");
 pub(super) const SWEEP_TICKETS: &str = sweep!("ticket", "digest", "at < $1");
-pub(super) const SWEEP_STRIKES: &str = sweep!("strikes", "key", "last_at < $1");
+pub(super) const SWEEP_LOGIN_ATTEMPTS: &str = sweep!("strikes", "key", "last_at < $1");
 /// After this time nobody asks for the outcome of a transaction any more.
 pub(super) const SWEEP_ATTEMPTS: &str =
     "DELETE FROM write_attempt WHERE at < now() - interval '1 hour'";

@@ -3,7 +3,7 @@ use crate::backup::ReadOnlyStore;
 use crate::open_error::failed;
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
-use crate::tables::audit_log_table::{mark, number};
+use crate::tables::audit_log_table::{chain_position, number};
 use crate::tables::auth_rows::refused;
 use crate::transaction::SqliteTransaction;
 use async_trait::async_trait;
@@ -24,18 +24,18 @@ fn unavailable(error: impl std::fmt::Display) -> AuditLogStoreError {
     AuditLogStoreError(error.to_string())
 }
 
-fn last_checkpoint(session: &mut SqliteTransaction<'_>) -> rusqlite::Result<Option<String>> {
-    session.one(Sql::Checkpoint, [], |row| row.get(0))
+fn last_checkpoint(tx: &mut SqliteTransaction<'_>) -> rusqlite::Result<Option<String>> {
+    tx.one(Sql::Checkpoint, [], |row| row.get(0))
 }
 
 #[async_trait]
 impl AuditLogStore for SqliteStore {
     async fn progress(&self) -> Result<AuditLogProgress, AuditLogStoreError> {
-        let read = |session: &mut SqliteTransaction<'_>| {
-            let head = session.one(Sql::AuditLast, [], |row| mark(row, 2));
+        let read = |tx: &mut SqliteTransaction<'_>| {
+            let head = tx.one(Sql::AuditLast, [], |row| chain_position(row, 2));
             Ok(AuditLogProgress {
                 head: head.map_err(failed)?.unwrap_or(ChainPosition::START),
-                checkpoint: last_checkpoint(session).map_err(failed)?,
+                checkpoint: last_checkpoint(tx).map_err(failed)?,
             })
         };
         self.readers.read(read).map_err(unavailable)
@@ -47,11 +47,11 @@ impl AuditLogStore for SqliteStore {
     ) -> Result<Option<ChainPosition>, AuditLogStoreError> {
         let before = Time::from_system(before);
         let end = Gid::first_of(u64::try_from(before.millis()).unwrap_or(0)).as_i64();
-        let found = self.readers.read(|session| {
-            let read = |session: &mut SqliteTransaction<'_>| {
-                let old = session.one(Sql::AuditBefore, [end], |row| mark(row, 0))?;
-                let last = session.one(Sql::AuditLast, [], |row| mark(row, 2))?;
-                let first = session.one(Sql::AuditFirst, [], |row| row.get::<_, Option<i64>>(0))?;
+        let found = self.readers.read(|tx| {
+            let read = |tx: &mut SqliteTransaction<'_>| {
+                let old = tx.one(Sql::AuditBefore, [end], |row| chain_position(row, 0))?;
+                let last = tx.one(Sql::AuditLast, [], |row| chain_position(row, 2))?;
+                let first = tx.one(Sql::AuditFirst, [], |row| row.get::<_, Option<i64>>(0))?;
                 let (Some(old), Some(last), Some(Some(first))) = (old, last, first) else {
                     return Ok(None);
                 };
@@ -61,9 +61,9 @@ impl AuditLogStore for SqliteStore {
                     .seq
                     .min(last.seq.saturating_sub(1))
                     .min(first.saturating_add(ROUND - 1));
-                session.one(Sql::AuditAt, [number(upto)], |row| mark(row, 0))
+                tx.one(Sql::AuditAt, [number(upto)], |row| chain_position(row, 0))
             };
-            read(session).map_err(failed)
+            read(tx).map_err(failed)
         });
         found.map_err(unavailable)
     }
@@ -72,19 +72,19 @@ impl AuditLogStore for SqliteStore {
         &self,
         checkpoint: StoredCheckpoint,
     ) -> Result<bool, AuditLogStoreError> {
-        let stored = self.writer.work(move |session| {
-            let store = |session: &mut SqliteTransaction<'_>| {
-                if last_checkpoint(session)? != checkpoint.previous {
+        let stored = self.writer.work(move |tx| {
+            let store = |tx: &mut SqliteTransaction<'_>| {
+                if last_checkpoint(tx)? != checkpoint.previous {
                     return Ok(false);
                 }
                 let base = number(checkpoint.base);
                 let row = (number(checkpoint.head), &checkpoint.line);
-                session.run(Sql::InsertCheckpoint, row)?;
-                session.run(Sql::PruneAudit, [base])?;
-                session.run(Sql::PruneCheckpoints, [base])?;
+                tx.run(Sql::InsertCheckpoint, row)?;
+                tx.run(Sql::PruneAudit, [base])?;
+                tx.run(Sql::PruneCheckpoints, [base])?;
                 Ok(true)
             };
-            store(session).map_err(refused)
+            store(tx).map_err(refused)
         });
         stored.await.map_err(unavailable)
     }

@@ -194,8 +194,8 @@ impl OAuthStore for SqliteStore {
     ) -> Result<(), AuthStoreError> {
         let params = (digest.0, millis(now), address.to_string());
         self.writer
-            .work(move |session| {
-                let done = session.run(Sql::TouchSession, params.clone());
+            .work(move |tx| {
+                let done = tx.run(Sql::TouchSession, params.clone());
                 done.map(drop).map_err(refused)
             })
             .await
@@ -229,7 +229,7 @@ impl OAuthStore for SqliteStore {
     ) -> Result<Option<Duration>, AuthStoreError> {
         let key = *key;
         self.writer
-            .work(move |session| login_attempts::attempt_login(session, &key, now))
+            .work(move |tx| login_attempts::attempt_login(tx, &key, now))
             .await
     }
 
@@ -237,7 +237,7 @@ impl OAuthStore for SqliteStore {
         let key = *key;
         self.writer
             .work(move |tx| {
-                let done = tx.run(Sql::DropStrikes, [key.0]);
+                let done = tx.run(Sql::DeleteLoginAttempts, [key.0]);
                 done.map(drop).map_err(refused)
             })
             .await
@@ -246,10 +246,7 @@ impl OAuthStore for SqliteStore {
     async fn delete_expired(&self, before: SystemTime) -> Result<u64, AuthStoreError> {
         let mut gone = 0;
         loop {
-            let round = self
-                .writer
-                .work(move |session| sweep::sweep(session, before))
-                .await?;
+            let round = self.writer.work(move |tx| sweep::sweep(tx, before)).await?;
             gone += round;
             // Less than one table's share of a round: no table had more.
             if round < sweep::ROUND {

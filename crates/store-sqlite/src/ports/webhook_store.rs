@@ -28,10 +28,10 @@ impl SqliteStore {
         sql: Sql,
         params: impl rusqlite::Params + Clone,
     ) -> Result<Vec<Webhook>, WebhookStoreError> {
-        let read = |session: &mut SqliteTransaction<'_>| {
+        let read = |tx: &mut SqliteTransaction<'_>| {
             let mut all = Vec::new();
             let each = |row: &Row<'_>| hook(row).map(|h| all.push(h));
-            session.each(sql, params.clone(), each).map_err(failed)?;
+            tx.each(sql, params.clone(), each).map_err(failed)?;
             Ok(all)
         };
         self.readers.read(read).map_err(broken)
@@ -42,7 +42,7 @@ impl SqliteStore {
         &self,
         work: impl Fn(&mut SqliteTransaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, WebhookStoreError> {
-        let work = move |session: &mut SqliteTransaction<'_>| work(session).map_err(refused);
+        let work = move |tx: &mut SqliteTransaction<'_>| work(tx).map_err(refused);
         self.writer.work(work).await.map_err(broken)
     }
 }
@@ -57,18 +57,18 @@ impl WebhookStore for SqliteStore {
         hook: Webhook,
         limits: WebhookLimits,
     ) -> Result<InsertOutcome, WebhookStoreError> {
-        let work = move |session: &mut SqliteTransaction<'_>| {
+        let work = move |tx: &mut SqliteTransaction<'_>| {
             let has_access = match hook.app {
-                Some(app) => has_authorization(session, hook.user, app).map_err(refused)?,
+                Some(app) => has_authorization(tx, hook.user, app).map_err(refused)?,
                 None => false,
             };
-            let on_resource = count(session, Sql::CountHooksOn, [signed(hook.resource)]);
+            let on_resource = count(tx, Sql::CountHooksOn, [signed(hook.resource)]);
             let owner = (signed(hook.user), hook.app.map(signed));
             let context = InsertionContext {
                 has_access,
                 on_resource: on_resource.map_err(refused)?,
-                of_owner: count(session, Sql::CountHooksOf, owner).map_err(refused)?,
-                last_commit: session.seq().map_err(unavailable)?,
+                of_owner: count(tx, Sql::CountHooksOf, owner).map_err(refused)?,
+                last_commit: tx.seq().map_err(unavailable)?,
             };
             let outcome = limits.insert(hook.clone(), context);
             let InsertOutcome::Done(hook) = &outcome else {
@@ -89,7 +89,7 @@ impl WebhookStore for SqliteStore {
                 signed(hook.state.position.seq),
                 hook.state.last_success_at.map(millis),
             ];
-            session.run(Sql::InsertHook, params).map_err(refused)?;
+            tx.run(Sql::InsertHook, params).map_err(refused)?;
             Ok(outcome)
         };
         self.writer.work(work).await.map_err(broken)
@@ -100,7 +100,7 @@ impl WebhookStore for SqliteStore {
     }
 
     async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
-        let found = self.one_row(Sql::HookStanding, [signed(id)], |row| {
+        let found = self.one_row(Sql::HookPermission, [signed(id)], |row| {
             Ok((
                 maybe_number(row, 0)?,
                 whole(row, 1)?,
@@ -142,15 +142,15 @@ impl WebhookStore for SqliteStore {
         filters: Vec<EventFilter>,
     ) -> Result<bool, WebhookStoreError> {
         let text = filters_text(&filters);
-        self.on_hooks(move |session| {
-            let changed = session.run(Sql::SetFilters, (signed(id), &text))?;
+        self.on_hooks(move |tx| {
+            let changed = tx.run(Sql::SetFilters, (signed(id), &text))?;
             Ok(changed > 0)
         })
         .await
     }
 
     async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError> {
-        self.on_hooks(move |session| Ok(session.run(Sql::DropHook, [signed(id)])? > 0))
+        self.on_hooks(move |tx| Ok(tx.run(Sql::DropHook, [signed(id)])? > 0))
             .await
     }
 
@@ -160,16 +160,13 @@ impl WebhookStore for SqliteStore {
         change: Option<DeliveryStateChange>,
         delivery: Option<DeliveryLogEntry>,
     ) -> Result<AttemptRecord, WebhookStoreError> {
-        self.on_hooks(move |session| {
+        self.on_hooks(move |tx| {
             let changed = match &change {
-                Some(change) => change_state(session, id, change)?,
+                Some(change) => change_state(tx, id, change)?,
                 None => 0,
             };
             if changed == 0 {
-                if session
-                    .one(Sql::HookExists, [signed(id)], |_| Ok(()))?
-                    .is_none()
-                {
+                if tx.one(Sql::HookExists, [signed(id)], |_| Ok(()))?.is_none() {
                     return Ok(AttemptRecord::Deleted);
                 }
                 if change.is_some() {
@@ -189,7 +186,7 @@ impl WebhookStore for SqliteStore {
                     line.status,
                     line.error,
                 ];
-                session.run(Sql::InsertDelivery, params)?;
+                tx.run(Sql::InsertDelivery, params)?;
             }
             Ok(AttemptRecord::Stored)
         })
@@ -197,9 +194,9 @@ impl WebhookStore for SqliteStore {
     }
 
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError> {
-        self.on_hooks(move |session| {
+        self.on_hooks(move |tx| {
             for id in &ids {
-                session.run(Sql::AdvanceHook, (signed(*id), signed(seq)))?;
+                tx.run(Sql::AdvanceHook, (signed(*id), signed(seq)))?;
             }
             Ok(())
         })
@@ -212,12 +209,10 @@ impl WebhookStore for SqliteStore {
         limit: usize,
     ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError> {
         let params = (signed(id), signed(limit as u64));
-        let read = |session: &mut SqliteTransaction<'_>| {
+        let read = |tx: &mut SqliteTransaction<'_>| {
             let mut all = Vec::new();
             let each = |row: &Row<'_>| delivery(row).map(|d| all.push(d));
-            session
-                .each(Sql::Deliveries, params, each)
-                .map_err(failed)?;
+            tx.each(Sql::Deliveries, params, each).map_err(failed)?;
             Ok(all)
         };
         self.readers.read(read).map_err(broken)
@@ -227,7 +222,7 @@ impl WebhookStore for SqliteStore {
         let mut gone = 0;
         loop {
             let round = self
-                .on_hooks(move |session| session.run(Sql::SweepDeliveries, (millis(before), ROUND)))
+                .on_hooks(move |tx| tx.run(Sql::SweepDeliveries, (millis(before), ROUND)))
                 .await? as u64;
             gone += round;
             if round < ROUND as u64 {

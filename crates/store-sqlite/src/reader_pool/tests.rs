@@ -30,7 +30,7 @@ fn append(writer: &Connection, seq: i64) {
 #[test]
 fn a_snapshot_is_kept_until_a_commit_and_then_renewed() {
     let (readers, writer, _folder) = readers();
-    let seq = || readers.read(|session| session.seq()).unwrap();
+    let seq = || readers.read(|tx| tx.seq()).unwrap();
     assert_eq!(seq(), 0);
     assert!(readers.lock().idle.iter().all(|r| r.snapshot.is_some()));
     append(&writer, 1);
@@ -42,7 +42,7 @@ fn a_snapshot_is_kept_until_a_commit_and_then_renewed() {
 #[test]
 fn threads_have_connections_of_their_own_once_one_has_gone_to_and_fro() {
     let (readers, _writer, _folder) = readers();
-    let read = || readers.read(|session| session.seq()).unwrap();
+    let read = || readers.read(|tx| tx.seq()).unwrap();
     let open = || readers.lock().open;
     read();
     for _ in 0..THREAD_CHANGES_MAX {
@@ -75,7 +75,7 @@ fn nothing_is_in_the_way_of_a_log_that_starts_over() {
     let (readers, writer, _folder) = readers();
     append(&writer, 1);
     readers.notify_committed();
-    readers.read(|session| session.seq()).unwrap();
+    readers.read(|tx| tx.seq()).unwrap();
     let busy = |writer: &Connection| -> i64 {
         writer
             .query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get(0))
@@ -97,10 +97,10 @@ impl Interrupt for Never {
 }
 
 /// Runs some ten thousand instructions of SQLite's virtual machine.
-fn long(session: &mut SqliteTransaction<'_>) -> Result<i64, GraphStoreError> {
+fn long(tx: &mut SqliteTransaction<'_>) -> Result<i64, GraphStoreError> {
     let counting = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
                     SELECT count(*) FROM n";
-    let count = session.conn.query_row(counting, [], |row| row.get(0));
+    let count = tx.conn.query_row(counting, [], |row| row.get(0));
     count.map_err(failed)
 }
 
@@ -123,11 +123,11 @@ fn a_statement_that_is_stopped_leaves_its_connection_and_snapshot_in_order() {
             assert!(state.idle.iter().all(|r| r.snapshot.is_some()));
         }
         assert_eq!(readers.read(long), Ok(2000));
-        assert_eq!(readers.read(|session| session.seq()), Ok(1));
+        assert_eq!(readers.read(|tx| tx.seq()), Ok(1));
     }
     append(&writer, 2);
     readers.notify_committed();
-    assert_eq!(readers.read(|session| session.seq()), Ok(2));
+    assert_eq!(readers.read(|tx| tx.seq()), Ok(2));
 }
 
 /// S100.
@@ -141,7 +141,7 @@ fn a_statement_has_a_time_to_end_in_even_if_nobody_set_one() {
         Err(GraphStoreError::Interrupted(InterruptReason::Deadline))
     );
     assert_eq!(
-        readers.read(|session| session.seq()),
+        readers.read(|tx| tx.seq()),
         Ok(0),
         "short ones are not looked at"
     );

@@ -145,19 +145,17 @@ impl RowWriter for SqliteRowWriter {
     }
 
     fn write_indexes(&mut self, nodes: &[NodeIndexes]) -> Result<(), RowsError> {
-        let mut session = SqliteTransaction::new(&self.conn);
+        let mut tx = SqliteTransaction::new(&self.conn);
         for node in nodes {
             let entry = node.entry.as_ref();
-            let put = entry.map_or(Ok(()), |(entry, words)| {
-                session.put_index_entry(entry, words)
-            });
+            let put = entry.map_or(Ok(()), |(entry, words)| tx.put_index_entry(entry, words));
             let put = put.and_then(|()| {
                 let mut values = node.values.iter();
-                values.try_for_each(|v| session.put_values(v.node, v.field, &v.keys))
+                values.try_for_each(|v| tx.put_values(v.node, v.field, &v.keys))
             });
             put.map_err(|error| RowsError::Failed(error.to_string()))?;
         }
-        session.write_words().map_err(unread)
+        tx.write_words().map_err(unread)
     }
 
     fn finish(self: Box<Self>) -> Result<(), RowsError> {

@@ -17,12 +17,12 @@ impl GraphStoreWrapper for InWaves {
     }
 
     async fn wrapped_load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
-        self.0.readers.read(|session| {
-            let mut facts = Facts::at(session.seq()?);
+        self.0.readers.read(|tx| {
+            let mut facts = Facts::at(tx.seq()?);
             let mut wave = load_guesses(want, true);
             for _ in 0..=WAVES_MAX {
                 for read in wave {
-                    let answer = read.run(session)?;
+                    let answer = read.run(tx)?;
                     facts.insert(&read, answer)?;
                 }
                 match load_attempt(&facts, want, None) {

@@ -17,7 +17,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStoreError;
 
 /// Returns the chain position in the columns `seq, digest`.
-pub(crate) fn mark(row: &Row<'_>, from: usize) -> rusqlite::Result<ChainPosition> {
+pub(crate) fn chain_position(row: &Row<'_>, from: usize) -> rusqlite::Result<ChainPosition> {
     let seq: i64 = row.get(from)?;
     Ok(ChainPosition {
         seq: u64::try_from(seq).map_err(|_| unreadable(from, seq))?,
@@ -53,7 +53,7 @@ impl SqliteTransaction<'_> {
                 Ok(AuditLogEnd {
                     gid: gid(row, 0)?,
                     at: Time::from_millis(row.get(1)?),
-                    mark: mark(row, 2)?,
+                    mark: chain_position(row, 2)?,
                 })
             })?,
         };
@@ -86,10 +86,9 @@ impl SqliteTransaction<'_> {
     pub(crate) fn audited(&mut self, ask: &AuditQuery) -> Result<Vec<AuditRow>, GraphStoreError> {
         let mut after = ask.after.map_or(0, Gid::as_i64);
         let mut end = GID_END.cast_signed();
-        let since = |session: &mut Self, at: Time| {
+        let since = |tx: &mut Self, at: Time| {
             let params = (ask.workspace.as_i64(), at.millis());
-            session
-                .one(Sql::AuditSince, params, |row| row.get::<_, i64>(0))
+            tx.one(Sql::AuditSince, params, |row| row.get::<_, i64>(0))
                 .map_err(failed)
         };
         if let Some(start) = ask.start {

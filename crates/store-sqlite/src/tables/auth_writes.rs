@@ -52,7 +52,7 @@ fn make(tx: &mut SqliteTransaction<'_>, write: &AuthWrite) -> AuthStoreResult<us
         AuthWrite::PutPasswordHash(user, hash) => {
             tx.run(Sql::PutPasswordHash, (number(*user)?, hash.expose()))
         }
-        AuthWrite::InsertTicket(ticket, at) => tx.run(Sql::TakeTicket, (ticket.0, millis(*at))),
+        AuthWrite::InsertTicket(ticket, at) => tx.run(Sql::InsertTicket, (ticket.0, millis(*at))),
         AuthWrite::InsertAuthorization(new) => {
             let (id, user, app) = (number(new.id)?, number(new.user)?, number(new.app)?);
             let (scopes, created_at) = (new.scopes.to_string(), millis(new.created_at));

@@ -8,12 +8,12 @@ use workgraph_auth::{AuthStoreError, SecretDigest};
 
 /// Counts a sign-in attempt, or returns how long it must wait.
 pub(crate) fn attempt_login(
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     key: &SecretDigest,
     now: SystemTime,
 ) -> Result<Option<Duration>, AuthStoreError> {
-    let before = session
-        .one(Sql::Strikes, [key.0], |row| {
+    let before = tx
+        .one(Sql::LoginAttemptsOf, [key.0], |row| {
             Ok(LoginAttempts {
                 count: row.get(0)?,
                 last_at: auth_rows::time(row, 1)?,
@@ -21,8 +21,8 @@ pub(crate) fn attempt_login(
         })
         .map_err(refused)?;
     match LoginAttempts::attempt(before, now) {
-        Ok(LoginAttempts { count, last_at }) => session
-            .run(Sql::PutStrikes, (key.0, count, millis(last_at)))
+        Ok(LoginAttempts { count, last_at }) => tx
+            .run(Sql::PutLoginAttempts, (key.0, count, millis(last_at)))
             .map(|_| None)
             .map_err(refused),
         Err(wait) => Ok(Some(wait)),

@@ -11,21 +11,19 @@ pub(crate) const ROUND: u64 = 2_000;
 
 /// Runs one round of a sweep; returns the number of deleted rows. Fewer than [`ROUND`] means that none are left.
 pub(crate) fn sweep(
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     before: SystemTime,
 ) -> Result<u64, AuthStoreError> {
     let most = number(ROUND)?;
     // The numbers of deleted tokens are never reused.
-    let highest = session
+    let highest = tx
         .one(Sql::MaxToken, [], |row| maybe_gid(row, 0))
         .map_err(refused)?;
     let end = millis(before);
-    let tokens = session
-        .run(Sql::SweepTokens, (end, most))
-        .map_err(refused)?;
+    let tokens = tx.run(Sql::SweepTokens, (end, most)).map_err(refused)?;
     if let Some(highest) = highest.flatten().filter(|_| tokens > 0) {
-        session.raise_floor(highest).map_err(refused)?;
-        session.invalidations.tokens = true;
+        tx.raise_floor(highest).map_err(refused)?;
+        tx.invalidations.tokens = true;
     }
     let lifetime = i64::try_from(LOGIN_ATTEMPTS_LIFETIME.as_millis()).unwrap_or(i64::MAX);
     let mut gone = tokens;
@@ -33,9 +31,9 @@ pub(crate) fn sweep(
         (Sql::SweepCodes, end),
         (Sql::SweepSessions, end),
         (Sql::SweepTickets, end),
-        (Sql::SweepStrikes, end.saturating_sub(lifetime)),
+        (Sql::SweepLoginAttempts, end.saturating_sub(lifetime)),
     ] {
-        gone += session.run(sql, (end, most)).map_err(refused)?;
+        gone += tx.run(sql, (end, most)).map_err(refused)?;
     }
     Ok(gone as u64)
 }

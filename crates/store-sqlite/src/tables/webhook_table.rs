@@ -81,58 +81,59 @@ pub(crate) fn refused(error: rusqlite::Error) -> AuthStoreError {
 
 /// Returns true if an app still has access to a user: a live refresh token.
 pub(crate) fn has_authorization(
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     user: u64,
     app: u64,
 ) -> rusqlite::Result<bool> {
-    let found = session.one(Sql::Hold, (signed(user), signed(app)), |_| Ok(()))?;
+    let found = tx.one(Sql::LiveRefreshToken, (signed(user), signed(app)), |_| {
+        Ok(())
+    })?;
     Ok(found.is_some())
 }
 
 /// Deletes the webhooks of a user and app, unless the app still has access; returns their number. It must be called after a refresh token or an
 /// authorization has ended. The log of their deliveries is then no longer shown, and is dropped when it is old enough.
 pub(crate) fn delete_orphaned_webhooks(
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     user: u64,
     app: u64,
 ) -> Result<usize, AuthStoreError> {
-    if has_authorization(session, user, app).map_err(refused)? {
+    if has_authorization(tx, user, app).map_err(refused)? {
         return Ok(0);
     }
     let owner = (signed(user), signed(app));
-    session.run(Sql::DropHooksOf, owner).map_err(refused)
+    tx.run(Sql::DropHooksOf, owner).map_err(refused)
 }
 
 /// Deletes all webhooks of a user; returns their number.
 pub(crate) fn delete_webhooks_of(
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     user: u64,
 ) -> Result<usize, AuthStoreError> {
-    session
-        .run(Sql::DropHooksOfUser, [signed(user)])
+    tx.run(Sql::DropHooksOfUser, [signed(user)])
         .map_err(refused)
 }
 
 pub(crate) fn count(
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     sql: Sql,
     params: impl rusqlite::Params,
 ) -> rusqlite::Result<u64> {
-    let found = session.one(sql, params, |row| whole(row, 0))?;
+    let found = tx.one(sql, params, |row| whole(row, 0))?;
     Ok(found.unwrap_or(0))
 }
 
 /// Writes the state after an attempt, or deletes the webhook, if the change still applies to the stored state. Returns the number
 /// of changed rows.
 pub(crate) fn change_state(
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     id: u64,
     change: &DeliveryStateChange,
 ) -> rusqlite::Result<usize> {
     let Some(state) = &change.to else {
         let end = change.end_position();
         let params = (signed(id), change.from.retries, signed(end.seq), end.facts);
-        return session.run(Sql::DropFailingHook, params);
+        return tx.run(Sql::DropFailingHook, params);
     };
     let params = rusqlite::params![
         signed(id),
@@ -146,5 +147,5 @@ pub(crate) fn change_state(
         state.failing_since.map(millis),
         change.from.retries,
     ];
-    session.run(Sql::SettleHook, params)
+    tx.run(Sql::SettleHook, params)
 }

@@ -171,11 +171,10 @@ impl Snapshot for SqliteTransaction<'_> {
         each: &mut dyn FnMut(InOutItem),
     ) -> Result<(), GraphStoreError> {
         if self.read_cache().is_some() {
-            let uncached =
-                self.scan_cached((dst, rel), after, most, &mut |session, edge, node| {
-                    each(InOutItem::Row(edge, node));
-                    session.band(edge.src, band, &mut |edge| each(InOutItem::Out(edge)))
-                })?;
+            let uncached = self.scan_cached((dst, rel), after, most, &mut |tx, edge, node| {
+                each(InOutItem::Row(edge, node));
+                tx.band(edge.src, band, &mut |edge| each(InOutItem::Out(edge)))
+            })?;
             if uncached.is_none() {
                 return Ok(());
             }

@@ -41,7 +41,7 @@ impl<'c> SqliteTransaction<'c> {
 
     /// Returns a node in full.
     pub(super) fn cached_node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError> {
-        self.through(gid, |session| session.read_node(gid, Depth::Full))
+        self.through(gid, |tx| tx.read_node(gid, Depth::Full))
     }
 
     /// Returns the index entry of a node, if it is of this type and in this workspace.
@@ -54,8 +54,7 @@ impl<'c> SqliteTransaction<'c> {
         if self.read_cache().is_none() {
             return self.card_of(workspace, ty, gid);
         }
-        let entry: Option<IndexEntry> =
-            self.through(gid, |session| session.card_of(workspace, ty, gid))?;
+        let entry: Option<IndexEntry> = self.through(gid, |tx| tx.card_of(workspace, ty, gid))?;
         Ok(entry.filter(|entry| entry.ty == ty && entry.workspace == workspace))
     }
 
@@ -64,7 +63,7 @@ impl<'c> SqliteTransaction<'c> {
         &mut self,
         src: Gid,
     ) -> Result<Option<Arc<[Edge]>>, GraphStoreError> {
-        let out = self.through(src, |session| {
+        let out = self.through(src, |tx| {
             // A task has about this many.
             let mut edges = Vec::with_capacity(16);
             let read = |row: &Row<'_>| {
@@ -79,7 +78,7 @@ impl<'c> SqliteTransaction<'c> {
                 Ok(())
             };
             let params = (src.as_i64(), limit(EDGES_MAX + 1));
-            session.each(Sql::OutAll, params, read).map_err(failed)?;
+            tx.each(Sql::OutAll, params, read).map_err(failed)?;
             Ok(Some(OutEdges::of(&edges)))
         })?;
         Ok(match out {
@@ -141,8 +140,8 @@ impl<'c> SqliteTransaction<'c> {
         if !rel.is_short() || after != (i64::MIN, i64::MIN) {
             return Ok(None);
         }
-        let list: Option<Arc<[Edge]>> = self.through(dst, |session| {
-            let list = session.all_in((dst, rel), after, EDGES_MAX + 1)?;
+        let list: Option<Arc<[Edge]>> = self.through(dst, |tx| {
+            let list = tx.all_in((dst, rel), after, EDGES_MAX + 1)?;
             Ok((list.len() <= EDGES_MAX).then(|| list.into()))
         })?;
         Ok(list.filter(|list| list.len() <= most))

@@ -53,41 +53,40 @@ fn transact(
     jobs: &mut [WriteJob],
     savepoints: bool,
 ) -> Result<Option<Invalidations>, String> {
-    let run =
-        |session: &mut SqliteTransaction<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
-    let mut session = SqliteTransaction::writing(conn, caches);
-    run(&mut session, Sql::BeginImmediate)?;
+    let run = |tx: &mut SqliteTransaction<'_>, sql| tx.run(sql, []).map_err(|e| e.to_string());
+    let mut tx = SqliteTransaction::writing(conn, caches);
+    run(&mut tx, Sql::BeginImmediate)?;
     for job in jobs {
-        let outdated = &session.invalidations;
-        let before = (outdated.viewers, outdated.tokens, session.pending.len());
+        let outdated = &tx.invalidations;
+        let before = (outdated.viewers, outdated.tokens, tx.pending.len());
         let written = conn.total_changes();
         if savepoints {
-            run(&mut session, Sql::Savepoint)?;
+            run(&mut tx, Sql::Savepoint)?;
         }
-        if !job.run(&mut session) {
+        if !job.run(&mut tx) {
             if conn.is_autocommit() {
                 // After some failures, such as a full disk, SQLite has rolled back everything.
                 return Err(job.failure());
             }
             if savepoints {
-                run(&mut session, Sql::RollbackTo)?;
+                run(&mut tx, Sql::RollbackTo)?;
             } else if conn.total_changes() != written {
-                run(&mut session, Sql::Rollback)?;
+                run(&mut tx, Sql::Rollback)?;
                 return Ok(None);
             }
-            let outdated = &mut session.invalidations;
+            let outdated = &mut tx.invalidations;
             (outdated.viewers, outdated.tokens) = (before.0, before.1);
-            session.pending.truncate(before.2);
-            (session.floor, session.audited, session.last) = (None, None, None);
+            tx.pending.truncate(before.2);
+            (tx.floor, tx.audited, tx.last) = (None, None, None);
         }
         if savepoints {
-            run(&mut session, Sql::Release)?;
+            run(&mut tx, Sql::Release)?;
         }
     }
-    session.write_words().map_err(|e| e.to_string())?;
-    caches.begin_commit(&session.invalidations);
-    let committed = run(&mut session, Sql::Commit);
+    tx.write_words().map_err(|e| e.to_string())?;
+    caches.begin_commit(&tx.invalidations);
+    let committed = run(&mut tx, Sql::Commit);
     caches.end_commit(committed.is_err());
     committed?;
-    Ok(Some(std::mem::take(&mut session.invalidations)))
+    Ok(Some(std::mem::take(&mut tx.invalidations)))
 }

@@ -14,7 +14,7 @@ pub(super) enum WriteJob {
 /// Work of any kind and outcome, behind one interface.
 pub(super) trait DynWrite: Send {
     /// Does the work; returns true if its writes should be kept.
-    fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool;
+    fn run(&mut self, tx: &mut SqliteTransaction<'_>) -> bool;
     /// Returns the reason of its failure, if it failed.
     fn failure(&self) -> Option<String>;
     /// Sends the outcome, or the failure of the whole batch, to the waiting caller.
@@ -26,8 +26,8 @@ where
     W: Fn(&mut SqliteTransaction<'_>) -> Result<T, AuthStoreError> + Send,
     T: Send,
 {
-    fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool {
-        let done = attempt(|| (self.work)(session));
+    fn run(&mut self, tx: &mut SqliteTransaction<'_>) -> bool {
+        let done = attempt(|| (self.work)(tx));
         self.settle(done.unwrap_or_else(|| Err(AuthStoreError::Unavailable(PANICKED.into()))))
     }
     fn failure(&self) -> Option<String> {
@@ -88,13 +88,13 @@ impl WriteJob {
         }
     }
     /// Does the work; returns true if its writes should be kept. A panic is a failure of this job alone.
-    pub(super) fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool {
+    pub(super) fn run(&mut self, tx: &mut SqliteTransaction<'_>) -> bool {
         match self {
             Self::Graph(task) => {
-                let done = attempt(|| workgraph_core::engine::apply::apply(session, &task.work));
+                let done = attempt(|| workgraph_core::engine::apply::apply(tx, &task.work));
                 task.settle(done.unwrap_or_else(|| Err(GraphStoreError::Failed(PANICKED.into()))))
             }
-            Self::Other(work) => work.run(session),
+            Self::Other(work) => work.run(tx),
         }
     }
     /// Returns the reason of its failure.

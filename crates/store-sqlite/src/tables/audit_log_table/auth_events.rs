@@ -24,16 +24,12 @@ type AuthStoreResult<T> = Result<T, AuthStoreError>;
 pub(crate) struct HandleActor(pub(crate) Option<Arc<(ActorContext, Time)>>);
 
 impl HandleActor {
-    fn record(
-        &self,
-        session: &mut SqliteTransaction<'_>,
-        entry: &AuditEntry,
-    ) -> AuthStoreResult<()> {
+    fn record(&self, tx: &mut SqliteTransaction<'_>, entry: &AuditEntry) -> AuthStoreResult<()> {
         let service;
         let (acting, at) = match self.0.as_deref() {
             Some(named) => named,
             None => {
-                let last: Option<i64> = session
+                let last: Option<i64> = tx
                     .one(Sql::LastCommitAt, [], |row| row.get(0))
                     .map_err(refused)?;
                 let at = Time::from_millis(last.unwrap_or(0));
@@ -41,28 +37,28 @@ impl HandleActor {
                 &service
             }
         };
-        build_row(session, &[], acting, *at, entry)
-            .and_then(|row| session.append_audit_row(row))
+        build_row(tx, &[], acting, *at, entry)
+            .and_then(|row| tx.append_audit_row(row))
             .map_err(unavailable)
     }
 
     /// Records an act.
     pub(crate) fn record_act(
         &self,
-        session: &mut SqliteTransaction<'_>,
+        tx: &mut SqliteTransaction<'_>,
         act: &AuditedAct,
     ) -> AuthStoreResult<()> {
         match ActEntry::new(act) {
             None => Ok(()),
-            Some(ActEntry::OfWorkspace(entry)) => self.record(session, &entry),
+            Some(ActEntry::OfWorkspace(entry)) => self.record(tx, &entry),
             Some(ActEntry::OfUser {
                 user,
                 kind,
                 details: (before, after),
             }) => {
-                for workspace in user_workspaces(session, user)? {
+                for workspace in user_workspaces(tx, user)? {
                     let entry = AuditEntry::new(kind, workspace, user);
-                    self.record(session, &entry.details(before.clone(), after.clone()))?;
+                    self.record(tx, &entry.details(before.clone(), after.clone()))?;
                 }
                 Ok(())
             }
@@ -71,14 +67,13 @@ impl HandleActor {
 }
 
 /// Returns the workspaces that a user belongs to, or that a service account has tokens for.
-fn user_workspaces(session: &mut SqliteTransaction<'_>, user: Gid) -> AuthStoreResult<Vec<Gid>> {
+fn user_workspaces(tx: &mut SqliteTransaction<'_>, user: Gid) -> AuthStoreResult<Vec<Gid>> {
     let mut workspaces = Vec::new();
     let at = rel::WORKSPACES;
-    session
-        .edges_out(user, at, at, Depth::Edge, &mut |edge, _| {
-            workspaces.push(edge.dst)
-        })
-        .map_err(unavailable)?;
+    tx.edges_out(user, at, at, Depth::Edge, &mut |edge, _| {
+        workspaces.push(edge.dst)
+    })
+    .map_err(unavailable)?;
     if workspaces.is_empty() {
         let read = |row: &rusqlite::Row<'_>| {
             let workspace = auth_rows::effective_token(row)?
@@ -87,8 +82,7 @@ fn user_workspaces(session: &mut SqliteTransaction<'_>, user: Gid) -> AuthStoreR
             workspaces.extend(workspace.filter(|workspace| !workspaces.contains(workspace)));
             Ok(())
         };
-        session
-            .each(Sql::TokensOfUser, [number(user.get())?], read)
+        tx.each(Sql::TokensOfUser, [number(user.get())?], read)
             .map_err(refused)?;
     }
     Ok(workspaces)

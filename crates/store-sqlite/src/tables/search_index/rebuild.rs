@@ -16,10 +16,10 @@ use workgraph_core::storage::GraphStoreError;
 /// Checks that the index entry of a live node agrees with the node. The flag that another task waits for it may remain set after
 /// that has ended.
 pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
-    let mut session = SqliteTransaction::new(conn);
+    let mut tx = SqliteTransaction::new(conn);
     let unread = |_| rusqlite::Error::InvalidQuery;
-    let (fresh, _) = build_entry(&mut session, node).map_err(unread)?;
-    let kept = session
+    let (fresh, _) = build_entry(&mut tx, node).map_err(unread)?;
+    let kept = tx
         .card_of(node.workspace, node.ty, node.gid)
         .map_err(unread)?;
     let params = (
@@ -27,7 +27,7 @@ pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
         node.ty as u8,
         node.gid.as_i64(),
     );
-    let shape: Option<u16> = session.one(Sql::CardShape, params, |row| row.get(0))?;
+    let shape: Option<u16> = tx.one(Sql::CardShape, params, |row| row.get(0))?;
     Ok(kept.is_some_and(|kept| {
         let blocks = kept.is_blocking || fresh.is_blocking;
         shape == Some(fresh.shape().number())
@@ -56,8 +56,8 @@ pub(crate) fn is_current(conn: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Records that index entries and words have the format that this program writes.
-pub(crate) fn set_current(session: &mut SqliteTransaction<'_>) -> rusqlite::Result<()> {
-    session.run(Sql::PutMeta, (FORM_KEY, FORM)).map(drop)
+pub(crate) fn set_current(tx: &mut SqliteTransaction<'_>) -> rusqlite::Result<()> {
+    tx.run(Sql::PutMeta, (FORM_KEY, FORM)).map(drop)
 }
 
 /// Builds index entries and words of all nodes, if the file has none or has them in another format.
@@ -65,7 +65,7 @@ pub(crate) fn rebuild(conn: &Connection) -> Result<(), GraphStoreError> {
     if is_current(conn).map_err(failed)? {
         return Ok(());
     }
-    let mut session = SqliteTransaction::new(conn);
+    let mut tx = SqliteTransaction::new(conn);
     conn.execute_batch(
         "BEGIN IMMEDIATE; DELETE FROM card; INSERT INTO words (words) VALUES ('delete-all'); COMMIT;",
     )
@@ -73,11 +73,11 @@ pub(crate) fn rebuild(conn: &Connection) -> Result<(), GraphStoreError> {
     let mut after = 0;
     loop {
         conn.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-        let done = some(conn, &mut session, after).and_then(|last| {
+        let done = some(conn, &mut tx, after).and_then(|last| {
             if last.is_none() {
-                set_current(&mut session).map_err(failed)?;
+                set_current(&mut tx).map_err(failed)?;
             }
-            session.write_words().map_err(failed)?;
+            tx.write_words().map_err(failed)?;
             conn.execute_batch("COMMIT").map_err(failed)?;
             Ok(last)
         });
@@ -95,7 +95,7 @@ pub(crate) fn rebuild(conn: &Connection) -> Result<(), GraphStoreError> {
 /// Builds the index entries of the next nodes; returns the last of them.
 fn some(
     conn: &Connection,
-    session: &mut SqliteTransaction<'_>,
+    tx: &mut SqliteTransaction<'_>,
     after: i64,
 ) -> Result<Option<i64>, GraphStoreError> {
     let mut nodes = conn
@@ -110,7 +110,7 @@ fn some(
     });
     let rows: Vec<(Gid, Type)> = rows.and_then(Iterator::collect).map_err(failed)?;
     for (gid, _) in rows.iter().filter(|(_, ty)| is_searchable(*ty)) {
-        update_entry(session, *gid)?;
+        update_entry(tx, *gid)?;
     }
     Ok(rows.last().map(|(gid, _)| gid.as_i64()))
 }

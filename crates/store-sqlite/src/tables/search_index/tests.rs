@@ -24,10 +24,8 @@ fn found(conn: &Connection, text: &str) -> Vec<u64> {
         limit: 10,
     };
     let mut gids = Vec::new();
-    let mut session = SqliteTransaction::new(conn);
-    session
-        .words(&scan, &mut |gid| gids.push(gid.get()))
-        .unwrap();
+    let mut tx = SqliteTransaction::new(conn);
+    tx.words(&scan, &mut |gid| gids.push(gid.get())).unwrap();
     gids
 }
 
@@ -35,14 +33,14 @@ fn found(conn: &Connection, text: &str) -> Vec<u64> {
 fn older() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     migrate(&conn).unwrap();
-    let mut session = SqliteTransaction::new(&conn);
+    let mut tx = SqliteTransaction::new(&conn);
     for gid in [7, 8, 9] {
         let mut draft = Draft::new(Type::Task, Gid::new(gid).unwrap(), Gid::new(1));
         draft.set(task::NAME, "an old task");
-        session.put_node(&draft.finish(), 1).unwrap();
+        tx.put_node(&draft.finish(), 1).unwrap();
     }
-    session.trash_node(Gid::new(9).unwrap(), 2).unwrap();
-    drop(session);
+    tx.trash_node(Gid::new(9).unwrap(), 2).unwrap();
+    drop(tx);
     conn
 }
 
@@ -81,8 +79,8 @@ fn prefixes_have_one_length_so_that_no_word_is_found_under_another() {
 fn of_several_changes_the_last_counts() {
     let conn = older();
     rebuild(&conn).unwrap();
-    let mut session = SqliteTransaction::new(&conn);
-    session.run(Sql::BeginImmediate, []).unwrap();
+    let mut tx = SqliteTransaction::new(&conn);
+    tx.run(Sql::BeginImmediate, []).unwrap();
     for (number, name) in [
         (7, "new"),
         (10, "first"),
@@ -93,12 +91,12 @@ fn of_several_changes_the_last_counts() {
         let mut draft = Draft::new(Type::Task, gid(number), Gid::new(1));
         draft.set(task::NAME, name);
         let node = draft.finish();
-        session.put_node(&node, 3).unwrap();
-        update_entry(&mut session, node.gid).unwrap();
+        tx.put_node(&node, 3).unwrap();
+        update_entry(&mut tx, node.gid).unwrap();
     }
-    session.trash_node(Gid::new(8).unwrap(), 3).unwrap();
-    session.write_words().unwrap();
-    session.run(Sql::Commit, []).unwrap();
+    tx.trash_node(Gid::new(8).unwrap(), 3).unwrap();
+    tx.write_words().unwrap();
+    tx.run(Sql::Commit, []).unwrap();
     for (text, expected) in [
         ("newer", vec![7]),
         ("second", vec![10]),
@@ -147,13 +145,13 @@ fn entries_of_new_nodes_show_the_edges_that_came_with_them() {
         ],
         ..Changes::default()
     };
-    let mut session = SqliteTransaction::new(&conn);
-    apply(&mut session, &changes).unwrap();
-    session.write_words().unwrap();
+    let mut tx = SqliteTransaction::new(&conn);
+    apply(&mut tx, &changes).unwrap();
+    tx.write_words().unwrap();
     for put in &changes.node_writes {
         assert!(agrees(&conn, &put.node).unwrap(), "{}", put.node.gid);
     }
-    let of = |number| session.card_of(Some(gid(1)), Type::Task, gid(number));
+    let of = |number| tx.card_of(Some(gid(1)), Type::Task, gid(number));
     let entries = [7, 8, 9, 10].map(of).map(|entry| entry.unwrap().unwrap());
     let shown = entries.map(|e| (e.is_subtask, e.likes, e.is_blocked, e.is_blocking));
     let expected = [
@@ -171,9 +169,9 @@ fn entries_of_new_nodes_show_the_edges_that_came_with_them() {
 fn the_entry_of_a_first_version_shows_the_edges_from_before_and_none_is_made_of_a_trashed_node() {
     let conn = Connection::open_in_memory().unwrap();
     migrate(&conn).unwrap();
-    let mut session = SqliteTransaction::new(&conn);
+    let mut tx = SqliteTransaction::new(&conn);
     let mut commit = |changes: Changes| {
-        apply(&mut session, &changes).unwrap();
+        apply(&mut tx, &changes).unwrap();
     };
     commit(Changes {
         node_writes: vec![new_task(8), new_task(9)],
@@ -189,13 +187,9 @@ fn the_entry_of_a_first_version_shows_the_edges_from_before_and_none_is_made_of_
         node_writes: written.clone().into(),
         ..Changes::default()
     });
-    session.write_words().unwrap();
+    tx.write_words().unwrap();
     assert!(agrees(&conn, &written[0].node).unwrap());
-    let mut of = |number| {
-        session
-            .card_of(Some(gid(1)), Type::Task, gid(number))
-            .unwrap()
-    };
+    let mut of = |number| tx.card_of(Some(gid(1)), Type::Task, gid(number)).unwrap();
     let entry = of(7).unwrap();
     assert!(entry.is_subtask && entry.is_blocking && !entry.is_blocked);
     assert_eq!(of(8), None);
