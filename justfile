@@ -48,7 +48,7 @@ browser:
 
 # Take the pictures of the pages in docs/screenshots again
 screenshots:
-    SCREENSHOTS=1 cargo test -p workgraph --test e2e -- browser::
+    SCREENSHOTS=1 cargo test -p workgraph --test e2e -- browser:: stand_in::page::
 
 # Measure throughput and latency
 bench *flags:

@@ -3,16 +3,16 @@
 //! A store makes a decision in one transaction: it reads the records that a function here takes, calls it, makes the
 //! [writes](AuthWrite) that it returns, and records its [acts](AuditedAct) in an audit log, if it has one. No other transaction may
 //! change these records in between. So each rule is written once, and a store only reads and writes records.
-pub mod account_rules;
-pub mod app_rules;
-pub mod auth_decision;
-pub mod consent_rules;
-pub mod redemption_rules;
-pub mod refresh_rules;
-pub mod session_rules;
+mod account_rules;
+mod app_rules;
+mod auth_decision;
+mod consent_rules;
+mod redemption_rules;
+mod refresh_rules;
+mod session_rules;
 #[cfg(test)]
 mod test_records;
-pub mod token_rules;
+mod token_rules;
 
 pub use account_rules::{change_password, put_account, set_disabled, set_tier};
 pub use app_rules::put_app;

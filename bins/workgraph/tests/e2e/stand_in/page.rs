@@ -27,6 +27,9 @@ fn the_page_shows_a_world_and_moves_its_clock() {
         .env("AXE", clients.join("browser"))
         .env("NO_PROXY", "*")
         .env("no_proxy", "*");
+    if std::env::var_os("SCREENSHOTS").is_some() {
+        check.env("SHOTS", root().join("docs/screenshots"));
+    }
     passed(check, stand_in.folder());
     // Who may not control the stand-in does not see the page, either.
     let page = format!("{}/-/stand-in", world.path);
