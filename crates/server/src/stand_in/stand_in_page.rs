@@ -232,7 +232,7 @@ impl ShownWorld {
         };
         html! {
             h2 { "Grade of the clients" }
-            (table("Grade of the clients", &["Rule", "RuleOutcome", "Why"], rules))
+            (table("Grade of the clients", &["Rule", "Outcome", "Why"], rules))
         }
     }
 
