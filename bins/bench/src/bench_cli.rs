@@ -67,6 +67,9 @@ pub(crate) struct RunArgs {
         default_value = "docs/generated/BENCHMARKS.md"
     )]
     pub(crate) out: PathBuf,
+    /// The list of counts of instructions, which the report begins with.
+    #[arg(long, value_name = "FILE", default_value = "fixtures/instructions.tsv")]
+    pub(crate) counts: PathBuf,
     /// Number of tasks in a second graph, on which some rows are measured in the same rounds: the table then shows the
     /// share of their ratios that they keep as the graph grows.
     #[arg(long, value_name = "TASKS")]
@@ -88,6 +91,7 @@ impl RunArgs {
             rounds: 1,
             seconds: 0.0,
             out: PathBuf::new(),
+            counts: PathBuf::new(),
             beside: None,
             // Start-up and memory are rows, too.
             only: Some("none".to_owned()),

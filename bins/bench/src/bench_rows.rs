@@ -65,7 +65,7 @@ pub(crate) const ROWS: &[BenchRow] = &[
         "GET one task, at random, 16 connections",
         "bare hyper",
         Basis::Cpu,
-        Bound::AtMost(4.5, 2.3),
+        Bound::AtMost(2.4, 2.0),
     ),
     row(
         "task-working-set",

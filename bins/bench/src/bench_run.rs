@@ -233,7 +233,7 @@ fn absolutes(
             median(&starts.0).context("no starts")?,
             median(&starts.1),
             "ms",
-            Bound::AtMost(15.0, 8.0),
+            Bound::AtMost(7.0, 5.0),
         ));
     }
     if wanted(args, "idle-memory") {
@@ -245,7 +245,7 @@ fn absolutes(
             ("idle memory, small demo", &small),
         ] {
             let ours = idle(begin(data, false)?)?;
-            let bound = Bound::AtMost(16.0, 4.0);
+            let bound = Bound::AtMost(11.5, 9.5);
             lines.push(ReportLine::absolute(what, ours, Some(bare), "MiB", bound));
         }
     }

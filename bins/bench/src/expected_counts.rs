@@ -3,6 +3,9 @@
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 
 use crate::callgrind::InstructionProfile;
 
@@ -111,6 +114,15 @@ impl CountChange {
 pub(crate) struct ExpectedCounts(BTreeMap<(CountContext, String), RowCount>);
 
 impl ExpectedCounts {
+    /// Reads the list in a file; without the file it is empty.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error).with_context(|| path.display().to_string()),
+        }
+    }
+
     /// Reads a list.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let mut counts = Self::default();
@@ -162,6 +174,17 @@ impl ExpectedCounts {
     /// Returns the expected counts of a row.
     pub(crate) fn get(&self, context: &CountContext, row: &str) -> Option<&RowCount> {
         self.0.get(&(context.clone(), row.to_owned()))
+    }
+
+    /// Returns the builds with counts on a graph of so many tasks.
+    pub(crate) fn builds(&self, tasks: u64) -> Vec<CountContext> {
+        let contexts = self.0.keys().map(|(context, _)| context);
+        let mut builds: Vec<CountContext> = contexts
+            .filter(|context| context.tasks == tasks)
+            .cloned()
+            .collect();
+        builds.dedup();
+        builds
     }
 
     /// Replaces the expected counts of a row.

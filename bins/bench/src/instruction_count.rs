@@ -53,7 +53,7 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
         build: build_of(&server, args.build.as_deref())?,
         tasks: args.tasks,
     };
-    let mut expected = read(&args.expected)?;
+    let mut expected = ExpectedCounts::read(&args.expected)?;
     // Two builds are compared with each other, instead of with the list. The older one comes first: it could not open a graph that
     // the newer one has built.
     let before = match &args.before {
@@ -64,14 +64,17 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
         None => None,
     };
     let now = counts(args, &server, &rows)?;
-    println!("| row | instructions | before | now / before |\n|---|---|---|---|");
+    println!(
+        "| row | instructions | before | now / before | floor | aim |\n|---|---|---|---|---|---|"
+    );
     let (mut unlisted, mut differing) = (Vec::new(), Vec::new());
     for (at, (row, count)) in rows.iter().zip(&now).enumerate() {
         let then = match &before {
             Some(before) => before.get(at),
             None => expected.get(&context, row.name),
         };
-        println!("| {} | {} |", row.name, shown(count, then));
+        let shown = shown(count, then);
+        println!("| {} | {shown} | {} | {} |", row.name, row.floor, row.aim);
         let Some(then) = then else {
             unlisted.push(row.name);
             continue;
@@ -115,14 +118,6 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn read(path: &Path) -> Result<ExpectedCounts> {
-    match fs::read_to_string(path) {
-        Ok(text) => ExpectedCounts::parse(&text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ExpectedCounts::default()),
-        Err(error) => Err(error).with_context(|| path.display().to_string()),
-    }
 }
 
 /// Returns the name of the build: the given one, or that of the folder in which the server is.

@@ -8,6 +8,7 @@ mod bench_rows;
 mod bench_run;
 mod build_comparison;
 mod callgrind;
+mod count_report;
 mod count_rows;
 mod cpu_pinning;
 mod expected_counts;

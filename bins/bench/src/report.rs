@@ -166,7 +166,11 @@ fn number(value: f64) -> String {
     if value < 1000.0 {
         return format!("{value:.1}");
     }
-    let digits = format!("{value:.0}");
+    grouped(&format!("{value:.0}"))
+}
+
+/// Returns digits in groups of three.
+pub(crate) fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -198,10 +202,15 @@ pub(crate) fn terminal(lines: &[ReportLine]) -> String {
     text
 }
 
-/// Returns the report: the machine, the method of measurement, the table, the notes.
-pub(crate) fn markdown(machine: &str, how: &str, lines: &[ReportLine], notes: &[String]) -> String {
+/// Returns the report: the counts of instructions, the machine, the method of measurement, the table, the notes.
+pub(crate) fn markdown(
+    counts: &str,
+    (machine, how): (&str, &str),
+    lines: &[ReportLine],
+    notes: &[String],
+) -> String {
     let mut text = format!(
-        "# Benchmarks\n\nWritten by `workgraph-bench run`; do not edit by hand.\n\nMachine: {machine}.\n\n{how}\n\n"
+        "# Benchmarks\n\nWritten by `workgraph-bench run`; do not edit by hand.\n\n{counts}## Times\n\nMachine: {machine}.\n\n{how}\n\n"
     );
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     text.push_str(&line(&HEADS.map(|head| head.replace('|', "\\|"))));
@@ -233,7 +242,7 @@ mod tests {
             ReportLine::ceiling("bare", &Figure::default()),
             ReportLine::absolute("start", 7.5, None, "ms", Bound::AtMost(50.0, 8.0)),
         ];
-        let table = markdown("a machine", "so", &lines, &["a note".to_owned()]);
+        let table = markdown("", ("a machine", "so"), &lines, &["a note".to_owned()]);
         let rows: Vec<_> = table.lines().filter(|line| line.starts_with('|')).collect();
         assert_eq!(rows.len(), 4);
         for row in rows {

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use crate::bench_cli::RunArgs;
 use crate::bench_run::Bench;
+use crate::count_report::counts_markdown;
+use crate::expected_counts::ExpectedCounts;
 use crate::group_commit::{CommitContent, GROUP};
 use crate::measure::{self, Figure};
 use crate::report::{self, ReportLine};
@@ -38,7 +40,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
                      request, page or row.",
                     args.tasks, args.rounds, args.seconds
                 );
-                write(&args.out, &report::markdown(&machine, &how, &lines, &notes))?;
+                let counts = counts_markdown(&ExpectedCounts::read(&args.counts)?, args.tasks);
+                let measured = (&*machine, &*how);
+                write(
+                    &args.out,
+                    &report::markdown(&counts, measured, &lines, &notes),
+                )?;
             }
             lines
         }

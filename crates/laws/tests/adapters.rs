@@ -228,8 +228,8 @@ fn every_adapter_is_in_the_table_and_every_file_of_the_folders_is_an_adapter() {
     for adapter in &adapters {
         assert!(folder.join(adapter).is_file(), "{adapter}");
         let link = match adapter.strip_prefix("../") {
-            Some(own) => format!("(../crates/laws/{own})"),
-            None => format!("(../crates/laws/subjects/{adapter})"),
+            Some(own) => format!("(../../crates/laws/{own})"),
+            None => format!("(../../crates/laws/subjects/{adapter})"),
         };
         assert!(TABLE.contains(&link), "{link}");
     }
