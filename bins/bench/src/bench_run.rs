@@ -126,7 +126,8 @@ impl<'a> Bench<'a> {
                 .to_owned(),
             "What flatters us: all requests are of one user, whose workspace has few people, one project and ten sections, \
              so what tasks are linked to is always at hand; the nested page is one page, again and again, beside a loop that \
-             keeps nothing of it. Functions lie in the program in the order of a load of such requests (`link-order.txt`)."
+             keeps nothing of it. Functions lie in the program in the order of a load of such requests (`link-order.txt`), \
+             and the profile of a shipped binary (`deploy/profile.sh`) is one of this benchmark."
                 .to_owned(),
             "The rounds of a row follow one another, the row and its ceiling in turn: medians are of a server that has been at it for \
              a while. A row is prepared just before its rounds: then all files are synced and the database is read once, so that it begins with what the system then keeps of it."
