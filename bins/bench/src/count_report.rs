@@ -1,8 +1,9 @@
 //! The table of instruction counts in the report.
 
+use crate::bench_rows::judge;
 use crate::count_rows::COUNT_ROWS;
 use crate::expected_counts::{CountContext, ExpectedCounts};
-use crate::report::grouped;
+use crate::report;
 
 /// Returns the counts of a list on a graph of so many tasks as Markdown: for each request those of each build, its floor and its
 /// aim. It is empty if the list has none.
@@ -41,7 +42,7 @@ pub(crate) fn counts_markdown(counts: &ExpectedCounts, tasks: u64) -> String {
         cells.extend([shown(row.floor), shown(row.aim)]);
         cells.push(
             total(last)
-                .map_or("-", |count| row.verdict(count))
+                .map_or("-", |count| judge(count as f64, row.bound()))
                 .to_owned(),
         );
         text.push_str(&line(&cells));
@@ -50,8 +51,8 @@ pub(crate) fn counts_markdown(counts: &ExpectedCounts, tasks: u64) -> String {
     text
 }
 
-fn shown(number: u64) -> String {
-    grouped(&number.to_string())
+fn shown(count: u64) -> String {
+    report::number(count as f64)
 }
 
 #[cfg(test)]

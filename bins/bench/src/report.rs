@@ -162,15 +162,11 @@ fn latency(figure: &Figure) -> String {
 }
 
 /// Formats a number for readers: `65,432`, or with one decimal if it is small.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value < 1000.0 {
         return format!("{value:.1}");
     }
-    grouped(&format!("{value:.0}"))
-}
-
-/// Returns digits in groups of three.
-pub(crate) fn grouped(digits: &str) -> String {
+    let digits = format!("{value:.0}");
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {

@@ -35,13 +35,12 @@ pub(crate) use self::auth_transaction::AuthTransaction;
 pub(crate) use self::statements::{DELIVERY_PERMISSION, LOCK_ACCOUNT};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
-use crate::params::OwnedParams;
+use crate::params::{OwnedParams, borrowed};
 use crate::postgres_store::PostgresStore;
 use crate::reader::OpenConnection;
 use crate::statement_pipeline::pipeline;
 use futures_util::future::BoxFuture;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 use workgraph_auth::AuthStoreError;
 
 /// Result of a method of the store of tokens.
@@ -58,7 +57,7 @@ impl PostgresStore {
         let work = async move {
             let mut open = OpenConnection::new(&database, database.connection().await?);
             database.count_statements(1);
-            let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|p| &**p as _).collect();
+            let params = borrowed(&params);
             let sent = pipeline(open.connected()?, None, [(sql, &params)], None);
             let done = Database::within(database.options().read_timeout, sent).await;
             open.give_back_after(&done);

@@ -8,6 +8,11 @@ pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 /// Parameters that a statement owns.
 pub(crate) type OwnedParams = Vec<Box<dyn ToSql + Send + Sync>>;
 
+/// Returns parameters as a statement takes them.
+pub(crate) fn borrowed(params: &OwnedParams) -> Vec<&(dyn ToSql + Sync)> {
+    params.iter().map(|param| &**param as _).collect()
+}
+
 /// Creates [`OwnedParams`] from values.
 macro_rules! owned_params {
     ($($value:expr),* $(,)?) => {

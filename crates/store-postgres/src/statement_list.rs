@@ -1,5 +1,7 @@
 //! Statements that write, created before they are sent.
-use crate::params::OwnedParams;
+use crate::params::{OwnedParams, borrowed};
+use crate::statement_pipeline::Statement;
+use tokio_postgres::types::ToSql;
 
 /// Statement with the parameters that it owns.
 pub(crate) type OwnedStatement = (&'static str, OwnedParams);
@@ -28,5 +30,22 @@ impl IntoIterator for StatementList {
 
     fn into_iter(self) -> Self::IntoIter {
         self.statements.into_iter()
+    }
+}
+
+/// Statements with their parameters as the database takes them.
+pub(crate) struct BorrowedStatements<'s>(Vec<(&'static str, Vec<&'s (dyn ToSql + Sync)>)>);
+
+impl<'s> BorrowedStatements<'s> {
+    pub(crate) fn new(statements: &'s [OwnedStatement]) -> Self {
+        let borrow = |(sql, params): &'s OwnedStatement| (*sql, borrowed(params));
+        Self(statements.iter().map(borrow).collect())
+    }
+
+    pub(crate) fn statements(&self) -> Vec<Statement<'_>> {
+        let statements = self.0.iter();
+        statements
+            .map(|(sql, params)| (*sql, params.as_slice()))
+            .collect()
     }
 }

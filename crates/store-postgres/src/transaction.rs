@@ -5,7 +5,7 @@
 use crate::database::Connection;
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;
-use crate::params::{OwnedParams, Param, Params};
+use crate::params::{OwnedParams, Param, Params, borrowed};
 use crate::store_state::StoreState;
 use crate::wave_statements::{Read, Wave};
 use crate::write_attempt::WriteAttempt;
@@ -15,7 +15,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 use workgraph_core::storage::Seq;
 use workgraph_core::{InterruptReason, MaybeInterrupt};
@@ -194,11 +193,8 @@ impl<'c> PgTransaction<'c> {
         self.send_begin();
         let statement = self.statement(sql)?;
         let connection = self.connection;
-        let mut sent: PendingStatement<'c> = Box::pin(async move {
-            let params: Vec<&(dyn ToSql + Sync)> =
-                params.iter().map(|p| &**p as &(dyn ToSql + Sync)).collect();
-            connection.execute(&statement, &params).await
-        });
+        let mut sent: PendingStatement<'c> =
+            Box::pin(async move { connection.execute(&statement, &borrowed(&params)).await });
         match first_poll(self.runtime, &mut sent) {
             // It was not sent, so nothing may follow it.
             Some(Err(error)) => return Err(self.first_error(error.into())),

@@ -6,8 +6,7 @@
 use crate::auth::{AuthTransaction, DELIVERY_PERMISSION, LOCK_ACCOUNT, joined_app};
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
-use crate::params::OwnedParams;
-use crate::params::owned_params;
+use crate::params::{OwnedParams, owned_params};
 use crate::postgres_store::PostgresStore;
 use crate::stored_values::{
     Stored, get, maybe_number, maybe_time, millis, not_a, small, text, text_to_store, time,

@@ -6,10 +6,10 @@
 use crate::columns::{gid, maybe_gid, number};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
+use crate::params::borrowed;
 use crate::statement_list::StatementList;
 use std::time::Duration;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Type;
 use workgraph_core::search::{IndexEntry, NodeWords, is_searchable};
@@ -123,9 +123,7 @@ async fn write(database: &Database, gids: &[i64]) -> Result<(), DatabaseError> {
         let mut statements = StatementList::default();
         statements.put_words(&entry, &text);
         for (sql, params) in statements {
-            let params: Vec<&(dyn ToSql + Sync)> =
-                params.iter().map(|p| &**p as &(dyn ToSql + Sync)).collect();
-            transaction.execute(sql, &params).await?;
+            transaction.execute(sql, &borrowed(&params)).await?;
         }
         let (home, kind): (i64, i16) = (
             entry.workspace.map_or(0, |workspace| workspace.as_i64()),

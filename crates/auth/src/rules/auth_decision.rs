@@ -192,26 +192,6 @@ pub enum AuditedAct {
     },
 }
 
-impl AuditedAct {
-    /// Returns the user on whom the act was done; `None` for an act on a workspace.
-    #[must_use]
-    pub const fn user(&self) -> Option<u64> {
-        match self {
-            Self::AppAuthorized { user, .. }
-            | Self::AppDeauthorized { user, .. }
-            | Self::TokenCreated { user, .. }
-            | Self::TokenRevoked { user, .. }
-            | Self::SignedIn(user)
-            | Self::SignInFailed(user)
-            | Self::SignedOut(user)
-            | Self::PasswordChanged(user)
-            | Self::AccountDisabled(user)
-            | Self::AccountEnabled(user) => Some(*user),
-            Self::AppUseChanged { .. } => None,
-        }
-    }
-}
-
 impl<T> AuthDecision<T> {
     /// Returns a decision that writes nothing.
     pub const fn new(outcome: T) -> Self {

@@ -49,15 +49,16 @@ impl HandleActor {
                 &service
             }
         };
-        let users = acts.iter().filter_map(AuditedAct::user);
-        let users: Vec<i64> = users.map(stored_number).collect::<Result<_, _>>()?;
-        let mut gids = users.clone();
-        gids.extend(acting.actor.gid().map(Gid::as_i64));
         let entries: Vec<ActEntry> = acts.iter().filter_map(ActEntry::new).collect();
-        gids.extend(entries.iter().filter_map(|entry| match entry {
-            ActEntry::OfWorkspace(entry) => Some(entry.resource.as_i64()),
-            ActEntry::OfUser { .. } => None,
-        }));
+        let (mut users, mut gids) = (Vec::new(), Vec::new());
+        gids.extend(acting.actor.gid().map(Gid::as_i64));
+        for entry in &entries {
+            match entry {
+                ActEntry::OfWorkspace(entry) => gids.push(entry.resource.as_i64()),
+                ActEntry::OfUser { user, .. } => users.push(user.as_i64()),
+            }
+        }
+        gids.extend(&users);
         let relation = i16::from(rel::WORKSPACES.0);
         let app = acting.app.map(stored_number).transpose()?.unwrap_or(-1);
         let [workspaces, by_token, nodes, app, last] = pipeline(

@@ -1,10 +1,11 @@
 //! One decision of the store of tokens: a transaction, the statements that it sends together, and the audit rows of its acts.
-use super::auth_writes::{BorrowedStatements, statements_of};
+use super::auth_writes::statements_of;
 use crate::audit_log;
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::handle_actor::HandleActor;
 use crate::params::Params;
+use crate::statement_list::BorrowedStatements;
 use crate::statement_pipeline::{Statement, pipeline, pipeline_all};
 use crate::write_attempt::WriteAttempt;
 use std::future::Future;

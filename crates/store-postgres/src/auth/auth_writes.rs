@@ -2,34 +2,10 @@
 use super::auth_rows::{maybe_stored, numbers_text, redirects_text, stored_number, stored_tier};
 use super::statements as sql;
 use crate::params::{OwnedParams, owned_params};
-use crate::statement_pipeline::Statement;
+use crate::statement_list::OwnedStatement;
 use crate::stored_values::{millis, text_to_store};
-use tokio_postgres::types::ToSql;
 use workgraph_auth::rules::AuthWrite;
 use workgraph_auth::{App, AuthStoreError, AuthorizationCode, BrowserSession, TokenRecord};
-
-/// Statement with its parameters.
-pub(super) type OwnedStatement = (&'static str, OwnedParams);
-
-/// Parameters of statements, borrowed as the database takes them.
-pub(super) struct BorrowedStatements<'s>(Vec<(&'static str, Vec<&'s (dyn ToSql + Sync)>)>);
-
-impl<'s> BorrowedStatements<'s> {
-    pub(super) fn new(statements: &'s [OwnedStatement]) -> Self {
-        let borrow = |(sql, params): &'s OwnedStatement| {
-            let params = params.iter().map(|param| &**param as &(dyn ToSql + Sync));
-            (*sql, params.collect())
-        };
-        Self(statements.iter().map(borrow).collect())
-    }
-
-    pub(super) fn statements(&self) -> Vec<Statement<'_>> {
-        let statements = self.0.iter();
-        statements
-            .map(|(sql, params)| (*sql, params.as_slice()))
-            .collect()
-    }
-}
 
 /// Returns the statements that make these writes, in their order.
 pub(super) fn statements_of(writes: &[AuthWrite]) -> Result<Vec<OwnedStatement>, AuthStoreError> {

@@ -1,11 +1,12 @@
 //! Apps, authorizations, codes and sessions in the database: the implementation of the port.
 use super::auth_rows::{self, stored_number};
-use super::auth_writes::{BorrowedStatements, statements_of};
+use super::auth_writes::statements_of;
 use super::statements as sql;
 use super::{AuthStoreResult, decisions};
 use crate::columns::bound;
-use crate::params::owned_params;
+use crate::params::{OwnedParams, owned_params};
 use crate::postgres_store::PostgresStore;
+use crate::statement_list::BorrowedStatements;
 use crate::statement_pipeline::{pipeline, pipeline_all};
 use crate::stored_values::{Stored, get, millis};
 use async_trait::async_trait;
@@ -29,7 +30,7 @@ impl PostgresStore {
     async fn query_all<T>(
         &self,
         sql: &'static str,
-        params: super::OwnedParams,
+        params: OwnedParams,
         read: impl Fn(&Row) -> Stored<T> + Send,
     ) -> AuthStoreResult<Vec<T>> {
         let rows = self.query(sql, params).await?;

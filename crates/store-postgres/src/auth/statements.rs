@@ -274,7 +274,7 @@ pub(super) const SWEEP_LOGIN_ATTEMPTS: &str = sweep!("strikes", "key", "last_at 
 pub(super) const SWEEP_ATTEMPTS: &str =
     "DELETE FROM write_attempt WHERE at < now() - interval '1 hour'";
 
-/// What decides whether a webhook is sent to now: its user, its app and its workspace.
+/// User, app and workspace of a webhook, which decide whether it is sent to now.
 pub(crate) const DELIVERY_PERMISSION: &str = concat!(
     "SELECT coalesce(a.disabled, TRUE), h.app, h.workspace, ",
     app_cols!(),

@@ -2,6 +2,7 @@
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;
+use crate::params::borrowed;
 use crate::reader::OpenConnection;
 use crate::statement_list::{OwnedStatement, StatementList};
 use crate::transaction::{first_poll, wait_for};
@@ -10,7 +11,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio_postgres::Statement;
-use tokio_postgres::types::ToSql;
 
 type PendingStatement = Pin<Box<dyn Future<Output = Result<(), DatabaseError>> + Send>>;
 
@@ -63,8 +63,7 @@ impl GroupTransaction {
         };
         let connection = Arc::clone(&self.connection);
         self.push(Box::pin(async move {
-            let params = params.iter().map(|param| &**param as &(dyn ToSql + Sync));
-            let params: Vec<_> = params.collect();
+            let params = borrowed(&params);
             let done = connection.connected()?.execute(&prepared, &params).await;
             Ok(done.map(drop)?)
         }));

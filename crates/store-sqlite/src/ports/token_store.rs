@@ -73,11 +73,7 @@ impl TokenStore for SqliteStore {
     async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Result<(), AuthStoreError> {
         let used = used.to_vec();
         self.writer
-            .work(move |tx| {
-                let is_changed = record_token_uses(tx, &used)?;
-                tx.invalidations.tokens |= is_changed;
-                Ok(())
-            })
+            .work(move |tx| record_token_uses(tx, &used))
             .await
     }
 

@@ -162,15 +162,15 @@ fn insert_session(
     tx.run(Sql::InsertSession, params).map_err(refused)
 }
 
-/// Records the last uses of tokens; returns true if a time moved.
+/// Records the last uses of tokens.
 pub(crate) fn record_token_uses(
     tx: &mut SqliteTransaction<'_>,
     used: &[(u64, SystemTime)],
-) -> AuthStoreResult<bool> {
-    let mut is_changed = false;
+) -> AuthStoreResult<()> {
     for (id, at) in used {
         let params = (number(*id)?, millis(*at));
-        is_changed |= tx.run(Sql::TouchToken, params).map_err(refused)? > 0;
+        let is_changed = tx.run(Sql::TouchToken, params).map_err(refused)? > 0;
+        tx.invalidations.tokens |= is_changed;
     }
-    Ok(is_changed)
+    Ok(())
 }
